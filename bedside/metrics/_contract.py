@@ -1,0 +1,183 @@
+"""What every metric family states about itself, and what it returns.
+
+A family is one file in ``bedside/metrics``; it sets ``FAMILY`` to a :class:`Family`. One test walks every
+family and checks that what it states holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from bedside.errors import RegistryError
+from bedside.registry import Registry, nearest
+from bedside.transcripts.model import Role, Transcript
+
+Unit = Literal["transcript", "turn"]
+Direction = Literal["higher", "lower", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A worked example: the value of a metric on a short conversation, and where the value comes from.
+
+    Attributes:
+        turns: (role, text) or (role, text, meta) of each turn.
+        value: the expected value (float), label (str), or None where it must be missing.
+        source: how the value was found: a publication, another implementation, or the arithmetic by hand.
+        role: for a metric kept per role, the role.
+        turn: for a metric of turns, the turn's index.
+        rater: for a metric with several raters, the rater's name without version, e.g. ``human:anna``.
+        transcript: further fields of the transcript, e.g. ``{"factors": {"target_length": 20}}``.
+        parameters: parameters that differ from the defaults.
+        tolerance: absolute difference allowed.
+    """
+
+    turns: tuple[tuple[Any, ...], ...]
+    value: float | str | None
+    source: str
+    role: Role | None = None
+    turn: int | None = None
+    rater: str | None = None
+    transcript: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    tolerance: float = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric's own facts.
+
+    Attributes:
+        name: as in the ratings table; a metric kept per role has the role after a dot there:
+            ``smog.clinician``.
+        title: as in a table's row.
+        unit: whether it rates transcripts or turns.
+        roles: the roles it is kept for; empty where it rates the transcript as a whole.
+        low, high: the range of its values; None where open.
+        labels: for a nominal code, its labels; such a metric has labels and no value.
+        direction: whether higher is better, lower is better, or neither.
+        definition: what is computed, with formula and unit of measurement.
+        needs: what it needs beside the turns, in words, e.g. ``codes of clinician turns``.
+        source: citation.
+        examples: worked examples, at least one with a value.
+        digits: decimals to print.
+    """
+
+    name: str
+    title: str
+    unit: Unit
+    definition: str
+    source: str
+    examples: tuple[Example, ...]
+    roles: tuple[Role, ...] = ()
+    low: float | None = None
+    high: float | None = None
+    labels: tuple[str, ...] = ()
+    direction: Direction = "none"
+    needs: tuple[str, ...] = ()
+    digits: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a family: its default, another value that changes some result, and what it does."""
+
+    default: Any
+    alternative: Any
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What a metric says of one unit: a value or a label, or neither and the reason in ``error``.
+
+    Attributes:
+        metric: name of the metric, without role.
+        value: the number; None where missing or where the metric gives labels.
+        label: the label of a nominal code.
+        role: for a metric kept per role, the role.
+        turn: index of the turn; None where the unit is the transcript.
+        rater: who gave it, where that is not the family's algorithm (``human:anna``).
+        reason: a remark that belongs to the value (``14 sentences, fewer than 30``).
+        error: why there is no value.
+    """
+
+    metric: str
+    value: float | None = None
+    label: str | None = None
+    role: Role | None = None
+    turn: int | None = None
+    rater: str | None = None
+    reason: str | None = None
+    error: str | None = None
+
+
+def missing(
+    metric: str, error: str, *, role: Role | None = None, turn: int | None = None, rater: str | None = None
+) -> Value:
+    """A missing value with its reason."""
+    return Value(metric, role=role, turn=turn, rater=rater, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Metrics that are computed together.
+
+    Attributes:
+        name: equal to the file's name.
+        title: what the family measures, in a few words.
+        description: a short paragraph of Markdown for the docs.
+        version: of the algorithm; changes when values change. It stands in the rater's name.
+        metrics: the metrics.
+        compute: ``compute(transcript, wanted, **parameters)`` yields a :class:`Value` for every metric named
+            in ``wanted`` (a frozen set of names), on every unit and role it applies to: missing with the reason
+            where it can't be computed, never left out.
+        parameters: by name.
+        demonstration: turns (role, text[, meta]) on which every parameter changes some value.
+    """
+
+    name: str
+    title: str
+    description: str
+    version: str
+    metrics: tuple[Metric, ...]
+    compute: Callable[..., Iterable[Value]]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    demonstration: tuple[tuple[Any, ...], ...] = ()
+
+    def metric(self, name: str) -> Metric:
+        """The metric called ``name``, without role."""
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        raise RegistryError(
+            f"family {self.name!r} has no metric {name!r}", todo=nearest(name, [m.name for m in self.metrics])
+        )
+
+    def settings(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """All parameters with their values: the defaults, and what was ``given``.
+
+        Raises:
+            RegistryError: an unknown parameter.
+        """
+        values = {name: parameter.default for name, parameter in self.parameters.items()}
+        for name, value in (given or {}).items():
+            if name not in values:
+                raise RegistryError(f"{self.name} has no parameter {name!r}", todo=nearest(name, values))
+            values[name] = value
+        return values
+
+    def rater(self, given: Mapping[str, Any] | None = None) -> str:
+        """The rater's name: ``algorithm:NAME@VERSION``, with every parameter that is not the default."""
+        changed = {
+            name: value
+            for name, value in self.settings(given).items()
+            if value != self.parameters[name].default
+        }
+        extra = "".join(f"+{name}={value}" for name, value in sorted(changed.items()))
+        return f"algorithm:{self.name}@{self.version}{extra}"
+
+
+FAMILIES: Registry[Family] = Registry("bedside.metrics", "FAMILY", "metric family", Family)

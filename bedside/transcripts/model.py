@@ -1,0 +1,112 @@
+"""What a conversation is: transcripts, turns and roles."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+import orjson
+
+Role = Literal["clinician", "patient", "other"]
+ROLES: tuple[Role, ...] = get_args(Role)
+
+#: Speaker names understood without a mapping, in lower case.
+ROLE_ALIASES: Mapping[str, Role] = {
+    **dict.fromkeys(
+        (
+            "clinician", "therapist", "counselor", "counsellor", "doctor", "psychiatrist", "provider",
+            "sensemaker", "sense_maker", "assistant", "医生",
+        ),
+        "clinician",
+    ),
+    **dict.fromkeys(("patient", "client", "user", "患者"), "patient"),
+    **dict.fromkeys(("other", "system", "developer", "tool"), "other"),
+}  # fmt: skip
+
+
+def role_of(speaker: str, mapping: Mapping[str, Role] | None = None) -> Role | None:
+    """The role of a speaker: the user's ``mapping`` first, then the known aliases; None if unknown.
+
+    Case, surrounding space and a final colon are ignored.
+    """
+    name = speaker.strip().rstrip(":：").strip().casefold()
+    if mapping:
+        for key, role in mapping.items():
+            if key.strip().casefold() == name:
+                return role
+    return ROLE_ALIASES.get(name)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """One message.
+
+    Attributes:
+        index: 0-based position in the transcript.
+        role: ``clinician``, ``patient`` or ``other``.
+        speaker: the speaker's name as written in the source.
+        text: what was said.
+        meta: anything else known of the turn. ``meta["stage"]`` names the stage of the conversation,
+            ``meta["time"]`` the time as written, and ``meta["codes"]`` holds people's behaviour codes as
+            ``{coder: {code: label}}``, e.g. ``{"anna": {"question": "open"}}``.
+    """
+
+    index: int
+    role: Role
+    speaker: str
+    text: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """One conversation.
+
+    Attributes:
+        id: unique within a run.
+        turns: the messages in order.
+        system: what produced the conversation (a model, a framework, ``human``), where known.
+        case_id: the patient case; transcripts of different systems on one case are paired.
+        language: BCP 47 tag such as ``en`` or ``zh``; None where the source doesn't say.
+        factors: flat dict of experimental factors (target length, setting, persona, …).
+        reference: what is known outside the dialogue (background, goal, hidden concerns, diagnosis, …).
+        source: file and position the transcript was read from, for messages.
+    """
+
+    id: str
+    turns: tuple[Turn, ...]
+    system: str | None = None
+    case_id: str | None = None
+    language: str | None = None
+    factors: Mapping[str, Any] = field(default_factory=dict)
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    source: str = ""
+
+    def of(self, role: Role) -> Iterator[Turn]:
+        """The turns of one role, in order."""
+        return (turn for turn in self.turns if turn.role == role)
+
+    def to_json(self) -> bytes:
+        """The normalised transcript as one line of JSON: all but ``source``, keys sorted.
+
+        This is what a run keeps, what the content hash is taken of, and one line of bedside's own
+        JSONL format.
+        """
+        return orjson.dumps(
+            {
+                "id": self.id,
+                "system": self.system,
+                "case_id": self.case_id,
+                "language": self.language,
+                "factors": self.factors,
+                "reference": self.reference,
+                "turns": self.turns,
+            },
+            option=orjson.OPT_SORT_KEYS,
+        )
+
+    def content_hash(self) -> str:
+        """SHA-256 (hex) of :meth:`to_json`; equal for equal content wherever it was read from."""
+        return hashlib.sha256(self.to_json()).hexdigest()
