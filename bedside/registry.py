@@ -1,7 +1,8 @@
-"""A folder is a registry: a file's name is its entry's name, and a listing imports nothing.
+"""A folder is a registry: a file's name is its entry's name, and a listing opens nothing.
 
-Other packages add entries through entry points of the registry's group (``bedside.metrics``,
-``bedside.readers``, ``bedside.suites``, ``bedside.tables``).
+Entries are modules that define an object, or data files that are parsed. Other packages add entries through
+entry points of the registry's group (``bedside.metrics``, ``bedside.readers``, ``bedside.suites``,
+``bedside.tables``): a module entry's point names the object, a data entry's the path of its file.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -57,6 +58,7 @@ class Registry(Generic[T]):
         self.noun = noun
         self.kind = kind
         self.group = group or package
+        self.suffix = ".py"
         self._skip = frozenset(skip)
         self._loaded: dict[str, T] = {}
         self._places: dict[str, str | EntryPoint] | None = None
@@ -71,8 +73,8 @@ class Registry(Generic[T]):
         if self._places is not None:
             return self._places
         places: dict[str, str | EntryPoint] = {
-            path.stem: f"{self.package}.{path.stem}"
-            for path in sorted(self._folder().glob("*.py"))
+            path.stem: self._place(path)
+            for path in sorted(self._folder().glob(f"*{self.suffix}"))
             if not path.stem.startswith("_") and path.stem not in self._skip
         }
         for point in entry_points(group=self.group):
@@ -87,6 +89,14 @@ class Registry(Generic[T]):
             places[point.name] = point
         self._places = places
         return places
+
+    def _place(self, path: Path) -> str:
+        return f"{self.package}.{path.stem}"
+
+    def _open(self, place: str | EntryPoint) -> object:
+        if isinstance(place, str):
+            return getattr(importlib.import_module(place), self.attribute, None)
+        return place.load()
 
     def names(self) -> tuple[str, ...]:
         """Names of all entries, sorted, without importing any."""
@@ -107,10 +117,7 @@ class Registry(Generic[T]):
         if name not in places:
             raise RegistryError(f"no {self.noun} is called {name!r}", todo=nearest(name, places))
         place = places[name]
-        if isinstance(place, str):
-            entry = getattr(importlib.import_module(place), self.attribute, None)
-        else:
-            entry = place.load()
+        entry = self._open(place)
         if not isinstance(entry, self.kind):
             raise RegistryError(
                 f"{self.noun} {name!r} does not define a {self.kind.__name__}",
@@ -123,3 +130,42 @@ class Registry(Generic[T]):
     def all(self) -> dict[str, T]:
         """Every entry by name; this imports them all."""
         return {name: self.load(name) for name in self.names()}
+
+
+class DataRegistry(Registry[T]):
+    """The entries of one folder of data files, by file name.
+
+    Args:
+        package: dotted name of the folder.
+        suffix: the files' ending, e.g. ``.yaml``.
+        noun: what an entry is called in messages.
+        kind: the class of an entry.
+        parse: makes an entry of a file's path.
+        group: entry-point group that other packages use.
+    """
+
+    def __init__(
+        self,
+        package: str,
+        suffix: str,
+        noun: str,
+        kind: type[T],
+        parse: Callable[[Path], T],
+        *,
+        group: str | None = None,
+    ) -> None:
+        super().__init__(package, "", noun, kind, group=group)
+        self.suffix = suffix
+        self._parse = parse
+
+    def _place(self, path: Path) -> str:
+        return str(path)
+
+    def _open(self, place: str | EntryPoint) -> object:
+        return self._parse(Path(place if isinstance(place, str) else place.load()))
+
+    def find(self, name_or_path: str) -> T:
+        """The entry of this name, or of a file of the user's own given by its path."""
+        if name_or_path.endswith(self.suffix):
+            return self._parse(Path(name_or_path))
+        return self.load(name_or_path)

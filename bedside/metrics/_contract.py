@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from bedside.errors import RegistryError
 from bedside.registry import Registry, nearest
-from bedside.transcripts.model import Role, Transcript
+from bedside.transcripts.model import Role
 
 Unit = Literal["transcript", "turn"]
 Direction = Literal["higher", "lower", "none"]
@@ -54,7 +54,8 @@ class Metric:
             ``smog.clinician``.
         title: as in a table's row.
         unit: whether it rates transcripts or turns.
-        roles: the roles it is kept for; empty where it rates the transcript as a whole.
+        roles: the roles it is kept for; empty where it rates the transcript as a whole or a turn.
+        whole: with roles: whether it is also kept for the transcript as a whole.
         low, high: the range of its values; None where open.
         labels: for a nominal code, its labels; such a metric has labels and no value.
         direction: whether higher is better, lower is better, or neither.
@@ -72,6 +73,7 @@ class Metric:
     source: str
     examples: tuple[Example, ...]
     roles: tuple[Role, ...] = ()
+    whole: bool = False
     low: float | None = None
     high: float | None = None
     labels: tuple[str, ...] = ()
@@ -132,8 +134,8 @@ class Family:
         version: of the algorithm; changes when values change. It stands in the rater's name.
         metrics: the metrics.
         compute: ``compute(transcript, wanted, **parameters)`` yields a :class:`Value` for every metric named
-            in ``wanted`` (a frozen set of names), on every unit and role it applies to: missing with the reason
-            where it can't be computed, never left out.
+            in ``wanted`` (a frozen set of names), on every unit and role it applies to: missing with the
+            reason where it can't be computed, never left out.
         parameters: by name.
         demonstration: turns (role, text[, meta]) on which every parameter changes some value.
     """

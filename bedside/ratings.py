@@ -1,0 +1,369 @@
+"""Ratings and runs: the one table of results, and the folder that holds an evaluation.
+
+Everything is a rating: one value or label that one rater gives one unit of a transcript for one metric.
+Algorithms, judges and people are all raters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import orjson
+import polars as pl
+
+from bedside.errors import MissingExtraError, RunError
+from bedside.files import replacing, saying_where, sync, write_json
+from bedside.transcripts.model import Transcript, Turn
+
+if TYPE_CHECKING:
+    import pandas
+
+#: Columns of the ratings table, in order, with what they hold.
+COLUMNS: Mapping[str, tuple[pl.DataType, str]] = {
+    "transcript_id": (pl.String(), "id of the transcript"),
+    "system": (pl.String(), "what produced the conversation; null where the source doesn't say"),
+    "case_id": (pl.String(), "the patient case; transcripts of different systems on one case are paired"),
+    "unit": (pl.String(), "what was rated: `transcript`, or `turn:<index>` with the turn's 0-based index"),
+    "metric": (
+        pl.String(),
+        "the metric, rubric or code; kept for a role it ends in `.clinician` or `.patient`",
+    ),
+    "rater": (pl.String(), "`algorithm:<name>@<version>`, `judge:<model>` or `human:<id>`"),
+    "replicate": (pl.Int32(), "number of the pass, from 0"),
+    "value": (pl.Float64(), "the number; null where missing or where the rating is a label"),
+    "label": (pl.String(), "the label of a nominal code; null otherwise"),
+    "reason": (pl.String(), "the rater's reason, or a remark that belongs to the value"),
+    "error": (pl.String(), "why there is neither value nor label; null where there is one"),
+}
+SCHEMA = pl.Schema({name: kind for name, (kind, _) in COLUMNS.items()})
+#: What makes a rating the same rating: a new one of the same key replaces the old.
+KEY = ("transcript_id", "unit", "metric", "rater", "replicate")
+
+#: Columns of a run's table of transcripts.
+TRANSCRIPT_SCHEMA = pl.Schema(
+    {
+        "id": pl.String(),
+        "system": pl.String(),
+        "case_id": pl.String(),
+        "language": pl.String(),
+        "factors": pl.String(),
+        "turns": pl.Int32(),
+        "hash": pl.String(),
+        "source": pl.String(),
+        "content": pl.String(),
+    }
+)
+FORMAT = 1
+_RATINGS = "ratings.parquet"
+_TRANSCRIPTS = "transcripts.parquet"
+_MANIFEST = "manifest.json"
+
+
+class TableWriter:
+    """Collects rows by column and keeps memory flat: full batches go to part files, joined at the end.
+
+    Args:
+        schema: the table's columns and types.
+        folder: where part files are put.
+        name: their common name.
+        batch: rows held in memory.
+    """
+
+    def __init__(self, schema: pl.Schema, folder: Path, name: str, batch: int = 200_000) -> None:
+        self.schema = schema
+        self.count = 0
+        self._folder = folder
+        self._name = name
+        self._batch = batch
+        self._rows: list[tuple[Any, ...]] = []
+        self._parts: list[Path] = []
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Add one row, its cells in the order of the schema."""
+        self._rows.append(row)
+        if len(self._rows) >= self._batch:
+            self.flush()
+
+    def flush(self) -> None:
+        """Put the rows held in memory into a part file."""
+        if self._rows:
+            part = self._folder / f"{self._name}.{len(self._parts):05d}.part"
+            self._frame().write_parquet(part)
+            self._parts.append(part)
+            self.count += len(self._rows)
+            self._rows = []
+
+    def _frame(self) -> pl.DataFrame:
+        columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self.schema)
+        return pl.DataFrame(
+            [pl.Series(name, column, dtype=kind, strict=False)
+             for (name, kind), column in zip(self.schema.items(), columns, strict=True)]
+        )  # fmt: skip
+
+    def result(self) -> pl.LazyFrame:
+        """All rows; from memory where they all fitted, else from the part files."""
+        if not self._parts:
+            self.count = len(self._rows)
+            return self._frame().lazy()
+        self.flush()
+        return pl.scan_parquet(self._parts)
+
+
+def transcript_row(transcript: Transcript, *, text: bool = True) -> tuple[Any, ...]:
+    """A transcript as a row of a run's table of transcripts; without its content where ``text`` is false."""
+    content = transcript.to_json()
+    return (
+        transcript.id,
+        transcript.system,
+        transcript.case_id,
+        transcript.language,
+        orjson.dumps(transcript.factors, option=orjson.OPT_SORT_KEYS).decode(),
+        len(transcript.turns),
+        hashlib.sha256(content).hexdigest(),
+        transcript.source,
+        content.decode() if text else None,
+    )
+
+
+def parse_transcript(content: str | bytes, source: str = "") -> Transcript:
+    """The transcript that :meth:`Transcript.to_json` wrote as ``content``."""
+    data = orjson.loads(content)
+    turns = tuple(Turn(**turn) for turn in data.pop("turns"))
+    return Transcript(turns=turns, source=source, **data)
+
+
+class Run:
+    """The folder of one evaluation: ratings, transcripts as read, and a manifest.
+
+    Open one with :func:`bedside.read_run`.
+
+    Attributes:
+        path: the folder.
+        manifest: what a stranger needs to repeat the run: versions, inputs with their SHA-256, suites, metrics,
+            parameters, counts.
+
+    Raises:
+        RunError: the folder is missing or is no run.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        if not self.path.is_dir():
+            raise RunError("there is no such run", where=str(path), todo="make one with bedside score")
+        file = self.path / _MANIFEST
+        if not file.is_file():
+            raise RunError(
+                "the folder is no run (it has no manifest.json)",
+                where=str(path),
+                todo="name a folder that bedside score made",
+            )
+        try:
+            self.manifest: dict[str, Any] = json.loads(file.read_text("utf-8"))
+            version = self.manifest["format"]
+        except (ValueError, KeyError, TypeError) as error:
+            raise RunError("the manifest can't be read", where=str(file), todo="score again") from error
+        if version != FORMAT:
+            raise RunError(
+                f"the run has format {version}, this bedside reads format {FORMAT}",
+                where=str(path),
+                todo="use the version of bedside named in its manifest",
+            )
+
+    def scan(self) -> pl.LazyFrame:
+        """The ratings table, unread: filter it before collecting where a run is large."""
+        return self._table(_RATINGS, SCHEMA)
+
+    @cached_property
+    def ratings(self) -> pl.DataFrame:
+        """The ratings table (see :data:`COLUMNS`)."""
+        return self.scan().collect()
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The ratings table as a pandas data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        try:
+            return self.ratings.to_pandas()
+        except ImportError as error:
+            raise MissingExtraError(
+                "pandas and pyarrow are not installed", todo="pip install 'bedside[pandas]'"
+            ) from error
+
+    @cached_property
+    def index(self) -> pl.DataFrame:
+        """One row a transcript, without its content: id, system, case_id, language, factors (JSON), turns, hash,
+        source."""
+        return self._table(_TRANSCRIPTS, TRANSCRIPT_SCHEMA).drop("content").collect()
+
+    @cached_property
+    def factors(self) -> pl.DataFrame:
+        """One row a transcript: its id as ``transcript_id``, and a column for each factor (text)."""
+        rows = [
+            {
+                "transcript_id": name,
+                **{key: None if value is None else str(value) for key, value in found.items()},
+            }
+            for name, text in self.index.select("id", "factors").iter_rows()
+            for found in (orjson.loads(text),)
+        ]
+        names = sorted({key for row in rows for key in row} - {"transcript_id"})
+        return pl.DataFrame(rows, schema={"transcript_id": pl.String(), **dict.fromkeys(names, pl.String())})
+
+    def transcripts(self) -> Iterator[Transcript]:
+        """The transcripts as they were read, one by one.
+
+        Raises:
+            RunError: the run keeps no text.
+        """
+        table = self._table(_TRANSCRIPTS, TRANSCRIPT_SCHEMA).select("id", "content", "source")
+        for batch in table.collect_batches(chunk_size=256, maintain_order=True):
+            for name, content, source in batch.iter_rows():
+                if content is None:
+                    raise RunError(
+                        f"the run keeps no text of transcript {name!r}",
+                        where=str(self.path),
+                        todo="score again without --no-text",
+                    )
+                yield parse_transcript(content, source)
+
+    def transcript(self, name: str) -> Transcript:
+        """The transcript with this id.
+
+        Raises:
+            RunError: there is none, or the run keeps no text.
+        """
+        table = self._table(_TRANSCRIPTS, TRANSCRIPT_SCHEMA).filter(pl.col("id") == name).collect()
+        if table.is_empty():
+            raise RunError(f"there is no transcript {name!r}", where=str(self.path))
+        content, source = table.select("content", "source").row(0)
+        if content is None:
+            raise RunError(
+                "the run keeps no text", where=str(self.path), todo="score again without --no-text"
+            )
+        return parse_transcript(content, source)
+
+    def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any]) -> int:
+        """Add ratings, replacing those of the same key, and put ``manifest`` in place of the old one.
+
+        Returns:
+            How many ratings were replaced.
+        """
+        keys = ratings.select(KEY)
+        old = self.scan()
+        replaced = old.join(keys, on=KEY, how="semi").select(pl.len()).collect().item()
+        kept = old.join(keys, on=KEY, how="anti", maintain_order="left") if replaced else old
+        _write_table(self.path / _RATINGS, pl.concat([kept, ratings]))
+        write_json(self.path / _MANIFEST, manifest)
+        self.manifest = dict(manifest)
+        self.__dict__.pop("ratings", None)
+        return int(replaced)
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Hold the run while it is changed.
+
+        Raises:
+            RunError: another process holds it.
+        """
+        import filelock
+
+        lock = filelock.FileLock(self.path / ".lock", timeout=0)
+        try:
+            with saying_where(self.path):
+                lock.acquire()
+        except filelock.Timeout as error:
+            raise RunError(
+                "another bedside process is changing this run",
+                where=str(self.path),
+                todo="wait until it ends",
+            ) from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def _table(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
+        file = self.path / name
+        try:
+            table = pl.scan_parquet(file)
+            found = table.collect_schema()
+        except (pl.exceptions.PolarsError, OSError) as error:
+            raise RunError(
+                "missing or damaged", where=str(file), todo="score again into a new run"
+            ) from error
+        if found != schema:
+            raise RunError("has other columns than a run's table", where=str(file), todo="score again")
+        return table
+
+
+def read_run(path: str | os.PathLike[str]) -> Run:
+    """Open a run.
+
+    Raises:
+        RunError: the folder is missing or is no run.
+    """
+    return Run(path)
+
+
+@contextmanager
+def new_run(path: Path) -> Iterator[Path]:
+    """A private temporary folder that becomes the run at ``path`` when the block ends well.
+
+    Raises:
+        RunError: ``path`` exists and isn't an empty folder, or can't be made.
+    """
+    if path.exists() and (not path.is_dir() or any(path.iterdir())):
+        raise RunError("exists and is no run", where=str(path), todo="choose another folder with --out")
+    with saying_where(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
+    try:
+        yield folder
+        with saying_where(path):
+            sync(folder)
+            os.replace(folder, path)
+            sync(path.parent)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_new_run(
+    folder: Path, transcripts: pl.LazyFrame, ratings: pl.LazyFrame, manifest: Mapping[str, Any]
+) -> None:
+    """Write the files of a run into ``folder``."""
+    _write_table(folder / _TRANSCRIPTS, transcripts)
+    _write_table(folder / _RATINGS, ratings)
+    write_json(folder / _MANIFEST, manifest)
+
+
+def _write_table(target: Path, table: pl.LazyFrame) -> None:
+    with replacing(target) as temporary, saying_where(target):
+        table.sink_parquet(temporary, compression="zstd", compression_level=3, maintain_order=True)
+
+
+def missing_counts(ratings: pl.LazyFrame) -> list[dict[str, Any]]:
+    """How many ratings of each metric and rater are missing for each reason, most first."""
+    return (
+        ratings.filter(pl.col("error").is_not_null())
+        .group_by("metric", "rater", "error")
+        .len("n")
+        .sort(["n", "metric", "rater", "error"], descending=[True, False, False, False])
+        .collect()
+        .to_dicts()
+    )
+
+
+def frame_of(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
+    """A ratings table of rows whose cells are in the order of :data:`COLUMNS`."""
+    return pl.DataFrame(list(rows), schema=SCHEMA, orient="row")

@@ -1,0 +1,294 @@
+"""Scoring: transcripts go in, metrics rate them, a run comes out."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+import bedside
+from bedside.errors import RegistryError, RunError
+from bedside.metrics import FAMILIES, Family, Metric, Value
+from bedside.ratings import (
+    FORMAT,
+    SCHEMA,
+    TRANSCRIPT_SCHEMA,
+    Run,
+    TableWriter,
+    missing_counts,
+    new_run,
+    transcript_row,
+    write_new_run,
+)
+from bedside.registry import nearest
+from bedside.suites import SUITES, Suite
+from bedside.transcripts import Reading, ReadOptions, Transcript
+
+#: Libraries whose version can change a number, for the manifest.
+_LIBRARIES = ("numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels")
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be computed: families with the metrics wanted of each and their parameters."""
+
+    families: tuple[tuple[Family, frozenset[str], dict[str, Any]], ...]
+
+    @property
+    def metrics(self) -> tuple[Metric, ...]:
+        """The metrics, in order."""
+        return tuple(m for family, wanted, _ in self.families for m in family.metrics if m.name in wanted)
+
+
+def metric_names() -> dict[str, str]:
+    """Every metric's family, by the metric's name."""
+    return {metric.name: family.name for family in FAMILIES.all().values() for metric in family.metrics}
+
+
+def make_plan(names: Iterable[str], parameters: Mapping[str, Mapping[str, Any]] | None = None) -> Plan:
+    """The plan for families and metrics named in ``names``.
+
+    Raises:
+        RegistryError: a name or parameter is unknown; the nearest are given.
+    """
+    families = FAMILIES.names()
+    wanted: dict[str, set[str]] = {}
+    owners: dict[str, str] | None = None
+    for name in names:
+        if name in families:
+            wanted.setdefault(name, set()).update(m.name for m in FAMILIES.load(name).metrics)
+            continue
+        if owners is None:
+            owners = metric_names()
+        if name not in owners:
+            raise RegistryError(
+                f"no metric or family is called {name!r}", todo=nearest(name, [*owners, *families])
+            )
+        wanted.setdefault(owners[name], set()).add(name)
+    given = dict(parameters or {})
+    for name in given:
+        if name not in wanted:
+            raise RegistryError(
+                f"parameters are given for {name!r}, which is not scored", todo=nearest(name, wanted)
+            )
+    return Plan(
+        tuple(
+            (FAMILIES.load(name), frozenset(metrics), FAMILIES.load(name).settings(given.get(name)))
+            for name, metrics in wanted.items()
+        )
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a scoring did.
+
+    Attributes:
+        run: the run.
+        transcripts, turns, ratings, missing: counts of this scoring.
+        replaced: ratings of the same key that were there before.
+        skipped: what was left out, and why.
+        ignored: number of files in searched folders that no reader is for.
+    """
+
+    run: Run
+    transcripts: int
+    turns: int
+    ratings: int
+    missing: int
+    replaced: int
+    skipped: tuple[str, ...]
+    ignored: int
+
+
+def rate(transcript: Transcript, plan: Plan) -> Iterable[tuple[Any, ...]]:
+    """The ratings of one transcript as rows of the ratings table."""
+    head = (transcript.id, transcript.system, transcript.case_id)
+    for family, wanted, settings in plan.families:
+        rater = family.rater(settings)
+        for value in family.compute(transcript, wanted, **settings):
+            yield head + _cells(value, rater)
+
+
+def _cells(value: Value, rater: str) -> tuple[Any, ...]:
+    return (
+        "transcript" if value.turn is None else f"turn:{value.turn}",
+        value.metric if value.role is None else f"{value.metric}.{value.role}",
+        value.rater or rater,
+        0,
+        value.value,
+        value.label,
+        value.reason,
+        value.error,
+    )
+
+
+def score(
+    paths: Iterable[str | os.PathLike[str]],
+    out: str | os.PathLike[str],
+    *,
+    suite: str | Suite = "default",
+    metrics: Iterable[str] | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
+    options: ReadOptions | None = None,
+    text: bool = True,
+    seed: int = 0,
+    progress: Callable[[int, int], None] | None = None,
+) -> Summary:
+    """Score transcripts into a run.
+
+    Args:
+        paths: files, folders and patterns.
+        out: the run's folder: new, or an existing run of the same transcripts, which is added to.
+        suite: a suite's name, the path of a suite file, or a suite.
+        metrics: families and metrics in place of the suite's.
+        parameters: parameters of families, over the suite's.
+        options: how to read the files.
+        text: whether the run keeps the transcripts' text; without it, ids, factors and hashes are kept.
+        seed: kept in the manifest, for metrics that draw at random.
+        progress: called with the number of transcripts and of files done.
+
+    Raises:
+        BedsideError: a bad file, an unknown name, or a folder that can't be written or holds another run. Nothing
+            is written then.
+    """
+    chosen = suite if isinstance(suite, Suite) else SUITES.find(suite)
+    names = tuple(metrics) if metrics is not None else chosen.metrics
+    merged = {name: dict(values) for name, values in chosen.parameters.items()} if metrics is None else {}
+    for name, values in (parameters or {}).items():
+        merged.setdefault(name, {}).update(values)
+    plan = make_plan(names, merged)
+    reading = Reading(paths, options)
+    target = Path(out)
+    scoring = _Scoring(plan, reading, text, progress)
+    entry = {
+        "suite": chosen.name if metrics is None else None,
+        "metrics": [metric.name for metric in plan.metrics],
+        "raters": {family.name: family.rater(settings) for family, _, settings in plan.families},
+        "parameters": {family.name: settings for family, _, settings in plan.families if settings},
+        "seed": seed,
+    }
+    if (target / "manifest.json").is_file():
+        return _add(Run(target), scoring, entry)
+    with new_run(target) as folder:
+        transcripts, ratings = scoring.go(folder)
+        counts = scoring.counts(ratings)
+        manifest = {
+            "format": FORMAT,
+            "transcripts": {
+                "count": scoring.transcripts,
+                "turns": scoring.turns,
+                "text": text,
+                "inputs": [asdict(file) for file in reading.inputs],
+                "ignored": [str(path) for path in reading.ignored],
+                "skipped": [str(error) for error in reading.skipped],
+                "options": asdict(reading.options),
+            },
+            "scorings": [{**entry, **_versions(), **counts}],
+            "imports": [],
+        }
+        write_new_run(folder, transcripts, ratings, manifest)
+        _remove_parts(folder)
+    return scoring.summary(Run(target), counts, 0)
+
+
+def _add(run: Run, scoring: _Scoring, entry: dict[str, Any]) -> Summary:
+    """Score into an existing run, whose transcripts must be the same."""
+    import tempfile
+
+    known = dict(run.index.select("id", "hash").iter_rows())
+    with run.locked(), tempfile.TemporaryDirectory(prefix=".scoring.", dir=run.path) as folder:
+        _, ratings = scoring.go(Path(folder), known)
+        if scoring.transcripts != len(known):
+            raise RunError(
+                f"the run has {len(known)} transcripts, the files {scoring.transcripts} of them",
+                where=str(run.path),
+                todo="score the same files, or choose another folder with --out",
+            )
+        counts = scoring.counts(ratings)
+        manifest = {
+            **run.manifest,
+            "scorings": [*run.manifest["scorings"], {**entry, **_versions(), **counts}],
+        }
+        replaced = run.add(ratings, manifest)
+    return scoring.summary(run, counts, replaced)
+
+
+class _Scoring:
+    """One pass over the files that fills the two tables."""
+
+    def __init__(
+        self, plan: Plan, reading: Reading, text: bool, progress: Callable[[int, int], None] | None
+    ) -> None:
+        self.plan = plan
+        self.reading = reading
+        self.text = text
+        self.progress = progress
+        self.transcripts = 0
+        self.turns = 0
+
+    def go(self, folder: Path, known: Mapping[str, str] | None = None) -> tuple[pl.LazyFrame, pl.LazyFrame]:
+        transcripts = TableWriter(TRANSCRIPT_SCHEMA, folder, "transcripts", batch=2_000)
+        ratings = TableWriter(SCHEMA, folder, "ratings")
+        for transcript in self.reading:
+            row = transcript_row(transcript, text=self.text)
+            if known is not None and known.get(transcript.id) != row[6]:
+                what = "differs from" if transcript.id in known else "is not among"
+                raise RunError(
+                    f"transcript {transcript.id!r} ({transcript.source}) {what} those of the run",
+                    where="--out",
+                    todo="choose another folder with --out",
+                )
+            transcripts.add(row)
+            for rating in rate(transcript, self.plan):
+                ratings.add(rating)
+            self.transcripts += 1
+            self.turns += len(transcript.turns)
+            if self.progress is not None:
+                self.progress(self.transcripts, len(self.reading.inputs))
+        return transcripts.result(), ratings.result()
+
+    def counts(self, ratings: pl.LazyFrame) -> dict[str, Any]:
+        missing = missing_counts(ratings)
+        total = ratings.select(pl.len()).collect().item()
+        return {"ratings": int(total), "missing": missing}
+
+    def summary(self, run: Run, counts: Mapping[str, Any], replaced: int) -> Summary:
+        return Summary(
+            run=run,
+            transcripts=self.transcripts,
+            turns=self.turns,
+            ratings=counts["ratings"],
+            missing=sum(row["n"] for row in counts["missing"]),
+            replaced=replaced,
+            skipped=tuple(str(error) for error in self.reading.skipped),
+            ignored=len(self.reading.ignored),
+        )
+
+
+def _versions() -> dict[str, Any]:
+    libraries = {}
+    for name in _LIBRARIES:
+        try:
+            libraries[name] = version(name)
+        except PackageNotFoundError:  # an optional library
+            continue
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "bedside": bedside.__version__,
+        "python": platform.python_version(),
+        "platform": platform.system(),
+        "libraries": libraries,
+    }
+
+
+def _remove_parts(folder: Path) -> None:
+    for part in folder.glob("*.part"):
+        part.unlink()
