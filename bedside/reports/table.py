@@ -1,0 +1,99 @@
+"""A table, whatever it is rendered to."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: the text shown, and how it is marked."""
+
+    text: str
+    bold: bool = False
+    marks: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its title and alignment."""
+
+    title: str
+    align: Literal["left", "right"] = "right"
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of cells; ``group`` is the heading it stands under."""
+
+    cells: tuple[Cell, ...]
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """A table ready to be rendered.
+
+    Attributes:
+        name: short name, used for file names and labels.
+        title: the caption.
+        columns: in order.
+        rows: in order; rows of one group stand together.
+        notes: what the numbers are, below the table.
+        records: the same content as plain records at full precision, for CSV and JSON.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    records: tuple[Mapping[str, Any], ...] = field(default=())
+
+    def groups(self) -> list[tuple[str | None, list[Row]]]:
+        """The rows by group, in order."""
+        found: list[tuple[str | None, list[Row]]] = []
+        for row in self.rows:
+            if not found or found[-1][0] != row.group:
+                found.append((row.group, []))
+            found[-1][1].append(row)
+        return found
+
+
+#: Shown where there is no value.
+DASH = "–"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number as printed, with a true minus sign; a dash where there is none."""
+    if value is None:
+        return DASH
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def decimal(value: float | None, digits: int = 2) -> str:
+    """A number that can't exceed 1 (a share, kappa, p), printed without its leading zero."""
+    return (
+        number(value, digits).replace("0.", ".", 1)
+        if value is not None and abs(value) < 1
+        else number(value, digits)
+    )
+
+
+def p_value(value: float | None) -> str:
+    """A p value to three decimals, or below .001."""
+    if value is None:
+        return DASH
+    return "< .001" if value < 0.001 else decimal(value, 3)
+
+
+def between(low: float | None, high: float | None, digits: int = 2) -> str:
+    """An interval as printed."""
+    if low is None or high is None:
+        return DASH
+    return f"[{decimal(low, digits)}, {decimal(high, digits)}]"
