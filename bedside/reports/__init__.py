@@ -1,0 +1,1 @@
+"""Reports: one file per table or figure, and the renderers."""

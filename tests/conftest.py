@@ -1,0 +1,44 @@
+"""What the tests share: the real data beside the project, and a way to write conversations briefly."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.transcripts import Transcript, Turn
+
+DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+@pytest.fixture(scope="session")
+def annomi() -> Path:
+    """AnnoMI's table of coded sessions."""
+    path = DATA / "annomi" / "annomi_dev.csv"
+    if not path.is_file():
+        pytest.skip(f"AnnoMI is not beside the project ({path})")
+    return path
+
+
+@pytest.fixture(scope="session")
+def mdd5k() -> Path:
+    """The folder of MDD-5k dialogues."""
+    path = DATA / "mdd5k"
+    if not path.is_dir():
+        pytest.skip(f"MDD-5k is not beside the project ({path})")
+    return path
+
+
+def conversation(*turns: tuple[Any, ...], **fields: Any) -> Transcript:
+    """A transcript of (role, text[, meta]) turns."""
+    made = tuple(
+        Turn(index, role, role, text, meta[0] if meta else {}) for index, (role, text, *meta) in enumerate(turns)
+    )
+    return Transcript(**{"id": "t", "turns": made, **fields})
+
+
+@pytest.fixture
+def talk() -> Callable[..., Transcript]:
+    return conversation

@@ -1,0 +1,155 @@
+"""Every metric states its own facts; what it states is checked here, for all of them."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from bedside.errors import RegistryError
+from bedside.metrics import FAMILIES, Example, Family, Metric, Value
+from bedside.transcripts import Transcript
+from tests.conftest import conversation
+
+FAMILY_NAMES = FAMILIES.names()
+METRICS = [(FAMILIES.load(name), metric) for name in FAMILY_NAMES for metric in FAMILIES.load(name).metrics]
+EXAMPLES = [(family, metric, example) for family, metric in METRICS for example in metric.examples]
+
+
+def compute(family: Family, transcript: Transcript, wanted: set[str], **given: Any) -> list[Value]:
+    return list(family.compute(transcript, frozenset(wanted), **family.settings(given)))
+
+
+def all_metrics(family: Family) -> set[str]:
+    return {metric.name for metric in family.metrics}
+
+
+def title(pair: Any) -> str:
+    return pair.name if isinstance(pair, Family | Metric) else ""
+
+
+def test_names_are_unique() -> None:
+    names = [metric.name for _, metric in METRICS]
+    assert len(names) == len(set(names))
+    assert not set(names) & set(FAMILY_NAMES)
+
+
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+def test_family_states_its_facts(name: str) -> None:
+    family = FAMILIES.load(name)
+    assert family.name == name
+    assert family.version and family.title and family.description
+    assert family.rater() == f"algorithm:{name}@{family.version}"
+
+
+@pytest.mark.parametrize(("family", "metric"), METRICS, ids=title)
+def test_metric_states_its_facts(family: Family, metric: Metric) -> None:
+    assert metric.source, "a source"
+    assert metric.definition.rstrip().endswith("."), "a definition in sentences"
+    assert any(example.value is not None for example in metric.examples), "an example with a value"
+    assert metric.low is None or metric.high is None or metric.low < metric.high
+    assert not (metric.labels and metric.unit != "turn")
+
+
+@pytest.mark.parametrize(("family", "metric", "example"), EXAMPLES, ids=title)
+def test_example_holds(family: Family, metric: Metric, example: Example) -> None:
+    transcript = conversation(*example.turns, **example.transcript)
+    values = compute(family, transcript, {metric.name}, **example.parameters)
+    matching = [
+        value
+        for value in values
+        if value.metric == metric.name
+        and value.role == example.role
+        and (value.turn == example.turn or example.value is None)
+        and (example.rater is None or (value.rater or family.rater()).split("@")[0] == example.rater)
+    ]
+    assert matching, "the example's metric, role, turn and rater are given"
+    found = matching[0]
+    if example.value is None:
+        assert found.value is None
+        assert found.label is None
+        assert found.error
+    elif isinstance(example.value, str):
+        assert found.label == example.value
+    else:
+        assert found.value == pytest.approx(example.value, abs=example.tolerance)
+
+
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+def test_empty_and_one_turn_transcripts_give_missing_values(name: str) -> None:
+    family = FAMILIES.load(name)
+    values = compute(family, conversation(), all_metrics(family))
+    assert {value.metric for value in values} == all_metrics(family), "nothing is left out silently"
+    for value in values:
+        assert value.value is None, f"{value.metric} of nothing is missing, not {value.value}"
+        assert value.label is None
+        assert value.error
+    one = compute(family, conversation(("clinician", "Hm")), all_metrics(family))
+    assert {value.metric for value in one} == all_metrics(family)
+    for value in one:
+        assert (value.value is None and value.label is None) == (value.error is not None)
+
+
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+def test_only_what_is_wanted_is_computed(name: str) -> None:
+    family = FAMILIES.load(name)
+    for transcript in demonstrations(family):
+        for metric in family.metrics:
+            values = compute(family, transcript, {metric.name})
+            assert {value.metric for value in values} == {metric.name}
+
+
+def demonstrations(family: Family) -> list[Transcript]:
+    examples = [e for metric in family.metrics for e in metric.examples]
+    made = [conversation(*example.turns, **example.transcript) for example in examples]
+    return [*made, conversation(*family.demonstration)] if family.demonstration else made
+
+
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+def test_values_lie_in_range_on_known_units(name: str) -> None:
+    family = FAMILIES.load(name)
+    for transcript in demonstrations(family):
+        for value in compute(family, transcript, all_metrics(family)):
+            metric = family.metric(value.metric)
+            assert (value.error is None) == (value.value is not None or value.label is not None)
+            if value.error is None:
+                assert (value.turn is None) == (metric.unit == "transcript")
+            assert value.turn is None or 0 <= value.turn < len(transcript.turns)
+            assert value.role is None or value.role in metric.roles
+            if value.value is not None:
+                assert not metric.labels
+                assert metric.low is None or value.value >= metric.low
+                assert metric.high is None or value.value <= metric.high
+            if value.label is not None and metric.labels:
+                assert value.label in metric.labels
+
+
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+def test_same_values_twice_and_no_change_of_the_input(name: str) -> None:
+    family = FAMILIES.load(name)
+    for transcript in demonstrations(family):
+        before = copy.deepcopy(transcript)
+        first = compute(family, transcript, all_metrics(family))
+        assert compute(family, transcript, all_metrics(family)) == first
+        assert transcript == before
+
+
+@pytest.mark.parametrize(
+    ("family", "parameter"),
+    [(FAMILIES.load(name), p) for name in FAMILY_NAMES for p in FAMILIES.load(name).parameters],
+    ids=str,
+)
+def test_each_parameter_changes_something(family: Family, parameter: str) -> None:
+    transcript = conversation(*family.demonstration)
+    facts = family.parameters[parameter]
+    assert facts.description
+    changed = compute(family, transcript, all_metrics(family), **{parameter: facts.alternative})
+    assert changed != compute(family, transcript, all_metrics(family))
+    assert family.rater({parameter: facts.alternative}) != family.rater()
+
+
+@pytest.mark.parametrize("name", FAMILY_NAMES)
+def test_unknown_parameters_are_refused(name: str) -> None:
+    with pytest.raises(RegistryError, match="no parameter 'nonsense'"):
+        FAMILIES.load(name).settings({"nonsense": 1})
