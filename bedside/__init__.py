@@ -1,3 +1,50 @@
 """bedside scores clinical and counselling conversations and shows how far the scores can be believed."""
 
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 __version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from bedside.errors import BedsideError
+    from bedside.ratings import Run, read_run
+    from bedside.scoring import score
+    from bedside.transcripts import ReadOptions, Transcript, Turn, read_transcripts
+
+# Name → module: imported when first used, so that ``import bedside`` costs nothing.
+_PLACES = {
+    "BedsideError": "bedside.errors",
+    "ReadOptions": "bedside.transcripts",
+    "Run": "bedside.ratings",
+    "Transcript": "bedside.transcripts",
+    "Turn": "bedside.transcripts",
+    "read_run": "bedside.ratings",
+    "read_transcripts": "bedside.transcripts",
+    "score": "bedside.scoring",
+}
+
+__all__ = [
+    "BedsideError",
+    "ReadOptions",
+    "Run",
+    "Transcript",
+    "Turn",
+    "__version__",
+    "read_run",
+    "read_transcripts",
+    "score",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'bedside' has no attribute {name!r}")
+    value = getattr(importlib.import_module(_PLACES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from bedside.errors import DataError, InputError
-from bedside.ratings import frame_of
+from bedside.ratings import Run, frame_of
+from bedside.registry import nearest
 from bedside.transcripts.reading import ReadOptions, Source
 
 _ITEM = ("item", "transcript_id", "transcript", "conversation", "conversation_id", "id")
@@ -171,6 +174,44 @@ def read_rating_file(
     if not ratings:
         raise InputError("the file holds no rating", where=str(path), todo="see the docs on ratings and runs")
     return RatingFile(frame_of(ratings), found, empty, tuple(places))
+
+
+def import_ratings(run: Run, path: str | os.PathLike[str], file: RatingFile) -> tuple[int, int]:
+    """Add the ratings of a file to a run; those of the same key are replaced.
+
+    Returns:
+        How many ratings were added, and how many of them replaced one.
+
+    Raises:
+        InputError: an item is no transcript of the run, or a turn is past its transcript's end; nothing is
+            changed then.
+    """
+    known = {name: (system, case, turns) for name, system, case, turns in
+             run.index.select("id", "system", "case_id", "turns").iter_rows()}  # fmt: skip
+    rows = []
+    for where, row in zip(file.places, file.ratings.iter_rows(), strict=True):
+        item, _, _, unit, *rest = row
+        if item not in known:
+            raise InputError(f"{item!r} is no transcript of the run", where=where, todo=nearest(item, known))
+        system, case, turns = known[item]
+        if unit != "transcript" and int(unit.removeprefix("turn:")) >= turns:
+            raise InputError(
+                f"{item!r} has {turns} turns, so no {unit}", where=where, todo="count turns from 0"
+            )
+        rows.append((item, system, case, unit, *rest))
+    frame = frame_of(rows)
+    entry = {
+        "file": str(path),
+        "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "ratings": len(rows),
+        "empty": file.empty,
+        "scales": {metric: scale.to_json() for metric, scale in file.scales.items()},
+    }
+    with run.locked():
+        manifest = {**run.manifest, "imports": [*run.manifest["imports"], entry]}
+        replaced = run.add(frame.lazy(), manifest)
+    return len(rows), replaced
 
 
 def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -26,7 +26,10 @@ def nearest(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(close) + "?"
-    return "known: " + ", ".join(names) if names else "there are none"
+    if not names:
+        return "there are none"
+    more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+    return "known: " + ", ".join(names[:20]) + more
 
 
 class Registry(Generic[T]):

@@ -1,0 +1,5 @@
+"""bedside as ``python -m bedside``."""
+
+from bedside.cli import main
+
+main()

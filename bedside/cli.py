@@ -1,0 +1,413 @@
+"""The command line: parses, calls the library, prints."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from bedside.errors import BedsideError, DataError, InputError
+
+if TYPE_CHECKING:
+    from bedside.reports.table import Table
+    from bedside.scoring import Summary
+
+_EPILOG = "Every command that prints a table takes --json. Errors are one line; the exit code is then 2."
+app = typer.Typer(
+    name="bedside",
+    help="Score clinical and counselling conversations, and show how far the scores can be believed.",
+    epilog=_EPILOG,
+    no_args_is_help=True,
+    add_completion=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _listing(name: str, about: str) -> typer.Typer:
+    group = typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
+    app.add_typer(group, name=name)
+    return group
+
+
+readers_app = _listing("readers", "The file formats bedside reads; `show NAME` prints a minimal example.")
+metrics_app = _listing("metrics", "The metrics; `show NAME` prints one's definition, source and examples.")
+suites_app = _listing("suites", "The suites; `show NAME` prints one, `check FILE` checks your own.")
+coders_app = _listing("coder", "Coders of behaviour; `evaluate FILE` compares one with people's codes.")
+ratings_app = typer.Typer(
+    help="Ratings that people already have.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(ratings_app, name="ratings")
+
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON at full precision.")]
+ScaleOption = Annotated[
+    list[str] | None,
+    typer.Option(help="Scale of the ratings: 1-5, 0,1,2 or none/open/closed; METRIC=SCALE for one metric."),
+]
+ColumnsOption = Annotated[
+    str | None, typer.Option(help="bedside's column names to the file's: item=Session,rater=Coder.")
+]
+SeedOption = Annotated[int, typer.Option(help="Seed of everything drawn at random.")]
+
+
+# -- printing ---------------------------------------------------------------------------------------
+
+
+def say(text: str = "") -> None:
+    """Print a line of plain text."""
+    typer.echo(text)
+
+
+def note(text: str) -> None:
+    """Print a line about the work, not its result."""
+    typer.echo(text, err=True)
+
+
+def _show(table: Table, as_json: bool) -> None:
+    from bedside.reports.render import json_text, rich_table
+
+    if as_json:
+        typer.echo(json_text(table), nl=False)
+        return
+    from rich.console import Console
+
+    console = Console(soft_wrap=False)
+    if not console.is_terminal:
+        console = Console(width=160)
+    console.print(rich_table(table))
+
+
+def _pairs(text: str | None, option: str) -> dict[str, str]:
+    """``a=b,c=d`` as a dict; a name with a comma or equals sign can be quoted."""
+    import csv
+
+    found: dict[str, str] = {}
+    if text:
+        for part in next(csv.reader([text], skipinitialspace=True)):
+            name, equals, value = part.rpartition("=")
+            if not equals or not name.strip() or not value.strip():
+                raise InputError(f"{part!r} is not NAME=VALUE", where=option, todo=f"write {option} a=b,c=d")
+            found[name.strip().strip('"')] = value.strip()
+    return found
+
+
+def _names(text: str | None) -> list[str] | None:
+    return [part.strip() for part in text.split(",") if part.strip()] if text else None
+
+
+def _settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """``family.parameter=value`` as nested dict; the value is read as YAML, so true and 5 are what they look like."""
+    import yaml
+
+    found: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        family, dot, parameter = name.partition(".")
+        if not (equals and dot and family and parameter):
+            raise InputError(
+                f"{text!r} is not FAMILY.PARAMETER=VALUE", where="--set", todo="see bedside metrics"
+            )
+        found.setdefault(family, {})[parameter] = yaml.safe_load(value)
+    return found
+
+
+@contextmanager
+def _progress(what: str, total: int | None) -> Iterator[Callable[[int, int], None]]:
+    """A progress bar on a terminal; elsewhere a plain line every so often."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("files"),
+                   TextColumn("{task.fields[transcripts]} transcripts"), TimeElapsedColumn())  # fmt: skip
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task(what, total=total, transcripts=0)
+            yield lambda transcripts, files: bar.update(task, completed=files, transcripts=transcripts)
+        return
+
+    def plain(transcripts: int, files: int) -> None:
+        if transcripts % 1000 == 0:
+            note(f"{what}: {transcripts} transcripts")
+
+    yield plain
+
+
+# -- scoring ----------------------------------------------------------------------------------------
+
+
+@app.command()
+def score(
+    files: Annotated[list[str], typer.Argument(help="Transcript files, folders or patterns.")],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", help="Folder of the run, new or to be added to.")
+    ] = Path("run"),
+    suite: Annotated[str, typer.Option(help="A suite's name, or your own suite file.")] = "default",
+    metrics: Annotated[
+        str | None, typer.Option(help="Metrics or families in place of the suite's: a,b,c.")
+    ] = None,
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A parameter: FAMILY.PARAMETER=VALUE; may be repeated.")
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Reader to use, not the one recognised.")
+    ] = None,
+    roles: Annotated[str | None, typer.Option(help='Who is who: "Dr Smith=clinician,Anna=patient".')] = None,
+    columns: Annotated[
+        str | None, typer.Option(help="bedside's column names to the file's: text=utterance,speaker=who.")
+    ] = None,
+    path_fields: Annotated[
+        str | None, typer.Option(help="What the path says: '{system}/{case_id}'; other names become factors.")
+    ] = None,
+    on_error: Annotated[str, typer.Option(help="At a bad transcript: stop, or skip it and go on.")] = "stop",
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Keep ids, factors and hashes, but no text.")
+    ] = False,
+    seed: SeedOption = 0,
+) -> None:
+    """Score transcripts into a run."""
+    from bedside.scoring import score as run_score
+
+    options = _reading(format_, roles, columns, path_fields, on_error)
+    with _progress("Scoring", None) as progress:
+        summary = run_score(
+            files,
+            out,
+            suite=suite,
+            metrics=_names(metrics),
+            parameters=_settings(set_ or ()),
+            options=options,
+            text=not no_text,
+            seed=seed,
+            progress=progress,
+        )
+    _say_scored(summary)
+
+
+def _reading(
+    format_: str | None, roles: str | None, columns: str | None, path_fields: str | None, on_error: str
+) -> Any:
+    from bedside.transcripts import ROLES, ReadOptions
+
+    if on_error not in ("stop", "skip"):
+        raise InputError(f"{on_error!r} is neither stop nor skip", where="--on-error")
+    mapping: dict[str, Any] = _pairs(roles, "--roles")
+    for speaker, role in mapping.items():
+        if role not in ROLES:
+            raise InputError(
+                f"{speaker!r} can't be {role!r}", where="--roles", todo=f"a role is {', '.join(ROLES)}"
+            )
+    return ReadOptions(
+        format=format_,
+        roles=mapping,
+        columns=_pairs(columns, "--columns"),
+        path_fields=path_fields,
+        on_error="skip" if on_error == "skip" else "stop",
+    )
+
+
+def _say_scored(summary: Summary) -> None:
+    say(
+        f"Scored {summary.transcripts:,} transcripts ({summary.turns:,} turns) into {summary.run.path}: "
+        f"{summary.ratings:,} ratings, {summary.missing:,} of them missing."
+    )
+    if summary.replaced:
+        say(f"{summary.replaced:,} ratings that were there before were replaced.")
+    if summary.missing:
+        for reason, count, metrics in _reasons(summary.run.manifest["scorings"][-1]["missing"])[:5]:
+            say(f"  missing {count:,}: {reason} ({metrics})")
+    if summary.ignored:
+        say(f"{summary.ignored:,} files that are no transcripts by their ending were left alone.")
+    if summary.skipped:
+        say(f"{len(summary.skipped):,} skipped:")
+        for reason in summary.skipped[:20]:
+            say(f"  {reason}")
+        if len(summary.skipped) > 20:
+            say(f"  … and {len(summary.skipped) - 20:,} more; all are in {summary.run.path}/manifest.json")
+    say(f"Next: bedside agree {summary.run.path}; bedside report {summary.run.path}")
+
+
+def _reasons(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
+    """Missing ratings by reason: the reason, how many, and which metrics, most first."""
+    counts: dict[str, int] = {}
+    metrics: dict[str, list[str]] = {}
+    for row in rows:
+        counts[row["error"]] = counts.get(row["error"], 0) + row["n"]
+        metrics.setdefault(row["error"], []).append(row["metric"])
+    found = []
+    for reason, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        names = list(dict.fromkeys(metrics[reason]))
+        listed = ", ".join(names[:3]) + (f" and {len(names) - 3} more metrics" if len(names) > 3 else "")
+        found.append((reason, count, listed))
+    return found
+
+
+# -- what there is ----------------------------------------------------------------------------------
+
+
+def _list_or_show(context: typer.Context, rows: Callable[[], list[tuple[str, str]]]) -> None:
+    if context.invoked_subcommand is not None:
+        return
+    entries = rows()
+    width = max(len(name) for name, _ in entries)
+    for name, text in entries:
+        say(f"{name:<{width}}  {text}")
+
+
+@readers_app.callback()
+def readers(context: typer.Context) -> None:
+    """List the file formats."""
+    from bedside.transcripts import READERS
+
+    _list_or_show(context, lambda: [(name, reader.title) for name, reader in READERS.all().items()])
+
+
+@readers_app.command("show")
+def readers_show(name: str) -> None:
+    """Print what a format is and a minimal example."""
+    from bedside.transcripts import READERS
+
+    reader = READERS.load(name)
+    say(f"{reader.name}: {reader.title}\n\n{reader.description}\n\n{reader.example_name}:")
+    typer.echo(reader.example, nl=not reader.example.endswith("\n"))
+
+
+@metrics_app.callback()
+def metrics(context: typer.Context) -> None:
+    """List the metrics, by family."""
+    from bedside.metrics import FAMILIES
+
+    def rows() -> list[tuple[str, str]]:
+        found = []
+        for family in FAMILIES.all().values():
+            found.append((family.name, f"family: {family.title.lower()} ({family.rater()})"))
+            found += [(f"  {metric.name}", metric.title) for metric in family.metrics]
+        return found
+
+    _list_or_show(context, rows)
+
+
+@metrics_app.command("show")
+def metrics_show(name: str) -> None:
+    """Print a metric's or family's definition, source and examples."""
+    from bedside.metrics import FAMILIES
+    from bedside.metrics._describe import describe_family, describe_metric
+    from bedside.scoring import metric_names
+
+    if name in FAMILIES:
+        say(describe_family(FAMILIES.load(name)))
+        return
+    owners = metric_names()
+    if name not in owners:
+        from bedside.registry import nearest
+
+        raise DataError(f"no metric is called {name!r}", todo=nearest(name, [*owners, *FAMILIES.names()]))
+    say(describe_metric(FAMILIES.load(owners[name]), name))
+
+
+@suites_app.callback()
+def suites(context: typer.Context) -> None:
+    """List the suites."""
+    from bedside.suites import SUITES
+
+    _list_or_show(context, lambda: [(name, suite.title) for name, suite in SUITES.all().items()])
+
+
+@suites_app.command("show")
+def suites_show(name: str) -> None:
+    """Print a suite's metrics and source."""
+    from bedside.suites import SUITES
+
+    suite = SUITES.find(name)
+    say(f"{suite.name}: {suite.title}\n\n{suite.description}\nSource: {suite.source}\n")
+    for metric in suite.metrics:
+        say(f"  {metric}")
+
+
+@suites_app.command("check")
+def suites_check(file: str) -> None:
+    """Check a suite file of your own: its form, and that its metrics and parameters exist."""
+    from bedside.scoring import make_plan
+    from bedside.suites import SUITES
+
+    if not file.endswith(".yaml"):
+        raise InputError("a suite file's name ends in .yaml", where=file, todo="rename it")
+    suite = SUITES.find(file)
+    plan = make_plan(suite.metrics, suite.parameters)
+    say(f"{file}: good; {len(plan.metrics)} metrics")
+
+
+# -- ratings ----------------------------------------------------------------------------------------
+
+
+@ratings_app.command("import")
+def ratings_import(
+    run: Path,
+    file: Path,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    metric: Annotated[str, typer.Option(help="The metric, where the file has no column for it.")] = "rating",
+) -> None:
+    """Add ratings from a spreadsheet (CSV, TSV, XLSX, Parquet; long or wide) to a run.
+
+    A rating of the same transcript, unit, metric, rater and pass replaces the one in the run.
+    """
+    from bedside.rating_files import import_ratings, parse_scales, read_rating_file
+    from bedside.ratings import read_run
+
+    opened = read_run(run)
+    found = read_rating_file(
+        file, scales=parse_scales(scale or []), columns=_pairs(columns, "--columns"), metric=metric
+    )
+    added, replaced = import_ratings(opened, file, found)
+    new = added - replaced
+    say(
+        f"Read {added:,} ratings into {run}: {new:,} new, {replaced:,} replaced; {found.empty:,} empty cells."
+    )
+    say(f"Next: bedside agree {run}")
+
+
+# -- running ----------------------------------------------------------------------------------------
+
+
+def _version(value: bool) -> None:
+    if value:
+        from bedside import __version__
+
+        say(f"bedside {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _root(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    pass
+
+
+def _fail(message: str) -> NoReturn:
+    typer.echo(f"bedside: {message}", err=True)
+    sys.exit(2)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run the command line; a bad call or input ends in one line on standard error and exit code 2."""
+    try:
+        code = app(arguments, standalone_mode=False)
+    except typer.TyperException as error:
+        message = " ".join(error.format_message().split()) if hasattr(error, "format_message") else str(error)
+        _fail(f"{message} See bedside --help.")
+    except BedsideError as error:
+        _fail(str(error))
+    except (KeyboardInterrupt, typer.Abort):
+        _fail("stopped; nothing half-written is left. Run the same command again to go on")
+    except BrokenPipeError:
+        sys.stderr.close()
+        sys.exit(0)
+    sys.exit(code if isinstance(code, int) else 0)

@@ -1,0 +1,182 @@
+"""What agreement, comparison and reports start from: ratings with the scale of each metric and the factors."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import polars as pl
+
+from bedside.errors import DataError
+from bedside.metrics import FAMILIES, Direction
+from bedside.rating_files import Scale, read_rating_file
+from bedside.ratings import Run
+from bedside.registry import nearest
+
+#: The group of raters that all people make up in a table of results.
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a metric by its name in the ratings table (with role).
+
+    Attributes:
+        name: the name.
+        title: as in a table's row.
+        group: the heading it stands under.
+        direction: whether higher is better, lower is better, or neither.
+        digits: decimals to print.
+        order: position among all metrics known.
+        labels: the labels of a nominal code.
+    """
+
+    name: str
+    title: str
+    group: str
+    direction: Direction = "none"
+    digits: int = 2
+    order: int = 10**6
+    labels: tuple[str, ...] = ()
+
+
+@cache
+def _known() -> Mapping[str, Facts]:
+    found: dict[str, Facts] = {}
+    for family in FAMILIES.all().values():
+        for metric in family.metrics:
+            roles = ("", *metric.roles) if metric.whole or not metric.roles else metric.roles
+            for role in roles:
+                name = f"{metric.name}.{role}" if role else metric.name
+                title = f"{metric.title}, {role}" if role else metric.title
+                found[name] = Facts(
+                    name, title, family.title, metric.direction, metric.digits, len(found), metric.labels
+                )
+    return found
+
+
+def facts(name: str) -> Facts:
+    """The facts of a metric; of one that no family defines (a rubric from a spreadsheet), its name in words."""
+    known = _known().get(name)
+    return known or Facts(name, name.replace("_", " ").capitalize(), "Ratings")
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Ratings and what is needed to read them.
+
+    Attributes:
+        ratings: a ratings table.
+        scales: the scale of each metric that has one.
+        factors: a column for each factor, by ``transcript_id``; None where the ratings are a plain file.
+        name: the run or file, for messages.
+    """
+
+    ratings: pl.DataFrame
+    scales: Mapping[str, Scale]
+    factors: pl.DataFrame | None
+    name: str
+
+    def metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
+        """Metrics that are rated, in the order of tables; those that match one of the ``patterns``.
+
+        A pattern without role matches all roles: ``smog`` stands for ``smog.clinician`` and ``smog.patient``.
+
+        Raises:
+            DataError: a pattern matches no metric.
+        """
+        names = sorted(self.ratings["metric"].unique(), key=lambda name: (facts(name).order, name))
+        if patterns is None:
+            return names
+        chosen: dict[str, None] = {}
+        for pattern in patterns:
+            matching = [n for n in names if fnmatch.fnmatchcase(n, pattern) or n.partition(".")[0] == pattern]
+            if not matching:
+                raise DataError(
+                    f"no metric {pattern!r} is rated", where=self.name, todo=nearest(pattern, names)
+                )
+            chosen.update(dict.fromkeys(matching))
+        return list(chosen)
+
+    def raters(self, patterns: Sequence[str] | None = None) -> list[str]:
+        """Raters, sorted; those that match one of the ``patterns``, such as ``human:*``.
+
+        Raises:
+            DataError: a pattern matches no rater.
+        """
+        names = sorted(self.ratings["rater"].unique())
+        if patterns is None:
+            return names
+        for pattern in patterns:
+            if not fnmatch.filter(names, pattern):
+                raise DataError(
+                    f"no rater matches {pattern!r}", where=self.name, todo=nearest(pattern, names)
+                )
+        return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+
+    def systems(self) -> list[str]:
+        """Systems, sorted."""
+        return sorted(self.ratings["system"].drop_nulls().unique())
+
+    def transcript_values(self, metrics: Iterable[str]) -> pl.DataFrame:
+        """One value for each transcript, metric and group of raters.
+
+        Passes and, among people, raters are averaged. Columns: ``transcript_id, system, case_id, metric, group,
+        value, error``; ``group`` is a rater's name, or :data:`PEOPLE`. Where nobody of the group gave a value,
+        ``value`` is null and ``error`` says why.
+        """
+        people = pl.col("rater").str.starts_with("human:")
+        return (
+            self.ratings.lazy()
+            .filter(
+                pl.col("unit") == "transcript",
+                pl.col("metric").is_in(list(metrics)),
+                pl.col("label").is_null(),
+            )
+            .with_columns(pl.when(people).then(pl.lit(PEOPLE)).otherwise(pl.col("rater")).alias("group"))
+            .group_by("transcript_id", "metric", "group", maintain_order=True)
+            .agg(
+                pl.col("system").first(),
+                pl.col("case_id").first(),
+                pl.col("value").mean(),
+                pl.col("error").drop_nulls().first(),
+            )
+            .with_columns(pl.when(pl.col("value").is_null()).then(pl.col("error")).alias("error"))
+            .select("transcript_id", "system", "case_id", "metric", "group", "value", "error")
+            .collect()
+        )
+
+
+def open_evaluation(
+    path: str | os.PathLike[str],
+    *,
+    scales: Mapping[str | None, Scale] | None = None,
+    columns: Mapping[str, str] | None = None,
+    metric: str = "rating",
+) -> Evaluation:
+    """An evaluation from a run's folder, or from a plain file of ratings (CSV, TSV, XLSX, Parquet).
+
+    Args:
+        path: the run or file.
+        scales: scales that go before those kept in the run; under None the one of all metrics.
+        columns: for a file, bedside's column names to the file's.
+        metric: for a file without a column for it, the metric's name.
+    """
+    given = dict(scales or {})
+    if Path(path).is_file():
+        file = read_rating_file(path, scales=given, columns=columns, metric=metric)
+        return Evaluation(file.ratings, file.scales, None, str(path))
+    run = Run(path)
+    known = {name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in
+             entry["scales"].items()}  # fmt: skip
+    for name in run.ratings["metric"].unique():
+        if facts(name).labels:
+            known.setdefault(name, Scale(facts(name).labels, False))
+        chosen = given.get(name) or given.get(None) if name in known or name in given else None
+        if chosen is not None:
+            known[name] = chosen
+    return Evaluation(run.ratings, known, run.factors, str(path))
