@@ -2,6 +2,7 @@
 
 from bedside.metrics._contract import (
     FAMILIES,
+    Direction,
     Example,
     Family,
     Metric,
@@ -10,4 +11,4 @@ from bedside.metrics._contract import (
     missing,
 )
 
-__all__ = ["FAMILIES", "Example", "Family", "Metric", "Parameter", "Value", "missing"]
+__all__ = ["FAMILIES", "Direction", "Example", "Family", "Metric", "Parameter", "Value", "missing"]

@@ -1,0 +1,43 @@
+# make demo     sets everything up and runs the whole loop on the bundled example
+# make test     sets everything up; lint, types, all tests
+# make check    the fast lane: lint, types, tests without servers, models and slow data
+# make bench    the benchmarks, as ratios in one run
+PYTHON ?= python3
+BIN := .venv/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+
+.PHONY: demo test check lint bench docs clean
+
+demo: .venv/.core
+	$(BIN)/bedside demo --out demo-run
+
+test: .venv/.dev lint
+	$(BIN)/pytest
+
+check: .venv/.dev lint
+	$(BIN)/pytest -m "not server and not model and not slow"
+
+lint: .venv/.dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+bench: .venv/.dev
+	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+docs: .venv/.dev
+	$(BIN)/python tools/make_docs.py
+
+.venv/bin/python:
+	$(PYTHON) -m venv .venv
+
+.venv/.core: pyproject.toml | .venv/bin/python
+	$(PIP) --editable .
+	touch $@
+
+.venv/.dev: pyproject.toml | .venv/bin/python
+	$(PIP) --editable '.[dev]'
+	touch .venv/.core $@
+
+clean:
+	rm -rf .venv demo-run .mypy_cache .ruff_cache .hypothesis
