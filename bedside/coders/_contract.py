@@ -1,0 +1,69 @@
+"""What a coder states about itself, and what it returns.
+
+A coder reads a transcript and gives behaviour codes to its turns. A coder that ships with bedside is one file in
+``bedside/coders``; it sets ``CODER`` to a :class:`Coder`. People's codes need no coder: they stand in the
+turns (``meta["codes"]``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from bedside.registry import Registry
+from bedside.transcripts.model import Role, Transcript
+
+#: The codes of a turn and their labels, in the order they are printed.
+CODES: Mapping[str, tuple[str, ...]] = {
+    "question": ("none", "open", "closed"),
+    "reflection": ("none", "simple", "complex"),
+    "therapist_input": ("none", "information", "advice", "options", "negotiation"),
+    "main_behaviour": ("question", "reflection", "therapist_input", "other"),
+    "client_talk": ("change", "sustain", "neutral"),
+}
+
+#: Whose turns a code is given to.
+CODE_ROLES: Mapping[str, Role] = {
+    "question": "clinician",
+    "reflection": "clinician",
+    "therapist_input": "clinician",
+    "main_behaviour": "clinician",
+    "client_talk": "patient",
+}
+
+#: What a coder gives: turn index → code → label. A turn or code that is absent was not coded.
+TurnCodes = Mapping[int, Mapping[str, str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Coder:
+    """A way to give behaviour codes to turns.
+
+    Attributes:
+        name: equal to the file's name.
+        title: what it is, in a few words.
+        description: a short paragraph of Markdown for the docs.
+        version: changes when its codes change; it stands in the rater's name.
+        codes: names of the codes it can give, of :data:`CODES`.
+        source: citation.
+        code: ``code(transcript)`` gives codes to all turns of the role each code belongs to.
+        refuses: ``refuses(transcript)`` is why the coder can't code this transcript, or None where it can.
+    """
+
+    name: str
+    title: str
+    description: str
+    version: str
+    codes: tuple[str, ...]
+    source: str
+    code: Callable[[Transcript], TurnCodes]
+    refuses: Callable[[Transcript], str | None]
+
+    @property
+    def rater(self) -> str:
+        """The rater's name in a ratings table: ``algorithm:NAME@VERSION``."""
+        return f"algorithm:{self.name}@{self.version}"
+
+
+#: The coders by file name; other packages add theirs through the entry-point group ``bedside.coders``.
+CODERS: Registry[Coder] = Registry("bedside.coders", "CODER", "coder", Coder, skip=("evaluation",))
