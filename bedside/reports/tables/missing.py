@@ -1,0 +1,29 @@
+"""What is missing, and why."""
+
+from __future__ import annotations
+
+from bedside.evaluation import Evaluation, facts
+from bedside.ratings import missing_counts
+from bedside.reports.table import Cell, Column, Row, Table
+from bedside.reports.tables._contract import TableKind
+
+
+def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
+    """Counts of missing ratings by metric, rater and reason; None where nothing is missing."""
+    counts = missing_counts(evaluation.ratings.lazy())
+    if not counts:
+        return None
+    rows = tuple(
+        Row((Cell(facts(row["metric"]).title), Cell(row["rater"]), Cell(row["error"]), Cell(f"{row['n']:,}")))
+        for row in counts
+    )
+    return Table(
+        name="missing",
+        title="Missing values and why",
+        columns=(Column("Metric", "left"), Column("Rater", "left"), Column("Reason", "left"), Column("n")),
+        rows=rows,
+        records=tuple(counts),
+    )
+
+
+TABLE = TableKind("missing", "Missing values and why", 90, build)
