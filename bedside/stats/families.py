@@ -1,0 +1,63 @@
+"""Many tests at once: p-values corrected within a named family."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bedside.stats._arrays import Array, chosen, vector
+from bedside.stats.results import Result
+
+#: Our names of the corrections, and statsmodels'.
+CORRECTIONS = {
+    "holm": "holm",
+    "bonferroni": "bonferroni",
+    "benjamini-hochberg": "fdr_bh",
+    "benjamini-yekutieli": "fdr_by",
+}
+
+
+def adjusted(p_values: Any, *, method: str = "holm") -> Array:
+    """p-values corrected for their number; NaN (or None) stays NaN and doesn't count.
+
+    Args:
+        p_values: in any order; the result is in the same order.
+        method: ``"holm"`` (Holm 1979, family-wise error), ``"bonferroni"``, ``"benjamini-hochberg"`` (false
+            discovery rate), ``"benjamini-yekutieli"`` (the same under any dependence).
+    """
+    chosen("correction", method, tuple(CORRECTIONS))
+    from statsmodels.stats.multitest import multipletests
+
+    values = vector(p_values, "p-values")
+    there = ~np.isnan(values)
+    result = np.full(values.size, np.nan)
+    if there.any():
+        result[there] = multipletests(
+            values[there], alpha=0.05, method=CORRECTIONS[method], is_sorted=False, returnsorted=False
+        )[1]
+    return result
+
+
+def family(results: Sequence[Result], name: str, *, method: str = "holm") -> tuple[Result, ...]:
+    """The results with their p-values corrected as one family.
+
+    Args:
+        results: tests that answer one question; those without a p-value are passed on and don't count.
+        name: what the family is, e.g. ``"all pairs of systems on empathy"``; it stands in every result.
+        method: as for :func:`adjusted`.
+    """
+    corrected = adjusted([result.p for result in results], method=method)
+    size = int((~np.isnan(corrected)).sum())
+    return tuple(
+        replace(
+            result,
+            family=name,
+            family_size=size,
+            correction=method,
+            p_adjusted=None if np.isnan(p) else float(p),
+        )
+        for result, p in zip(results, corrected, strict=True)
+    )

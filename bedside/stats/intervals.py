@@ -1,0 +1,159 @@
+"""How sure is a mean or a proportion: t, bootstrap, Wilson, and clusters drawn whole."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bedside.errors import DataError
+from bedside.stats._arrays import Array, Seed, chosen, clean, constant, vector
+from bedside.stats._resampling import BootstrapMethod, bootstrap_interval, resample
+from bedside.stats.results import Interval, Result
+
+
+def _described(values: Array) -> dict[str, float | None]:
+    """Sample standard deviation (n − 1), median and extremes."""
+    return {
+        "standard deviation": float(values.std(ddof=1)) if values.size > 1 else None,
+        "median": float(np.median(values)),
+        "minimum": float(values.min()),
+        "maximum": float(values.max()),
+    }
+
+
+def t_interval(mean: float, standard_error: float, df: float, level: float, words: str) -> Interval:
+    """``mean ± t · standard error``."""
+    from scipy.special import stdtrit
+
+    half = float(stdtrit(df, (1 + level) / 2)) * standard_error
+    return Interval(mean - half, mean + half, level, words)
+
+
+def mean_t(values: Any, *, level: float = 0.95) -> Result:
+    """The mean with Student's t interval.
+
+    Args:
+        values: numbers; None or NaN where missing.
+        level: nominal coverage.
+    """
+    there, dropped = clean(values)
+    method = f"mean with t interval, {level:.0%}"
+    options = {"level": level}
+    if there.size == 0:
+        return Result("mean", method, dropped=dropped, options=options, missing="no values")
+    mean = float(there.mean())
+    found = _described(there)
+    if there.size == 1 or constant(there):
+        reason = "one value" if there.size == 1 else "all values are equal"
+        return Result(
+            "mean", method, mean, n=there.size, dropped=dropped, details=found, options=options,
+            missing=f"no interval: {reason}",
+        )  # fmt: skip
+    error = float(there.std(ddof=1) / np.sqrt(there.size))
+    return Result(
+        "mean", method, mean, t_interval(mean, error, there.size - 1, level, "t"), n=there.size, dropped=dropped,
+        standard_error=error, details=found, options=options,
+    )  # fmt: skip
+
+
+def mean_bootstrap(
+    values: Any,
+    *,
+    method: BootstrapMethod = "bca",
+    clusters: Any = None,
+    resamples: int = 10_000,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> Result:
+    """The mean with a bootstrap interval over values or over clusters of values.
+
+    Args:
+        values: numbers; None or NaN where missing.
+        method: ``"percentile"`` or ``"bca"`` (Efron 1987).
+        clusters: for each value the cluster it belongs to, such as the transcript of a turn; clusters are drawn
+            whole, and the estimate stays the mean over all values.
+        resamples: number of resamples; up to six values are resampled in all possible ways where that is fewer.
+        level: nominal coverage.
+        seed: seed or generator.
+    """
+    chosen("method", method, ("percentile", "bca"))
+    array = vector(values)
+    present = ~np.isnan(array)
+    there = array[present]
+    dropped = int(array.size - there.size)
+    over = "values" if clusters is None else "clusters"
+    options = {
+        "method": method,
+        "clusters": clusters is not None,
+        "resamples": resamples,
+        "level": level,
+        "seed": seed,
+    }
+    words = f"mean with bootstrap interval over {over} ({method}), {level:.0%}"
+    if there.size == 0:
+        return Result("mean", words, dropped=dropped, options=options, missing="no values")
+    member = None
+    if clusters is not None:
+        member = _aligned(clusters, array.size)[present]
+    drawn = resample(
+        lambda weights: weights @ there / weights.sum(axis=1),
+        np.ones(there.size),
+        resamples=resamples,
+        seed=seed,
+        over=over,
+        clusters=member,
+    )
+    interval, reason, remarks = bootstrap_interval(drawn, level=level, method=method)
+    return Result(
+        "mean", words, float(there.mean()), interval, n=there.size, dropped=dropped,
+        standard_error=drawn.standard_error if interval else None, details=_described(there), options=options,
+        missing=reason, remarks=remarks,
+    )  # fmt: skip
+
+
+def _aligned(clusters: Any, size: int) -> Any:
+    """Cluster labels as an array of the right length.
+
+    Raises:
+        DataError: not one label a value.
+    """
+    labels = np.asarray(clusters, dtype=object)
+    if labels.shape != (size,):
+        raise DataError(f"{size} values need {size} cluster labels, not {labels.size}")
+    return labels
+
+
+def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:
+    """A proportion with Wilson's score interval (Wilson 1927), without continuity correction.
+
+    Raises:
+        DataError: ``successes`` is not between 0 and ``n``.
+    """
+    from statsmodels.stats.proportion import proportion_confint
+
+    if not 0 <= successes <= n:
+        raise DataError(f"{successes} successes of {n} are impossible")
+    method = f"proportion with Wilson's interval, {level:.0%}"
+    options = {"level": level}
+    if n == 0:
+        return Result("proportion", method, options=options, missing="no values")
+    low, high = proportion_confint(successes, n, alpha=1 - level, method="wilson")
+    share = successes / n
+    # Rounding can leave the bound at 0 or 1 off by one unit in the last place, outside the estimate.
+    interval = Interval(min(max(float(low), 0.0), share), max(min(float(high), 1.0), share), level, "Wilson")
+    return Result("proportion", method, share, interval, n=n, options=options)
+
+
+def proportion(values: Any, *, level: float = 0.95) -> Result:
+    """The share of ones among zeros and ones, with Wilson's interval.
+
+    Raises:
+        DataError: a value is neither 0 nor 1.
+    """
+    from dataclasses import replace
+
+    there, dropped = clean(values)
+    if not np.isin(there, (0.0, 1.0)).all():
+        raise DataError("a proportion needs values of 0 and 1")
+    return replace(wilson(int(there.sum()), there.size, level=level), dropped=dropped)

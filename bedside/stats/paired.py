@@ -1,0 +1,440 @@
+"""Do two systems differ on the same cases? Paired tests; each result carries estimate, interval and effect.
+
+``x`` and ``y`` hold one value a case, in the same order; differences are ``x − y``. Pairs that miss a value are
+left out and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from bedside.errors import DataError
+from bedside.stats._arrays import (
+    Alternative,
+    Array,
+    Mask,
+    Seed,
+    chosen,
+    constant,
+    differences,
+    generator,
+    matrix,
+    pairs,
+    seed_in_words,
+)
+from bedside.stats._exact import signed_rank_distribution, tail, walsh_average
+from bedside.stats._resampling import (
+    BootstrapMethod,
+    Resamples,
+    block_rows,
+    blocks,
+    bootstrap_interval,
+    draw,
+    every_resample,
+)
+from bedside.stats.effects import cohens_dz, paired_odds_ratio, rank_biserial
+from bedside.stats.intervals import t_interval
+from bedside.stats.results import Interval, Result
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+#: Signed-rank tests on up to this many non-zero differences are exact where the method is ``"auto"``.
+EXACT_PAIRS = 50
+#: More than this would take minutes.
+MOST_EXACT_PAIRS = 1000
+
+
+def signed_ranks(d: Array, zeros: str) -> Array:
+    """Ranks of the absolute differences with the differences' signs; zeros give 0.
+
+    Args:
+        zeros: ``"pratt"`` ranks zeros along and then drops their ranks; ``"wilcox"`` drops them first.
+    """
+    from scipy.stats import rankdata
+
+    ranks = np.zeros(d.size)
+    kept = d != 0 if zeros == "wilcox" else np.ones(d.size, dtype=bool)
+    ranks[kept] = rankdata(np.abs(d[kept]), method="average")
+    signed: Array = ranks * np.sign(d)
+    return signed
+
+
+def wilcoxon(
+    x: Any,
+    y: Any,
+    *,
+    zeros: Literal["pratt", "wilcox"] = "pratt",
+    method: Literal["auto", "exact", "asymptotic"] = "auto",
+    continuity: bool = True,
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+) -> Result:
+    """Wilcoxon signed-rank test; statistic W+, estimate the Hodges–Lehmann pseudo-median of the differences.
+
+    Args:
+        zeros: what becomes of pairs without difference: ``"pratt"`` (ranked, their ranks dropped) or
+            ``"wilcox"`` (left out before ranking).
+        method: ``"exact"`` is the conditional distribution over all signs, right with ties and zeros;
+            ``"asymptotic"`` the normal approximation with ties and zeros corrected; ``"auto"`` is exact on up
+            to 50 differences other than zero.
+        continuity: continuity correction of the normal approximation.
+        alternative: ``"greater"``: x tends to be higher.
+
+    The pseudo-median's interval inverts the test on Walsh averages (normal approximation above 50 pairs).
+    """
+    chosen("zeros", zeros, ("pratt", "wilcox"))
+    chosen("method", method, ("auto", "exact", "asymptotic"))
+    chosen("alternative", alternative, ALTERNATIVES)
+    a, b, dropped = pairs(x, y)
+    d = differences(a, b)
+    moved = int(np.count_nonzero(d))
+    used = method if method != "auto" else ("exact" if moved <= EXACT_PAIRS else "asymptotic")
+    options = {
+        "zeros": zeros, "method": used, "continuity": continuity, "alternative": alternative, "level": level,
+    }  # fmt: skip
+    how = used if used == "exact" else f"asymptotic with{'' if continuity else 'out'} continuity correction"
+    words = f"Wilcoxon signed-rank (W+), {alternative}, zeros by {zeros.capitalize()}, ties corrected, {how}"
+    name = "pseudo-median of the differences"
+    if d.size == 0:
+        return Result(name, words, dropped=dropped, options=options, missing="no pairs")
+    if used == "exact" and moved > MOST_EXACT_PAIRS:
+        raise DataError(
+            f"the exact signed-rank test is limited to {MOST_EXACT_PAIRS} differences, not {moved}",
+            todo="use the asymptotic method",
+        )
+    effect = rank_biserial(a, b, zeros=zeros, level=level)
+    estimate, interval, reason = _pseudo_median(d, level)
+    details: dict[str, float | None] = {
+        "median difference": float(np.median(d)), "mean difference": float((a - b).mean()),
+        "pairs without difference": float(d.size - moved),
+    }  # fmt: skip
+    if moved == 0:
+        return Result(
+            name, words, estimate, n=d.size, dropped=dropped, effect=effect, details=details, options=options,
+            missing="no p-value: no pair differs",
+        )  # fmt: skip
+    ranks = signed_ranks(d, zeros)
+    ranks = ranks[ranks != 0]
+    plus = float(ranks[ranks > 0].sum())
+    if used == "exact":
+        p = tail(signed_rank_distribution(np.abs(ranks)), round(2 * plus), alternative)
+    else:
+        p = _normal_tail(
+            plus - np.abs(ranks).sum() / 2, np.sqrt((ranks**2).sum()) / 2, continuity, alternative
+        )
+    return Result(
+        name, words, estimate, interval, plus, p, d.size, dropped, effect=effect, details=details,
+        options=options, missing=reason,
+    )  # fmt: skip
+
+
+def _normal_tail(deviation: float, sd: float, continuity: bool, alternative: str) -> float:
+    """p of a rank sum's deviation from its mean."""
+    from scipy.special import ndtr
+
+    step = 0.5 if continuity else 0.0
+    if alternative == "two-sided":
+        return float(min(1.0, 2 * ndtr(-max(0.0, abs(deviation) - step) / sd)))
+    signed = deviation if alternative == "greater" else -deviation
+    return float(ndtr(-(signed - step) / sd))
+
+
+def _pseudo_median(d: Array, level: float) -> tuple[float, Interval | None, str | None]:
+    """Median of the Walsh averages and the interval between two of them."""
+    from scipy.special import ndtri
+
+    n = d.size
+    count = n * (n + 1) // 2
+    ordered = np.sort(d)
+    middle = (walsh_average(ordered, (count + 1) // 2) + walsh_average(ordered, count // 2 + 1)) / 2
+    if constant(d):
+        return middle, None, "no interval: all differences are equal"
+    tail_area = (1 - level) / 2
+    if n <= EXACT_PAIRS:
+        # The largest cut with P(W+ < cut) within the tail; the bounds are the averages of that order.
+        below = np.cumsum(signed_rank_distribution(np.arange(1.0, n + 1))[::2])
+        cut = int(np.searchsorted(below, tail_area, side="right"))
+        words = "Walsh averages, exact"
+    else:
+        sd = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
+        cut = int(np.floor(count / 2 + ndtri(tail_area) * sd))
+        words = "Walsh averages, normal approximation"
+    if cut < 1:
+        return middle, None, f"no interval: too few pairs for {level:.0%}"
+    return (
+        middle,
+        Interval(walsh_average(ordered, cut), walsh_average(ordered, count + 1 - cut), level, words),
+        None,
+    )
+
+
+def t_test(x: Any, y: Any, *, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
+    """Paired t test of the mean difference; the interval is two-sided whatever the alternative."""
+    from scipy.special import stdtr
+
+    chosen("alternative", alternative, ALTERNATIVES)
+    a, b, dropped = pairs(x, y)
+    d = a - b
+    words = f"paired t test, {alternative}"
+    options = {"alternative": alternative, "level": level}
+    name = "mean difference"
+    if d.size == 0:
+        return Result(name, words, dropped=dropped, options=options, missing="no pairs")
+    mean = float(d.mean())
+    details: dict[str, float | None] = {"mean of x": float(a.mean()), "mean of y": float(b.mean())}
+    if d.size == 1 or constant(differences(a, b)):
+        reason = "one pair" if d.size == 1 else "all differences are equal"
+        return Result(
+            name, words, mean, n=d.size, dropped=dropped, details=details, options=options,
+            missing=f"no p-value and no interval: {reason}",
+        )  # fmt: skip
+    error = float(d.std(ddof=1) / np.sqrt(d.size))
+    df = d.size - 1
+    t = mean / error
+    details["degrees of freedom"] = float(df)
+    details["standard deviation of the differences"] = float(d.std(ddof=1))
+    p = {"two-sided": 2 * stdtr(df, -abs(t)), "greater": stdtr(df, -t), "less": stdtr(df, t)}[alternative]
+    return Result(
+        name, words, mean, t_interval(mean, error, df, level, "t"), t, float(p), d.size, dropped, error,
+        cohens_dz(a, b, level=level), details, options,
+    )  # fmt: skip
+
+
+def permutation(
+    x: Any,
+    y: Any,
+    *,
+    resamples: int = 10_000,
+    alternative: Alternative = "two-sided",
+    interval: BootstrapMethod = "bca",
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> Result:
+    """Paired permutation test of the mean difference by sign flips, with a bootstrap interval.
+
+    Args:
+        resamples: random sign flips, and bootstrap resamples. p = (as extreme + 1) / (flips + 1). Where all
+            2^n sign patterns are no more than ``resamples``, all are taken and p is exact.
+        alternative: ``"greater"``: x is higher on average.
+        interval: ``"bca"`` or ``"percentile"`` bootstrap over pairs.
+        seed: seed or generator.
+    """
+    a, b, dropped = pairs(x, y)
+    result = permutations(
+        a[:, None],
+        b[:, None],
+        resamples=resamples,
+        alternative=alternative,
+        interval=interval,
+        level=level,
+        seed=seed,
+    )[0]
+    return replace(result, dropped=dropped)
+
+
+def permutations(
+    x: Any,
+    y: Any,
+    *,
+    resamples: int = 10_000,
+    alternative: Alternative = "two-sided",
+    interval: BootstrapMethod = "bca",
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> tuple[Result, ...]:
+    """:func:`permutation` on many columns at once: cases × metrics (or metrics of many pairs of systems).
+
+    All columns share the same sign flips and resamples, so the whole is a few matrix products. A value missing
+    in one column leaves the case out of that column only.
+    """
+    chosen("alternative", alternative, ALTERNATIVES)
+    chosen("interval", interval, ("percentile", "bca"))
+    left, right = matrix(x, "x"), matrix(y, "y")
+    if left.shape != right.shape:
+        raise DataError(f"paired tables need the same shape, not {left.shape} and {right.shape}")
+    present = ~(np.isnan(left) | np.isnan(right))
+    raw = np.where(present, left - right, 0.0)
+    # Two streams, so that the test doesn't depend on the kind of interval.
+    flip_seed, bootstrap_seed = (int(drawn) for drawn in generator(seed).integers(0, 2**63 - 1, size=2))
+    exact = 2 ** raw.shape[0] <= resamples
+    p_values = _sign_flips(raw, resamples, flip_seed, alternative, exact)
+    drawn = _mean_bootstraps(raw, present, resamples, bootstrap_seed, seed_in_words(seed))
+    flips = (
+        f"all {2 ** raw.shape[0]} sign patterns"
+        if exact
+        else f"{resamples} sign flips, {seed_in_words(seed)}"
+    )
+    words = f"paired permutation test of the mean difference, {alternative}, {flips}"
+    options = {
+        "resamples": resamples, "alternative": alternative, "interval": interval, "level": level, "seed": seed,
+    }  # fmt: skip
+    results = []
+    for column, resampled in enumerate(drawn):
+        there = present[:, column]
+        a, b = left[there, column], right[there, column]
+        n, dropped = a.size, there.size - a.size
+        if n == 0:
+            results.append(
+                Result("mean difference", words, dropped=dropped, options=options, missing="no pairs")
+            )
+            continue
+        bounds, reason, remarks = bootstrap_interval(resampled, level=level, method=interval)
+        p: float | None = float(p_values[column])
+        if not differences(a, b).any():
+            p, reason = None, "no p-value and no interval: no pair differs"
+        results.append(
+            Result(
+                "mean difference", words, float((a - b).mean()), bounds, float((a - b).mean()), p, n, dropped,
+                resampled.standard_error, cohens_dz(a, b, level=level),
+                {"mean of x": float(a.mean()), "mean of y": float(b.mean())}, options, reason, remarks,
+            )
+        )  # fmt: skip
+    return tuple(results)
+
+
+def _sign_flips(d: Array, resamples: int, seed: int, alternative: str, exact: bool) -> Array:
+    """p-values of the columns' means when every row's sign is flipped at random (or in all ways)."""
+    n = d.shape[0]
+    observed = d.sum(axis=0)
+    # Sums of the same terms in another order differ in the last digits; they count as ties.
+    slack = 1e-12 * np.abs(d).sum(axis=0)
+    rng = generator(seed)
+    extreme = np.zeros(d.shape[1])
+    total = 2**n if exact else resamples
+    done = 0
+    for rows in blocks(total, max(d.shape)):
+        if exact:
+            negative = (np.arange(done, done + rows)[:, None] >> np.arange(n)) & 1 == 1
+        else:
+            negative = rng.random((rows, n)) < 0.5
+        sums = np.where(negative, -1.0, 1.0) @ d
+        if alternative == "two-sided":
+            extreme += (np.abs(sums) >= np.abs(observed) - slack).sum(axis=0)
+        elif alternative == "greater":
+            extreme += (sums >= observed - slack).sum(axis=0)
+        else:
+            extreme += (sums <= observed + slack).sum(axis=0)
+        done += rows
+    p: Array = extreme / total if exact else (extreme + 1) / (total + 1)
+    return p
+
+
+def _mean_bootstraps(d: Array, present: Mask, resamples: int, seed: int, words: str) -> list[Resamples]:
+    """Resampled means of every column, all from the same resamples of the rows."""
+    n, columns = d.shape
+    every = 0 < n <= 5 and n**n <= resamples
+    drawn = []
+    width = block_rows(resamples)
+    for start in range(0, columns, width):
+        part, there = d[:, start : start + width], present[:, start : start + width]
+        rng = generator(seed)
+        if n == 0:
+            means = np.full((1, part.shape[1]), np.nan)
+        elif every:
+            means = _means(every_resample(n), part, there)
+        else:
+            means = np.concatenate(
+                [_means(draw(np.ones(n), rows, rng), part, there) for rows in blocks(resamples, n)]
+            )
+        for column in range(part.shape[1]):
+            values, kept = part[:, column], there[:, column]
+            count, total = int(kept.sum()), float(values.sum())
+            left_out = (total - values[kept]) / (count - 1) if count > 1 else np.full(count, np.nan)
+            how = f"all {means.shape[0]} resamples" if every else f"{resamples} resamples, {words}"
+            drawn.append(
+                Resamples(
+                    means[:, column], total / count if count else np.nan, left_out, np.ones(count), every,
+                    f"bootstrap over pairs, {how}",
+                )
+            )  # fmt: skip
+    return drawn
+
+
+def _means(weights: Array, d: Array, present: Mask) -> Array:
+    """Weighted means of the columns over the rows that are present; NaN where none is."""
+    counts = weights @ present if not present.all() else weights.sum(axis=1, keepdims=True)
+    means: Array = np.divide(
+        weights @ d, counts, out=np.full((weights.shape[0], d.shape[1]), np.nan), where=counts > 0
+    )
+    return means
+
+
+def mcnemar(
+    x: Any,
+    y: Any,
+    *,
+    method: Literal["exact", "mid-p", "chi-squared", "corrected"] = "exact",
+    level: float = 0.95,
+) -> Result:
+    """McNemar's test of paired zeros and ones; see :func:`mcnemar_from_table`.
+
+    Raises:
+        DataError: a value is neither 0 nor 1.
+    """
+    a, b, dropped = pairs(x, y)
+    if not (np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all()):
+        raise DataError("McNemar's test needs values of 0 and 1")
+    table = [[int(((a == i) & (b == j)).sum()) for j in (1, 0)] for i in (1, 0)]
+    return replace(mcnemar_from_table(table, method=method, level=level), dropped=dropped)
+
+
+def mcnemar_from_table(
+    table: Any,
+    *,
+    method: Literal["exact", "mid-p", "chi-squared", "corrected"] = "exact",
+    level: float = 0.95,
+) -> Result:
+    """McNemar's test, two-sided, from counts ``[[both, only x], [only y, neither]]``.
+
+    Args:
+        method: ``"exact"`` binomial; ``"mid-p"`` the same less half the chance of the data seen (Fagerland et
+            al. 2013); ``"chi-squared"``; ``"corrected"`` chi-squared with continuity correction.
+
+    Estimate: share of ones in x minus that in y, with its Wald standard error and the interval of Bonett and
+    Price (2012). Effect: odds ratio of the discordant pairs.
+    """
+    from scipy.special import ndtri
+    from scipy.stats import binom, chi2
+
+    chosen("method", method, ("exact", "mid-p", "chi-squared", "corrected"))
+    counts = matrix(table, "table")
+    if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
+        raise DataError("McNemar's test needs a table of 2 × 2 counts")
+    only_x, only_y, n = int(counts[0, 1]), int(counts[1, 0]), int(counts.sum())
+    discordant = only_x + only_y
+    words = f"McNemar's test, two-sided, {method}"
+    options = {"method": method, "level": level}
+    name = "difference of proportions"
+    if n == 0:
+        return Result(name, words, options=options, missing="no pairs")
+    estimate = (only_x - only_y) / n
+    z = float(ndtri((1 + level) / 2))
+    adjusted_x, adjusted_y = (only_x + 1) / (n + 2), (only_y + 1) / (n + 2)
+    centre = adjusted_x - adjusted_y
+    half = z * float(np.sqrt((adjusted_x + adjusted_y - centre**2) / (n + 2)))
+    interval = Interval(max(-1.0, centre - half), min(1.0, centre + half), level, "Bonett and Price")
+    error = float(np.sqrt(max(0.0, discordant / n - estimate**2) / n))
+    effect = paired_odds_ratio(only_x, only_y, level=level)
+    details: dict[str, float | None] = {
+        "share in x": float(counts[0].sum() / n), "share in y": float(counts[:, 0].sum() / n),
+        "only x": float(only_x), "only y": float(only_y),
+    }  # fmt: skip
+    if discordant == 0:
+        return Result(
+            name, words, estimate, interval, n=n, effect=effect, details=details, options=options,
+            missing="no p-value: no discordant pair",
+        )  # fmt: skip
+    statistic = float(min(only_x, only_y))
+    if method in ("exact", "mid-p"):
+        p = 2 * float(binom.cdf(statistic, discordant, 0.5))
+        if method == "mid-p":
+            p -= float(binom.pmf(statistic, discordant, 0.5))
+    else:
+        step = 1.0 if method == "corrected" else 0.0
+        statistic = max(0.0, abs(only_x - only_y) - step) ** 2 / discordant
+        p = float(chi2.sf(statistic, 1))
+    return Result(
+        name, words, estimate, interval, statistic, min(1.0, p), n, 0, error, effect, details, options
+    )

@@ -1,0 +1,295 @@
+"""Do two groups of different cases differ? Unpaired tests; each result carries estimate, interval and effect.
+
+Differences are first group minus second. Missing values are left out and counted.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from bedside.errors import DataError
+from bedside.stats._arrays import (
+    Alternative,
+    Array,
+    Seed,
+    chosen,
+    clean,
+    constant,
+    generator,
+    matrix,
+    seed_in_words,
+)
+from bedside.stats._exact import pairwise_difference, rank_sum_distribution, tail
+from bedside.stats._resampling import blocks
+from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
+from bedside.stats.intervals import t_interval
+from bedside.stats.results import Interval, Result
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+#: The exact rank-sum test is offered for up to this many values in both groups together.
+MOST_EXACT_VALUES = 200
+
+
+def mann_whitney(
+    x: Any,
+    y: Any,
+    *,
+    method: Literal["asymptotic", "exact", "monte-carlo"] = "asymptotic",
+    continuity: bool = True,
+    alternative: Alternative = "two-sided",
+    resamples: int = 10_000,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> Result:
+    """Mann–Whitney U test; statistic U of the first group, estimate the Hodges–Lehmann shift.
+
+    Args:
+        method: ``"asymptotic"``: normal approximation with ties corrected; ``"exact"``: permutation
+            distribution of the midranks (right with ties, two-sided by distance from the mean), for up to 200
+            values; ``"monte-carlo"``: the same from random permutations, p = (as extreme + 1) / (drawn + 1).
+        continuity: continuity correction of the normal approximation.
+        alternative: ``"greater"``: the first group tends to be higher.
+        resamples, seed: of the Monte Carlo method.
+
+    The shift's interval is Hollander and Wolfe's between two ordered differences (normal approximation above 50
+    values). Effect: Cliff's delta, which equals the rank-biserial correlation.
+    """
+    from scipy.stats import mannwhitneyu, rankdata
+
+    chosen("method", method, ("asymptotic", "exact", "monte-carlo"))
+    chosen("alternative", alternative, ALTERNATIVES)
+    (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
+    n, dropped = a.size + b.size, lost_a + lost_b
+    how = {
+        "asymptotic": f"asymptotic with{'' if continuity else 'out'} continuity correction, ties corrected",
+        "exact": "exact with ties",
+        "monte-carlo": f"{resamples} permutations, {seed_in_words(seed)}",
+    }[method]
+    words = f"Mann–Whitney U (of the first group), {alternative}, {how}"
+    options: dict[str, Any] = {"method": method, "alternative": alternative, "level": level}
+    if method == "asymptotic":
+        options["continuity"] = continuity
+    if method == "monte-carlo":
+        options |= {"resamples": resamples, "seed": seed}
+    name = "Hodges–Lehmann shift"
+    if a.size == 0 or b.size == 0:
+        return Result(name, words, n=n, dropped=dropped, options=options, missing="a group has no values")
+    if method == "exact" and n > MOST_EXACT_VALUES:
+        raise DataError(
+            f"the exact rank-sum test is limited to {MOST_EXACT_VALUES} values, not {n}",
+            todo="use the monte-carlo or the asymptotic method",
+        )
+    effect = cliffs_delta(a, b, level=level)
+    estimate, interval, reason = _shift(np.sort(a), np.sort(b), level)
+    details: dict[str, float | None] = {
+        "n of x": float(a.size), "n of y": float(b.size), "mean of x": float(a.mean()), "mean of y": float(b.mean()),
+        "median of x": float(np.median(a)), "median of y": float(np.median(b)),
+        "standard deviation of x": float(a.std(ddof=1)) if a.size > 1 else None,
+        "standard deviation of y": float(b.std(ddof=1)) if b.size > 1 else None,
+    }  # fmt: skip
+    ranks = rankdata(np.concatenate([a, b]), method="average")
+    rank_sum = float(ranks[: a.size].sum())
+    u = rank_sum - a.size * (a.size + 1) / 2
+    if constant(np.concatenate([a, b])):
+        return Result(
+            name, words, estimate, statistic=u, n=n, dropped=dropped, effect=effect, details=details,
+            options=options, missing="no p-value and no interval: all values are equal",
+        )  # fmt: skip
+    if method == "asymptotic":
+        p = float(
+            mannwhitneyu(
+                a, b, use_continuity=continuity, alternative=alternative, axis=0, method="asymptotic",
+                nan_policy="propagate", keepdims=False,
+            ).pvalue
+        )  # fmt: skip
+    elif method == "exact":
+        p = tail(rank_sum_distribution(ranks, a.size), round(2 * rank_sum), alternative)
+    else:
+        p = _monte_carlo(ranks, a.size, alternative, resamples, seed)
+    return Result(
+        name, words, estimate, interval, u, p, n, dropped, effect=effect, details=details, options=options,
+        missing=reason,
+    )  # fmt: skip
+
+
+def _monte_carlo(ranks: Array, size: int, alternative: str, resamples: int, seed: Seed) -> float:
+    rng = generator(seed)
+    mean = ranks.mean() * size
+    observed = ranks[:size].sum() - mean
+    extreme = 0
+    for rows in blocks(resamples, ranks.size):
+        keys = rng.random((rows, ranks.size))
+        first = np.argpartition(keys, size - 1, axis=1)[:, :size]
+        sums = ranks[first].sum(axis=1) - mean
+        if alternative == "two-sided":
+            extreme += int((np.abs(sums) >= abs(observed) - 1e-6).sum())
+        else:
+            side = 1 if alternative == "greater" else -1
+            extreme += int((side * sums >= side * observed - 1e-6).sum())
+    return (extreme + 1) / (resamples + 1)
+
+
+def _shift(x: Array, y: Array, level: float) -> tuple[float, Interval | None, str | None]:
+    """Median of all differences, and the interval between two of them."""
+    from scipy.special import ndtri
+
+    m, n = x.size, y.size
+    count = m * n
+    middle = (pairwise_difference(x, y, (count + 1) // 2) + pairwise_difference(x, y, count // 2 + 1)) / 2
+    tail_area = (1 - level) / 2
+    if m + n <= 50:
+        ranks = np.arange(1.0, m + n + 1)
+        below = np.cumsum(rank_sum_distribution(ranks, m)[m * (m + 1) :: 2])
+        cut = int(np.searchsorted(below, tail_area, side="right"))
+        words = "ordered differences, exact"
+    else:
+        cut = int(np.floor(count / 2 + ndtri(tail_area) * np.sqrt(count * (m + n + 1) / 12)))
+        words = "ordered differences, normal approximation"
+    if cut < 1:
+        return middle, None, f"no interval of the shift: too few values for {level:.0%}"
+    return (
+        middle,
+        Interval(pairwise_difference(x, y, cut), pairwise_difference(x, y, count + 1 - cut), level, words),
+        None,
+    )
+
+
+def t_test_from_summary(
+    mean_x: float,
+    sd_x: float,
+    n_x: int,
+    mean_y: float,
+    sd_y: float,
+    n_y: int,
+    *,
+    equal_variances: bool = False,
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+) -> Result:
+    """Welch's (default) or Student's t test from means, standard deviations (n − 1) and sizes.
+
+    Args:
+        equal_variances: Student's test with the pooled variance instead of Welch's.
+        alternative: ``"greater"``: the first mean is higher.
+
+    The interval of the difference is two-sided whatever the alternative. Effect: Cohen's d.
+    """
+    from scipy.special import stdtr
+
+    chosen("alternative", alternative, ALTERNATIVES)
+    test = "Student's t test (equal variances)" if equal_variances else "Welch's t test"
+    words = f"{test}, {alternative}"
+    options = {"equal_variances": equal_variances, "alternative": alternative, "level": level}
+    name = "mean difference"
+    n = n_x + n_y
+    if n_x < 1 or n_y < 1:
+        return Result(name, words, n=n, options=options, missing="a group has no values")
+    difference = mean_x - mean_y
+    details: dict[str, float | None] = {
+        "n of x": float(n_x), "n of y": float(n_y), "mean of x": mean_x, "mean of y": mean_y,
+        "standard deviation of x": sd_x if n_x > 1 else None, "standard deviation of y": sd_y if n_y > 1 else None,
+    }  # fmt: skip
+    effect = cohens_d_from_summary(mean_x, sd_x, n_x, mean_y, sd_y, n_y, level=level)
+    if n_x < 2 or n_y < 2 or max(sd_x, sd_y) <= 1e-12 * max(abs(mean_x), abs(mean_y)):
+        small = n_x < 2 or n_y < 2
+        reason = "a group has fewer than two values" if small else "the values within the groups don't vary"
+        return Result(
+            name, words, difference, n=n, effect=effect, details=details, options=options,
+            missing=f"no p-value and no interval: {reason}",
+        )  # fmt: skip
+    part_x, part_y = sd_x**2 / n_x, sd_y**2 / n_y
+    if equal_variances:
+        df = float(n - 2)
+        error = float(np.sqrt(((n_x - 1) * sd_x**2 + (n_y - 1) * sd_y**2) / df * (1 / n_x + 1 / n_y)))
+    else:
+        df = (part_x + part_y) ** 2 / (part_x**2 / (n_x - 1) + part_y**2 / (n_y - 1))
+        error = float(np.sqrt(part_x + part_y))
+    t = difference / error
+    details["degrees of freedom"] = df
+    p = {"two-sided": 2 * stdtr(df, -abs(t)), "greater": stdtr(df, -t), "less": stdtr(df, t)}[alternative]
+    return Result(
+        name, words, difference, t_interval(difference, error, df, level, "t"), t, float(p), n, 0, error, effect,
+        details, options,
+    )  # fmt: skip
+
+
+def t_test(
+    x: Any,
+    y: Any,
+    *,
+    equal_variances: bool = False,
+    hedges: bool = False,
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+) -> Result:
+    """Welch's (default) or Student's t test of two groups; see :func:`t_test_from_summary`.
+
+    Args:
+        hedges: give Hedges' g as the effect instead of Cohen's d.
+    """
+    (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
+    result = t_test_from_summary(
+        float(a.mean()) if a.size else 0.0, float(a.std(ddof=1)) if a.size > 1 else 0.0, a.size,
+        float(b.mean()) if b.size else 0.0, float(b.std(ddof=1)) if b.size > 1 else 0.0, b.size,
+        equal_variances=equal_variances, alternative=alternative, level=level,
+    )  # fmt: skip
+    effect = cohens_d(a, b, hedges=hedges, level=level)
+    return replace(
+        result, dropped=lost_a + lost_b, effect=effect, options={**result.options, "hedges": hedges}
+    )
+
+
+def fisher_exact(table: Any, *, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
+    """Fisher's exact test of a 2 × 2 table of counts, groups in rows, outcome (yes, no) in columns.
+
+    Estimate: difference of the two shares with Newcombe's (1998) interval. Effect: sample odds ratio.
+    """
+    from scipy import stats
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    chosen("alternative", alternative, ALTERNATIVES)
+    counts = matrix(table, "table")
+    if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
+        raise DataError("Fisher's test needs a table of 2 × 2 counts")
+    sizes = counts.sum(axis=1)
+    n = int(sizes.sum())
+    words = f"Fisher's exact test, {alternative}"
+    options = {"alternative": alternative, "level": level}
+    name = "difference of proportions"
+    if not sizes.all():
+        return Result(name, words, n=n, options=options, missing="a group has no values")
+    first, second = counts[:, 0] / sizes
+    low, high = confint_proportions_2indep(
+        counts[0, 0],
+        sizes[0],
+        counts[1, 0],
+        sizes[1],
+        method="newcomb",
+        compare="diff",
+        alpha=1 - level,
+        correction=True,
+    )
+    details: dict[str, float | None] = {"share in x": float(first), "share in y": float(second)}
+    effect = odds_ratio(counts, level=level)
+    interval = Interval(float(low), float(high), level, "Newcombe")
+    if not counts.sum(axis=0).all():
+        return Result(
+            name, words, float(first - second), interval, n=n, effect=effect, details=details, options=options,
+            missing="no p-value: the outcome is the same in all cases",
+        )  # fmt: skip
+    p = float(stats.fisher_exact(counts.astype(int), alternative=alternative)[1])
+    return Result(
+        name,
+        words,
+        float(first - second),
+        interval,
+        None,
+        p,
+        n,
+        effect=effect,
+        details=details,
+        options=options,
+    )
