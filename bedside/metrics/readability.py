@@ -293,7 +293,8 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, min_words: int, r
             yield from (missing(name, refusal, role=role) for name in session)
             continue
         stops = sum(_unclosed(turn.text) for turn in own)
-        counts = _unpacked(sum(counted[turn.index] for turn in own) + stops * _ONE_CHARACTER)
+        total = sum(counted[turn.index] for turn in own) + stops * _ONE_CHARACTER
+        counts = _unpacked(total) if total else count("")
         yield from (_rated(name, name, counts, min_words, raw, role=role) for name in session)
     by_turn = [(f"turn_{name}", name) for name in FORMULAS if f"turn_{name}" in wanted]
     if not turns:
