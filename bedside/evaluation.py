@@ -33,6 +33,7 @@ class Facts:
         digits: decimals to print.
         order: position among all metrics known.
         labels: the labels of a nominal code.
+        known: whether a metric family defines it.
     """
 
     name: str
@@ -42,6 +43,7 @@ class Facts:
     digits: int = 2
     order: int = 10**6
     labels: tuple[str, ...] = ()
+    known: bool = False
 
 
 @cache
@@ -54,7 +56,14 @@ def _known() -> Mapping[str, Facts]:
                 name = f"{metric.name}.{role}" if role else metric.name
                 title = f"{metric.title}, {role}" if role else metric.title
                 found[name] = Facts(
-                    name, title, family.title, metric.direction, metric.digits, len(found), metric.labels
+                    name,
+                    title,
+                    family.title,
+                    metric.direction,
+                    metric.digits,
+                    len(found),
+                    metric.labels,
+                    True,
                 )
     return found
 

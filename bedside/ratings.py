@@ -279,15 +279,15 @@ class Run:
         import filelock
 
         lock = filelock.FileLock(self.path / ".lock", timeout=0)
-        try:
-            with saying_where(self.path):
+        with saying_where(self.path):
+            try:
                 lock.acquire()
-        except filelock.Timeout as error:
-            raise RunError(
-                "another bedside process is changing this run",
-                where=str(self.path),
-                todo="wait until it ends",
-            ) from error
+            except filelock.Timeout as error:
+                raise RunError(
+                    "another bedside process is changing this run",
+                    where=str(self.path),
+                    todo="wait until it ends",
+                ) from error
         try:
             yield
         finally:

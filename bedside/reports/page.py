@@ -1,0 +1,129 @@
+"""The report as one HTML file that needs nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from bedside.reports.render import csv_text, escape_html, html, latex
+from bedside.reports.table import Table
+
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d5dbe3; --paper: #ffffff; --tint: #f4f6f9;
+  --link: #0b5cad; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7ebf0; --soft: #a3afbd; --line: #3a4452; --paper: #12171e;
+  --tint: #1b222c; --link: #7db8f2; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2rem 1.25rem 4rem; max-width: 72rem; color: var(--ink); background: var(--paper);
+  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", Roboto, "Noto Sans", sans-serif; }
+h1 { font-size: 1.7rem; margin: 0 0 .25rem; } h2 { font-size: 1.25rem; margin: 2.5rem 0 .75rem; }
+a { color: var(--link); } nav ul { list-style: none; padding: 0; display: flex; flex-wrap: wrap; gap: .25rem 1.25rem; }
+.lead { color: var(--soft); margin-top: 0; }
+dl.facts { display: grid; grid-template-columns: repeat(auto-fit, minmax(9rem, 1fr)); gap: .75rem; margin: 1.25rem 0; }
+dl.facts div { background: var(--tint); border: 1px solid var(--line); border-radius: .4rem; padding: .6rem .8rem; }
+dl.facts dt { color: var(--soft); font-size: .85rem; } dl.facts dd { margin: 0; font-size: 1.3rem; font-weight: 600; }
+figure { margin: 1rem 0; } figcaption { color: var(--soft); font-size: .87rem; margin-top: .5rem; }
+figure.drawing { background: #fff; border: 1px solid var(--line); border-radius: .4rem; padding: 1rem; }
+figure.drawing figcaption { color: #5a6675; } figure.drawing svg { width: 100%; height: auto; max-height: 60rem; }
+.scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; }
+caption { text-align: left; font-weight: 600; padding-bottom: .4rem; }
+thead th { border-top: 2px solid var(--ink); border-bottom: 1px solid var(--ink); vertical-align: bottom; }
+th, td { padding: .22rem .75rem .22rem 0; text-align: left; font-weight: 400; white-space: nowrap; }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
+tbody:last-child tr:last-child > * { border-bottom: 2px solid var(--ink); }
+tr.group th { font-style: italic; color: var(--soft); padding-top: .6rem; }
+#table-missing td:nth-child(3) { white-space: normal; }
+.copy { margin: .4rem .5rem 0 0; font: inherit; font-size: .82rem; padding: .15rem .6rem; border-radius: .3rem;
+  border: 1px solid var(--line); background: var(--tint); color: var(--ink); cursor: pointer; }
+"""
+# Works from the file system: the clipboard of a page that isn't served needs the selection way.
+_SCRIPT = """
+document.addEventListener('click', async function (event) {
+  const button = event.target.closest('button.copy');
+  if (!button) return;
+  const source = document.getElementById(button.dataset.source);
+  const label = button.textContent;
+  let done = false;
+  try { await navigator.clipboard.writeText(source.value); done = true; } catch (refused) {
+    source.hidden = false; source.select(); done = document.execCommand('copy'); source.hidden = true;
+  }
+  button.textContent = done ? 'Copied' : 'Could not copy';
+  setTimeout(function () { button.textContent = label; }, 1500);
+});
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A part of the page: heading, paragraphs (plain text), tables and figures (SVG with caption)."""
+
+    title: str
+    paragraphs: tuple[str, ...] = ()
+    tables: tuple[Table, ...] = ()
+    figures: tuple[tuple[str, str], ...] = ()
+
+
+def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequence[Section]) -> str:
+    """A whole HTML page.
+
+    Args:
+        title: the heading.
+        lead: one sentence below it.
+        facts: label and figure of each fact shown large.
+        sections: the parts, in order.
+    """
+    contents = "".join(
+        f'<li><a href="#section-{number}">{escape_html(section.title)}</a></li>'
+        for number, section in enumerate(sections, 1)
+    )
+    shown = "".join(
+        f"<div><dt>{escape_html(label)}</dt><dd>{escape_html(value)}</dd></div>" for label, value in facts
+    )
+    body = "\n".join(_section(number, section) for number, section in enumerate(sections, 1))
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy"
+ content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:">
+<title>{escape_html(title)}</title>
+<style>{_STYLE}</style>
+</head>
+<body>
+<header>
+<h1>{escape_html(title)}</h1>
+<p class="lead">{escape_html(lead)}</p>
+<nav aria-label="Contents"><ul>{contents}</ul></nav>
+<dl class="facts">{shown}</dl>
+</header>
+<main>
+{body}
+</main>
+<script>{_SCRIPT}</script>
+</body>
+</html>
+"""
+
+
+def _section(number: int, section: Section) -> str:
+    parts = [f'<section id="section-{number}"><h2>{escape_html(section.title)}</h2>']
+    parts += [f"<p>{escape_html(paragraph)}</p>" for paragraph in section.paragraphs]
+    for position, (svg, caption) in enumerate(section.figures, 1):
+        # Two drawings on one page must not share the ids of their parts.
+        drawing = svg.replace('id="', f'id="f{number}-{position}-').replace(
+            'href="#', f'href="#f{number}-{position}-'
+        )
+        drawing = drawing.replace("url(#", f"url(#f{number}-{position}-")
+        drawing = drawing.replace("<svg ", f'<svg role="img" aria-label="{escape_html(caption)}" ', 1)
+        parts.append(
+            f'<figure class="drawing">{drawing}<figcaption>{escape_html(caption)}</figcaption></figure>'
+        )
+    for table in section.tables:
+        parts.append(html(table))
+        for what, text in (("LaTeX", latex(table)), ("CSV", csv_text(table))):
+            name = f"source-{table.name}-{what.lower()}"
+            parts.append(f'<button type="button" class="copy" data-source="{name}">Copy as {what}</button>')
+            parts.append(f'<textarea id="{name}" hidden readonly>{escape_html(text)}</textarea>')
+    parts.append("</section>")
+    return "\n".join(parts)
