@@ -77,7 +77,7 @@ _WONDER = (
 
 # -- sentences ---------------------------------------------------------------------------------------
 
-_NOTE = re.compile(r"\[[^\]]*\]|\([^)]*\)|<[^>]*>|[*_#`]+")
+_NOTE = re.compile(r"\[[^\[\]]{0,80}\]|\([^()]{0,80}\)|<[^<>]{0,80}>|[*_#`]+")
 _HESITATE = re.compile(rf"\b{_HESITATION}[,.]?")
 _REPEAT = re.compile(r"\b(\w[\w' ]{0,30}?)[-–—]+ ?(?=\1)")
 _BOUNDARY = re.compile(r"(?<=[.?!…])[\"']?\s+|\s*(?:--+|—|–|\.\.\.)\s*")
@@ -106,7 +106,7 @@ _OPENERS = re.compile(rf"^(?:{_OPENER}[,:]? ?)+")
 _ONLY_BACKCHANNEL = re.compile(rf"(?:{_BACKCHANNEL}[,.]? ?)+")
 _TRAILING = re.compile(rf",? {_TRAILER}$")
 _TAG = re.compile(rf", ?(?:{_TAG_WORD}|{_AUXILIARY} (?:not )?{_PRONOUN}(?: not)?)$")
-_ACCOUNT_ASKED = re.compile(rf"(?:(?:^|[,;:] |\bso )(?:{_PLEASE} )*|\b(?:{_PLEASE} )+){_ACCOUNT}")
+_ACCOUNT_ASKED = re.compile(rf"(?:(?:^|[,;:] |\bso )(?:{_PLEASE} ){{0,4}}|\b{_PLEASE} ){_ACCOUNT}")
 _ON_SCALE = re.compile(_SCALE)
 _INVITES = re.compile(_ANY)
 _ENDS_IN_WH = re.compile(rf" {_WH}$")

@@ -1,0 +1,481 @@
+"""How good a coder is: its codes against people's, turn by turn and over sessions, beside the human ceiling.
+
+Gold is people's code; where several people coded a turn, what most of them say (turns where no label is most
+frequent are left out and counted).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+from typing import Any
+
+from bedside.coders._contract import CODES, Coder
+from bedside.coders._measures import EARLY_TURNS, MEASURES, Labels
+from bedside.coders._people import majority, people_codes, proper
+from bedside.errors import DataError
+from bedside.transcripts.model import Transcript
+
+#: Sessions needed for a correlation.
+FEWEST_SESSIONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """One way to look at a code.
+
+    Attributes:
+        name: as in tables.
+        code: the code.
+        labels: the labels that are scored.
+        of: the code's label → the label scored; None leaves it out.
+        present: whether only turns are looked at to which most people gave another label than ``none``.
+        absent_is_wrong: with ``present``: a turn where the coder says ``none`` counts as wrong; else it is left out.
+    """
+
+    name: str
+    code: str
+    labels: tuple[str, ...]
+    of: Callable[[str], str | None]
+    present: bool = False
+    absent_is_wrong: bool = False
+
+    def given(self, label: str) -> str | None:
+        """What a coder's label counts as; None where the turn is left out."""
+        return label if self.absent_is_wrong else self.of(label)
+
+    def gold(self, labels: Sequence[str]) -> tuple[str | None, bool]:
+        """What most people say, and whether the turn is left out because of a tie."""
+        if self.present:
+            exists = majority(map(_exists, labels))
+            if exists != "yes":
+                return None, exists is None
+        most = majority(label for label in map(self.of, labels) if label is not None)
+        return most, most is None
+
+
+def _exists(label: str) -> str:
+    return "no" if label == "none" else "yes"
+
+
+def _same(label: str) -> str:
+    return label
+
+
+def _present(label: str) -> str | None:
+    return None if label == "none" else label
+
+
+def _views() -> tuple[View, ...]:
+    views = []
+    for code, labels in CODES.items():
+        views.append(View(code, code, labels, _same))
+        if labels[0] != "none":
+            continue
+        views.append(View(f"{code}: exists", code, ("no", "yes"), _exists))
+        kinds = labels[1:]
+        views.append(View(f"{code}: type, where both see one", code, kinds, _present, present=True))
+        views.append(
+            View(f"{code}: type, where people see one", code, kinds, _present, True, absent_is_wrong=True)
+        )
+    return tuple(views)
+
+
+#: Each code as a whole; for a code that can be ``none`` also whether it exists and, where it does, its type.
+VIEWS: tuple[View, ...] = _views()
+
+
+@dataclass(frozen=True, slots=True)
+class ClassScore:
+    """Precision, recall and F1 (0–1) of one label; ``support`` is the number of gold turns.
+
+    Precision is None where the coder never gives the label, recall where people never do.
+    """
+
+    label: str
+    precision: float | None
+    recall: float | None
+    f1: float | None
+    support: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """How well each person agrees with the others, over turns that several people coded.
+
+    Each person in turn is compared with what most of the others say; figures are means over people. The coder is
+    compared with the same references on the same turns.
+
+    Attributes:
+        view: name of the view.
+        people: number of people.
+        turns: turns that two or more people coded and that entered a comparison.
+        ties: comparisons (person and turn) left out because the others have no most frequent label.
+        macro_f1, accuracy, kappa: means over people.
+        lowest, highest: macro-F1 of the person that agrees least and most.
+        coder_macro_f1: the coder's mean macro-F1 against the same references; None without a coder.
+        share: ``coder_macro_f1 / macro_f1``.
+    """
+
+    view: str
+    people: int
+    turns: int
+    ties: int
+    macro_f1: float
+    accuracy: float
+    kappa: float | None
+    lowest: float
+    highest: float
+    coder_macro_f1: float | None = None
+    share: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """A coder against people in one view of a code.
+
+    Attributes:
+        view: name of the view.
+        code: the code.
+        turns: turns compared.
+        ties: turns left out because people have no most frequent label.
+        accuracy: share of turns with the same label.
+        macro_f1: mean F1 over the labels that occur, in gold or from the coder.
+        kappa: Cohen's kappa; None where only one label occurs.
+        classes: by label.
+        columns: labels of the confusion matrix's columns (the coder's); its rows are ``classes``.
+        confusion: counts, gold by row.
+        ceiling: the human ceiling, where several people coded the same turns.
+    """
+
+    view: str
+    code: str
+    turns: int
+    ties: int
+    accuracy: float
+    macro_f1: float
+    kappa: float | None
+    classes: tuple[ClassScore, ...]
+    columns: tuple[str, ...]
+    confusion: tuple[tuple[int, ...], ...]
+    ceiling: Ceiling | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SessionScore:
+    """A measure of whole sessions from the coder's codes against the same measure from people's.
+
+    Attributes:
+        measure: name of the metric.
+        sessions: sessions where both have a value.
+        missing: sessions where one of them has none (no question, …).
+        pearson, spearman: correlations over sessions; None with fewer than three sessions or equal values.
+        mean_absolute_error: in the measure's unit.
+        mean_people, mean_coder: means over sessions.
+    """
+
+    measure: str
+    sessions: int
+    missing: int
+    pearson: float | None
+    spearman: float | None
+    mean_absolute_error: float | None
+    mean_people: float | None
+    mean_coder: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class CoderEvaluation:
+    """What :func:`evaluate` found.
+
+    Attributes:
+        coder: the coder's rater name.
+        transcripts: transcripts with people's codes that the coder coded.
+        refused: (transcript id, reason) where the coder can't code.
+        without_codes: transcripts left out because nobody coded what the coder codes.
+        scores: one per view.
+        sessions: one per measure.
+    """
+
+    coder: str
+    transcripts: int
+    refused: tuple[tuple[str, str], ...]
+    without_codes: int
+    scores: tuple[Score, ...]
+    sessions: tuple[SessionScore, ...]
+
+    def rows(self) -> list[dict[str, Any]]:
+        """One row per view: the coder's figures and, where there is one, the human ceiling."""
+        return [
+            {
+                "code": score.view,
+                "turns": score.turns,
+                "accuracy": score.accuracy,
+                "macro_f1": score.macro_f1,
+                "kappa": score.kappa,
+                "people": score.ceiling.people if score.ceiling else None,
+                "shared_turns": score.ceiling.turns if score.ceiling else None,
+                "people_macro_f1": score.ceiling.macro_f1 if score.ceiling else None,
+                "coder_macro_f1_there": score.ceiling.coder_macro_f1 if score.ceiling else None,
+                "share_of_people": score.ceiling.share if score.ceiling else None,
+            }
+            for score in self.scores
+        ]
+
+    def class_rows(self) -> list[dict[str, Any]]:
+        """One row per view and label: precision, recall, F1, support and the confusion counts."""
+        return [
+            {
+                "code": score.view,
+                "label": each.label,
+                "precision": each.precision,
+                "recall": each.recall,
+                "f1": each.f1,
+                "support": each.support,
+                "coded_as": dict(zip(score.columns, counts, strict=True)),
+            }
+            for score in self.scores
+            for each, counts in zip(score.classes, score.confusion, strict=True)
+        ]
+
+    def session_rows(self) -> list[dict[str, Any]]:
+        """One row per measure of sessions."""
+        return [
+            {
+                "measure": each.measure,
+                "sessions": each.sessions,
+                "missing": each.missing,
+                "pearson": each.pearson,
+                "spearman": each.spearman,
+                "mean_absolute_error": each.mean_absolute_error,
+                "mean_people": each.mean_people,
+                "mean_coder": each.mean_coder,
+            }
+            for each in self.sessions
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A coded turn: people's labels by person, and the coder's."""
+
+    people: Mapping[str, Labels]
+    coder: Labels
+
+    def labels(self, code: str) -> dict[str, str]:
+        return {person: given[code] for person, given in self.people.items() if code in given}
+
+
+def _turns(transcript: Transcript, coded: Mapping[int, Labels]) -> dict[int, _Turn]:
+    people = people_codes(transcript)
+    return {
+        turn.index: _Turn(
+            {person: proper(codes[turn.index]) for person, codes in people.items() if turn.index in codes},
+            coded.get(turn.index, {}),
+        )
+        for turn in transcript.turns
+    }
+
+
+def evaluate(transcripts: Iterable[Transcript], coder: Coder) -> CoderEvaluation:
+    """A coder's codes against people's.
+
+    Args:
+        transcripts: with people's codes in ``meta["codes"]``; those without any of the coder's codes are left out.
+        coder: the coder.
+
+    Raises:
+        DataError: no transcript has people's codes of what the coder codes.
+    """
+    sessions: list[tuple[Transcript, dict[int, _Turn]]] = []
+    refused: list[tuple[str, str]] = []
+    without = 0
+    for transcript in transcripts:
+        if not any(
+            code in labels
+            for codes in people_codes(transcript).values()
+            for labels in codes.values()
+            for code in coder.codes
+        ):
+            without += 1
+            continue
+        why = coder.refuses(transcript)
+        if why is not None:
+            refused.append((transcript.id, why))
+            continue
+        sessions.append((transcript, _turns(transcript, coder.code(transcript))))
+    if not sessions:
+        raise DataError(
+            f"no transcript that coder {coder.name} can code has people's codes of {', '.join(coder.codes)}",
+            todo="give transcripts whose turns have meta.codes",
+        )
+    turns = [turn for _, session in sessions for turn in session.values()]
+    scores = [_score(view, turns) for view in VIEWS if view.code in coder.codes]
+    return CoderEvaluation(
+        coder=coder.rater,
+        transcripts=len(sessions),
+        refused=tuple(refused),
+        without_codes=without,
+        scores=tuple(score for score in scores if score is not None),
+        sessions=_session_scores(sessions, coder),
+    )
+
+
+def human_ceilings(transcripts: Iterable[Transcript]) -> tuple[Ceiling, ...]:
+    """How well people agree with each other, for every view of every code that several people gave to a turn."""
+    turns = [turn for transcript in transcripts for turn in _turns(transcript, {}).values()]
+    found = (_ceiling(view, turns) for view in VIEWS)
+    return tuple(ceiling for ceiling in found if ceiling is not None)
+
+
+Pairs = list[tuple[str, str]]
+
+
+def _score(view: View, turns: Sequence[_Turn]) -> Score | None:
+    from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
+
+    pairs: Pairs = []
+    ties = 0
+    for turn in turns:
+        labels = list(turn.labels(view.code).values())
+        if not labels or view.code not in turn.coder:
+            continue
+        gold, tie = view.gold(labels)
+        ties += tie
+        given = view.given(turn.coder[view.code])
+        if gold is not None and given is not None:
+            pairs.append((gold, given))
+    if not pairs:
+        return None
+    gold_labels, given_labels = zip(*pairs, strict=True)
+    columns = (*view.labels, *(("none",) if view.absent_is_wrong else ()))
+    precision, recall, f1, support = precision_recall_fscore_support(
+        gold_labels, given_labels, labels=list(view.labels), zero_division=float("nan")
+    )
+    matrix = confusion_matrix(gold_labels, given_labels, labels=list(columns))
+    return Score(
+        view=view.name,
+        code=view.code,
+        turns=len(pairs),
+        ties=ties,
+        accuracy=_accuracy(pairs),
+        macro_f1=_macro_f1(view, pairs),
+        kappa=_kappa(pairs),
+        classes=tuple(
+            ClassScore(label, _known(precision[k]), _known(recall[k]), _known(f1[k]), int(support[k]))
+            for k, label in enumerate(view.labels)
+        ),
+        columns=columns,
+        confusion=tuple(tuple(int(count) for count in row) for row in matrix[: len(view.labels)]),
+        ceiling=_ceiling(view, turns),
+    )
+
+
+def _ceiling(view: View, turns: Sequence[_Turn]) -> Ceiling | None:
+    own: dict[str, Pairs] = {}
+    coder: dict[str, Pairs] = {}
+    used = ties = 0
+    for turn in turns:
+        labels = turn.labels(view.code)
+        if len(labels) < 2:
+            continue
+        entered = False
+        for person, label in labels.items():
+            gold, tie = view.gold([other for name, other in labels.items() if name != person])
+            ties += tie
+            if gold is None:
+                continue
+            entered = True
+            given = view.given(label)
+            if given is not None:
+                own.setdefault(person, []).append((gold, given))
+            coded = view.given(turn.coder[view.code]) if view.code in turn.coder else None
+            if coded is not None:
+                coder.setdefault(person, []).append((gold, coded))
+        used += entered
+    if not own:
+        return None
+    scores = [_macro_f1(view, pairs) for pairs in own.values()]
+    kappas = [kappa for kappa in map(_kappa, own.values()) if kappa is not None]
+    reached = fmean(_macro_f1(view, pairs) for pairs in coder.values()) if coder else None
+    return Ceiling(
+        view=view.name,
+        people=len(own),
+        turns=used,
+        ties=ties,
+        macro_f1=fmean(scores),
+        accuracy=fmean(map(_accuracy, own.values())),
+        kappa=fmean(kappas) if kappas else None,
+        lowest=min(scores),
+        highest=max(scores),
+        coder_macro_f1=reached,
+        share=None if reached is None else reached / fmean(scores),
+    )
+
+
+def _accuracy(pairs: Pairs) -> float:
+    return fmean(gold == given for gold, given in pairs)
+
+
+def _macro_f1(view: View, pairs: Pairs) -> float:
+    from sklearn.metrics import f1_score
+
+    gold, given = zip(*pairs, strict=True)
+    occurring = [label for label in view.labels if label in gold or label in given]
+    return float(f1_score(gold, given, labels=occurring, average="macro"))
+
+
+def _kappa(pairs: Pairs) -> float | None:
+    from sklearn.metrics import cohen_kappa_score
+
+    gold, given = zip(*pairs, strict=True)
+    return float(cohen_kappa_score(gold, given)) if len({*gold, *given}) > 1 else None
+
+
+def _known(number: float) -> float | None:
+    return None if number != number else float(number)
+
+
+def _session_scores(
+    sessions: Sequence[tuple[Transcript, dict[int, _Turn]]], coder: Coder
+) -> tuple[SessionScore, ...]:
+    from scipy.stats import pearsonr, spearmanr
+
+    scores = []
+    for measure in MEASURES:
+        if not set(measure.codes) <= set(coder.codes):
+            continue
+        people: list[float] = []
+        given: list[float] = []
+        for transcript, turns in sessions:
+            indices = [turn.index for turn in transcript.of(measure.role)]
+            both: list[tuple[Labels, Labels]] = []
+            for index in indices[:EARLY_TURNS] if measure.early else indices:
+                turn = turns[index]
+                most = {code: majority(turn.labels(code).values()) for code in measure.codes}
+                gold = {code: label for code, label in most.items() if label is not None}
+                if all(code in gold and code in turn.coder for code in measure.codes):
+                    both.append((gold, turn.coder))
+            gold_value = measure.value([labels for labels, _ in both])
+            coder_value = measure.value([labels for _, labels in both])
+            if gold_value is not None and coder_value is not None:
+                people.append(gold_value)
+                given.append(coder_value)
+        n = len(people)
+        varied = n >= FEWEST_SESSIONS and len(set(people)) > 1 and len(set(given)) > 1
+        scores.append(
+            SessionScore(
+                measure=measure.name,
+                sessions=n,
+                missing=len(sessions) - n,
+                pearson=float(pearsonr(people, given).statistic) if varied else None,
+                spearman=float(spearmanr(people, given).statistic) if varied else None,
+                mean_absolute_error=fmean(abs(a - b) for a, b in zip(people, given, strict=True))
+                if n
+                else None,
+                mean_people=fmean(people) if n else None,
+                mean_coder=fmean(given) if n else None,
+            )
+        )
+    return tuple(scores)

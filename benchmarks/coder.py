@@ -1,0 +1,134 @@
+"""The rule coder on AnnoMI: its speed, its scores beside people's agreement, and people's Fleiss kappa.
+
+    python benchmarks/coder.py [PATH OF annomi_dev.csv]
+
+The rules were made with the even-numbered sessions coded by one person; the odd-numbered ones were held out.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from bedside.coders import CODE_ROLES, CODERS, CODES, people_codes
+from bedside.coders.evaluation import evaluate, human_ceilings
+from bedside.coders.rules import question_type
+from bedside.metrics import FAMILIES
+from bedside.transcripts import Transcript, read_transcripts
+
+TARGET = 5_000
+
+
+def main() -> None:
+    path = sys.argv[1] if len(sys.argv) > 1 else "../shared/data/annomi/annomi_dev.csv"
+    transcripts = list(read_transcripts(path))
+    people = {transcript.id: len(people_codes(transcript)) for transcript in transcripts}
+    one = [transcript for transcript in transcripts if people[transcript.id] == 1]
+    several = [transcript for transcript in transcripts if people[transcript.id] > 1]
+    groups = {
+        "all sessions": transcripts,
+        "coded by one person": one,
+        "  even: made with": [t for t in one if int(t.id) % 2 == 0],
+        "  odd: held out": [t for t in one if int(t.id) % 2 == 1],
+        "coded by ten people": several,
+    }
+    speed(transcripts)
+    for name, group in groups.items():
+        evaluation = evaluate(group, CODERS.load("rules"))
+        print(f"\n{name.strip()} ({evaluation.transcripts} sessions)")
+        table(evaluation.rows())
+        print(f"type forced on gold questions: macro-F1 {forced_type(group):.3f}")
+        table(evaluation.session_rows())
+    print("\nhuman ceiling: one person against most of the others, mean over people")
+    table(
+        [
+            {
+                "code": c.view,
+                "people": c.people,
+                "turns": c.turns,
+                "ties": c.ties,
+                "macro_f1": c.macro_f1,
+                "lowest": c.lowest,
+                "highest": c.highest,
+                "kappa": c.kappa,
+            }
+            for c in human_ceilings(several)
+        ]
+    )
+    print("\nFleiss kappa among people")
+    table([{"code": code, **row} for code in CODES for row in fleiss(several, code)])
+
+
+def speed(transcripts: Sequence[Transcript]) -> None:
+    coder, family = CODERS.load("rules"), FAMILIES.load("behaviour")
+    wanted = frozenset(metric.name for metric in family.metrics)
+    turns = sum(1 for transcript in transcripts for _ in transcript.of("clinician"))
+    best = min(timed(lambda: [coder.code(t) for t in transcripts]) for _ in range(3))
+    print(f"rule coder: {turns / best:,.0f} clinician turns/s (target {TARGET:,})")
+    everything = sum(len(transcript.turns) for transcript in transcripts)
+    best = min(
+        timed(lambda: [list(family.compute(t, wanted, **family.settings())) for t in transcripts])
+        for _ in range(3)
+    )
+    print(f"all behaviour metrics: {everything / best:,.0f} turns/s")
+
+
+def timed(work: Any) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def forced_type(transcripts: Sequence[Transcript]) -> float:
+    """Macro-F1 of open/closed on every turn that people call a question, the coder's type forced."""
+    from sklearn.metrics import f1_score
+
+    gold, given = [], []
+    for transcript in transcripts:
+        codes = list(people_codes(transcript).values())
+        for turn in transcript.of("clinician"):
+            labels = [own[turn.index]["question"] for own in codes if turn.index in own]
+            kinds = [label for label in labels if label != "none"]
+            opened = kinds.count("open")
+            if 2 * len(kinds) > len(labels) and 2 * opened != len(kinds):
+                gold.append("open" if 2 * opened > len(kinds) else "closed")
+                given.append(question_type(turn.text))
+    return float(f1_score(gold, given, average="macro"))
+
+
+def fleiss(transcripts: Sequence[Transcript], code: str) -> list[dict[str, Any]]:
+    """Fleiss' kappa of a code and, where it can be ``none``, of its existence and of its type where all see it."""
+    from statsmodels.stats.inter_rater import aggregate_raters, fleiss_kappa
+
+    rows = []
+    for transcript in transcripts:
+        codes = people_codes(transcript)
+        for turn in transcript.of(CODE_ROLES[code]):
+            labels = [own.get(turn.index, {}).get(code) for own in codes.values()]
+            if None not in labels:
+                rows.append(labels)
+    views: dict[str, list[list[str]]] = {code: rows}
+    if CODES[code][0] == "none":
+        views[f"{code}: exists"] = [[str(label != "none") for label in row] for row in rows]
+        views[f"{code}: type, where all see one"] = [row for row in rows if "none" not in row]
+    return [
+        {"code": name, "turns": len(table), "kappa": float(fleiss_kappa(aggregate_raters(table)[0]))}
+        for name, table in views.items()
+        if table
+    ]
+
+
+def table(rows: list[dict[str, Any]]) -> None:
+    def cell(value: Any) -> str:
+        return "–" if value is None else f"{value:.3f}" if isinstance(value, float) else str(value)
+
+    cells = [list(rows[0]), *([cell(value) for value in row.values()] for row in rows)]
+    widths = [max(len(row[k]) for row in cells) for k in range(len(cells[0]))]
+    for row in cells:
+        print("  ".join(text.ljust(width) for text, width in zip(row, widths, strict=True)).rstrip())
+
+
+if __name__ == "__main__":
+    main()
