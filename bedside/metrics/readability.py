@@ -255,29 +255,35 @@ def _refusals(transcript: Transcript, turns: list[Turn]) -> dict[Role, str | Non
     }
 
 
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _rated(
-    metric: str,
-    formula: str,
+    metrics: list[tuple[str, str]],
     counts: Counts,
     min_words: int,
     raw: bool,
+    *,
     role: Role | None = None,
     turn: int | None = None,
-) -> Value:
-    reason = error = None
+) -> Iterator[Value]:
+    """The values of (metric, formula) pairs on one text."""
+    short = remark = few = None
     if not counts.words:
-        error = "no words"
-    elif formula == "smog":
-        if counts.sentences < SMOG_SENTENCES:
-            number = f"{counts.sentences} sentence{'s' if counts.sentences != 1 else ''}"
-            reason = f"{number}; SMOG is defined on {SMOG_SENTENCES}"
-            if counts.sentences < SMOG_NEEDS:
-                error = f"{reason} and means nothing on fewer than {SMOG_NEEDS}"
+        short = few = "no words"
     elif counts.words < min_words:
-        error = f"{counts.words} word{'s' if counts.words != 1 else ''}, fewer than {min_words}"
-    if error is None or raw:
-        return Value(metric, FORMULAS[formula](counts), role=role, turn=turn, reason=reason)
-    return missing(metric, error, role=role, turn=turn)
+        short = f"{_number(counts.words, 'word')}, fewer than {min_words}"
+    if counts.sentences < SMOG_SENTENCES:
+        remark = f"{_number(counts.sentences, 'sentence')}; SMOG is defined on {SMOG_SENTENCES}"
+        if few is None and counts.sentences < SMOG_NEEDS:
+            few = f"{remark} and means nothing on fewer than {SMOG_NEEDS}"
+    for metric, formula in metrics:
+        error, reason = (few, remark) if formula == "smog" else (short, None)
+        if error is None or raw:
+            yield Value(metric, FORMULAS[formula](counts), role=role, turn=turn, reason=reason)
+        else:
+            yield missing(metric, error, role=role, turn=turn)
 
 
 def compute(transcript: Transcript, wanted: frozenset[str], *, min_words: int, raw: bool) -> Iterator[Value]:
@@ -285,17 +291,17 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, min_words: int, r
     turns = [turn for turn in transcript.turns if turn.role in _ROLES]
     refusals = _refusals(transcript, turns)
     counted = {turn.index: _packed(turn.text) for turn in turns if refusals[turn.role] is None}
-    session = [name for name in FORMULAS if name in wanted]
+    session = [(name, name) for name in FORMULAS if name in wanted]
     for role in _ROLES if session else ():
         own = [turn for turn in turns if turn.role == role]
         refusal = refusals[role] if own else f"no turns of the {role}"
         if refusal is not None:
-            yield from (missing(name, refusal, role=role) for name in session)
+            yield from (missing(metric, refusal, role=role) for metric, _ in session)
             continue
         stops = sum(_unclosed(turn.text) for turn in own)
         total = sum(counted[turn.index] for turn in own) + stops * _ONE_CHARACTER
         counts = _unpacked(total) if total else count("")
-        yield from (_rated(name, name, counts, min_words, raw, role=role) for name in session)
+        yield from _rated(session, counts, min_words, raw, role=role)
     by_turn = [(f"turn_{name}", name) for name in FORMULAS if f"turn_{name}" in wanted]
     if not turns:
         yield from (missing(metric, "no turns of clinician or patient") for metric, _ in by_turn)
@@ -303,15 +309,13 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, min_words: int, r
         refusal = refusals[turn.role]
         if refusal is None:
             counts = _unpacked(counted[turn.index]) if turn.text else count("")
-            # A single turn may be in another language; only such a one can be told from English.
+            # One turn of an English session may be in another language; a short one in ASCII can't be told.
             if not turn.text.isascii() or counts.words >= ENOUGH:
                 refusal = not_english(turn.text, transcript.language)
         if refusal is not None:
             yield from (missing(metric, refusal, turn=turn.index) for metric, _ in by_turn)
         else:
-            yield from (
-                _rated(metric, name, counts, min_words, raw, turn=turn.index) for metric, name in by_turn
-            )
+            yield from _rated(by_turn, counts, min_words, raw, turn=turn.index)
 
 
 _SAID = (

@@ -258,6 +258,7 @@ def test_short_texts_are_missing_with_the_number_of_words(talk: Callable[..., Tr
     assert found["turn_coleman_liau", 2].error == "no words"
     assert found["flesch_kincaid_grade", "patient"].error == "1 word, fewer than 20"
     assert all(value.value is None and value.error for value in found.values())
+    assert values(transcript, min_words=0)["turn_coleman_liau", 2].error == "no words"
     assert values(transcript, min_words=4)["turn_flesch_reading_ease", 0].value == pytest.approx(118.175)
 
 
