@@ -115,7 +115,8 @@ class Ceiling:
         macro_f1, accuracy, kappa: means over people.
         lowest, highest: macro-F1 of the person that agrees least and most.
         coder_macro_f1: the coder's mean macro-F1 against the same references; None without a coder.
-        share: ``coder_macro_f1 / macro_f1``.
+        share: ``coder_macro_f1 / macro_f1``; over 1 where the coder agrees with most people better than one person
+            does on average.
     """
 
     view: str
@@ -410,7 +411,7 @@ def _ceiling(view: View, turns: Sequence[_Turn]) -> Ceiling | None:
         lowest=min(scores),
         highest=max(scores),
         coder_macro_f1=reached,
-        share=None if reached is None else reached / fmean(scores),
+        share=reached / fmean(scores) if reached is not None and any(scores) else None,
     )
 
 

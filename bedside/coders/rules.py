@@ -112,7 +112,8 @@ _INVITES = re.compile(_ANY)
 _ENDS_IN_WH = re.compile(rf" {_WH}$")
 #: Without a question mark the words must show the question: by their order, or by saying that one follows.
 _ASKS = re.compile(
-    rf"^(?:{_WH}{_CONTRACTED}|{_WH} (?:would|could|should|do|does|did) |{_AUXILIARY} (?:not )?{_PRONOUN}"
+    rf"^(?:{_WH}{_CONTRACTED}|{_WH} (?:would|could|should|do|does|did) |"
+    rf"(?!do (?:it|that|this)\b){_AUXILIARY} (?:not )?{_PRONOUN}"
     rf"|(?:how|what) about |how come |why not )|{_CLAUSE}{_WH}{_BETWEEN} {_TURNED}"
     rf"|{_WONDER} (?:{_WH}|if|whether|your)(?![\w'])|\blet me ask you\b"
 )

@@ -102,7 +102,7 @@ def _measure(session: _Session, measure: Measure, early_turns: int) -> Iterator[
         if value is not None:
             yield Value(measure.name, value, rater=rater + suffix, reason="; ".join(notes) or None)
         else:
-            error = measure.empty if coded else f"none of the {which} is coded"
+            error = measure.empty if coded else f"none of the {len(turns)} {which} is coded"
             yield missing(measure.name, error, rater=rater + suffix)
 
 
