@@ -8,62 +8,79 @@ from typing import Any, Literal
 from bedside.errors import InputError
 from bedside.transcripts.model import Transcript
 from bedside.transcripts.reading import Head, Reader, Source
+from bedside.transcripts.source import kind
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
+_SEE = "see bedside readers show jsonl"
 
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    first = head.first
-    if first is None:
-        return "transcripts" if head.text.startswith("{") and '"turns"' in head.text else None
-    return "transcripts" if isinstance(first, dict) and "turns" in first and not head.is_array else None
+    return "transcripts" if isinstance(head.first, dict) and "turns" in head.first else None
 
 
 def _read(source: Source) -> Iterator[Transcript]:
-    for where, item in source.json_lines():
-        transcript = source.attempt(_transcript, source, item, where)
-        if transcript is not None:
-            yield transcript
+    return source.json_transcripts(_transcript)
 
 
-def _transcript(source: Source, item: Any, where: str) -> Transcript:
+def _transcript(source: Source, item: Any, where: str, name: str) -> Transcript:
     if not isinstance(item, dict):
-        raise InputError("a line must hold one object", where=where, todo="see bedside readers show jsonl")
+        raise InputError(f"a transcript must be an object, not {kind(item)}", where=where, todo=_SEE)
     _known(item, _KEYS, where)
-    if not isinstance(item.get("turns"), list):
-        raise InputError("no list called 'turns'", where=where, todo="see bedside readers show jsonl")
+    said = item.get("turns")
+    if not isinstance(said, list):
+        raise InputError("no list called 'turns'", where=where, todo=_SEE)
     for key in ("factors", "reference"):
-        if not isinstance(item.get(key, {}), dict):
-            raise InputError(f"{key!r} must be an object", where=where)
-    turns = []
-    for index, turn in enumerate(item["turns"]):
+        if not isinstance(item.get(key), dict | None):
+            raise InputError(f"{key!r} must be an object, not {kind(item[key])}", where=where, todo=_SEE)
+    roles, speakers, texts, metas = [], [], [], []
+    for index, turn in enumerate(said):
+        place = f"{where}, turn {index}"
         if not isinstance(turn, dict):
-            raise InputError("a turn must be an object", where=f"{where}, turn {index}")
-        _known(turn, _TURN_KEYS, f"{where}, turn {index}")
+            raise InputError(f"a turn must be an object, not {kind(turn)}", where=place, todo=_SEE)
+        if not turn.keys() <= _TURN_KEYS:
+            _known(turn, _TURN_KEYS, place)
         if turn.get("index", index) != index:
             raise InputError(
-                f"the turn says it is number {turn['index']}", where=f"{where}, turn {index}",
+                f"the turn says it is number {turn['index']!r:.20}", where=place,
                 todo="number turns from 0 in order, or leave 'index' out",
             )  # fmt: skip
         # A line without a speaker's name is what many people write: the role serves as the name.
-        speaker = turn.get("speaker", turn.get("role"))
-        made = source.turn(index, turn.get("role", speaker), turn.get("text"), where, turn.get("meta"))
-        if not isinstance(speaker, str):
-            raise InputError("the speaker is not text", where=f"{where}, turn {index}")
-        turns.append(
-            made if made.speaker == speaker else type(made)(index, made.role, speaker, made.text, made.meta)
-        )
+        role = turn.get("role", turn.get("speaker"))
+        roles.append(source.role(role, place))
+        speakers.append(turn.get("speaker", role))
+        texts.append(turn.get("text"))
+        metas.append(_meta(source, turn.get("meta"), place))
     return source.transcript(
-        turns,
+        source.turns(speakers, texts, where, metas, roles),
         where,
-        id=item.get("id"),
+        id=item.get("id", name),
         system=item.get("system"),
         case_id=item.get("case_id"),
         language=item.get("language"),
         factors=item.get("factors"),
         reference=item.get("reference"),
     )
+
+
+def _meta(source: Source, meta: Any, where: str) -> dict[str, Any]:
+    if not meta and isinstance(meta, dict | None):
+        return {}
+    if not isinstance(meta, dict):
+        raise InputError(f"'meta' must be an object, not {kind(meta)}", where=where, todo=_SEE)
+    source.kept(meta, where)
+    codes = meta.get("codes", {})
+    if not (
+        isinstance(codes, dict)
+        and all(isinstance(given, dict) for given in codes.values())
+        and all(isinstance(label, str) for given in codes.values() for label in given.values())
+    ):
+        raise InputError(
+            "'codes' must hold {coder: {code: label}}, labels as strings",
+            where=where,
+            todo='write for example {"anna": {"question": "open"}}',
+        )
+    return meta
 
 
 def _known(item: dict[str, Any], keys: set[str], where: str) -> None:

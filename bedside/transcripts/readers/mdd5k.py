@@ -10,18 +10,19 @@ import orjson
 from bedside.errors import InputError
 from bedside.transcripts.model import Transcript
 from bedside.transcripts.reading import Head, Reader, Source
+from bedside.transcripts.source import shown
 
 _LABELS = {"ICD_Code", "Diagnosis_Result"}
+_SEE = "see bedside readers show mdd5k"
 
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    if not isinstance(head.first, dict):
-        # The first dialogue may be longer than the head.
-        start = head.text[:400].replace(" ", "").replace("\n", "")
-        return "transcripts" if start.startswith('[{"conversation":[{"doctor":') else None
-    if not head.is_array and set(head.first) == _LABELS:
+    first = head.first
+    if not isinstance(first, dict):
+        return None
+    if first.keys() == _LABELS:
         return "companion"
-    exchanges = head.first.get("conversation")
+    exchanges = first.get("conversation")
     if (
         isinstance(exchanges, list)
         and exchanges
@@ -35,43 +36,50 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
 def _read(source: Source) -> Iterator[Transcript]:
     case = source.path.name.split(".")[0]
     reference = _label(source, case)
-    for position, (where, item) in enumerate(source.json_items()):
-        transcript = source.attempt(_dialogue, source, item, where, position, case, reference)
-        if transcript is not None:
-            yield transcript
+    # Every copy of the corpus has the folder, so its name tells nothing.
+    folder, _, name = source.stem.rpartition("/")
+    folder = folder.removesuffix("conversations")
+    source.stem = f"{folder.rstrip('/')}/{name}".lstrip("/")
+
+    def dialogue(source: Source, item: Any, where: str, name: str) -> Transcript:
+        turns = source.turns(*_said(item, where), where)
+        return source.transcript(turns, where, id=name, case_id=case, language="zh", reference=reference)
+
+    return source.json_transcripts(dialogue)
 
 
-def _dialogue(
-    source: Source, item: Any, where: str, position: int, case: str, reference: dict[str, Any]
-) -> Transcript:
+def _said(item: Any, where: str) -> tuple[list[str], list[Any]]:
     exchanges = item.get("conversation") if isinstance(item, dict) else None
     if not isinstance(exchanges, list):
-        raise InputError("no list called 'conversation'", where=where)
-    turns = []
+        raise InputError("no list called 'conversation'", where=where, todo=_SEE)
+    speakers: list[str] = []
+    texts: list[Any] = []
     for number, exchange in enumerate(exchanges):
         if not isinstance(exchange, dict) or not exchange.keys() <= {"doctor", "patient"}:
             raise InputError(
                 "an exchange holds 'doctor' and 'patient' and nothing else",
                 where=f"{where}, exchange {number}",
+                todo=_SEE,
             )
-        for speaker in ("doctor", "patient"):
-            if speaker in exchange:
-                turns.append(source.turn(len(turns), speaker, exchange[speaker], where))
-    return source.transcript(
-        turns, where, id=f"{source.stem}#{position}", case_id=case, language="zh", reference=reference
-    )
+        if len(exchange) == 2:
+            speakers += ("doctor", "patient")
+            texts += (exchange["doctor"], exchange["patient"])
+        else:
+            speakers += exchange.keys()
+            texts += exchange.values()
+    return speakers, texts
 
 
 def _label(source: Source, case: str) -> dict[str, Any]:
     path = source.path.parent.parent / "labels" / f"{case}_label.json"
-    if not path.is_file():
+    data = source.companion(path)
+    if data is None:
         return {}
-    source.companions.append(path)
     try:
-        label = orjson.loads(path.read_bytes())
+        label = orjson.loads(data)
         return {"diagnosis": label["Diagnosis_Result"], "icd_code": label["ICD_Code"]}
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise InputError("not an MDD-5k label", where=str(path), todo="mend or remove it") from error
+        raise InputError("not an MDD-5k label", where=shown(path), todo="mend or remove it") from error
 
 
 READER = Reader(
@@ -82,7 +90,10 @@ READER = Reader(
         "lack the patient's reply. The file's name is the case; its dialogues are numbered from 0. A label in "
         "`../labels/NAME_label.json` becomes the reference diagnosis."
     ),
-    example='[{"conversation": [{"doctor": "最近睡得怎么样？", "patient": "睡不着，总是醒。"}, {"doctor": "谢谢您告诉我。"}]}]\n',
+    example=(
+        '[{"conversation": [{"doctor": "最近睡得怎么样？", "patient": "睡不着，总是醒。"}, '
+        '{"doctor": "谢谢您告诉我。"}]}]\n'
+    ),
     example_name="patient_1.json",
     claims=_claims,
     read=_read,

@@ -2,89 +2,316 @@
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Iterator
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Literal
 
 from bedside.errors import InputError
-from bedside.transcripts.model import Transcript
+from bedside.registry import nearest
+from bedside.transcripts.model import CODES, Transcript
 from bedside.transcripts.reading import Head, Reader, Source
+from bedside.transcripts.source import number_or_text
+from bedside.transcripts.tables import table
 
-_ANNOMI = {"interlocutor", "utterance_text", "transcript_id", "utterance_id"}
+#: Names understood without a mapping, in lower case, for each of bedside's columns.
+COLUMNS = {
+    "id": (
+        "transcript_id", "conversation_id", "dialogue_id", "dialog_id", "session_id", "transcript",
+        "conversation", "dialogue", "session", "id",
+    ),
+    "speaker": ("speaker", "role", "interlocutor", "participant"),
+    "text": ("text", "utterance", "utterance_text", "message", "content"),
+    "turn": ("turn", "turn_id", "turn_index", "utterance_id", "index"),
+    "system": ("system", "model"),
+    "case_id": ("case_id", "case", "patient_id"),
+    "language": ("language", "lang"),
+    "coder": ("coder", "annotator", "annotator_id", "coder_id"),
+    "time": ("time", "timestamp"),
+    "stage": ("stage",),
+    **{code: (code,) for code in CODES},
+}  # fmt: skip
+
+#: A value longer than this is no factor: it is kept in the reference.
+LONGEST_FACTOR = 100
+
+_ANNOMI = {"transcript_id", "utterance_id", "interlocutor", "utterance_text", "main_therapist_behaviour"}
+_ANNOMI_REFERENCE = {"video_title", "video_url"}
+_NOT_CODED = {"", "n/a", "na"}
 
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
-    columns = next(csv.reader([head.text.partition("\n")[0]]), [])
-    return "transcripts" if set(columns) >= _ANNOMI else None
+    # The last to be asked: what a table lacks is said better by naming its columns.
+    return "transcripts" if head.columns is not None else None
+
+
+@dataclass(slots=True)
+class _Layout:
+    """Where things stand in a row."""
+
+    text: int
+    speaker: int
+    id: int | None = None
+    turn: int | None = None
+    coder: int | None = None
+    annomi: bool = False
+    #: Of each transcript: system, case_id, language.
+    fields: dict[str, int] = field(default_factory=dict)
+    #: Of each turn: time, stage.
+    meta: dict[str, int] = field(default_factory=dict)
+    #: Columns of codes, and how their cells become labels.
+    coded: list[int] = field(default_factory=list)
+    codes: Callable[[tuple[str, ...], str], dict[str, str]] = lambda cells, where: {}
+    others: dict[str, int] = field(default_factory=dict)
+
+
+def _layout(source: Source, header: list[str]) -> _Layout:
+    unknown = [name for name in source.options.columns if name not in COLUMNS]
+    if unknown:
+        raise InputError(
+            f"--columns: bedside has no column {unknown[0]!r}",
+            where=source.name,
+            todo=nearest(unknown[0], COLUMNS),
+        )
+    place = {name: position for position, name in enumerate(header)}
+    found = {
+        name: place[column]
+        for name, known in COLUMNS.items()
+        if (column := source.column(name, known, header)) is not None
+    }
+    layout = _Layout(
+        text=place[source.needed("text", COLUMNS["text"], header)],
+        speaker=place[source.needed("speaker", COLUMNS["speaker"], header)],
+        id=found.get("id"),
+        turn=found.get("turn"),
+        coder=found.get("coder"),
+        annomi=place.keys() >= _ANNOMI,
+        fields={name: found[name] for name in ("system", "case_id", "language") if name in found},
+        meta={name: found[name] for name in ("time", "stage") if name in found},
+    )
+    if layout.coder is not None and layout.turn is None:
+        raise InputError(
+            "there are coders but no column of turn numbers, so an utterance can't be told from the next",
+            where=f"{source.name}:1",
+            todo="say which column numbers the turns with --columns turn=NAME",
+        )
+    if layout.annomi:
+        pairs = [name for name in ("question", "reflection", "therapist_input") if f"{name}_exists" in place]
+        singles = [
+            (code, column)
+            for code, column in (
+                ("main_behaviour", "main_therapist_behaviour"),
+                ("client_talk", "client_talk_type"),
+            )
+            if column in place
+        ]
+        layout.coded = [
+            *(place[f"{name}_{part}"] for name in pairs for part in ("exists", "subtype")),
+            *(place[column] for _, column in singles),
+        ]
+        layout.codes = partial(_annomi_codes, pairs, [code for code, _ in singles])
+    else:
+        codes = [code for code in CODES if code in found]
+        layout.coded = [found[code] for code in codes]
+        layout.codes = partial(_codes, codes)
+    used = {*found.values(), *layout.coded}
+    layout.others = {name: position for name, position in place.items() if position not in used and name}
+    return layout
+
+
+def _codes(names: Sequence[str], cells: tuple[str, ...], where: str) -> dict[str, str]:
+    codes = {}
+    for name, cell in zip(names, cells, strict=True):
+        label = cell.strip().casefold()
+        if label not in _NOT_CODED:
+            if label not in CODES[name]:
+                raise InputError(
+                    f"{name} has no label {cell!r:.40}", where=where, todo=f"labels: {', '.join(CODES[name])}"
+                )
+            codes[name] = label
+    return codes
+
+
+def _annomi_codes(
+    pairs: Sequence[str], singles: Sequence[str], cells: tuple[str, ...], where: str
+) -> dict[str, str]:
+    """AnnoMI says whether a code exists and, in another column, which kind it is."""
+    values = [cell.strip().casefold() for cell in cells]
+    names = [*pairs, *singles]
+    labels = values[2 * len(pairs) :]
+    kinds = []
+    for position, name in enumerate(pairs):
+        exists, subtype = values[2 * position : 2 * position + 2]
+        if exists not in ("true", "false", "n/a") or (exists != "true" and subtype not in _NOT_CODED):
+            raise InputError(
+                f"{name}_exists is {exists!r:.20} and {name}_subtype {subtype!r:.20}",
+                where=where,
+                todo="an existing code has a kind, others none: mend the row",
+            )
+        # That a code exists without its kind is known of no label: it counts as not coded.
+        kinds.append("none" if exists == "false" else subtype)
+    return _codes(names, (*kinds, *labels), where)
 
 
 def _read(source: Source) -> Iterator[Transcript]:
-    held: list[tuple[str, dict[str, str]]] = []
-    for where, row in source.table_rows():
-        if held and held[0][1]["transcript_id"] != row["transcript_id"]:
-            transcript = source.attempt(_transcript, source, held)
-            if transcript is not None:
-                yield transcript
-            held = []
-        held.append((where, row))
-    if held:
-        transcript = source.attempt(_transcript, source, held)
+    header, rows = table(source)
+    layout = _layout(source, header)
+    text, own = layout.text, layout.id
+
+    def items() -> Iterator[tuple[str, str, int, list[str]] | InputError]:
+        for where, row in rows:
+            if isinstance(row, InputError):
+                yield row
+            else:
+                yield where, source.stem if own is None else row[own], len(row[text]), row
+
+    known: dict[tuple[str, ...], dict[str, str]] = {}
+    for name, group in source.grouped(items()):
+        transcript = source.attempt(_transcript, source, layout, name, group, known)
         if transcript is not None:
             yield transcript
 
 
-def _transcript(source: Source, rows: list[tuple[str, dict[str, str]]]) -> Transcript:
-    turns: dict[str, tuple[str, dict[str, str], dict[str, dict[str, str]]]] = {}
-    for where, row in rows:
-        first = turns.setdefault(row["utterance_id"], (where, row, {}))
-        if first[1]["utterance_text"] != row["utterance_text"]:
-            raise InputError("two texts of one utterance", where=f"{first[0]} and {where}")
-        codes = _codes(row)
+def _transcript(
+    source: Source,
+    layout: _Layout,
+    name: str,
+    group: list[tuple[str, list[str]]],
+    known: dict[tuple[str, ...], dict[str, str]],
+) -> Transcript:
+    where, first = group[0]
+    if not name.strip():
+        raise InputError("the row has no transcript id", where=where, todo="fill it")
+    utterances = _utterances(layout, group)
+    constant = {
+        other: first[position]
+        for other, position in layout.others.items()
+        if all(row[position] == first[position] for _, row in group)
+    }
+    varying = {other: position for other, position in layout.others.items() if other not in constant}
+    factors, reference = {}, {}
+    for other, value in constant.items():
+        value = value.strip()
+        if len(value) > LONGEST_FACTOR or "\n" in value or (layout.annomi and other in _ANNOMI_REFERENCE):
+            reference[other] = value
+        elif value:
+            factors[other] = number_or_text(value)
+    metas = []
+    for rows in utterances:
+        place, row = rows[0]
+        meta: dict[str, object] = {key: row[at] for key, at in layout.meta.items() if row[at]}
+        for other, at in varying.items():
+            values = {coded[at] for _, coded in rows}
+            if len(values) > 1 and layout.coder is not None:
+                meta[other] = {coded[layout.coder]: coded[at] for _, coded in rows}
+            elif row[at]:
+                meta[other] = row[at]
+        codes = {}
+        for place, row in rows if layout.coded else ():
+            cells = tuple([row[at] for at in layout.coded])
+            if cells not in known:
+                known[cells] = layout.codes(cells, place)
+            if known[cells]:
+                codes[_coder(layout, row, place)] = known[cells].copy()
         if codes:
-            first[2][row["annotator_id"]] = codes
-    where, row = rows[0]
+            meta["codes"] = codes
+        metas.append(meta)
+    opening = [rows[0] for rows in utterances]
+    fields = {key: _one(group, at, key) for key, at in layout.fields.items()}
+    if layout.annomi:
+        fields = {"system": "human", "language": "en", **fields}
     return source.transcript(
-        [
-            source.turn(
-                index, first["interlocutor"], first["utterance_text"], place,
-                {"time": first["timestamp"], "codes": codes},
-            )
-            for index, (place, first, codes) in enumerate(turns.values())
-        ],
+        source.turns(
+            [row[layout.speaker] for _, row in opening],
+            [row[layout.text] for _, row in opening],
+            [place for place, _ in opening],
+            metas,
+        ),
         where,
-        id=row["transcript_id"],
-        system="human",
-        language="en",
-        factors={"mi_quality": row["mi_quality"], "topic": row["topic"].strip()},
-        reference={"video_title": row["video_title"], "video_url": row["video_url"]},
-    )  # fmt: skip
+        id=name.strip(),
+        factors=factors,
+        reference=reference,
+        **fields,
+    )
 
 
-def _codes(row: dict[str, Any]) -> dict[str, str]:
-    codes = {}
-    for code in ("question", "reflection", "therapist_input"):
-        if row[f"{code}_exists"] == "True":
-            codes[code] = row[f"{code}_subtype"]
-        elif row[f"{code}_exists"] == "False":
-            codes[code] = "none"
-    for code, column in (
-        ("main_behaviour", "main_therapist_behaviour"),
-        ("client_talk", "client_talk_type"),
-    ):
-        if row[column] != "n/a":
-            codes[code] = row[column]
-    return codes
+def _utterances(layout: _Layout, group: list[tuple[str, list[str]]]) -> list[list[tuple[str, list[str]]]]:
+    """The rows of each utterance (several where several people coded it), in order of the turns."""
+    if layout.turn is None:
+        return [[placed] for placed in group]
+    utterances: dict[str, list[tuple[str, list[str]]]] = {}
+    for placed in group:
+        where, row = placed
+        rows = utterances.setdefault(row[layout.turn], [])
+        if rows:
+            place, other = rows[0]
+            if layout.coder is None:
+                raise InputError(
+                    f"turn {row[layout.turn]!r} stands twice",
+                    where=f"{place} and {where}",
+                    todo="number each turn once, or name the column of coders with --columns coder=NAME",
+                )
+            for at, what in ((layout.text, "texts"), (layout.speaker, "speakers")):
+                if row[at] != other[at]:
+                    raise InputError(
+                        f"one utterance ({row[layout.turn]!r}) has two {what}",
+                        where=f"{place} and {where}",
+                        todo="make its rows agree, or number the turns anew",
+                    )
+            if any(row[layout.coder] == before[layout.coder] for _, before in rows):
+                raise InputError(
+                    f"coder {row[layout.coder]!r} coded turn {row[layout.turn]!r} twice",
+                    where=where,
+                    todo="keep one of the rows",
+                )
+        rows.append(placed)
+    try:
+        return [utterances[key] for key in sorted(utterances, key=int)]
+    except ValueError:
+        return list(utterances.values())
+
+
+def _coder(layout: _Layout, row: list[str], where: str) -> str:
+    if layout.coder is None:
+        return "coder"
+    name = row[layout.coder].strip()
+    if not name:
+        raise InputError("the row has codes but no coder", where=where, todo="fill in who coded it")
+    return name
+
+
+def _one(group: list[tuple[str, list[str]]], at: int, what: str) -> str | None:
+    """The value of a column that must not change within a transcript."""
+    where, first = group[0]
+    for place, row in group:
+        if row[at] != first[at]:
+            raise InputError(
+                f"the {what} changes within the transcript: {first[at]!r:.40} and {row[at]!r:.40}",
+                where=f"{where} and {place}",
+                todo="give it one, or an id of its own",
+            )
+    return first[at].strip() or None
 
 
 READER = Reader(
     name="rows",
-    title="one utterance a row",
-    description="A table with one utterance a row.",
+    title="table with one utterance a row (CSV, TSV, XLSX), such as AnnoMI",
+    description=(
+        "One utterance a row, with a header; the rows of a transcript stand together. Columns, with the names "
+        "understood without `--columns`: "
+        + "; ".join(f"`{name}` ({', '.join(known)})" for name, known in COLUMNS.items() if name not in CODES)
+        + f"; and the behaviour codes {', '.join(f'`{code}`' for code in CODES)}. Only `speaker` and `text` are "
+        "required. Several coders' rows of one turn become one turn. Another column becomes a factor where it is "
+        "constant in the transcript, and stands with the turns (`meta`) where it changes. AnnoMI is understood as "
+        "published."
+    ),
     example=(
-        "transcript_id,utterance_id,interlocutor,utterance_text\n1,0,therapist,Hello.\n1,1,client,Hi.\n"
+        "id,turn,speaker,text,question\n"
+        "a-1,0,therapist,What brings you here?,open\n"
+        "a-1,1,client,I sleep badly.,\n"
     ),
     example_name="utterances.csv",
     claims=_claims,
     read=_read,
-    priority=60,
+    priority=90,
 )

@@ -1,0 +1,211 @@
+"""Rows of CSV, TSV and XLSX files, as text."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+
+from bedside.errors import InputError
+from bedside.transcripts.source import MAX_COMPANION, MAX_RECORD, Source
+
+#: Largest workbook, in bytes on disk and unpacked.
+MAX_WORKBOOK = MAX_COMPANION
+MAX_UNPACKED = 2 * MAX_COMPANION
+#: Rows of a worksheet, as Excel has them.
+MAX_ROWS = 1_048_576
+#: Parts of a workbook's archive.
+MAX_PARTS = 10_000
+
+Rows = Iterator[tuple[str, list[str] | InputError]]
+
+# What may stand before the first element of an XML part. A document type is not among it: entities are
+# declared there.
+_PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z]", re.DOTALL)
+
+
+def table(source: Source) -> tuple[list[str], Rows]:
+    """Column names, and place (``file:line``) and cells of each row; an error in place of a bad row.
+
+    Blank rows are left out; every row has as many cells as there are columns.
+
+    Raises:
+        InputError: the file has no header, a column twice, or is no workbook.
+    """
+    rows = _workbook(source) if source.head[:2] == b"PK" else _text(source)
+    for where, row in rows:
+        if isinstance(row, InputError):
+            raise row
+        names = [name.strip() for name in row]
+        while names and not names[-1]:
+            names.pop()
+        doubled = sorted({name for name in names if names.count(name) > 1})
+        if doubled:
+            raise InputError(
+                f"column {doubled[0]!r} stands twice in the header", where=where, todo="rename one of them"
+            )
+        return names, _even(rows, len(names), source.head[:2] == b"PK")
+    raise InputError("the table has no header", where=source.name, todo="name the columns in its first row")
+
+
+def _even(rows: Rows, width: int, padded: bool) -> Rows:
+    for where, row in rows:
+        if not isinstance(row, InputError) and len(row) != width:
+            if padded and len(row) < width:
+                # A worksheet's rows end with their last cell that is filled.
+                row += [""] * (width - len(row))
+            if len(row) < width or any(row[width:]):
+                yield (
+                    where,
+                    InputError(
+                        f"{len(row)} cells where the header has {width}",
+                        where=where,
+                        todo="quote cells that hold commas or line breaks",
+                    ),
+                )
+                continue
+            row = row[:width]
+        yield where, row
+
+
+def first_rows(source: Source) -> tuple[list[str], list[str]] | None:
+    """Header and first row, looked at to recognise a format; None for what is no table of several columns.
+
+    Raises:
+        InputError: a workbook that can't be read.
+    """
+    if source.head[:2] == b"PK":
+        rows = (row for _, row in _workbook(source) if not isinstance(row, InputError))
+    elif source.json is not None:
+        return None
+    else:
+        text = source.head.decode("utf-8", "replace")
+        lines = io.StringIO(text, newline="")
+        rows = (row for row in csv.reader(lines, delimiter=_delimiter(source)) if any(row))
+    try:
+        header = next(rows, [])
+        first = next(rows, [])
+    except csv.Error:
+        return None
+    return ([name.strip() for name in header], first) if len(header) > 1 else None
+
+
+def _delimiter(source: Source) -> str:
+    line = source.head.partition(b"\n")[0]
+    return max(",\t;", key=lambda mark: line.count(mark.encode()))
+
+
+# -- CSV ----------------------------------------------------------------------------------------------
+
+
+def _text(source: Source) -> Rows:
+    # The module's only limit on a cell is one for the whole process, and it is lower than long dialogues.
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
+    damage: list[InputError] = []
+    reader = csv.reader(_text_lines(source, damage), delimiter=_delimiter(source), strict=True)
+    while True:
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            where = f"{source.name}:{reader.line_num}"
+            damage.append(
+                InputError(f"not a readable table ({error})", where=where, todo="mend the quotes of this row")
+            )
+            row = []
+        if damage:
+            yield damage[0].where or source.name, damage[0]
+            damage.clear()
+        elif row is None:
+            return
+        elif any(row):
+            yield f"{source.name}:{reader.line_num}", row
+
+
+def _text_lines(source: Source, damage: list[InputError]) -> Iterator[str]:
+    if source.whole is not None and b"\x00" not in source.whole:
+        try:
+            yield from io.StringIO(source.whole.decode(), newline="")
+            return
+        except UnicodeDecodeError:
+            pass  # Only the lines that are bad shall be lost.
+    with source.open() as file:
+        number = 0
+        while line := source.unpacking(file.readline, MAX_RECORD + 1):
+            number += 1
+            if len(line) > MAX_RECORD:
+                damage.append(source.too_long(number))
+                while line and not line.endswith(b"\n"):
+                    line = source.unpacking(file.readline, 1 << 20)
+                yield "\n"
+                continue
+            if b"\x00" in line:
+                damage.append(
+                    InputError(
+                        "a NUL byte", where=f"{source.name}:{number}", todo="save the table as UTF-8 text"
+                    )
+                )
+            try:
+                yield line.decode()
+            except UnicodeDecodeError as error:
+                damage.append(source.undecodable(line, error, number))
+                yield line.decode("utf-8", "replace")
+
+
+# -- XLSX ---------------------------------------------------------------------------------------------
+
+
+def _workbook(source: Source) -> Rows:
+    """Rows of the first worksheet."""
+    import openpyxl
+
+    data = _workbook_bytes(source)
+    try:
+        _check_parts(source, data)
+        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+        sheet = book.worksheets[0]
+        # The stated size may be wrong, and rows are padded to it.
+        sheet.reset_dimensions()
+        for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
+            if number > MAX_ROWS:
+                raise ValueError("more rows than a worksheet can have")
+            row = ["" if cell is None else str(cell) for cell in cells]
+            if any(row):
+                yield f"{source.name}:{number}", row
+    except InputError:
+        raise
+    # A damaged workbook makes openpyxl raise whatever its parts happen to raise.
+    except Exception as error:
+        raise InputError(
+            "not a readable XLSX workbook", where=source.name, todo="save it again as XLSX or CSV"
+        ) from error
+
+
+def _workbook_bytes(source: Source) -> bytes:
+    if source.whole is not None:
+        return source.whole
+    with source.open() as file:
+        data = source.unpacking(file.read, MAX_WORKBOOK + 1)
+    if len(data) > MAX_WORKBOOK:
+        raise _too_large(source, MAX_WORKBOOK)
+    return data
+
+
+def _check_parts(source: Source, data: bytes) -> None:
+    """Refuse a workbook that would unpack to too much or declares entities."""
+    with zipfile.ZipFile(io.BytesIO(data)) as book:
+        parts = book.infolist()
+        if sum(part.file_size for part in parts) > MAX_UNPACKED or len(parts) > MAX_PARTS:
+            raise _too_large(source, MAX_UNPACKED)
+        for part in parts:
+            if part.filename.lower().endswith((".xml", ".rels")):
+                with book.open(part) as file:
+                    if not _PROLOGUE.match(file.read(1 << 16)):
+                        raise ValueError("a part that is not plain XML")
+
+
+def _too_large(source: Source, limit: int) -> InputError:
+    return InputError(
+        f"a workbook larger than {limit // 2**20} MB", where=source.name, todo="save it as CSV or split it"
+    )
