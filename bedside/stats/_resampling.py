@@ -21,7 +21,19 @@ from bedside.stats.results import Interval
 BUDGET_BYTES = 64 * 2**20
 
 Statistic = Callable[[Array], Array]
-BootstrapMethod = Literal["percentile", "bca"]
+BootstrapMethod = Literal["percentile", "bca", "fisher"]
+
+
+def aligned(clusters: Any, size: int) -> Any:
+    """Cluster labels as an array of the right length.
+
+    Raises:
+        DataError: not one label a unit.
+    """
+    labels = np.asarray(clusters, dtype=object)
+    if labels.shape != (size,):
+        raise DataError(f"{size} units need {size} cluster labels, not {labels.size}")
+    return labels
 
 
 def block_rows(width: int) -> int:
@@ -182,13 +194,34 @@ def bca_bounds(
     return float(low), float(high)
 
 
+def fisher_bounds(
+    estimate: float, standard_error: float, df: int, level: float
+) -> tuple[float, float] | None:
+    """Bounds ``tanh(atanh(estimate) ± t · s)`` of a coefficient with largest value 1.
+
+    ``s`` is the standard error carried to Fisher's scale, ``standard_error / (1 − estimate²)``. None at −1 and
+    below, and at 1.
+    """
+    from scipy.special import stdtrit
+
+    if not -1 < estimate < 1 - 1e-12 or df < 1:
+        return None
+    half = float(stdtrit(df, (1 + level) / 2)) * standard_error / (1 - estimate**2)
+    middle = np.arctanh(estimate)
+    return float(np.tanh(middle - half)), float(np.tanh(middle + half))
+
+
 def bootstrap_interval(
     drawn: Resamples, *, level: float, method: BootstrapMethod
 ) -> tuple[Interval | None, str | None, tuple[str, ...]]:
     """An interval from resamples, or why there is none, and remarks.
 
-    Resamples on which the statistic is undefined are left out and counted in a remark. BCa falls back to
-    percentiles, with a remark, where its correction is undefined.
+    Args:
+        method: ``"percentile"``, ``"bca"``, or, for agreement and correlation, ``"fisher"``: the bootstrap's
+            standard error with a t quantile on Fisher's scale.
+
+    Resamples on which the statistic is undefined are left out and counted in a remark. BCa and Fisher fall back
+    to percentiles, with a remark, where they are undefined.
     """
     there = drawn.values[~np.isnan(drawn.values)]
     remarks: tuple[str, ...] = ()
@@ -202,10 +235,13 @@ def bootstrap_interval(
     words = "percentile"
     if method == "bca":
         bounds = bca_bounds(there, drawn.estimate, drawn.jackknife, drawn.folds, level)
-        if bounds is None:
-            remarks += ("BCa is undefined here; percentiles are given",)
-        else:
-            words = "BCa"
+        words = "BCa"
+    elif method == "fisher":
+        bounds = fisher_bounds(drawn.estimate, drawn.standard_error or 0.0, int(drawn.folds.sum()) - 1, level)
+        words = "Fisher-transformed t with standard error by"
     if bounds is None:
         bounds = percentile_bounds(there, level)
+        if method != "percentile":
+            remarks += (f"the {words.split()[0]} interval is undefined here; percentiles are given",)
+        words = "percentile"
     return Interval(*bounds, level, f"{words} {drawn.words}"), None, remarks

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from bedside.errors import DataError
 from bedside.stats._arrays import Array, Seed, chosen, clean, constant, vector
-from bedside.stats._resampling import BootstrapMethod, bootstrap_interval, resample
+from bedside.stats._resampling import aligned, bootstrap_interval, resample
 from bedside.stats.results import Interval, Result
 
 
@@ -60,7 +60,7 @@ def mean_t(values: Any, *, level: float = 0.95) -> Result:
 def mean_bootstrap(
     values: Any,
     *,
-    method: BootstrapMethod = "bca",
+    method: Literal["bca", "percentile"] = "bca",
     clusters: Any = None,
     resamples: int = 10_000,
     level: float = 0.95,
@@ -95,7 +95,7 @@ def mean_bootstrap(
         return Result("mean", words, dropped=dropped, options=options, missing="no values")
     member = None
     if clusters is not None:
-        member = _aligned(clusters, array.size)[present]
+        member = aligned(clusters, array.size)[present]
     drawn = resample(
         lambda weights: weights @ there / weights.sum(axis=1),
         np.ones(there.size),
@@ -110,18 +110,6 @@ def mean_bootstrap(
         standard_error=drawn.standard_error if interval else None, details=_described(there), options=options,
         missing=reason, remarks=remarks,
     )  # fmt: skip
-
-
-def _aligned(clusters: Any, size: int) -> Any:
-    """Cluster labels as an array of the right length.
-
-    Raises:
-        DataError: not one label a value.
-    """
-    labels = np.asarray(clusters, dtype=object)
-    if labels.shape != (size,):
-        raise DataError(f"{size} values need {size} cluster labels, not {labels.size}")
-    return labels
 
 
 def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:

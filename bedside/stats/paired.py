@@ -27,7 +27,6 @@ from bedside.stats._arrays import (
 )
 from bedside.stats._exact import signed_rank_distribution, tail, walsh_average
 from bedside.stats._resampling import (
-    BootstrapMethod,
     Resamples,
     block_rows,
     blocks,
@@ -208,7 +207,7 @@ def permutation(
     *,
     resamples: int = 10_000,
     alternative: Alternative = "two-sided",
-    interval: BootstrapMethod = "bca",
+    interval: Literal["bca", "percentile"] = "bca",
     level: float = 0.95,
     seed: Seed = 0,
 ) -> Result:
@@ -240,7 +239,7 @@ def permutations(
     *,
     resamples: int = 10_000,
     alternative: Alternative = "two-sided",
-    interval: BootstrapMethod = "bca",
+    interval: Literal["bca", "percentile"] = "bca",
     level: float = 0.95,
     seed: Seed = 0,
 ) -> tuple[Result, ...]:

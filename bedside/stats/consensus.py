@@ -1,0 +1,121 @@
+"""What do several people say together? Majority, median and mean of an item's ratings, with ties reported."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from bedside.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class Consensus:
+    """One value an item, where the raters reach one.
+
+    Attributes:
+        method: how, as one line.
+        values: the item's value; None where there is none.
+        raters: how many rated each item.
+        ties: positions of items without consensus: no majority, or a median between two levels.
+        unrated: positions of items nobody rated.
+        adjudicated: positions of items settled by adjudication.
+    """
+
+    method: str
+    values: tuple[Any, ...]
+    raters: tuple[int, ...]
+    ties: tuple[int, ...]
+    unrated: tuple[int, ...]
+    adjudicated: tuple[int, ...] = ()
+
+
+def _given(ratings: Any) -> list[list[Any]]:
+    """Every item's ratings without the missing ones."""
+    try:
+        table = np.asarray(ratings, dtype=object)
+    except ValueError:
+        table = np.empty(0)
+    if table.ndim != 2:
+        raise DataError("ratings must be a table of items by raters", todo="give None where a rating is missing")
+    return [[value for value in row if value is not None and value == value] for row in table.tolist()]
+
+
+def _gathered(method: str, rows: list[list[Any]], values: list[Any], ties: list[int]) -> Consensus:
+    return Consensus(
+        method,
+        tuple(values),
+        tuple(map(len, rows)),
+        tuple(ties),
+        tuple(index for index, row in enumerate(rows) if not row),
+    )
+
+
+def majority(ratings: Any) -> Consensus:
+    """The value that more than half of an item's raters gave; items without one are ties.
+
+    Args:
+        ratings: numbers or labels, items by raters, None or NaN where missing. An even number of raters can
+            split evenly, so an odd number is better.
+    """
+    rows = _given(ratings)
+    values: list[Any] = []
+    ties = []
+    for index, row in enumerate(rows):
+        top = Counter(row).most_common(1)
+        if top and 2 * top[0][1] > len(row):
+            values.append(top[0][0])
+        else:
+            values.append(None)
+            if row:
+                ties.append(index)
+    return _gathered("majority (more than half of the raters)", rows, values, ties)
+
+
+def median(ratings: Any) -> Consensus:
+    """The median of an item's ratings; where it lies between two unequal ones, it is their mean and a tie."""
+    rows = _given(ratings)
+    values: list[Any] = []
+    ties = []
+    for index, row in enumerate(rows):
+        ordered = sorted(row)
+        half = len(row) // 2
+        if not row:
+            values.append(None)
+        elif len(row) % 2 or ordered[half - 1] == ordered[half]:
+            values.append(float(ordered[half]))
+        else:
+            values.append((ordered[half - 1] + ordered[half]) / 2)
+            ties.append(index)
+    return _gathered("median of the raters", rows, values, ties)
+
+
+def mean(ratings: Any) -> Consensus:
+    """The mean of an item's ratings; there are no ties."""
+    rows = _given(ratings)
+    return _gathered("mean of the raters", rows, [float(np.mean(row)) if row else None for row in rows], [])
+
+
+def adjudicate(consensus: Consensus, decisions: Mapping[int, Any]) -> Consensus:
+    """The consensus with ties settled by an adjudicator.
+
+    Args:
+        decisions: value by position of the item.
+
+    Raises:
+        DataError: a decision on an item that is no tie.
+    """
+    for index in decisions:
+        if index not in consensus.ties:
+            raise DataError(f"item {index} is no tie, so there is nothing to adjudicate")
+    values = tuple(decisions.get(index, value) for index, value in enumerate(consensus.values))
+    return replace(
+        consensus,
+        method=f"{consensus.method}, ties adjudicated",
+        values=values,
+        ties=tuple(index for index in consensus.ties if index not in decisions),
+        adjudicated=tuple(sorted(decisions)),
+    )
