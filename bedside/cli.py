@@ -13,6 +13,7 @@ import typer
 from bedside.errors import BedsideError, DataError, InputError
 
 if TYPE_CHECKING:
+    from bedside.evaluation import Evaluation
     from bedside.reports.table import Table
     from bedside.scoring import Summary
 
@@ -369,6 +370,127 @@ def ratings_import(
         f"Read {added:,} ratings into {run}: {new:,} new, {replaced:,} replaced; {found.empty:,} empty cells."
     )
     say(f"Next: bedside agree {run}")
+
+
+def _evaluation(source: Path, scale: list[str] | None, columns: str | None) -> Evaluation:
+    from bedside.evaluation import open_evaluation
+    from bedside.rating_files import parse_scales
+
+    return open_evaluation(source, scales=parse_scales(scale or []), columns=_pairs(columns, "--columns"))
+
+
+@app.command()
+def agree(
+    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings (CSV, TSV, XLSX, Parquet).")],
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", "--rubric", help="Metrics or patterns: a,b*.")
+    ] = None,
+    raters: Annotated[str | None, typer.Option(help="Raters or patterns: human:*,judge:*.")] = None,
+    weights: Annotated[
+        str | None, typer.Option(help="Of kappa on ordered scales: quadratic, linear or none.")
+    ] = None,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Show how well raters agree: people among themselves, and algorithms and judges beside them."""
+    from bedside.agreement import agree as run_agree
+    from bedside.reports.tables.agreement import agreement_table
+
+    agreements = run_agree(
+        _evaluation(source, scale, columns),
+        metrics=_names(metrics),
+        raters=_names(raters),
+        weights=weights,  # type: ignore[arg-type]
+        seed=seed,
+    )
+    _show(agreement_table(agreements), json)
+
+
+@app.command()
+def compare(
+    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings with a system column.")],
+    systems: Annotated[str | None, typer.Option(help="The systems: A,B,C; all unless named.")] = None,
+    reference: Annotated[str | None, typer.Option(help="Compare each system with this one only.")] = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option(help="Metrics or patterns; those that say something of quality unless named."),
+    ] = None,
+    test: Annotated[
+        str, typer.Option(help="auto, wilcoxon, permutation, t, mcnemar, mannwhitney or welch.")
+    ] = "auto",
+    family: Annotated[str, typer.Option(help="p-values corrected together: all, metric or level.")] = "all",
+    correction: Annotated[str, typer.Option(help="holm, bonferroni or bh.")] = "holm",
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Compare systems pair by pair, paired by case where cases pair."""
+    from bedside.comparison import compare as run_compare
+    from bedside.reports.tables.comparison import comparison_table
+
+    comparisons = run_compare(
+        _evaluation(source, scale, columns),
+        systems=_names(systems),
+        reference=reference,
+        metrics=_names(metrics),
+        test=test,  # type: ignore[arg-type]
+        family=family,  # type: ignore[arg-type]
+        correction=correction,  # type: ignore[arg-type]
+        seed=seed,
+    )
+    _show(comparison_table(comparisons), json)
+
+
+@app.command()
+def report(
+    run: Path,
+    table: Annotated[str | None, typer.Option(help="Tables to write; all unless named.")] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Of md,latex,html,csv; all unless named.")
+    ] = None,
+    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; RUN/report unless named.")] = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Write a run's report: tables as Markdown, LaTeX and CSV, and one HTML page with tables and figures."""
+    from bedside.ratings import read_run
+    from bedside.reports.build import write_report
+    from bedside.reports.render import json_text
+
+    tables, files = write_report(
+        read_run(run), tables=_names(table), formats=_names(format_), out=out, seed=seed
+    )
+    if json:
+        say("[" + ",\n".join(json_text(made) for made in tables) + "]")
+        return
+    for made in tables[:1]:
+        _show(made, False)
+    say(f"Wrote {len(files)} files to {files[0].parent}:")
+    for file in files:
+        say(f"  {file}")
+
+
+@coders_app.callback()
+def coders(context: typer.Context) -> None:
+    """List the coders."""
+    from bedside.coders import CODERS
+
+    _list_or_show(context, lambda: [(name, coder.title) for name, coder in CODERS.all().items()])
+
+
+@app.command()
+def demo(
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder of the run; it is made anew.")] = Path(
+        "demo-run"
+    ),
+) -> None:
+    """Run the whole loop on the bundled example: score, ratings, agreement, comparison, report."""
+    from bedside.demo import run_demo
+
+    run_demo(out, say, lambda table: _show(table, False))
 
 
 # -- running ----------------------------------------------------------------------------------------

@@ -19,14 +19,18 @@ from bedside.reports.tables import TABLES
 PAGE = "report.html"
 
 
-def build_tables(evaluation: Evaluation, names: Sequence[str] | None = None, seed: int = 0) -> tuple[Table, ...]:
+def build_tables(
+    evaluation: Evaluation, names: Sequence[str] | None = None, seed: int = 0
+) -> tuple[Table, ...]:
     """The tables named, or all, that the evaluation has something for, in the order of a report.
 
     Raises:
         RegistryError: a name is unknown.
         DataError: a table that was asked for by name has nothing to show.
     """
-    kinds = sorted((TABLES.load(name) for name in names or TABLES.names()), key=lambda kind: (kind.order, kind.name))
+    kinds = sorted(
+        (TABLES.load(name) for name in names or TABLES.names()), key=lambda kind: (kind.order, kind.name)
+    )
     made = []
     for kind in kinds:
         table = kind.build(evaluation, seed)

@@ -13,12 +13,12 @@ from bedside.evaluation import Evaluation, facts
 from bedside.reports.tables.results import ALL, rater_words
 
 if TYPE_CHECKING:
-    from bedside.agreement import Agreement
+    from bedside.reports.table import Table
 
 #: Okabe and Ito's colours, told apart by colour-blind readers; markers tell them apart in grey.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-_STYLE = {
+_STYLE: Any = {
     "svg.hashsalt": "bedside",
     "svg.fonttype": "none",
     "font.family": "sans-serif",
@@ -99,3 +99,49 @@ def _strip(axis: Any, values: pl.DataFrame, systems: Sequence[str]) -> None:
     axis.set_ylim(len(systems) - 0.5, -0.5)
     axis.grid(axis="x", color="#dddddd", linewidth=0.5)
     axis.set_axisbelow(True)
+
+
+def agreement(table: Table) -> str | None:
+    """Kappa (alpha where the ratings are on no scale) of each row of an agreement table, with its interval.
+
+    None where no row has an interval.
+    """
+    rows = []
+    for record in table.records:
+        for name in ("kappa", "alpha"):
+            if record.get(name) is not None and record.get(f"{name}_low") is not None:
+                rows.append(
+                    (
+                        record["title"],
+                        record["between"],
+                        *(record[n] for n in (name, f"{name}_low", f"{name}_high")),
+                    )
+                )
+                break
+    if not rows:
+        return None
+    import matplotlib as mpl
+    from matplotlib.figure import Figure
+
+    groups = list(dict.fromkeys(between for _, between, *_ in rows))
+    with mpl.rc_context(_STYLE):
+        figure = Figure(figsize=(7.2, 0.8 + 0.27 * len(rows)), layout="constrained")
+        axis = figure.subplots()
+        for edge in (0.2, 0.4, 0.6, 0.8):
+            axis.axvline(edge, color="#dddddd", linewidth=0.8, zorder=0)
+        axis.axvline(0, color="#888888", linewidth=0.8, zorder=0)
+        for position, (_, between, value, low, high) in enumerate(rows):
+            style = groups.index(between)
+            axis.plot([low, high], [position] * 2, color=COLOURS[style % len(COLOURS)], linewidth=1.8)
+            axis.plot(value, position, MARKERS[style % len(MARKERS)], color=COLOURS[style % len(COLOURS)],
+                      markeredgecolor="black", markeredgewidth=0.7, markersize=6.5)  # fmt: skip
+        axis.set_yticks(range(len(rows)), [f"{title} ({between})" for title, between, *_ in rows])
+        axis.set_ylim(len(rows) - 0.5, -0.5)
+        axis.set_xlim(min(-0.05, *(low - 0.05 for *_, low, _ in rows)), 1.02)
+        top = axis.secondary_xaxis("top")
+        top.set_xticks(
+            [0.1, 0.3, 0.5, 0.7, 0.9], ["slight", "fair", "moderate", "substantial", "almost perfect"]
+        )
+        top.tick_params(length=0, labelsize=8, labelcolor="#666666")
+        top.spines["top"].set_visible(False)
+        return _svg(figure)

@@ -1,0 +1,56 @@
+"""The whole loop on the bundled example."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from importlib.resources import as_file, files
+from pathlib import Path
+
+from bedside.errors import RunError
+from bedside.rating_files import import_ratings, parse_scales, read_rating_file
+from bedside.ratings import Run
+from bedside.reports.build import write_report
+from bedside.reports.table import Table
+from bedside.scoring import score
+
+#: The tables shown on screen; the report has all.
+_SHOWN = ("results", "agreement")
+
+
+def run_demo(out: Path, say: Callable[[str], None], show: Callable[[Table], None]) -> None:
+    """Score the example, import its two raters' ratings, and report.
+
+    Args:
+        out: folder of the run; an earlier demonstration there is replaced.
+        say: prints a line.
+        show: prints a table.
+
+    Raises:
+        RunError: ``out`` holds something else.
+    """
+    if out.exists():
+        names = [file["path"] for file in Run(out).manifest["transcripts"]["inputs"]]
+        if [Path(name).parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:
+            raise RunError("holds another run", where=str(out), todo="choose another folder with --out")
+        shutil.rmtree(out)
+    with as_file(files("bedside") / "examples") as folder:
+        say("Twelve invented conversations: three systems with four patients each; two invented raters.")
+        say(f"1. bedside score {folder}/transcripts.jsonl --out {out}")
+        summary = score([folder / "transcripts.jsonl"], out)
+        say(f"   {summary.transcripts} transcripts, {summary.ratings:,} ratings, {summary.missing} missing")
+        say(f"2. bedside ratings import {out} {folder}/ratings.csv --scale 1-5")
+        path = folder / "ratings.csv"
+        added, _ = import_ratings(summary.run, path, read_rating_file(path, scales=parse_scales(["1-5"])))
+        say(f"   {added} ratings by two people")
+    say(f"3. bedside compare {out}; bedside agree {out}; bedside report {out}\n")
+    tables, written = write_report(Run(out))
+    for table in tables:
+        if table.name in _SHOWN:
+            show(table)
+    say("The whole report, with the comparison of systems:")
+    for file in written:
+        if file.suffix == ".html":
+            say(f"  {file}")
+    others = sorted({file.suffix.lstrip(".") for file in written} - {"html"})
+    say(f"  and every table as {', '.join(others)} in {written[0].parent}")
