@@ -11,25 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from bedside.registry import Registry
-from bedside.transcripts.model import Role, Transcript
-
-#: The codes of a turn and their labels, in the order they are printed.
-CODES: Mapping[str, tuple[str, ...]] = {
-    "question": ("none", "open", "closed"),
-    "reflection": ("none", "simple", "complex"),
-    "therapist_input": ("none", "information", "advice", "options", "negotiation"),
-    "main_behaviour": ("question", "reflection", "therapist_input", "other"),
-    "client_talk": ("change", "sustain", "neutral"),
-}
-
-#: Whose turns a code is given to.
-CODE_ROLES: Mapping[str, Role] = {
-    "question": "clinician",
-    "reflection": "clinician",
-    "therapist_input": "clinician",
-    "main_behaviour": "clinician",
-    "client_talk": "patient",
-}
+from bedside.transcripts.model import Transcript
 
 #: What a coder gives: turn index → code → label. A turn or code that is absent was not coded.
 TurnCodes = Mapping[int, Mapping[str, str]]
@@ -44,7 +26,7 @@ class Coder:
         title: what it is, in a few words.
         description: a short paragraph of Markdown for the docs.
         version: changes when its codes change; it stands in the rater's name.
-        codes: names of the codes it can give, of :data:`CODES`.
+        codes: names of the codes it can give, of :data:`bedside.transcripts.model.CODES`.
         source: citation.
         code: ``code(transcript)`` gives codes to all turns of the role each code belongs to.
         refuses: ``refuses(transcript)`` is why the coder can't code this transcript, or None where it can.

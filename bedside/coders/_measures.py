@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
-from bedside.coders._contract import CODE_ROLES
-from bedside.transcripts.model import Role
+from bedside.transcripts.model import CODE_ROLES, Role
 
 #: The codes of one turn: code → label.
 Labels = Mapping[str, str]

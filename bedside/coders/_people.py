@@ -5,36 +5,22 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
-from bedside.coders._contract import CODE_ROLES, CODES
-from bedside.errors import InputError
-from bedside.transcripts.model import Transcript
+from bedside.transcripts.model import CODE_ROLES, CODES, Transcript
 
 
 def people_codes(transcript: Transcript) -> dict[str, dict[int, dict[str, str]]]:
     """Coder → turn index → code → label, sorted by coder.
 
     Known codes on turns of the role they belong to; the labels are as written, see :func:`proper`.
-
-    Raises:
-        InputError: ``meta["codes"]`` of a turn is not ``{coder: {code: label}}``.
     """
     result: dict[str, dict[int, dict[str, str]]] = {}
     for turn in transcript.turns:
-        given = turn.meta.get("codes") or {}
-        if not isinstance(given, Mapping) or not all(isinstance(own, Mapping) for own in given.values()):
-            raise InputError(
-                "the codes are not given by coder",
-                where=f"{transcript.source or transcript.id}, turn {turn.index}",
-                todo='write meta.codes as {coder: {code: label}}, e.g. {"anna": {"question": "open"}}',
-            )
-        for coder, own in given.items():
+        for coder, given in turn.meta.get("codes", {}).items():
             labels = {
-                code: str(own[code])
-                for code, role in CODE_ROLES.items()
-                if role == turn.role and own.get(code) is not None
+                code: given[code] for code, role in CODE_ROLES.items() if role == turn.role and code in given
             }
             if labels:
-                result.setdefault(str(coder), {})[turn.index] = labels
+                result.setdefault(coder, {})[turn.index] = labels
     return dict(sorted(result.items()))
 
 

@@ -11,11 +11,11 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from bedside.coders._contract import CODES, Coder
+from bedside.coders._contract import Coder
 from bedside.coders._measures import EARLY_TURNS, MEASURES, Labels
 from bedside.coders._people import majority, people_codes, proper
 from bedside.errors import DataError
-from bedside.transcripts.model import Transcript
+from bedside.transcripts.model import CODES, Transcript
 
 #: Sessions needed for a correlation.
 FEWEST_SESSIONS = 3

@@ -181,7 +181,9 @@ def _code(transcript: Transcript) -> TurnCodes:
 
 def _refuses(transcript: Transcript) -> str | None:
     why = not_english(" ".join(turn.text for turn in transcript.of("clinician")), transcript.language)
-    return None if why is None else f"the rule coder reads English only ({why})"
+    if why is None:
+        return None
+    return "the rule coder is for English; " + why.removeprefix("readability formulas are for English; ")
 
 
 CODER = Coder(

@@ -112,7 +112,6 @@ def compute(
     """Codes and measures named in ``wanted``, one value per rater.
 
     Raises:
-        InputError: ``meta["codes"]`` of a turn has another form than ``{coder: {code: label}}``.
         RegistryError: an unknown coder, or a parameter of the wrong kind.
     """
     if not isinstance(coders, str):

@@ -11,7 +11,7 @@ import pytest
 from bedside.coders import CODERS, Coder, people_codes
 from bedside.coders._people import majority
 from bedside.coders.evaluation import evaluate, human_ceilings
-from bedside.errors import DataError, InputError
+from bedside.errors import DataError
 from bedside.transcripts import Transcript, read_transcripts
 
 Talk = Callable[..., Transcript]
@@ -142,11 +142,6 @@ def test_what_is_left_out_is_counted(talk: Talk) -> None:
         evaluate([bare], CODERS.load("rules"))
 
 
-def test_wrong_form_of_codes_names_the_turn(talk: Talk) -> None:
-    with pytest.raises(InputError, match=r"t, turn 1: the codes are not given by coder"):
-        people_codes(talk(("clinician", "Why?"), ("clinician", "Why?", {"codes": {"question": "open"}})))
-
-
 def test_rows_are_plain(talk: Talk) -> None:
     import json
 
@@ -175,3 +170,17 @@ def test_ceilings_on_annomi_are_near_those_measured_on_seven_sessions(annomi: Pa
     for view, value in seven.items():
         assert found[view].people == 10
         assert found[view].macro_f1 == pytest.approx(value, abs=0.03)
+
+
+@pytest.mark.parametrize(("block", "name"), [("json", "a.jsonl"), ("csv", "a.csv")])
+def test_files_shown_in_the_docs_are_read(block: str, name: str, tmp_path: Path) -> None:
+    page = Path(__file__).parents[2] / "docs" / "coders.md"
+    shown = page.read_text("utf-8").split(f"```{block}\n")[1].split("```")[0]
+    (tmp_path / name).write_text(" ".join(shown.split("\n")) if block == "json" else shown, "utf-8")
+    (transcript,) = read_transcripts(tmp_path / name)
+    codes = people_codes(transcript)
+    assert codes["anna"] == {
+        0: {"question": "open", "reflection": "none"},
+        1: {"client_talk": "change"},
+    }
+    assert codes["ben"][0] == {"question": "open"}

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from bedside.coders import CODERS, CODES
-from bedside.errors import InputError, RegistryError
+from bedside.errors import RegistryError
 from bedside.metrics import FAMILIES, Value
 from bedside.transcripts import Transcript, read_transcripts
 
@@ -125,7 +125,7 @@ def test_the_rule_coder_refuses_other_languages(talk: Talk) -> None:
     assert all("English" in str(v.error) for v in values if v.rater == RULES)
 
 
-def test_bad_parameters_and_codes_are_named(talk: Talk) -> None:
+def test_bad_parameters_are_named(talk: Talk) -> None:
     transcript = talk(("clinician", "Why?"), ("patient", "Hm."))
     with pytest.raises(RegistryError, match="no coder is called 'rulez'; did you mean rules"):
         rate(transcript, coders="human,rulez")
@@ -133,8 +133,6 @@ def test_bad_parameters_and_codes_are_named(talk: Talk) -> None:
         rate(transcript, early_turns=0)
     with pytest.raises(RegistryError, match="coders is not text"):
         rate(transcript, coders=["human"])
-    with pytest.raises(InputError, match="turn 0: the codes are not given by coder"):
-        rate(talk(("clinician", "Why?", {"codes": ["open"]})))
 
 
 def test_annomi_counted_from_its_table(annomi: Path) -> None:
