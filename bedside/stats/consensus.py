@@ -40,7 +40,9 @@ def _given(ratings: Any) -> list[list[Any]]:
     except ValueError:
         table = np.empty(0)
     if table.ndim != 2:
-        raise DataError("ratings must be a table of items by raters", todo="give None where a rating is missing")
+        raise DataError(
+            "ratings must be a table of items by raters", todo="give None where a rating is missing"
+        )
     return [[value for value in row if value is not None and value == value] for row in table.tolist()]
 
 

@@ -170,7 +170,7 @@ def fleiss_kappa(
     :func:`fleiss_kappa_from_counts`; ``clusters`` gives for each item the cluster it belongs to.
     """
     used, codes = _rated(ratings, scale)
-    kept: Mask = (codes >= 0).all(axis=1)
+    kept: Mask = np.all(codes >= 0, axis=1)
     plan = _Bootstrap(interval, clusters, resamples, level, seed)
     return _fleiss(
         _counts(codes[kept], len(used)), used, codes.shape[1], plan, plan.members(kept), int((~kept).sum())
@@ -246,9 +246,9 @@ def _fleiss(counts: Array, scale: Scale, raters: int, plan: _Bootstrap, members:
         "chance agreement": float((share**2).sum()),
         "standard error under chance": error,
     }
-    for column, label in enumerate(scale):
+    for column, level_name in enumerate(map(str, scale)):
         within = (counts[:, column] * (raters - counts[:, column])).sum()
-        details[f"kappa of {label}"] = (
+        details[f"kappa of {level_name}"] = (
             float(1 - within / (n * raters * (raters - 1) * room[column])) if room[column] > 0 else None
         )
     bounds, reason, remarks = plan.run(statistic, multiplicity, members)
@@ -295,7 +295,7 @@ def conger_kappa(
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
     plan = _Bootstrap(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
-    kept: Mask = (codes >= 0).all(axis=1)
+    kept: Mask = np.all(codes >= 0, axis=1)
     codes, dropped, n = codes[kept], int((~kept).sum()), int(kept.sum())
     k, raters = len(used), codes.shape[1]
     w, called = agreement_weights(weights, levels(used)) if k > 1 else (np.ones((1, 1)), "unweighted")
@@ -338,13 +338,17 @@ def mean_pairwise_kappa(
     *,
     scale: Scale,
     weights: str | Any = "quadratic",
+    pairs: Sequence[tuple[int, int]] | None = None,
     interval: Coefficient = "fisher",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
     seed: Seed = 0,
 ) -> Result:
-    """Mean of Cohen's (weighted) kappa over all pairs of raters (Light 1971).
+    """Mean of Cohen's (weighted) kappa over all pairs of raters (Light 1971), or over those named.
+
+    Args:
+        pairs: column numbers of the pairs that count, such as one rater with each of the others; all unless given.
 
     Each pair uses the items both rated. Pairs on which kappa is undefined are left out, with a remark. Details
     hold the kappa of each pair, by the raters' column numbers from 0. Items with fewer than two ratings are
@@ -365,7 +369,7 @@ def mean_pairwise_kappa(
     members = plan.members(kept)
     rows, multiplicity = _merged(codes.astype(np.float64), members)
     whole = rows.astype(np.intp)
-    duos = list(combinations(range(codes.shape[1]), 2))
+    duos = list(combinations(range(codes.shape[1]), 2)) if pairs is None else list(pairs)
 
     def by_pair(drawn: Array) -> Array:
         values = []

@@ -31,10 +31,15 @@ def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sid
     options = {"adjusted": adjusted, "alternative": alternative}
     details: dict[str, float | None] = {}
     if n:
-        details = {"mean": float(there.mean()), "standard deviation": float(there.std(ddof=1)) if n > 1 else None}
+        details = {
+            "mean": float(there.mean()),
+            "standard deviation": float(there.std(ddof=1)) if n > 1 else None,
+        }
     if n < 3 or constant(there):
         reason = "fewer than three values" if n < 3 else "all values are equal"
-        return Result("skewness", words, n=n, dropped=dropped, details=details, options=options, missing=reason)
+        return Result(
+            "skewness", words, n=n, dropped=dropped, details=details, options=options, missing=reason
+        )
     estimate = float(stats.skew(there, axis=0, bias=not adjusted, nan_policy="propagate"))
     if n < 8:
         return Result(

@@ -1,0 +1,169 @@
+"""May a judge replace human raters? The alternative annotator test of Calderon, Reichart and Dror (2025)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from bedside.errors import DataError
+from bedside.stats._arrays import Array, chosen, constant
+from bedside.stats.families import CORRECTIONS, family
+from bedside.stats.paired import wilcoxon
+from bedside.stats.results import Result
+
+
+@dataclass(frozen=True, slots=True)
+class AlternativeAnnotator:
+    """Outcome of the test.
+
+    Attributes:
+        winning_rate: omega, the share of tested raters the judge does not fall behind; at .5 or more the judge
+            may replace a rater. None where no rater could be tested.
+        advantage: rho, the mean over raters of the share of items on which the judge is at least as close to
+            the other raters as the left-out one. None where no rater could be tested.
+        replaceable: whether omega is .5 or more.
+        epsilon: the advantage granted to the judge for its lower cost.
+        alpha: level of the false discovery rate.
+        raters: one result a rater: estimate the judge's advantage probability against that rater, details the
+            rater's own, p one-sided and corrected in one family.
+        method: how, as one line.
+        missing: why there is no winning rate.
+    """
+
+    winning_rate: float | None
+    advantage: float | None
+    replaceable: bool | None
+    epsilon: float
+    alpha: float
+    raters: tuple[Result, ...]
+    method: str
+    missing: str | None = None
+
+
+def alternative_annotator(
+    judge: Any,
+    ratings: Any,
+    *,
+    epsilon: float,
+    score: Literal["match", "distance"] = "match",
+    correction: str = "benjamini-yekutieli",
+    alpha: float = 0.05,
+    fewest_items: int = 30,
+) -> AlternativeAnnotator:
+    """Compare a judge with each human rater in turn by closeness to the remaining raters.
+
+    Args:
+        judge: the judge's rating of each item, None or NaN where missing.
+        ratings: items by human raters, None or NaN where missing; at least two raters, and the authors advise
+            three or more.
+        epsilon: how much worse than a human the judge may be, in probability; the authors advise .2 for experts,
+            .15 for skilled raters and .1 for crowd workers.
+        score: closeness to the other raters: ``"match"``, the share of them given the same rating (nominal), or
+            ``"distance"``, minus the root mean squared difference (numeric).
+        correction: of the raters' p-values; the authors take Benjamini–Yekutieli.
+        alpha: level of the test.
+        fewest_items: a rater with fewer items isn't tested; 30 is the authors' minimum for the t test.
+
+    For each rater j, an item counts where the judge, j and another rater rated it. The judge wins it if at least
+    as close to the others as j, j wins it if at least as close as the judge. Tested is whether the share of j's
+    wins exceeds that of the judge's by less than epsilon: a one-sided t test of the differences, or the exact
+    signed-rank test where they don't vary. Omega counts the rejections.
+    """
+    chosen("score", score, ("match", "distance"))
+    chosen("correction", correction, tuple(CORRECTIONS))
+    if not 0 <= epsilon < 1:
+        raise DataError(f"epsilon is a probability from 0 to below 1, not {epsilon}")
+    given, table = _columns(judge, ratings, score)
+    if table.shape[1] < 2:
+        raise DataError(f"the alternative annotator test needs at least two raters, not {table.shape[1]}")
+    words = (
+        f"alternative annotator test, {score}, epsilon {epsilon}, one-sided t tests, {correction} at {alpha}"
+    )
+    tested = family(
+        [_against(given, table, rater, epsilon, score, fewest_items) for rater in range(table.shape[1])],
+        "raters left out in turn",
+        method=correction,
+    )
+    valid = [result for result in tested if result.p_adjusted is not None]
+    if not valid:
+        return AlternativeAnnotator(
+            None,
+            None,
+            None,
+            epsilon,
+            alpha,
+            tested,
+            words,
+            "no rater has enough items in common with the others",
+        )
+    rate = sum(result.p_adjusted is not None and result.p_adjusted <= alpha for result in valid) / len(valid)
+    advantage = float(np.mean([result.estimate for result in valid]))
+    return AlternativeAnnotator(rate, advantage, rate >= 0.5, epsilon, alpha, tested, words)
+
+
+def _columns(judge: Any, ratings: Any, score: str) -> tuple[Array, Array]:
+    """Judge and raters as numbers; labels become codes."""
+    first = np.asarray(judge, dtype=object)
+    try:
+        table = np.asarray(ratings, dtype=object)
+    except ValueError:
+        table = np.empty(0)
+    if table.ndim != 2 or first.shape != table.shape[:1]:
+        raise DataError("ratings must be items by raters, with one rating of the judge an item")
+    whole = np.column_stack([first, table])
+    there = np.array([value is not None and value == value for value in whole.ravel()]).reshape(whole.shape)
+    numbers = np.full(whole.shape, np.nan)
+    if score == "distance":
+        try:
+            numbers[there] = whole[there].astype(np.float64)
+        except (TypeError, ValueError):
+            raise DataError(
+                "distances need numeric ratings", todo='use the score "match" for labels'
+            ) from None
+    else:
+        code: dict[Any, int] = {}
+        numbers[there] = [code.setdefault(value, len(code)) for value in whole[there]]
+    return numbers[:, 0], numbers[:, 1:]
+
+
+def _closeness(rating: Array, others: Array, score: str) -> Array:
+    """Mean closeness of one rating to the others' ratings of each item."""
+    count = (~np.isnan(others)).sum(axis=1)
+    if score == "match":
+        close: Array = (rating[:, None] == others).sum(axis=1) / count
+        return close
+    squared = np.nansum((rating[:, None] - others) ** 2, axis=1) / count
+    # Rounded, so that equal distances reached in different ways are ties.
+    distance: Array = -np.round(np.sqrt(squared), 12)
+    return distance
+
+
+def _against(judge: Array, table: Array, rater: int, epsilon: float, score: str, fewest: int) -> Result:
+    """The judge against one rater."""
+    from scipy.special import stdtr
+
+    name = "advantage probability of the judge"
+    words = f"one-sided t test against rater {rater}, epsilon {epsilon}"
+    others = np.delete(table, rater, axis=1)
+    kept = ~np.isnan(judge) & ~np.isnan(table[:, rater]) & ~np.isnan(others).all(axis=1)
+    n, dropped = int(kept.sum()), int((~kept).sum())
+    if n < max(2, fewest):
+        return Result(
+            name, words, n=n, dropped=dropped, missing=f"{n} items in common, fewer than {max(2, fewest)}"
+        )
+    by_judge = _closeness(judge[kept], others[kept], score)
+    by_rater = _closeness(table[kept, rater], others[kept], score)
+    judge_wins, rater_wins = (by_judge >= by_rater).astype(float), (by_rater >= by_judge).astype(float)
+    lead = rater_wins - judge_wins
+    details: dict[str, float | None] = {"advantage probability of the rater": float(rater_wins.mean())}
+    estimate = float(judge_wins.mean())
+    if constant(lead - epsilon):
+        exact = wilcoxon(lead - epsilon, np.zeros(n), zeros="pratt", method="auto", alternative="less")
+        return Result(
+            name, f"{words}; signed-rank, as the differences don't vary", estimate, None, exact.statistic, exact.p, n,
+            dropped, details=details, missing=exact.missing if exact.p is None else None,
+        )  # fmt: skip
+    t = float((lead.mean() - epsilon) / (lead.std(ddof=1) / np.sqrt(n)))
+    return Result(name, words, estimate, None, t, float(stdtr(n - 1, t)), n, dropped, details=details)

@@ -1,0 +1,273 @@
+"""What would people have said of all of it? Means corrected by a sample that people rated.
+
+Prediction-powered inference (Angelopoulos et al. 2023; PPI++, Angelopoulos, Duchi and Zrnic 2023): the judge rates
+everything, people rate a random sample, and the judge's mean is corrected by its mean error on the sample.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bedside.errors import DataError
+from bedside.stats._arrays import Array, Seed, chosen, clean, generator, pairs, seed_in_words, vector
+from bedside.stats._resampling import percentile_bounds
+from bedside.stats.results import Interval, Result
+
+
+def _tuned(human: Array, judge: Array, unlabelled: Array) -> float:
+    """The weight of the judge that makes the variance least (PPI++), within 0 … 1."""
+    n, rest = human.size, unlabelled.size
+    spread = float(np.concatenate([judge, unlabelled]).var(ddof=1))
+    if spread == 0.0:
+        return 0.0
+    covariance = float(((human - human.mean()) * (judge - judge.mean())).mean())
+    return min(1.0, max(0.0, covariance / ((1 + n / rest) * spread)))
+
+
+def _one_mean(
+    human: Array, judge: Array, unlabelled: Array, weight: float | None
+) -> tuple[float, float, float]:
+    """Estimate, variance and the weight used."""
+    used = _tuned(human, judge, unlabelled) if weight is None else weight
+    estimate = used * unlabelled.mean() + (human - used * judge).mean()
+    variance = used**2 * unlabelled.var() / unlabelled.size + (human - used * judge).var() / human.size
+    return float(estimate), float(variance), float(used)
+
+
+def _inputs(human: Any, judge: Any, unlabelled: Any) -> tuple[Array, Array, Array, int]:
+    labelled, predicted, lost = pairs(human, judge)
+    rest, lost_rest = clean(unlabelled, "the judge's ratings of unlabelled items")
+    return labelled, predicted, rest, lost + lost_rest
+
+
+def _normal(estimate: float, variance: float, level: float) -> tuple[Interval | None, str | None]:
+    from scipy.special import ndtri
+
+    if variance <= 1e-24 * max(1.0, estimate**2):
+        return None, "no interval: the ratings don't vary"
+    half = float(ndtri((1 + level) / 2) * np.sqrt(variance))
+    return Interval(estimate - half, estimate + half, level, "prediction-powered, normal"), None
+
+
+def _finish(
+    name: str, words: str, estimate: float, variance: float, level: float, n: int, dropped: int,
+    details: dict[str, float | None], options: dict[str, Any],
+) -> Result:  # fmt: skip
+    interval, reason = _normal(estimate, variance, level)
+    return Result(
+        name, words, estimate, interval, n=n, dropped=dropped, standard_error=float(np.sqrt(variance)),
+        details=details, options=options, missing=reason,
+    )  # fmt: skip
+
+
+def _weight_in_words(weight: float | None) -> str:
+    if weight is not None and not 0 <= weight <= 1:
+        raise DataError(f"the weight of the judge goes from 0 to 1, not {weight}")
+    return "power-tuned" if weight is None else f"weight of the judge {weight:g}"
+
+
+def mean(
+    human: Any, judge: Any, unlabelled: Any, *, weight: float | None = None, level: float = 0.95
+) -> Result:
+    """Mean of human ratings over all items, from a labelled sample and the judge's ratings of everything.
+
+    Args:
+        human: human ratings of the sampled items.
+        judge: the judge's ratings of the same items, in the same order.
+        unlabelled: the judge's ratings of all other items.
+        weight: lambda, how far the judge is trusted: 0 is the plain mean of the human ratings, 1 the original
+            method; None finds the value of least variance (PPI++), between 0 and 1.
+        level: nominal coverage.
+
+    The sample must be a random one of all items. The interval is normal with population variances, as the
+    authors' own; n is the number of labelled items.
+    """
+    name, words = "mean", f"prediction-powered mean, {_weight_in_words(weight)}"
+    options = {"weight": weight, "level": level}
+    labelled, predicted, rest, dropped = _inputs(human, judge, unlabelled)
+    if labelled.size < 2 or rest.size < 2:
+        return Result(
+            name, words, n=labelled.size, dropped=dropped, options=options,
+            missing="fewer than two labelled items" if labelled.size < 2 else "fewer than two unlabelled items",
+        )  # fmt: skip
+    estimate, variance, used = _one_mean(labelled, predicted, rest, weight)
+    details: dict[str, float | None] = {
+        "weight": used, "unlabelled": float(rest.size), "mean of the human ratings": float(labelled.mean()),
+        "mean of the judge": float(np.concatenate([predicted, rest]).mean()),
+        "judge minus human on the sample": float((predicted - labelled).mean()),
+        "effective sample size": float(labelled.var() / variance) if variance > 0 else None,
+    }  # fmt: skip
+    return _finish(name, words, estimate, variance, level, labelled.size, dropped, details, options)
+
+
+def paired_difference(
+    human_x: Any, judge_x: Any, unlabelled_x: Any, human_y: Any, judge_y: Any, unlabelled_y: Any,
+    *, weight: float | None = None, level: float = 0.95,
+) -> Result:  # fmt: skip
+    """Mean difference x − y of two systems on the same cases; arguments as for :func:`mean`, case by case.
+
+    People rated the same sampled cases of both systems: the method is applied to the differences.
+    """
+    parts = []
+    for first, second in ((human_x, human_y), (judge_x, judge_y), (unlabelled_x, unlabelled_y)):
+        a, b = vector(first, "x"), vector(second, "y")
+        if a.size != b.size:
+            raise DataError(f"paired values need two lists of equal length, not {a.size} and {b.size}")
+        parts.append(a - b)
+    from dataclasses import replace
+
+    result = mean(*parts, weight=weight, level=level)
+    return replace(
+        result,
+        name="mean difference",
+        method=f"prediction-powered paired difference, {_weight_in_words(weight)}",
+    )
+
+
+def unpaired_difference(
+    human_x: Any, judge_x: Any, unlabelled_x: Any, human_y: Any, judge_y: Any, unlabelled_y: Any,
+    *, weight: float | None = None, level: float = 0.95,
+) -> Result:  # fmt: skip
+    """Difference x − y of the means of two systems on different cases; arguments as for :func:`mean`.
+
+    Each mean has its own weight where ``weight`` is None; the variances add.
+    """
+    name, words = "mean difference", f"prediction-powered unpaired difference, {_weight_in_words(weight)}"
+    options = {"weight": weight, "level": level}
+    both = (mean(human_x, judge_x, unlabelled_x, weight=weight, level=level),
+            mean(human_y, judge_y, unlabelled_y, weight=weight, level=level))  # fmt: skip
+    n, dropped = sum(part.n for part in both), sum(part.dropped for part in both)
+    x, y = both
+    if x.estimate is None or y.estimate is None or x.standard_error is None or y.standard_error is None:
+        return Result(name, words, n=n, dropped=dropped, options=options, missing=x.missing or y.missing)
+    details: dict[str, float | None] = {
+        "mean of x": x.estimate, "mean of y": y.estimate,
+        "weight for x": x.details["weight"], "weight for y": y.details["weight"],
+    }  # fmt: skip
+    return _finish(
+        name, words, x.estimate - y.estimate, x.standard_error**2 + y.standard_error**2, level, n, dropped,
+        details, options,
+    )  # fmt: skip
+
+
+def rogan_gladen_from_rates(positive: int, n: int, *, sensitivity: float, specificity: float) -> Result:
+    """True share from the share a judge calls positive, its sensitivity and specificity known (Rogan, Gladen 1978).
+
+    ``(positive / n + specificity − 1) / (sensitivity + specificity − 1)``, kept within 0 … 1. Missing where the
+    judge does no better than chance (sensitivity + specificity <= 1).
+    """
+    if not 0 <= positive <= n or not (0 <= sensitivity <= 1 and 0 <= specificity <= 1):
+        raise DataError("counts and rates must be possible: 0 <= positive <= n, and rates from 0 to 1")
+    name, words = "corrected share", "Rogan–Gladen"
+    options = {"sensitivity": sensitivity, "specificity": specificity}
+    if n == 0:
+        return Result(name, words, options=options, missing="no verdicts")
+    power = sensitivity + specificity - 1
+    if power <= 1e-12:
+        return Result(name, words, n=n, options=options, missing="the judge does no better than chance")
+    raw = (positive / n + specificity - 1) / power
+    estimate = min(1.0, max(0.0, raw))
+    remarks = () if raw == estimate else (f"the uncorrected value {raw:.4g} lies outside 0 to 1",)
+    return Result(
+        name,
+        words,
+        estimate,
+        n=n,
+        options=options,
+        remarks=remarks,
+        details={"share called positive": positive / n},
+    )
+
+
+def rogan_gladen(
+    human: Any,
+    judge: Any,
+    unlabelled: Any,
+    *,
+    interval: str = "adjusted",
+    resamples: int = 10_000,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> Result:
+    """True share of ones among items that only the judge saw, from its errors on items people labelled.
+
+    Args:
+        human: 0 or 1 on the labelled items.
+        judge: the judge's 0 or 1 on the same items.
+        unlabelled: the judge's 0 or 1 on the items whose share is wanted.
+        interval: ``"adjusted"``: Lang and Reiczigel's (2014), from counts with pseudo-observations; or
+            ``"bootstrap"``: percentiles, resampling the labelled items of either class and the unlabelled
+            verdicts.
+        resamples, seed: of the bootstrap.
+
+    n is the number of unlabelled items. The labelled ones need not have the same share of ones.
+    """
+    from dataclasses import replace
+
+    chosen("interval", interval, ("adjusted", "bootstrap"))
+    truth, verdict, rest, dropped = _inputs(human, judge, unlabelled)
+    if not all(np.isin(values, (0.0, 1.0)).all() for values in (truth, verdict, rest)):
+        raise DataError("Rogan–Gladen needs verdicts of 0 and 1")
+    options: dict[str, Any] = {"interval": interval, "level": level}
+    if interval == "bootstrap":
+        options |= {"resamples": resamples, "seed": seed}
+    words = f"Rogan–Gladen, {interval} interval"
+    ones, zeros, n = int(truth.sum()), int((1 - truth).sum()), rest.size
+    if not (ones and zeros and n):
+        reason = "no unlabelled verdicts" if not n else "the labelled items lack one of the two classes"
+        return Result("corrected share", words, n=n, dropped=dropped, options=options, missing=reason)
+    hits, rejections = int(verdict[truth == 1].sum()), int((1 - verdict[truth == 0]).sum())
+    positive = int(rest.sum())
+    result = rogan_gladen_from_rates(positive, n, sensitivity=hits / ones, specificity=rejections / zeros)
+    details = {
+        "sensitivity": hits / ones, "specificity": rejections / zeros, "share called positive": positive / n,
+        "labelled ones": float(ones), "labelled zeros": float(zeros),
+    }  # fmt: skip
+    result = replace(result, method=words, dropped=dropped, options=options, details=details)
+    if result.estimate is None:
+        return result
+    if interval == "adjusted":
+        return replace(result, interval=_lang_reiczigel(hits, ones, rejections, zeros, positive, n, level))
+    rng = generator(seed)
+    sensitivity = rng.binomial(ones, hits / ones, size=resamples) / ones
+    specificity = rng.binomial(zeros, rejections / zeros, size=resamples) / zeros
+    share = rng.binomial(n, positive / n, size=resamples) / n
+    power = sensitivity + specificity - 1
+    useful = power > 1e-12
+    values = np.clip((share[useful] + specificity[useful] - 1) / power[useful], 0.0, 1.0)
+    remarks = result.remarks
+    if not useful.all():
+        remarks += (
+            f"no better than chance on {int((~useful).sum())} of {resamples} resamples, which are left out",
+        )
+    if values.size == 0 or np.ptp(values) == 0:
+        return replace(result, missing="no interval: every resample gives the same value", remarks=remarks)
+    how = f"percentile bootstrap of labelled and unlabelled verdicts, {resamples} resamples, {seed_in_words(seed)}"
+    return replace(result, interval=Interval(*percentile_bounds(values, level), level, how), remarks=remarks)
+
+
+def _lang_reiczigel(
+    hits: int, ones: int, rejections: int, zeros: int, positive: int, n: int, level: float
+) -> Interval:
+    """Lang and Reiczigel's (2014) interval with unknown sensitivity and specificity."""
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    share = (positive + z**2 / 2) / (n + z**2)
+    sensitivity, specificity = (hits + 1) / (ones + 2), (rejections + 1) / (zeros + 2)
+    power = sensitivity + specificity - 1
+    estimate = (share + specificity - 1) / power
+    shift = 2 * z**2 * (
+        estimate * sensitivity * (1 - sensitivity) / (ones + 2)
+        - (1 - estimate) * specificity * (1 - specificity) / (zeros + 2)
+    )  # fmt: skip
+    error = np.sqrt(
+        share * (1 - share) / (n + z**2)
+        + estimate**2 * sensitivity * (1 - sensitivity) / (ones + 2)
+        + (1 - estimate) ** 2 * specificity * (1 - specificity) / (zeros + 2)
+    ) / abs(power)  # fmt: skip
+    centre = estimate + shift
+    low, high = (min(1.0, max(0.0, float(centre + side * z * error))) for side in (-1, 1))
+    return Interval(low, high, level, "Lang and Reiczigel 2014")

@@ -1,0 +1,155 @@
+"""Do several systems differ? One test over all, then all pairs as a family."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from bedside.errors import DataError
+from bedside.stats._arrays import Array, clean, constant, matrix
+from bedside.stats.families import family
+from bedside.stats.results import Result
+
+
+def _complete(values: Any, least: int) -> tuple[Array, int]:
+    table = matrix(values, "values")
+    if table.shape[1] < least and table.shape[0]:
+        raise DataError(f"this test needs at least {least} systems", todo="use a paired test for two")
+    kept = ~np.isnan(table).any(axis=1)
+    return table[kept], int((~kept).sum())
+
+
+def friedman(values: Any) -> Result:
+    """Friedman's test of three or more systems on the same cases; the statistic is chi-squared, ties corrected.
+
+    Args:
+        values: cases (rows) by systems (columns). Cases that miss a value are dropped and counted.
+
+    Estimate: Kendall's W, 0 … 1. p from chi-squared with (systems − 1) degrees of freedom. Details hold each
+    system's mean rank, by column number from 0 (1 is the lowest).
+    """
+    from scipy import stats
+
+    table, dropped = _complete(values, 3)
+    n, k = table.shape
+    name, words = "Kendall's W", f"Friedman's test of {k} systems, ties corrected, chi-squared"
+    if n == 0:
+        return Result(name, words, dropped=dropped, missing="no case has a value of every system")
+    ranks = stats.rankdata(table, method="average", axis=1)
+    details: dict[str, float | None] = {
+        f"mean rank of {column}": float(value) for column, value in enumerate(ranks.mean(axis=0))
+    }
+    if n < 2 or (ranks == ranks[:, :1]).all():
+        reason = "one case" if n < 2 else "within every case all systems are equal"
+        return Result(name, words, n=n, dropped=dropped, details=details, missing=reason)
+    found = stats.friedmanchisquare(*table.T, axis=0, nan_policy="propagate")
+    statistic = float(found.statistic)
+    details["degrees of freedom"] = float(k - 1)
+    return Result(
+        name,
+        words,
+        statistic / (n * (k - 1)),
+        None,
+        statistic,
+        float(found.pvalue),
+        n,
+        dropped,
+        details=details,
+    )
+
+
+def kruskal_wallis(groups: Sequence[Any]) -> Result:
+    """Kruskal and Wallis' test of two or more groups of different cases; the statistic is H, ties corrected.
+
+    Estimate: epsilon squared, H / (n − 1), 0 … 1. p from chi-squared with (groups − 1) degrees of freedom.
+    """
+    from scipy import stats
+
+    if len(groups) < 2:
+        raise DataError("this test needs at least two groups")
+    cleaned = [clean(group, f"group {index}") for index, group in enumerate(groups)]
+    values = [group for group, _ in cleaned]
+    dropped = sum(lost for _, lost in cleaned)
+    n = sum(group.size for group in values)
+    name = "epsilon squared"
+    words = f"Kruskal–Wallis test of {len(values)} groups, ties corrected, chi-squared"
+    if any(group.size == 0 for group in values):
+        return Result(name, words, n=n, dropped=dropped, missing="a group has no values")
+    if constant(np.concatenate(values)):
+        return Result(name, words, n=n, dropped=dropped, missing="all values are equal")
+    found = stats.kruskal(*values, axis=0, nan_policy="propagate")
+    statistic = float(found.statistic)
+    return Result(
+        name, words, statistic / (n - 1), None, statistic, float(found.pvalue), n, dropped,
+        details={"degrees of freedom": float(len(values) - 1)},
+    )  # fmt: skip
+
+
+def cochran_q(values: Any) -> Result:
+    """Cochran's Q of zeros and ones of three or more systems on the same cases; chi-squared.
+
+    Estimate: Kendall's W of the same data, Q / (n (systems − 1)), 0 … 1. Details hold each system's share.
+
+    Raises:
+        DataError: a value is neither 0 nor 1.
+    """
+    from statsmodels.stats.contingency_tables import cochrans_q
+
+    table, dropped = _complete(values, 3)
+    if not np.isin(table, (0.0, 1.0)).all():
+        raise DataError("Cochran's Q needs values of 0 and 1")
+    n, k = table.shape
+    name, words = "Kendall's W", f"Cochran's Q of {k} systems, chi-squared"
+    if n == 0:
+        return Result(name, words, dropped=dropped, missing="no case has a value of every system")
+    details: dict[str, float | None] = {
+        f"share of {column}": float(value) for column, value in enumerate(table.mean(axis=0))
+    }
+    if (table == table[:, :1]).all():
+        return Result(
+            name,
+            words,
+            n=n,
+            dropped=dropped,
+            details=details,
+            missing="within every case all systems are equal",
+        )
+    found = cochrans_q(table, return_object=True)
+    details["degrees of freedom"] = float(k - 1)
+    statistic = float(found.statistic)
+    return Result(
+        name,
+        words,
+        statistic / (n * (k - 1)),
+        None,
+        statistic,
+        float(found.pvalue),
+        n,
+        dropped,
+        details=details,
+    )
+
+
+def pairwise(
+    systems: Mapping[str, Any],
+    test: Callable[..., Result],
+    *,
+    name: str,
+    correction: str = "holm",
+    **options: Any,
+) -> dict[tuple[str, str], Result]:
+    """A test of two systems on all pairs of systems, corrected as one family.
+
+    Args:
+        systems: values by name of the system; in the same order of cases where the test is paired.
+        test: a test of this library, e.g. :func:`bedside.stats.paired.wilcoxon`, called as
+            ``test(first, second, **options)``.
+        name: of the family.
+        correction: as for :func:`bedside.stats.families.adjusted`.
+    """
+    duos = list(combinations(systems, 2))
+    results = [test(systems[first], systems[second], **options) for first, second in duos]
+    return dict(zip(duos, family(results, name, method=correction), strict=True))
