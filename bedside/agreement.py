@@ -37,7 +37,8 @@ class Agreement:
         alone: units left out because only one of them rated them.
         prevalence: share of each label among all ratings; empty where the ratings are numbers off any scale.
         statistics: results by name: ``percent agreement``, ``kappa`` (mean of all pairs of raters), ``fleiss``,
-            ``alpha``; those that don't apply are not there.
+            ``alpha``; those that don't apply are not there (Fleiss' kappa takes no order into account, so it
+            is for labels only).
     """
 
     metric: str
@@ -215,7 +216,10 @@ def _agreement(
             statistics["percent agreement"] = many_raters.percent_agreement(
                 cells, clusters=clusters, seed=seed
             )
-            statistics["fleiss"] = many_raters.fleiss_kappa(cells, scale=scale, clusters=clusters, seed=seed)
+            if level == "nominal":
+                statistics["fleiss"] = many_raters.fleiss_kappa(
+                    cells, scale=scale, clusters=clusters, seed=seed
+                )
             statistics["alpha"] = many_raters.krippendorff_alpha(
                 cells,
                 metric="nominal" if level == "nominal" else "ordinal",

@@ -69,6 +69,16 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def _show_all(tables: Iterable[Table], as_json: bool) -> None:
+    if as_json:
+        from bedside.reports.render import json_text
+
+        typer.echo("[" + ",\n".join(json_text(table).rstrip() for table in tables) + "]")
+        return
+    for table in tables:
+        _show(table, False)
+
+
 def _show(table: Table, as_json: bool) -> None:
     from bedside.reports.render import json_text, rich_table
 
@@ -458,16 +468,13 @@ def report(
     """Write a run's report: tables as Markdown, LaTeX and CSV, and one HTML page with tables and figures."""
     from bedside.ratings import read_run
     from bedside.reports.build import write_report
-    from bedside.reports.render import json_text
 
     tables, files = write_report(
         read_run(run), tables=_names(table), formats=_names(format_), out=out, seed=seed
     )
     if json:
-        say("[" + ",\n".join(json_text(made) for made in tables) + "]")
+        _show_all(tables, True)
         return
-    for made in tables[:1]:
-        _show(made, False)
     say(f"Wrote {len(files)} files to {files[0].parent}:")
     for file in files:
         say(f"  {file}")
@@ -479,6 +486,28 @@ def coders(context: typer.Context) -> None:
     from bedside.coders import CODERS
 
     _list_or_show(context, lambda: [(name, coder.title) for name, coder in CODERS.all().items()])
+
+
+@coders_app.command("evaluate")
+def coders_evaluate(
+    files: Annotated[list[str], typer.Argument(help="Transcripts that people coded.")],
+    coder: Annotated[str, typer.Option(help="The coder to compare with people.")] = "rules",
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Reader to use, not the one recognised.")
+    ] = None,
+    roles: Annotated[str | None, typer.Option(help='Who is who: "Dr Smith=clinician,Anna=patient".')] = None,
+    columns: Annotated[str | None, typer.Option(help="bedside's column names to the file's.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare a coder with people's codes, beside how well people agree with one another."""
+    from bedside.coders import CODERS
+    from bedside.coders.evaluation import evaluate
+    from bedside.reports.coder import coder_tables
+    from bedside.transcripts import Reading
+
+    chosen = CODERS.load(coder)
+    evaluation = evaluate(Reading(files, _reading(format_, roles, columns, None, "stop")), chosen)
+    _show_all(coder_tables(evaluation), json)
 
 
 @app.command()

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from bedside.errors import DataError
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.registry import nearest
 from bedside.stats.results import Result
 
@@ -101,7 +101,8 @@ def compare(
     values = evaluation.transcript_values(names).filter(pl.col("system").is_in(chosen))
     found: list[Comparison] = []
     for (metric, raters), table in sorted(
-        values.group_by("metric", "group"), key=lambda item: (names.index(str(item[0][0])), str(item[0][1]))
+        values.group_by("metric", "group"),
+        key=lambda item: (names.index(str(item[0][0])), item[0][1] != PEOPLE, str(item[0][1])),
     ):
         if table["value"].null_count() == table.height:
             continue

@@ -7,15 +7,15 @@ from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from bedside.comparison import judged
 from bedside.errors import RunError
+from bedside.evaluation import open_evaluation
 from bedside.rating_files import import_ratings, parse_scales, read_rating_file
 from bedside.ratings import Run
 from bedside.reports.build import write_report
 from bedside.reports.table import Table
+from bedside.reports.tables.results import results_table
 from bedside.scoring import score
-
-#: The tables shown on screen; the report has all.
-_SHOWN = ("results", "agreement")
 
 
 def run_demo(out: Path, say: Callable[[str], None], show: Callable[[Table], None]) -> None:
@@ -45,8 +45,10 @@ def run_demo(out: Path, say: Callable[[str], None], show: Callable[[Table], None
         say(f"   {added} ratings by two people")
     say(f"3. bedside compare {out}; bedside agree {out}; bedside report {out}\n")
     tables, written = write_report(Run(out))
-    for table in tables:
-        if table.name in _SHOWN:
+    evaluation = open_evaluation(out)
+    short = results_table(evaluation, judged(evaluation))
+    for table in (short, *(table for table in tables if table.name == "agreement")):
+        if table is not None:
             show(table)
     say("The whole report, with the comparison of systems:")
     for file in written:

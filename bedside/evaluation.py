@@ -31,7 +31,7 @@ class Facts:
         group: the heading it stands under.
         direction: whether higher is better, lower is better, or neither.
         digits: decimals to print.
-        order: position among all metrics known.
+        order: position in tables; rubrics and other ratings come before what families define.
         labels: the labels of a nominal code.
         known: whether a metric family defines it.
     """
@@ -41,7 +41,7 @@ class Facts:
     group: str
     direction: Direction = "none"
     digits: int = 2
-    order: int = 10**6
+    order: int = -1
     labels: tuple[str, ...] = ()
     known: bool = False
 

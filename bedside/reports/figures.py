@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 
 from bedside.comparison import judged
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.reports.tables.results import ALL, rater_words
 
 if TYPE_CHECKING:
@@ -49,7 +49,8 @@ def distributions(evaluation: Evaluation) -> str | None:
         evaluation.transcript_values(names).drop_nulls("value").with_columns(pl.col("system").fill_null(ALL))
     )
     keys = sorted(
-        values.select("metric", "group").unique().iter_rows(), key=lambda key: (names.index(key[0]), key[1])
+        values.select("metric", "group").unique().iter_rows(),
+        key=lambda key: (names.index(key[0]), key[1] != PEOPLE, key[1]),
     )[:_PANELS]
     if not keys:
         return None

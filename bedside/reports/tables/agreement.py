@@ -10,7 +10,7 @@ from bedside.errors import DataError
 from bedside.evaluation import PEOPLE, Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal
 from bedside.reports.tables._contract import TableKind
-from bedside.stats.reading import landis_koch
+from bedside.stats.reading import reading
 from bedside.stats.results import Result
 
 _STATISTICS = {
@@ -60,11 +60,11 @@ def _cells(agreement: Agreement) -> tuple[str, ...]:
     kappa, kappa_interval = shown("kappa")
     alpha, alpha_interval = shown("alpha")
     main = agreement.statistics.get("kappa") or agreement.statistics.get("alpha")
-    reading = landis_koch(main.estimate) if main is not None and main.estimate is not None else DASH
+    word = (reading(main.estimate) if main is not None else None) or DASH
     units = f"{agreement.units:,}"
     return (
         agreement.title, str(len(agreement.raters)), units, shown("percent agreement")[0], kappa, kappa_interval,
-        reading, shown("fleiss")[0], alpha, alpha_interval,
+        word, shown("fleiss")[0], alpha, alpha_interval,
     )  # fmt: skip
 
 

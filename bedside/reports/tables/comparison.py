@@ -26,7 +26,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         title="Systems compared pair by pair",
         columns=(
             Column("Systems", "left"), Column("n"), Column("Means"), Column("Difference"), Column("95 % CI"),
-            Column("p"), Column("p corrected"), Column("Effect", "left"),
+            Column("p"), Column("p corrected"), Column("Effect [95 % CI]", "left"),
         ),
         rows=tuple(rows),
         notes=_notes(comparisons),
@@ -40,7 +40,7 @@ def _cells(comparison: Comparison, digits: int) -> tuple[str, ...]:
     effect = test.effect
     size = "–"
     if effect is not None and effect.estimate is not None:
-        size = f"{effect.name} {decimal(effect.estimate)}"
+        size = decimal(effect.estimate)
         if effect.interval is not None:
             size += f" {between(effect.interval.low, effect.interval.high)}"
     return (
@@ -60,7 +60,11 @@ def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     for method in dict.fromkeys(c.test.method for c in comparisons):
         members = [c for c in comparisons if c.test.method == method]
         reasons = "; ".join(dict.fromkeys(c.why for c in members))
-        notes.append(f"{method}: {len(members)} comparisons ({reasons}).")
+        effects = " and ".join(
+            dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None)
+        )
+        sizes = f" Effect: {effects}." if effects else ""
+        notes.append(f"{method}: {len(members)} comparisons ({reasons}).{sizes}")
     corrections = dict.fromkeys((c.test.correction, c.test.family, c.test.family_size) for c in comparisons)
     for correction, family, size in list(corrections)[:6]:
         notes.append(

@@ -38,11 +38,11 @@ def rater_words(group: str) -> str:
     return group if group == PEOPLE else group.partition(":")[2]
 
 
-def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
-    """The results table; None where no metric of whole transcripts is rated."""
+def results_table(evaluation: Evaluation, metrics: Sequence[str]) -> Table | None:
+    """The results of these metrics; None where none of them rates whole transcripts."""
     summary = {
         (row["metric"], row["group"], row["system"]): row
-        for row in summarise(evaluation, evaluation.metrics()).iter_rows(named=True)
+        for row in summarise(evaluation, metrics).iter_rows(named=True)
     }
     if not summary:
         return None
@@ -121,6 +121,11 @@ def _notes(systems: Sequence[str], usual: int, absent: Sequence[str], rows: Sequ
     if absent:
         notes.append("Missing for every transcript: " + "; ".join(absent) + ".")
     return tuple(notes)
+
+
+def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
+    """The results of all metrics."""
+    return results_table(evaluation, evaluation.metrics())
 
 
 TABLE = TableKind("results", "Results by system", 10, build)
