@@ -11,6 +11,7 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -68,8 +69,8 @@ class Head:
         return self.source.json is not None and self.source.json[0] == "array"
 
     @property
-    def columns(self) -> tuple[list[str], list[str]] | None:
-        """Header and first row of a table; None where the file is none."""
+    def columns(self) -> tuple[list[str], list[list[str]]] | None:
+        """Header and first rows of a table; None where the file is none."""
         return self.source.columns
 
 
@@ -142,7 +143,7 @@ class Reading:
             self._readers = sorted(READERS.all().values(), key=lambda reader: reader.priority)
         else:
             self._readers = [READERS.load(self.options.format)]
-        self._companions: set[Path] = set()
+        self._companions: set[str] = set()
         self.files = self._find(paths)
         folders = {path.parent for path in self.files}
         self._root = Path(os.path.commonpath(folders)) if folders else Path()
@@ -175,7 +176,7 @@ class Reading:
 
     def __iter__(self) -> Iterator[Transcript]:
         for path in self.files:
-            if path in self._companions:
+            if str(path) in self._companions:
                 continue
             try:
                 yield from self._file(path)
@@ -209,8 +210,8 @@ class Reading:
             record.sha256, record.bytes = source.finish()
             record.skipped = len(self.skipped) - before
             for companion, digest, size in source.companions:
-                if companion not in self._companions:
-                    self._companions.add(companion)
+                if str(companion) not in self._companions:
+                    self._companions.add(str(companion))
                     self.inputs.append(
                         InputFile(shown(companion), f"{reader.name} (companion)", digest, size)
                     )
@@ -237,6 +238,12 @@ class Reading:
                 return reader, claim
         if self.options.format is not None:
             return self._readers[0], "transcripts"
+        if source.json is not None:
+            values = [value for _, _, value in islice(source.json_values(), 1)]
+            if not values:
+                raise InputError("the file holds no transcript", where=source.name, todo="remove it")
+            if isinstance(values[0], InputError):
+                raise values[0]
         raise InputError(
             "not a transcript format that bedside knows",
             where=source.name,

@@ -227,7 +227,7 @@ class Source:
 
     def companion(self, path: Path) -> bytes | None:
         """Content of another file that belongs to this one; None where there is no such file."""
-        if not path.exists():
+        if not os.path.exists(path):
             return None
         other = Source(path, "", self.options, [])
         data = other.whole
@@ -373,6 +373,24 @@ class Source:
                 todo=_MEND,
             )
 
+    def all_items(self) -> list[Any]:
+        """All items of a JSON array that is one transcript.
+
+        Raises:
+            InputError: one can't be read, or the file is too large for a transcript.
+        """
+        items = []
+        with self.open() as file:
+            if len(self.unpacking(file.read, MAX_RECORD + 1)) > MAX_RECORD:
+                raise InputError(
+                    f"one transcript larger than {MAX_RECORD // 2**20} MB", where=self.name, todo="split it"
+                )
+        for _, _, item in self.json_values():
+            if isinstance(item, InputError):
+                raise item
+            items.append(item)
+        return items
+
     def json_transcripts(self, build: Callable[[Source, Any, str, str], Transcript]) -> Iterator[Transcript]:
         """``build(source, value, place, id)`` of each JSON value; bad ones are left out where so wished."""
         for where, name, value in self.json_values():
@@ -383,8 +401,8 @@ class Source:
     # -- tables -----------------------------------------------------------------------------------
 
     @cached_property
-    def columns(self) -> tuple[list[str], list[str]] | None:
-        """Header and first row of a table; None where the file is none."""
+    def columns(self) -> tuple[list[str], list[list[str]]] | None:
+        """Header and first rows of a table; None where the file is none."""
         from bedside.transcripts.tables import first_rows
 
         return first_rows(self)
@@ -530,7 +548,7 @@ class Source:
         speakers: Sequence[Any],
         texts: Sequence[Any],
         where: str | Sequence[str],
-        metas: Iterable[Mapping[str, Any]] | None = None,
+        metas: Sequence[Mapping[str, Any]] | None = None,
         roles: Sequence[Role] | None = None,
     ) -> list[Turn]:
         """Checked turns of speakers and texts, and of what else is known of each where given.
@@ -542,20 +560,24 @@ class Source:
         Raises:
             InputError: a speaker is unknown, or a text is missing, empty or not text.
         """
-        # Whole lists are checked at once: this is most of what reading a corpus costs. What is wrong is
+        # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
         # looked for only where something is.
-        if set(map(type, texts)) - {str} or not all(texts) or any(map(str.isspace, texts)):
+        try:
+            sound = all(texts) and not any(map(str.isspace, texts))
+        except TypeError:
+            sound = False
+        if not sound:
             for index, text in enumerate(texts):
                 check_text(text, _place(where, index))
-        if set(map(type, speakers)) - {str} or not all(map(str.strip, speakers)):
+        if roles is not None:
             for index, speaker in enumerate(speakers):
                 check_speaker(speaker, _place(where, index))
-        if roles is not None:
             return new_turns(roles, speakers, texts, metas)
-        if not self._roles.keys() >= set(speakers):
-            for index, speaker in enumerate(speakers):
-                self.role(speaker, _place(where, index))
-        return new_turns(map(self._roles.__getitem__, speakers), speakers, texts, metas)
+        try:
+            roles = [self._roles[speaker] for speaker in speakers]
+        except (KeyError, TypeError):
+            roles = [self.role(speaker, _place(where, index)) for index, speaker in enumerate(speakers)]
+        return new_turns(roles, speakers, texts, metas)
 
     def transcript(
         self,
@@ -577,15 +599,17 @@ class Source:
         """
         if not turns:
             raise InputError("the transcript has no turns", where=where, todo="remove it")
-        roles = {turn.role for turn in turns}
-        if "clinician" not in roles or "patient" not in roles:
-            only = "clinician" if "clinician" in roles else "patient" if "patient" in roles else "other"
-            raise InputError(
-                f"the transcript has turns of one role only ({only})",
-                where=where,
-                todo="a conversation needs a clinician and a patient; map speakers with --roles",
-            )
-        fields = path_values(self.path, self.options.path_fields)
+        roles = [turn.role for turn in turns]
+        for role in ("clinician", "patient"):
+            if role not in roles:
+                there = " and ".join(sorted(set(roles)))
+                raise InputError(
+                    f"the transcript has no {role}, only {there}",
+                    where=where,
+                    todo="a conversation needs a clinician and a patient; map speakers with --roles",
+                )
+        pattern = self.options.path_fields
+        fields = {} if pattern is None else path_values(self.path, pattern)
         names = {"id": id, "system": system, "case_id": case_id}
         for key, value in names.items():
             if value is None or value == "":
@@ -595,7 +619,7 @@ class Source:
                     f"{key!r} is not text but {kind(value)}", where=where, todo="make it a string"
                 )
             names[key] = None if value is None else str(value)
-        if language is not None and not (isinstance(language, str) and _LANGUAGE.fullmatch(language)):
+        if language is not None and not is_language(language):
             raise InputError(
                 f"the language {language!r:.40} is no language tag",
                 where=where,
@@ -635,7 +659,7 @@ _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
 _MARK = b"\xef\xbb\xbf"
 _MEND = "mend or remove it"
-_LANGUAGE = re.compile(r"[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8})*")
+_LANGUAGE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 _NUMBER = re.compile(r"-?(0|[1-9]\d{0,14})(\.\d{1,15})?")
 
 
@@ -704,6 +728,11 @@ def kind(value: Any) -> str:
     return {"list": "a list", "dict": "an object", "NoneType": "null"}.get(type(value).__name__, "a string")
 
 
+def is_language(value: Any) -> bool:
+    """Whether a value looks like a BCP 47 tag."""
+    return isinstance(value, str) and _LANGUAGE.fullmatch(value) is not None
+
+
 def number_or_text(text: str) -> str | int | float:
     """A number written plainly (20, -0.5) as a number; anything else, such as 007 or 1e3, as it stands."""
     match = _NUMBER.fullmatch(text)
@@ -745,14 +774,12 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
         ) from error
 
 
-def path_values(path: Path, pattern: str | None) -> dict[str, Any]:
+def path_values(path: Path, pattern: str) -> dict[str, Any]:
     """What the path says of its transcripts by the user's pattern.
 
     Raises:
         InputError: the path does not match, or the pattern is none.
     """
-    if pattern is None:
-        return {}
     text = shown(without_endings(path))
     match = _path_pattern(pattern).search(text.replace(os.sep, "/"))
     if match is None:

@@ -70,8 +70,8 @@ def _even(rows: Rows, width: int, padded: bool) -> Rows:
         yield where, row
 
 
-def first_rows(source: Source) -> tuple[list[str], list[str]] | None:
-    """Header and first row, looked at to recognise a format; None for what is no table of several columns.
+def first_rows(source: Source) -> tuple[list[str], list[list[str]]] | None:
+    """Header and up to five rows, looked at to recognise a format; None for what is no table of several columns.
 
     Raises:
         InputError: a workbook that can't be read.
@@ -84,12 +84,17 @@ def first_rows(source: Source) -> tuple[list[str], list[str]] | None:
         text = source.head.decode("utf-8", "replace")
         lines = io.StringIO(text, newline="")
         rows = (row for row in csv.reader(lines, delimiter=_delimiter(source)) if any(row))
+    found = []
     try:
-        header = next(rows, [])
-        first = next(rows, [])
+        for row in rows:
+            found.append(row)
+            if len(found) > 5:
+                break
     except csv.Error:
+        pass  # A long cell may be cut.
+    if not found or len(found[0]) < 2:
         return None
-    return ([name.strip() for name in header], first) if len(header) > 1 else None
+    return [name.strip() for name in found[0]], found[1:]
 
 
 def _delimiter(source: Source) -> str:

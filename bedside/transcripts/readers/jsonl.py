@@ -102,5 +102,5 @@ READER = Reader(
     example_name="transcripts.jsonl",
     claims=_claims,
     read=_read,
-    priority=10,
+    priority=50,
 )

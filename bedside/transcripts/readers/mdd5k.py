@@ -55,18 +55,18 @@ def _said(item: Any, where: str) -> tuple[list[str], list[Any]]:
     speakers: list[str] = []
     texts: list[Any] = []
     for number, exchange in enumerate(exchanges):
-        if not isinstance(exchange, dict) or not exchange.keys() <= {"doctor", "patient"}:
+        if type(exchange) is dict and len(exchange) == 2 and "doctor" in exchange and "patient" in exchange:
+            speakers += ("doctor", "patient")
+            texts += (exchange["doctor"], exchange["patient"])
+        elif isinstance(exchange, dict) and exchange.keys() <= {"doctor", "patient"}:
+            speakers += exchange.keys()
+            texts += exchange.values()
+        else:
             raise InputError(
                 "an exchange holds 'doctor' and 'patient' and nothing else",
                 where=f"{where}, exchange {number}",
                 todo=_SEE,
             )
-        if len(exchange) == 2:
-            speakers += ("doctor", "patient")
-            texts += (exchange["doctor"], exchange["patient"])
-        else:
-            speakers += exchange.keys()
-            texts += exchange.values()
     return speakers, texts
 
 
@@ -97,5 +97,5 @@ READER = Reader(
     example_name="patient_1.json",
     claims=_claims,
     read=_read,
-    priority=20,
+    priority=10,
 )

@@ -10,30 +10,21 @@ from typing import Literal
 from bedside.errors import InputError
 from bedside.registry import nearest
 from bedside.transcripts.model import CODES, Transcript
+from bedside.transcripts.readers._common import FIELDS, factor_or_reference
 from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.source import number_or_text
 from bedside.transcripts.tables import table
 
 #: Names understood without a mapping, in lower case, for each of bedside's columns.
 COLUMNS = {
-    "id": (
-        "transcript_id", "conversation_id", "dialogue_id", "dialog_id", "session_id", "transcript",
-        "conversation", "dialogue", "session", "id",
-    ),
+    **FIELDS,
     "speaker": ("speaker", "role", "interlocutor", "participant"),
     "text": ("text", "utterance", "utterance_text", "message", "content"),
     "turn": ("turn", "turn_id", "turn_index", "utterance_id", "index"),
-    "system": ("system", "model"),
-    "case_id": ("case_id", "case", "patient_id"),
-    "language": ("language", "lang"),
     "coder": ("coder", "annotator", "annotator_id", "coder_id"),
     "time": ("time", "timestamp"),
     "stage": ("stage",),
     **{code: (code,) for code in CODES},
 }  # fmt: skip
-
-#: A value longer than this is no factor: it is kept in the reference.
-LONGEST_FACTOR = 100
 
 _ANNOMI = {"transcript_id", "utterance_id", "interlocutor", "utterance_text", "main_therapist_behaviour"}
 _ANNOMI_REFERENCE = {"video_title", "video_url"}
@@ -189,13 +180,13 @@ def _transcript(
         if all(row[position] == first[position] for _, row in group)
     }
     varying = {other: position for other, position in layout.others.items() if other not in constant}
-    factors, reference = {}, {}
+    factors: dict[str, object] = {}
+    reference: dict[str, object] = {}
     for other, value in constant.items():
-        value = value.strip()
-        if len(value) > LONGEST_FACTOR or "\n" in value or (layout.annomi and other in _ANNOMI_REFERENCE):
+        if layout.annomi and other in _ANNOMI_REFERENCE:
             reference[other] = value
-        elif value:
-            factors[other] = number_or_text(value)
+        else:
+            factor_or_reference(other, value, factors, reference, typed=False)
     metas = []
     for rows in utterances:
         place, row = rows[0]

@@ -1,0 +1,83 @@
+"""DeepEval's conversational test cases."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from bedside.errors import InputError
+from bedside.transcripts.model import Transcript
+from bedside.transcripts.readers._common import described, said
+from bedside.transcripts.reading import Head, Reader, Source
+from bedside.transcripts.source import kind
+
+# DeepEval writes either spelling.
+_SPELLINGS = {
+    "expectedOutcome": "expected_outcome",
+    "userDescription": "user_description",
+    "chatbotRole": "chatbot_role",
+    "additionalMetadata": "additional_metadata",
+    "mcpServers": "mcp_servers",
+    "retrievalContext": "retrieval_context",
+    "toolsCalled": "tools_called",
+    "userId": "user_id",
+}
+_REFERENCE = (
+    "scenario", "expected_outcome", "user_description", "context", "chatbot_role", "comments", "tags",
+    "mcp_servers",
+)  # fmt: skip
+_SEE = "see bedside readers show deepeval"
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    first = head.first
+    turns = first.get("turns") if isinstance(first, dict) else None
+    if not isinstance(turns, list) or not (turns or "scenario" in first):
+        return None
+    right = not turns or (isinstance(turns[0], dict) and "content" in turns[0])
+    return "transcripts" if right else None
+
+
+def _read(source: Source) -> Iterator[Transcript]:
+    return source.json_transcripts(_transcript)
+
+
+def _transcript(source: Source, item: Any, where: str, name: str) -> Transcript:
+    if not isinstance(item, dict):
+        raise InputError(f"a test case must be an object, not {kind(item)}", where=where, todo=_SEE)
+    case: dict[str, Any] = {_SPELLINGS.get(key, key): value for key, value in item.items()}
+    if not isinstance(case.get("turns"), list):
+        raise InputError("no list called 'turns'", where=where, todo=_SEE)
+    speakers, texts, metas = said(source, case["turns"], where)
+    fields = described(case, {"turns", "name", "multimodal", "voice", *_REFERENCE})
+    fields["reference"] |= {key: case[key] for key in _REFERENCE if case.get(key)}
+    return source.transcript(
+        source.turns(
+            speakers,
+            texts,
+            where,
+            [{_SPELLINGS.get(key, key): value for key, value in meta.items()} for meta in metas],
+        ),
+        where,
+        **{"id": case.get("name") or name, **fields},
+    )
+
+
+READER = Reader(
+    name="deepeval",
+    title="DeepEval's conversational test cases (JSON)",
+    description=(
+        "One test case or a list: `turns` of `role` and `content`, with `user` the patient and `assistant` the "
+        "clinician. `name` (or an id in the metadata) is the id. `scenario`, `expected_outcome`, "
+        "`user_description`, `context`, `chatbot_role`, `comments` and `tags` go to the reference; single values of "
+        "`metadata` (formerly `additional_metadata`) become factors, with `system`, `model` and `case_id` understood."
+    ),
+    example=(
+        '[{"name": "a-1", "scenario": "A patient who sleeps badly.", "turns": [{"role": "assistant", "content": '
+        '"What brings you here?"}, {"role": "user", "content": "I sleep badly."}]}]\n'
+    ),
+    example_name="test_cases.json",
+    claims=_claims,
+    read=_read,
+    priority=30,
+)
