@@ -17,6 +17,9 @@ if TYPE_CHECKING:
     from bedside.reports.table import Table
     from bedside.scoring import Summary
 
+_STOPPED = "stopped; nothing half-written is left. Run the same command again to go on"
+#: What typer returns after Ctrl-C.
+_INTERRUPTED = 130
 _EPILOG = "Every command that prints a table takes --json. Errors are one line; the exit code is then 2."
 app = typer.Typer(
     name="bedside",
@@ -557,8 +560,10 @@ def main(arguments: list[str] | None = None) -> None:
     except BedsideError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
-        _fail("stopped; nothing half-written is left. Run the same command again to go on")
+        _fail(_STOPPED)
     except BrokenPipeError:
         sys.stderr.close()
         sys.exit(0)
+    if code == _INTERRUPTED:
+        _fail(_STOPPED)
     sys.exit(code if isinstance(code, int) else 0)

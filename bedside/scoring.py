@@ -14,7 +14,7 @@ from typing import Any
 import polars as pl
 
 import bedside
-from bedside.errors import RegistryError, RunError
+from bedside.errors import InputError, RegistryError, RunError
 from bedside.metrics import FAMILIES, Family, Metric, Value
 from bedside.ratings import (
     FORMAT,
@@ -253,6 +253,9 @@ class _Scoring:
             self.turns += len(transcript.turns)
             if self.progress is not None:
                 self.progress(self.transcripts, len(self.reading.inputs))
+        if not self.transcripts:
+            first = self.reading.skipped[0]
+            raise InputError(f"every transcript was skipped, the first because: {first}")
         return transcripts.result(), ratings.result()
 
     def counts(self, ratings: pl.LazyFrame) -> dict[str, Any]:

@@ -1,0 +1,452 @@
+"""The command line as a user meets it: what is typed, what is printed, how it ends."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bedside
+from bedside.cli import main
+
+EXAMPLES = Path(bedside.__file__).parent / "examples"
+TALK = {
+    "turns": [
+        {"role": "clinician", "text": "How do you sleep?"},
+        {"role": "patient", "text": "I wake at three."},
+    ]
+}
+Call = Callable[..., tuple[int, str, str]]
+
+
+def talk(name: str, **changes: Any) -> dict[str, Any]:
+    return {"id": name, **TALK, **changes}
+
+
+def write_lines(path: Path, *items: Any) -> Path:
+    path.write_text("".join((item if isinstance(item, str) else json.dumps(item)) + "\n" for item in items))
+    return path
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    """Type a command: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+def refused(call: Call, tmp_path: Path, *arguments: object) -> str:
+    """A command that must end in one line and exit code 2, with no run and nothing half-written."""
+    before = sorted(tmp_path.rglob("*"))
+    code, out, err = call(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.startswith("bedside: ")
+    assert err.count("\n") == 1, err
+    assert "Traceback" not in err
+    assert sorted(tmp_path.rglob("*")) == before, "something was written"
+    return err
+
+
+# -- the loop -------------------------------------------------------------------------------------
+
+
+def test_the_whole_loop(call: Call, tmp_path: Path) -> None:
+    code, out, _ = call("score", EXAMPLES / "transcripts.jsonl", "--out", "run")
+    assert code == 0
+    assert "Scored 12 transcripts (264 turns) into run" in out
+    assert "bedside agree run" in out
+    code, out, _ = call("ratings", "import", "run", EXAMPLES / "ratings.csv", "--scale", "1-5")
+    assert (code, "71 new, 0 replaced" in out) == (0, True)
+    code, out, _ = call("agree", "run", "--rubric", "empathy")
+    assert code == 0
+    assert "Empathy" in out
+    code, out, _ = call("compare", "run", "--systems", "steady,careless", "--metrics", "empathy,partnership")
+    assert code == 0
+    assert "steady − careless" in out
+    assert "Wilcoxon" in out
+    assert "Holm" in out
+    code, out, _ = call("report", "run")
+    assert code == 0
+    assert (tmp_path / "run" / "report" / "report.html").is_file()
+    assert (tmp_path / "run" / "report" / "results.tex").is_file()
+
+
+def test_the_demonstration(call: Call, tmp_path: Path) -> None:
+    code, out, _ = call("demo")
+    assert code == 0
+    assert "demo-run/report/report.html" in out
+    assert "Empathy" in out
+    assert call("demo")[0] == 0, "it replaces an earlier demonstration"
+    assert call("score", EXAMPLES / "ratings-wide.csv")[0] == 2
+    call("score", write_lines(tmp_path / "mine.jsonl", talk("a")), "--out", "mine")
+    assert "holds another run" in call("demo", "--out", "mine")[2]
+
+
+def test_json_is_the_table_at_full_precision(call: Call) -> None:
+    call("score", EXAMPLES / "transcripts.jsonl", "--out", "run")
+    _, out, _ = call("agree", "run", "--metrics", "question", "--json")
+    rows = json.loads(out)["rows"]
+    people = next(row for row in rows if row["between"] == "people")
+    assert people["units"] == 132
+    assert people["kappa"] != round(people["kappa"], 4)
+    _, out, _ = call("compare", "run", "--metrics", "exchanges", "--json")
+    assert len(json.loads(out)["rows"]) == 3
+    _, out, _ = call("report", "run", "--table", "results,missing", "--json")
+    assert [table["table"] for table in json.loads(out)] == ["results", "missing"]
+
+
+def test_agree_and_compare_take_plain_files(call: Call, tmp_path: Path) -> None:
+    long = tmp_path / "stars.csv"
+    with long.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["item", "system", "case", "rater", "metric", "value"])
+        for case in range(8):
+            for system in "AB":
+                for rater in ("anna", "ben"):
+                    value = 1 + (case + (system == "B")) % 5
+                    writer.writerow([f"{system}{case}", system, case, rater, "warmth", value])
+    code, out, _ = call("agree", long, "--scale", "1-5", "--json")
+    assert code == 0
+    assert json.loads(out)["rows"][0]["kappa"] == 1.0
+    code, out, _ = call("compare", long, "--json")
+    assert code == 0
+    assert json.loads(out)["rows"][0]["n"] == 8
+
+
+def test_lists(call: Call) -> None:
+    for group, name in (("readers", "jsonl"), ("metrics", "smog"), ("suites", "default"), ("coder", "rules")):
+        code, out, _ = call(group)
+        assert code == 0
+        assert name in out
+    assert "McLaughlin" in call("metrics", "show", "smog")[1]
+    assert "## Structure" in call("metrics", "show", "structure")[1]
+    assert '"turns"' in call("readers", "show", "jsonl")[1]
+    assert "structure" in call("suites", "show", "default")[1]
+    assert "bedside 0.1.0" in call("--version")[1]
+
+
+def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
+    mine = tmp_path / "mine.yaml"
+    mine.write_text("name: mine\ntitle: Mine\ndescription: d\nsource: s\nmetrics: [turns]\n")
+    assert "good; 1 metrics" in call("suites", "check", mine)[1]
+    code, _, _ = call("score", EXAMPLES / "transcripts.jsonl", "--suite", mine, "--out", "run")
+    assert code == 0
+    assert set(bedside.read_run("run").ratings["metric"]) == {"turns", "turns.clinician", "turns.patient"}
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("name: mine\n", "title: Field required"),
+        ("name: other\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\n", "calls itself 'other'"),
+        (
+            "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turn]\n",
+            "no metric or family is called 'turn'",
+        ),
+        (
+            "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\ncolour: red\n",
+            "colour: Extra inputs",
+        ),
+        ("name: [mine\n", "mine.yaml:2: not YAML"),
+        ("- mine\n", "holds keys and values"),
+    ],
+)
+def test_bad_suites(call: Call, tmp_path: Path, text: str, words: str) -> None:
+    (tmp_path / "mine.yaml").write_text(text)
+    assert words in refused(call, tmp_path, "suites", "check", "mine.yaml")
+
+
+def test_parameters(call: Call, tmp_path: Path) -> None:
+    call(
+        "score",
+        EXAMPLES / "transcripts.jsonl",
+        "--metrics",
+        "smog",
+        "--set",
+        "readability.raw=true",
+        "--out",
+        "run",
+    )
+    assert all("raw" in rater for rater in bedside.read_run("run").ratings["rater"])
+    assert "no parameter 'row'; did you mean raw?" in refused(
+        call, tmp_path, "score", EXAMPLES / "transcripts.jsonl", "--metrics", "smog", "--set", "readability.row=1",
+        "--out", "b",
+    )  # fmt: skip
+
+
+# -- bad input ------------------------------------------------------------------------------------
+
+
+def bad(name: str) -> Callable[[Path], Path]:
+    """A maker of the bad file of this name."""
+
+    def empty(folder: Path) -> Path:
+        return write_lines(folder / "t.jsonl")
+
+    def truncated_gzip(folder: Path) -> Path:
+        data = gzip.compress((json.dumps(talk("a")) + "\n").encode() * 50, mtime=0)
+        (folder / "t.jsonl.gz").write_bytes(data[: len(data) // 2])
+        return folder / "t.jsonl.gz"
+
+    def not_json(folder: Path) -> Path:
+        return write_lines(folder / "t.jsonl", talk("a"), talk("b"), "{not json", talk("d"), talk("e"))
+
+    def no_text(folder: Path) -> Path:
+        turns = [*TALK["turns"], {"role": "patient"}]
+        return write_lines(folder / "t.jsonl", talk("a", turns=turns))
+
+    def number(folder: Path) -> Path:
+        turns = [*TALK["turns"], {"role": "patient", "text": 42}]
+        return write_lines(folder / "t.jsonl", talk("a", turns=turns))
+
+    def unknown_speaker(folder: Path) -> Path:
+        turns = [*TALK["turns"], {"role": "Dr Smith", "text": "Hello."}]
+        return write_lines(folder / "t.jsonl", talk("a", turns=turns))
+
+    def duplicate(folder: Path) -> Path:
+        return write_lines(folder / "t.jsonl", talk("a"), talk("b"), talk("a"))
+
+    def mixed_encodings(folder: Path) -> Path:
+        (folder / "t.jsonl").write_bytes(
+            json.dumps(talk("a")).encode()
+            + b"\n"
+            + json.dumps(talk("b")).encode().replace(b"three", b"tr\xe9s")
+            + b"\n"
+        )
+        return folder / "t.jsonl"
+
+    def long_line(folder: Path) -> Path:
+        with (folder / "t.jsonl").open("w") as file:
+            file.write(json.dumps(talk("a")) + "\n")
+            file.write('{"id": "b", "turns": [{"role": "clinician", "text": "')
+            for _ in range(100):
+                file.write("x" * 2**20)
+            file.write('"}]}\n')
+        return folder / "t.jsonl"
+
+    def one_role(folder: Path) -> Path:
+        return write_lines(folder / "t.jsonl", talk("a", turns=TALK["turns"][:1]))
+
+    def no_turns(folder: Path) -> Path:
+        return write_lines(folder / "t.jsonl", talk("a", turns=[]))
+
+    def missing_column(folder: Path) -> Path:
+        return write_lines(folder / "t.csv", "transcript_id,utterance_text", "1,Hello.")
+
+    def no_transcript(folder: Path) -> Path:
+        (folder / "talks").mkdir()
+        (folder / "talks" / "notes.docx").write_bytes(b"x")
+        return folder / "talks"
+
+    makers: dict[str, Callable[[Path], Path]] = {
+        key: value for key, value in locals().items() if callable(value)
+    }
+    return makers[name]
+
+
+BAD = [
+    ("empty", "t.jsonl: the file is empty; "),
+    ("truncated_gzip", "t.jsonl.gz: the gzip file is truncated or damaged; copy or download it again"),
+    ("not_json", "t.jsonl:3: not JSON ("),
+    ("no_text", "t.jsonl:1, turn 2: the turn has no text; "),
+    ("number", "t.jsonl:1, turn 2: the text is not text but the number 42; "),
+    (
+        "unknown_speaker",
+        "turn 2: unknown speaker 'Dr Smith'; say who it is with --roles \"Dr Smith\"=clinician",
+    ),
+    ("duplicate", "t.jsonl:1 and t.jsonl:3: two transcripts have the id 'a'; "),
+    ("mixed_encodings", "t.jsonl:2: not UTF-8"),
+    ("long_line", "t.jsonl:2: the line is longer than 16 MB; put one transcript on a line"),
+    (
+        "one_role",
+        "t.jsonl:1: the transcript has no patient, only clinician; a conversation needs a clinician and a patient; ",
+    ),
+    ("no_turns", "t.jsonl:1: the transcript has no turns; "),
+    ("missing_column", "t.csv:1: no column holds the speaker; say which with --columns speaker=NAME"),
+    ("no_transcript", "talks: the folder holds no transcript file; "),
+]
+
+
+@pytest.mark.parametrize(("name", "words"), BAD)
+def test_bad_input_is_one_line(call: Call, tmp_path: Path, name: str, words: str) -> None:
+    path = bad(name)(tmp_path).relative_to(tmp_path)
+    assert words in refused(call, tmp_path, "score", path, "--out", "run")
+
+
+@pytest.mark.parametrize("name", [name for name, _ in BAD if name != "no_transcript"])
+def test_skipping_goes_on_and_says_what_was_left_out(call: Call, tmp_path: Path, name: str) -> None:
+    path = bad(name)(tmp_path).relative_to(tmp_path)
+    write_lines(tmp_path / "good.jsonl", talk("good"))
+    code, out, err = call("score", "good.jsonl", path, "--on-error", "skip", "--out", "run")
+    assert (code, err) == (0, "")
+    assert "1 skipped:" in out
+    run = bedside.read_run("run")
+    assert "good" in run.index["id"].to_list()
+    assert len(run.manifest["transcripts"]["skipped"]) == 1
+    kept = {"not_json": 5, "duplicate": 3, "mixed_encodings": 2, "long_line": 2}.get(name, 1)
+    assert run.index.height == kept
+
+
+def test_nothing_but_bad_transcripts_is_no_run(call: Call, tmp_path: Path) -> None:
+    path = bad("no_text")(tmp_path).name
+    assert "no text" in refused(call, tmp_path, "score", path, "--on-error", "skip", "--out", "run")
+
+
+def test_a_missing_file(call: Call, tmp_path: Path) -> None:
+    assert "nowhere.jsonl: there is no such file" in refused(call, tmp_path, "score", "nowhere.jsonl")
+
+
+def test_a_run_of_other_transcripts(call: Call, tmp_path: Path) -> None:
+    call("score", write_lines(tmp_path / "a.jsonl", talk("a")), "--out", "run")
+    write_lines(tmp_path / "b.jsonl", talk("b"))
+    code, out, err = call("score", "b.jsonl", "--out", "run")
+    assert (code, out) == (2, "")
+    assert "is not among those of the run; choose another folder with --out" in err
+    assert bedside.read_run("run").index["id"].to_list() == ["a"]
+
+
+def test_a_foreign_folder(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("mine")
+    write_lines(tmp_path / "a.jsonl", talk("a"))
+    assert "mine: exists and is no run" in refused(call, tmp_path, "score", "a.jsonl", "--out", "mine")
+    assert "is no run" in refused(call, tmp_path, "report", "mine")
+    assert "no such run" in refused(call, tmp_path, "agree", "nowhere")
+
+
+def test_no_permission_at_out(tmp_path: Path) -> None:
+    write_lines(tmp_path / "a.jsonl", talk("a"))
+    locked = tmp_path / "locked"
+    locked.mkdir(mode=0o555)
+    log = tmp_path / "log"
+    log.touch()
+    for folder in (tmp_path, *list(tmp_path.parents)[:2]):
+        folder.chmod(0o755)
+    child = os.fork()
+    if child == 0:
+        # Root may write anywhere: there, another user has to try.
+        os.chdir(tmp_path)
+        sys.stderr = log.open("w")
+        if os.getuid() == 0:
+            os.setuid(65534)
+        try:
+            main(["score", "a.jsonl", "--out", "locked/run"])
+        except SystemExit as ended:
+            sys.stderr.flush()
+            os._exit(int(ended.code or 0))
+        finally:
+            os._exit(99)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 2
+    assert log.read_text() == (
+        "bedside: locked/run: can't be written (Permission denied); choose another place\n"
+    )
+    assert list(locked.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--nosuch"], "No such option"),
+        (["scor"], "No such command 'scor'"),
+        (["score"], "Missing argument"),
+        (
+            ["score", "a.jsonl", "--metrics", "smogg"],
+            "no metric or family is called 'smogg'; did you mean smog",
+        ),
+        (["score", "a.jsonl", "--suite", "defautl"], "no suite is called 'defautl'; did you mean default?"),
+        (["score", "a.jsonl", "--format", "jsnl"], "no reader is called 'jsnl'; did you mean jsonl?"),
+        (["score", "a.jsonl", "--roles", "Smith"], "--roles: 'Smith' is not NAME=VALUE"),
+        (["score", "a.jsonl", "--roles", "Smith=boss"], "--roles: 'Smith' can't be 'boss'"),
+        (["score", "a.jsonl", "--on-error", "panic"], "neither stop nor skip"),
+        (["score", "a.jsonl", "--set", "raw"], "is not FAMILY.PARAMETER=VALUE"),
+        (["metrics", "show", "smogg"], "no metric is called 'smogg'; did you mean smog"),
+        (["readers", "show", "cvs"], "no reader is called 'cvs'"),
+        (["agree", "a.jsonl"], "a.jsonl"),
+    ],
+)
+def test_wrong_words(call: Call, tmp_path: Path, arguments: list[str], words: str) -> None:
+    write_lines(tmp_path / "a.jsonl", talk("a"))
+    assert words in refused(call, tmp_path, *arguments)
+
+
+def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
+    call("score", EXAMPLES / "transcripts.jsonl", "--metrics", "turns,question", "--out", "run")
+    for arguments, words in [
+        (["compare", "run", "--systems", "steady,bric"], "no system 'bric'; did you mean brisk?"),
+        (["compare", "run", "--systems", "steady"], "a comparison needs two systems"),
+        (["compare", "run", "--metrics", "turnss"], "no metric 'turnss' is rated; did you mean turns"),
+        (["compare", "run", "--test", "z"], "--test: 'z' is not known; one of auto"),
+        (["compare", "run", "--metrics", "turns", "--test", "mcnemar"], "values other than 0 and 1"),
+        (["agree", "run", "--raters", "judge:*"], "no rater matches 'judge:*'"),
+        (["agree", "run", "--metrics", "turns"], "no unit was rated by two raters"),
+        (["agree", "run", "--weights", "cubic"], "--weights: 'cubic' is not known"),
+        (["report", "run", "--table", "result"], "no table is called 'result'; did you mean results"),
+        (["report", "run", "--format", "pdf"], "no format 'pdf'"),
+        (["ratings", "import", "run", "nowhere.csv"], "nowhere.csv: there is no such file"),
+    ]:
+        assert words in refused(call, tmp_path, *arguments)
+
+
+def test_roles_columns_and_paths(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "talks" / "modelA").mkdir(parents=True)
+    write_lines(
+        tmp_path / "talks" / "modelA" / "7.csv",
+        "session,who,said",
+        "x,Dr Smith,How are you?",
+        "x,Anna,Well enough.",
+    )
+    code, _, err = call(
+        "score", "talks", "--roles", '"Dr Smith"=clinician,Anna=patient', "--columns",
+        "id=session,speaker=who,text=said", "--path-fields", "{system}/{case_id}", "--out", "run",
+    )  # fmt: skip
+    assert (code, err) == (0, "")
+    assert bedside.read_run("run").index.select("id", "system", "case_id").row(0) == ("x", "modelA", "7")
+
+
+@pytest.mark.slow
+def test_control_c_half_way(tmp_path: Path) -> None:
+    with (tmp_path / "many.jsonl").open("w") as file:
+        for number in range(60_000):
+            file.write(json.dumps(talk(f"t{number}")) + "\n")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "bedside", "score", "many.jsonl", "--out", "run"],
+        cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    while not list(tmp_path.glob(".run.*")) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=60)
+    assert process.returncode == 2
+    last = err.strip().splitlines()[-1]
+    assert last == "bedside: stopped; nothing half-written is left. Run the same command again to go on"
+    assert "Traceback" not in err
+    assert [path.name for path in tmp_path.iterdir()] == ["many.jsonl"]
+
+
+def test_help_costs_little() -> None:
+    """No heavy library is loaded for the help or by the import alone."""
+    heavy = ("matplotlib", "numpy", "polars", "pydantic", "scipy", "torch", "yaml")
+    code = f"import sys, bedside, bedside.cli; print([m for m in {heavy} if m in sys.modules])"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
