@@ -180,10 +180,7 @@ def _code(transcript: Transcript) -> TurnCodes:
 
 
 def _refuses(transcript: Transcript) -> str | None:
-    why = not_english(" ".join(turn.text for turn in transcript.of("clinician")), transcript.language)
-    if why is None:
-        return None
-    return "the rule coder is for English; " + why.removeprefix("readability formulas are for English; ")
+    return not_english(" ".join(turn.text for turn in transcript.of("clinician")), transcript.language)
 
 
 CODER = Coder(

@@ -36,17 +36,17 @@ def not_english(text: str, language: str | None) -> str | None:
     if language is not None:
         if re.split("[-_]", language.strip().lower())[0] == "en":
             return None
-        return f"readability formulas are for English; the transcript's language is {language}"
+        return f"made for English; the transcript's language is {language}"
     sample = text[:_SAMPLE]
     if not sample.isascii():
         some = sample[:: 1 + len(sample) // 400]  # every few characters: the script shows in 400 of them
         if 2 * len(_LATIN.findall(some)) < len(_LETTER.findall(some)):
-            return "readability formulas are for English; the text is not in Latin script"
+            return "made for English; the text is not in Latin script"
     words = _WORD.findall(sample.lower().replace("’", "'"))
     common = sum(map(_COMMON.__contains__, words))
     if len(words) >= ENOUGH and common < SHARE * len(words):
         return (
-            f"readability formulas are for English; only {common} of {len(words)} words are common English "
+            f"made for English; only {common} of {len(words)} words are common English "
             "words (name the transcript's language if it is English)"
         )
     return None

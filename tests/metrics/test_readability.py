@@ -327,7 +327,7 @@ def test_every_session_of_annomi_is_english(sessions: list[Transcript]) -> None:
 def test_the_language_of_the_transcript_decides(talk: Callable[..., Transcript], language: str) -> None:
     found = values(talk(("patient", three_words(30)), language=language), "smog")
     assert found["smog", "patient"].error == (
-        f"readability formulas are for English; the transcript's language is {language}"
+        f"made for English; the transcript's language is {language}"
     )
 
 
