@@ -132,7 +132,8 @@ READER = Reader(
         "`speaker`, formerly `user`), beside it `conversations.json` and `speakers.json`. The utterances of a "
         "conversation stand together; they are put in order of time where all have a numeric `timestamp`. A "
         "speaker's role is told by the name, or by the speaker's meta "
-        f"({', '.join(f'`{key}`' for key in _ROLE_KEYS)}). A conversation's meta becomes factors (single values) and reference."
+        f"({', '.join(f'`{key}`' for key in _ROLE_KEYS)}). A conversation's meta becomes "
+        "factors (single values) and reference."
     ),
     example=(
         '{"id": "u1", "conversation_id": "a-1", "text": "What brings you here?", "speaker": "therapist", '

@@ -45,7 +45,7 @@ def _read(source: Source) -> Iterator[Transcript]:
 def _transcript(source: Source, item: Any, where: str, name: str) -> Transcript:
     if not isinstance(item, dict):
         raise InputError(f"a test case must be an object, not {kind(item)}", where=where, todo=_SEE)
-    case: dict[str, Any] = {_SPELLINGS.get(key, key): value for key, value in item.items()}
+    case: dict[str, Any] = {_SPELLINGS.get(str(key), str(key)): value for key, value in item.items()}
     if not isinstance(case.get("turns"), list):
         raise InputError("no list called 'turns'", where=where, todo=_SEE)
     speakers, texts, metas = said(source, case["turns"], where)
