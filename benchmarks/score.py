@@ -1,0 +1,134 @@
+"""Scoring a folder beside a plain script over the same files, memory as the folder grows, and start-up.
+
+    python benchmarks/score.py [--data ../shared/data/mdd5k]
+
+The plain script reads each file with json.load and takes len() of each text: what anybody must do at least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+ROUNDS = 15
+#: Scores in a process of its own and prints its peak memory in megabytes.
+MEMORY = """
+import resource, sys
+from bedside.scoring import score
+summary = score([sys.argv[1]], sys.argv[2])
+print(summary.transcripts, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+"""
+
+
+def plain(folder: Path) -> int:
+    total = 0
+    for path in sorted((folder / "conversations").glob("*.json")):
+        with path.open(encoding="utf-8") as file:
+            for dialogue in json.load(file):
+                for exchange in dialogue["conversation"]:
+                    total += len(exchange.get("doctor", "")) + len(exchange.get("patient", ""))
+    return total
+
+
+def seconds(work: Callable[[], object]) -> float:
+    start = time.perf_counter()
+    work()
+    return time.perf_counter() - start
+
+
+def speed(data: Path, scratch: Path) -> None:
+    from bedside.scoring import score
+
+    first = min((data / "conversations").glob("*.json"))
+
+    def scored(source: Path, metrics: list[str] | None) -> float:
+        shutil.rmtree(scratch / "run", ignore_errors=True)
+        return seconds(lambda: score([source], scratch / "run", metrics=metrics))
+
+    kinds = {"structure": ["structure"], "the default suite": None}
+    times: dict[str, list[float]] = {
+        "plain": [],
+        **{kind: [] for kind in kinds},
+        **{f"one {kind}": [] for kind in kinds},
+    }
+    for _ in range(ROUNDS + 1):
+        times["plain"].append(seconds(lambda: plain(data)))
+        for kind, metrics in kinds.items():
+            times[kind].append(scored(data, metrics))
+            times[f"one {kind}"].append(scored(first, metrics))
+    median = {kind: statistics.median(values[1:]) for kind, values in times.items()}
+    print(f"{'MDD-5k folder':32} {'ms':>8} {'× plain':>8} {'× plain, start-up apart':>24}")
+    print(f"{'plain json and len':32} {1000 * median['plain']:8.1f} {1:8.2f} {1:24.2f}")
+    for kind in kinds:
+        apart = (median[kind] - median[f"one {kind}"]) / median["plain"] * 30 / 29
+        print(
+            f"{'bedside, ' + kind:32} {1000 * median[kind]:8.1f} {median[kind] / median['plain']:8.2f} {apart:24.2f}"
+        )
+    print("start-up apart: what 29 files cost beyond one, for 30; imports are done before\n")
+
+
+def memory(data: Path, scratch: Path) -> None:
+    print(f"{'peak memory':32} {'transcripts':>12} {'MB':>8}")
+    for copies in (1, 10):
+        folder = scratch / f"copies-{copies}"
+        for copy in range(copies):
+            shutil.copytree(data / "conversations", folder / f"copy{copy}" / "conversations")
+        shutil.rmtree(scratch / "run", ignore_errors=True)
+        done = subprocess.run(
+            [sys.executable, "-c", MEMORY, str(folder), str(scratch / "run")],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        transcripts, megabytes = done.stdout.split()
+        print(f"{f'the folder, {copies} ×':32} {transcripts:>12} {float(megabytes):8.1f}")
+    print()
+
+
+def start_up() -> None:
+    rows = {
+        "python -c pass": ["-c", "pass"],
+        "import bedside": ["-c", "import bedside"],
+        "bedside --help": ["-m", "bedside", "--help"],
+    }
+    print(f"{'start-up':32} {'s':>8}")
+    for name, arguments in rows.items():
+        taken = [
+            seconds(lambda: subprocess.run([sys.executable, *arguments], capture_output=True, check=True))  # noqa: B023
+            for _ in range(ROUNDS)
+        ]
+        print(f"{name:32} {statistics.median(taken):8.3f}")
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "bedside", "--help"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    lines = [
+        line.removeprefix("import time:").split("|") for line in done.stderr.splitlines() if "|" in line
+    ][1:]
+    slowest = sorted(((int(own), name.strip()) for own, _, name in lines), reverse=True)[:8]
+    print("slowest imports of --help: " + ", ".join(f"{name} {own / 1000:.1f} ms" for own, name in slowest))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data", type=Path, default=Path(__file__).parents[2] / "shared" / "data" / "mdd5k")
+    data = parser.parse_args().data
+    with tempfile.TemporaryDirectory() as scratch:
+        if data.is_dir():
+            speed(data, Path(scratch))
+            memory(data, Path(scratch))
+        else:
+            print(f"no MDD-5k at {data}: speed and memory are left out")
+    start_up()
+
+
+if __name__ == "__main__":
+    main()
