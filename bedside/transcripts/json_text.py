@@ -49,6 +49,8 @@ def array_items(
             long an item.
     """
     text = read(chunk)
+    while text.isspace() and (more := read(chunk)):
+        text += more
     start = len(text) - len(text.lstrip()) + 1
     if text[start - 1 : start] != b"[":
         raise ArrayError("not a JSON array", 1)

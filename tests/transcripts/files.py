@@ -1,0 +1,54 @@
+"""Files of every format, for the tests of this folder."""
+
+from __future__ import annotations
+
+import gzip
+import io
+from pathlib import Path
+from typing import Any
+
+from bedside.transcripts import READERS, Reading, ReadOptions, Transcript
+
+GOOD = (
+    '{"id": "%s", "turns": [{"role": "clinician", "text": "Hello."}, {"role": "patient", "text": "Hi."}]}\n'
+)
+
+
+def write(folder: Path, name: str, content: str | bytes) -> Path:
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    return path
+
+
+def read(*paths: Path, **options: Any) -> list[Transcript]:
+    return list(Reading(paths, ReadOptions(**options)))
+
+
+def workbook(rows: list[list[Any]]) -> bytes:
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in rows:
+        book.active.append(row)
+    file = io.BytesIO()
+    book.save(file)
+    return file.getvalue()
+
+
+def examples() -> dict[str, tuple[str, bytes]]:
+    """A small file of each format, and of the tables as workbooks: name of the reader, file name, content."""
+    found = {name: (reader.example_name, reader.example.encode()) for name, reader in READERS.all().items()}
+    found["rows as workbook"] = (
+        "rows.xlsx",
+        workbook([["id", "speaker", "text"], ["a-1", "therapist", "Hello."], ["a-1", "client", "Hi."]]),
+    )
+    found["cells as workbook"] = (
+        "cells.xlsx",
+        workbook([["id", "dialogue"], ["a-1", "Doctor: Hello.\nPatient: Hi."]]),
+    )
+    return found
+
+
+def packed(content: bytes) -> bytes:
+    return gzip.compress(content, mtime=0)
