@@ -113,7 +113,7 @@ def _grid(ratings: pl.DataFrame, column: str) -> _Grid:
     wide = ratings.pivot("rater", index=["transcript_id", "unit"], values=column, sort_columns=True)
     raters = tuple(name for name in wide.columns if name not in ("transcript_id", "unit"))
     return _Grid(
-        wide.select(raters).to_numpy().astype(object) if raters else np.empty((0, 0), dtype=object),
+        np.array(wide.select(raters).rows(), dtype=object).reshape(wide.height, len(raters)),
         raters,
         wide["transcript_id"].to_numpy(),
     )
