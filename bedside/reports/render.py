@@ -67,33 +67,50 @@ def _markdown_cell(cell: Cell) -> str:
     return (f"**{text}**" if cell.bold else text) + escape_markdown(cell.marks)
 
 
+#: A LaTeX table of more lines than this may break over pages.
+_PAGE = 40
+#: A LaTeX table of more columns than this is set in a smaller size.
+_WIDE = 7
+
+
 def latex(table: Table) -> str:
-    """A LaTeX table for booktabs: ``\\usepackage{booktabs}`` (and ``textcomp``, ``[T1]{fontenc}``)."""
-    spec = "".join("l" if column.align == "left" else "r" for column in table.columns)
-    lines = [
-        r"\begin{table}[htbp]",
-        r"\centering",
-        rf"\caption{{{escape_latex(table.title)}}}",
-        rf"\label{{tab:{table.name}}}",
-        rf"\begin{{tabular}}{{@{{}}{spec}@{{}}}}",
+    """A LaTeX table for booktabs; one that is longer than a page for longtable too.
+
+    Needs ``\\usepackage{booktabs}``, ``\\usepackage{longtable}`` and ``\\usepackage[T1]{fontenc}``.
+    """
+    spec = "@{}" + "".join("l" if column.align == "left" else "r" for column in table.columns) + "@{}"
+    header = [
         r"\toprule",
         " & ".join(escape_latex(column.title) for column in table.columns) + r" \\",
         r"\midrule",
     ]
+    body = []
     for position, (group, rows) in enumerate(table.groups()):
         if group is not None:
             if position:
-                lines.append(r"\addlinespace")
-            lines.append(
+                body.append(r"\addlinespace")
+            body.append(
                 rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l}}{{\textit{{{escape_latex(group)}}}}} \\"
             )
-        lines += [" & ".join(_latex_cell(cell) for cell in row.cells) + r" \\" for row in rows]
-    lines += [r"\bottomrule", r"\end{tabular}"]
-    if table.notes:
-        lines += [r"\par\smallskip", r"\begin{minipage}{\linewidth}\footnotesize"]
-        lines += [escape_latex(note) + r"\par" for note in table.notes]
-        lines.append(r"\end{minipage}")
-    lines.append(r"\end{table}")
+        body += [" & ".join(_latex_cell(cell) for cell in row.cells) + r" \\" for row in rows]
+    caption = rf"\caption{{{escape_latex(table.title)}}}\label{{tab:{table.name}}}"
+    notes = [escape_latex(note) + r"\par" for note in table.notes]
+    size = [r"\small"] if len(table.columns) > _WIDE else []
+    if len(body) > _PAGE:
+        lines = [r"\begingroup", *size, rf"\begin{{longtable}}{{{spec}}}", caption + r" \\", *header, r"\endfirsthead",
+                 *header, r"\endhead", *body, r"\bottomrule", r"\end{longtable}",
+                 r"\noindent\footnotesize", *notes, r"\endgroup"]  # fmt: skip
+    else:
+        lines = [r"\begin{table}[htbp]", r"\centering", *size, caption, rf"\begin{{tabular}}{{{spec}}}", *header, *body,
+                 r"\bottomrule", r"\end{tabular}"]  # fmt: skip
+        if notes:
+            lines += [
+                r"\par\smallskip",
+                r"\begin{minipage}{\linewidth}\footnotesize",
+                *notes,
+                r"\end{minipage}",
+            ]
+        lines.append(r"\end{table}")
     return "\n".join(lines) + "\n"
 
 

@@ -212,12 +212,12 @@ def test_latex_compiles(run: Run, tmp_path: Path) -> None:
     body = "\n".join(latex(table) for table in tables)
     body = re.sub(r"[\u0590-\u05ff\u4e00-\u9fff\U0001f300-\U0001faff]", "", body)
     document = (
-        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{textcomp}\\usepackage{booktabs}"
+        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{textcomp}\\usepackage{booktabs}\\usepackage{longtable}"
         "\\usepackage[margin=1cm]{geometry}\\begin{document}" + body + "\\end{document}"
     )
     (tmp_path / "t.tex").write_text(document, "utf-8")
     done = subprocess.run(
-        ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
+        ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
         cwd=tmp_path,
         capture_output=True,
         check=False,

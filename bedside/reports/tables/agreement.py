@@ -11,7 +11,6 @@ from bedside.evaluation import PEOPLE, Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal
 from bedside.reports.tables._contract import TableKind
 from bedside.stats.reading import reading
-from bedside.stats.results import Result
 
 _STATISTICS = {
     "percent agreement": "percent_agreement",
@@ -79,12 +78,13 @@ def _notes(agreements: Sequence[Agreement]) -> tuple[str, ...]:
         notes.append(
             f"κ of metrics on an ordered scale has {' and '.join(weights)} weights, their α is ordinal."
         )
-    example: Result | None = next(
-        (r for a in agreements for n, r in a.statistics.items() if r.interval is not None and n == "kappa"),
-        None,
+    methods = dict.fromkeys(
+        (result.interval.method, "turns" if agreement.units > agreement.transcripts else "transcripts")
+        for agreement in agreements
+        for name, result in agreement.statistics.items()
+        if name in ("kappa", "alpha") and result.interval is not None
     )
-    if example is not None and example.interval is not None:
-        notes.append(f"Intervals: {example.interval.method}.")
+    notes += [f"Intervals where {rated} are rated: {method}." for method, rated in methods]
     few = [a.transcripts for a in agreements if 1 < a.transcripts < 10 and a.units > a.transcripts]
     if few:
         notes.append(f"Some rest on turns of only {min(few)} transcripts: their intervals are rough.")
