@@ -67,12 +67,16 @@ def array_items(
                     depth += 1
             elif mark == 0x2C:  # a comma
                 if depth == 1:
+                    if token.start() - start > longest:
+                        raise _too_long(longest, line)
                     yield _item(text, line, start, token.start())
                     line += text.count(b"\n", start, token.end())
                     start = token.end()
             else:
                 depth -= 1
                 if depth == 0:
+                    if token.start() - start > longest:
+                        raise _too_long(longest, line)
                     last = _item(text, line, start, token.start())
                     if last[1]:
                         yield last
@@ -88,13 +92,17 @@ def array_items(
             position = len(text)
         # A string cut short begins anew with more text; anything else goes on behind it.
         if len(text) - start > longest:
-            raise ArrayError(f"an item of the array is longer than {longest // 2**20} MB", line)
+            raise _too_long(longest, line)
         more = read(max(chunk, len(text) - start))
         if not more:
             raise ArrayError("the file ends before the array does", line + text.count(b"\n", start))
         position -= start
         text = text[start:] + more
         start = 0
+
+
+def _too_long(longest: int, line: int) -> ArrayError:
+    return ArrayError(f"an item of the array is longer than {longest // 2**20} MB", line)
 
 
 def _item(text: bytes, line: int, start: int, end: int) -> tuple[int, bytes]:

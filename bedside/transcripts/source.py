@@ -265,13 +265,13 @@ class Source:
             todo="put one transcript on a line",
         )
 
-    def undecodable(self, data: bytes, error: UnicodeDecodeError, number: int) -> InputError:
+    def undecodable(self, data: bytes, error: UnicodeDecodeError, number: int, of: str = "") -> InputError:
         """The message for text that isn't UTF-8; ``number`` is the line where ``data`` begins."""
-        number += data.count(b"\n", 0, error.start)
+        lines = data.count(b"\n", 0, error.start)
         column = error.start - data.rfind(b"\n", 0, error.start)
         return InputError(
-            f"not UTF-8 (byte 0x{data[error.start]:02x} at column {column})",
-            where=f"{self.name}:{number}",
+            f"not UTF-8 (byte 0x{data[error.start]:02x} at column {column}{'' if lines else of})",
+            where=f"{self.name}:{number + lines}",
             todo="convert the file, e.g. iconv -f LATIN1 -t UTF-8",
         )
 
@@ -298,21 +298,22 @@ class Source:
                 if isinstance(value, list):
                     return "array", value[0] if value else None
                 return "object", value
-        # Not one JSON value, or more than is held: a line that is one tells, even if the first is broken.
+        # Not one JSON value, or more than is held. A line or an item that is one tells, even if the first is broken.
         for line in self.head.split(b"\n"):
             if line[:1] == start or lined:
-                try:
-                    value = orjson.loads(line)
-                except orjson.JSONDecodeError:
-                    continue
+                value = _loaded(line)
                 if value and isinstance(value, dict | list):
                     return "lines", value
-        first = beginning(self.head)
         if lined or (start == b"{" and b"\n" not in self.head and self.whole is None):
-            return "lines", first
+            return "lines", beginning(self.head)
         if start == b"{":
-            return "object", first
-        return "array", first[0] if isinstance(first, list) and first else None
+            return "object", beginning(self.head)
+        try:
+            items = array_items(io.BytesIO(self.head).read, HEAD)
+            return "array", next(value for _, item in items if (value := _loaded(item)))
+        except (ArrayError, StopIteration):
+            first = beginning(self.head)
+            return "array", first[0] if isinstance(first, list) and first else None
 
     def json_values(self) -> Iterator[tuple[str, str, Any]]:
         """Place, id for want of another, and value of each JSON value of the file.
@@ -339,7 +340,11 @@ class Source:
             items = array_items(lambda size: self.unpacking(file.read, size), MAX_RECORD)
             try:
                 for position, (line, item) in enumerate(items):
-                    yield f"{self.name} item {position}", f"{self.stem}#{position}", self._parsed(item, line)
+                    yield (
+                        f"{self.name} item {position}",
+                        f"{self.stem}#{position}",
+                        self._parsed(item, line, " of the item"),
+                    )
             except ArrayError as error:
                 where = f"{self.name}:{error.line}"
                 yield where, self.stem, InputError(f"not JSON ({error.what})", where=where, todo=_MEND)
@@ -359,16 +364,16 @@ class Source:
                 )
         return self._parsed(data, 1)
 
-    def _parsed(self, text: bytes, number: int) -> Any:
+    def _parsed(self, text: bytes, number: int, of: str = "") -> Any:
         try:
             return orjson.loads(text)
         except orjson.JSONDecodeError as error:
             try:
                 text.decode()
             except UnicodeDecodeError as undecodable:
-                return self.undecodable(text, undecodable, number)
+                return self.undecodable(text, undecodable, number, of)
             return InputError(
-                f"not JSON ({error.msg} at column {error.colno})",
+                f"not JSON ({error.msg} at column {error.colno}{of if error.lineno == 1 else ''})",
                 where=f"{self.name}:{number + error.lineno - 1}",
                 todo=_MEND,
             )
@@ -673,6 +678,13 @@ class _Gunzip(gzip.GzipFile):
     def close(self) -> None:
         super().close()
         self._packed.close()
+
+
+def _loaded(text: bytes) -> Any:
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None
 
 
 def _built(

@@ -124,7 +124,7 @@ def _transcript(
             where=where,
             todo="begin each turn with a label such as Doctor:",
         )
-    ends = [start for start, _, _ in labels[1:]] + [len(text)]
+    ends = [*(start for start, _, _ in labels), len(text)][1:]
     fields: dict[str, Any] = {key: row[at].strip() or None for key, at in places.items()}
     factors: dict[str, Any] = {}
     reference: dict[str, Any] = {}
