@@ -12,6 +12,7 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -64,43 +65,47 @@ TRANSCRIPT_SCHEMA = pl.Schema(
 )
 FORMAT = 1
 _RATINGS = "ratings.parquet"
-_TRANSCRIPTS = "transcripts.parquet"
+_TRANSCRIPTS = "transcripts"
 _MANIFEST = "manifest.json"
 
 
 class TableWriter:
-    """Collects rows by column and keeps memory flat: full batches go to part files, joined at the end.
+    """Collects rows and keeps memory flat: full batches go to numbered Parquet files, written in the background.
 
     Args:
         schema: the table's columns and types.
-        folder: where part files are put.
-        name: their common name.
-        batch: rows held in memory.
+        folder: where the files are put; made when first needed.
+        batch: rows in a file.
     """
 
-    def __init__(self, schema: pl.Schema, folder: Path, name: str, batch: int = 200_000) -> None:
+    def __init__(self, schema: pl.Schema, folder: Path, batch: int) -> None:
         self.schema = schema
-        self.count = 0
         self._folder = folder
-        self._name = name
         self._batch = batch
         self._rows: list[tuple[Any, ...]] = []
         self._parts: list[Path] = []
+        self._writer: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
 
     def add(self, row: tuple[Any, ...]) -> None:
         """Add one row, its cells in the order of the schema."""
         self._rows.append(row)
         if len(self._rows) >= self._batch:
-            self.flush()
+            self._write()
 
-    def flush(self) -> None:
-        """Put the rows held in memory into a part file."""
-        if self._rows:
-            part = self._folder / f"{self._name}.{len(self._parts):05d}.part"
-            self._frame().write_parquet(part)
-            self._parts.append(part)
-            self.count += len(self._rows)
-            self._rows = []
+    def _write(self) -> None:
+        if self._writer is None:
+            self._folder.mkdir()
+            self._writer = ThreadPoolExecutor(1)
+        self._wait()
+        part = self._folder / f"{len(self._parts):06d}.parquet"
+        self._writing = self._writer.submit(_write_part, self._frame(), part)
+        self._parts.append(part)
+        self._rows = []
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
 
     def _frame(self) -> pl.DataFrame:
         columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self.schema)
@@ -109,13 +114,26 @@ class TableWriter:
              for (name, kind), column in zip(self.schema.items(), columns, strict=True)]
         )  # fmt: skip
 
+    def close(self) -> None:
+        """Write what is left and wait until all files are on disk."""
+        if self._rows or not self._parts:
+            self._write()
+        self._wait()
+        assert self._writer is not None
+        self._writer.shutdown()
+
     def result(self) -> pl.LazyFrame:
-        """All rows; from memory where they all fitted, else from the part files."""
+        """All rows; from memory where they fitted in one batch, else from the files, which must stay until then."""
         if not self._parts:
-            self.count = len(self._rows)
             return self._frame().lazy()
-        self.flush()
+        self.close()
         return pl.scan_parquet(self._parts)
+
+
+def _write_part(frame: pl.DataFrame, part: Path) -> None:
+    with saying_where(part):
+        frame.write_parquet(part, compression="zstd", compression_level=1, statistics=False)
+        sync(part)
 
 
 def transcript_row(transcript: Transcript, *, text: bool = True) -> tuple[Any, ...]:
@@ -204,7 +222,7 @@ class Run:
     def index(self) -> pl.DataFrame:
         """One row a transcript, without its content: id, system, case_id, language, factors (JSON), turns, hash,
         source."""
-        return self._table(_TRANSCRIPTS, TRANSCRIPT_SCHEMA).drop("content").collect()
+        return self._table(f"{_TRANSCRIPTS}/*.parquet", TRANSCRIPT_SCHEMA).drop("content").collect()
 
     @cached_property
     def factors(self) -> pl.DataFrame:
@@ -226,16 +244,10 @@ class Run:
         Raises:
             RunError: the run keeps no text.
         """
-        table = self._table(_TRANSCRIPTS, TRANSCRIPT_SCHEMA).select("id", "content", "source")
-        for batch in table.collect_batches(chunk_size=256, maintain_order=True):
-            for name, content, source in batch.iter_rows():
-                if content is None:
-                    raise RunError(
-                        f"the run keeps no text of transcript {name!r}",
-                        where=str(self.path),
-                        todo="score again without --no-text",
-                    )
-                yield parse_transcript(content, source)
+        for part in sorted((self.path / _TRANSCRIPTS).glob("*.parquet")):
+            table = self._table(f"{_TRANSCRIPTS}/{part.name}", TRANSCRIPT_SCHEMA)
+            for name, content, source in table.select("id", "content", "source").collect().iter_rows():
+                yield self._parsed(name, content, source)
 
     def transcript(self, name: str) -> Transcript:
         """The transcript with this id.
@@ -243,13 +255,18 @@ class Run:
         Raises:
             RunError: there is none, or the run keeps no text.
         """
-        table = self._table(_TRANSCRIPTS, TRANSCRIPT_SCHEMA).filter(pl.col("id") == name).collect()
+        every = self._table(f"{_TRANSCRIPTS}/*.parquet", TRANSCRIPT_SCHEMA)
+        table = every.filter(pl.col("id") == name).collect()
         if table.is_empty():
             raise RunError(f"there is no transcript {name!r}", where=str(self.path))
-        content, source = table.select("content", "source").row(0)
+        return self._parsed(*table.select("id", "content", "source").row(0))
+
+    def _parsed(self, name: str, content: str | None, source: str) -> Transcript:
         if content is None:
             raise RunError(
-                "the run keeps no text", where=str(self.path), todo="score again without --no-text"
+                f"the run keeps no text of transcript {name!r}",
+                where=str(self.path),
+                todo="score again into a new run without --no-text",
             )
         return parse_transcript(content, source)
 
@@ -338,12 +355,20 @@ def new_run(path: Path) -> Iterator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def write_new_run(
-    folder: Path, transcripts: pl.LazyFrame, ratings: pl.LazyFrame, manifest: Mapping[str, Any]
-) -> None:
-    """Write the files of a run into ``folder``."""
-    _write_table(folder / _TRANSCRIPTS, transcripts)
+def transcript_writer(folder: Path) -> TableWriter:
+    """What writes the transcripts of a run in ``folder``."""
+    return TableWriter(TRANSCRIPT_SCHEMA, folder / _TRANSCRIPTS, batch=100)
+
+
+def rating_writer(folder: Path) -> TableWriter:
+    """What collects ratings; files of a large table go below ``folder`` and are not part of a run."""
+    return TableWriter(SCHEMA, folder / ".ratings", batch=20_000)
+
+
+def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, Any]) -> None:
+    """Write ratings and manifest of a run into ``folder``, where its transcripts are already."""
     _write_table(folder / _RATINGS, ratings)
+    shutil.rmtree(folder / ".ratings", ignore_errors=True)
     write_json(folder / _MANIFEST, manifest)
 
 

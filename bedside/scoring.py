@@ -18,13 +18,12 @@ from bedside.errors import InputError, RegistryError, RunError
 from bedside.metrics import FAMILIES, Family, Metric, Value
 from bedside.ratings import (
     FORMAT,
-    SCHEMA,
-    TRANSCRIPT_SCHEMA,
     Run,
-    TableWriter,
     missing_counts,
     new_run,
+    rating_writer,
     transcript_row,
+    transcript_writer,
     write_new_run,
 )
 from bedside.registry import nearest
@@ -178,7 +177,7 @@ def score(
     if (target / "manifest.json").is_file():
         return _add(Run(target), scoring, entry)
     with new_run(target) as folder:
-        transcripts, ratings = scoring.go(folder)
+        ratings = scoring.go(folder)
         counts = scoring.counts(ratings)
         manifest = {
             "format": FORMAT,
@@ -194,8 +193,7 @@ def score(
             "scorings": [{**entry, **_versions(), **counts}],
             "imports": [],
         }
-        write_new_run(folder, transcripts, ratings, manifest)
-        _remove_parts(folder)
+        write_new_run(folder, ratings, manifest)
     return scoring.summary(Run(target), counts, 0)
 
 
@@ -205,7 +203,7 @@ def _add(run: Run, scoring: _Scoring, entry: dict[str, Any]) -> Summary:
 
     known = dict(run.index.select("id", "hash").iter_rows())
     with run.locked(), tempfile.TemporaryDirectory(prefix=".scoring.", dir=run.path) as folder:
-        _, ratings = scoring.go(Path(folder), known)
+        ratings = scoring.go(Path(folder), known)
         if scoring.transcripts != len(known):
             raise RunError(
                 f"the run has {len(known)} transcripts, the files {scoring.transcripts} of them",
@@ -234,19 +232,21 @@ class _Scoring:
         self.transcripts = 0
         self.turns = 0
 
-    def go(self, folder: Path, known: Mapping[str, str] | None = None) -> tuple[pl.LazyFrame, pl.LazyFrame]:
-        transcripts = TableWriter(TRANSCRIPT_SCHEMA, folder, "transcripts", batch=2_000)
-        ratings = TableWriter(SCHEMA, folder, "ratings")
+    def go(self, folder: Path, known: Mapping[str, str] | None = None) -> pl.LazyFrame:
+        """The ratings; with ``known`` (id to hash) of those transcripts only, else the transcripts are written."""
+        transcripts = transcript_writer(folder) if known is None else None
+        ratings = rating_writer(folder)
         for transcript in self.reading:
             row = transcript_row(transcript, text=self.text)
-            if known is not None and known.get(transcript.id) != row[6]:
+            if transcripts is not None:
+                transcripts.add(row)
+            elif known is not None and known.get(transcript.id) != row[6]:
                 what = "differs from" if transcript.id in known else "is not among"
                 raise RunError(
                     f"transcript {transcript.id!r} ({transcript.source}) {what} those of the run",
                     where="--out",
                     todo="choose another folder with --out",
                 )
-            transcripts.add(row)
             for rating in rate(transcript, self.plan):
                 ratings.add(rating)
             self.transcripts += 1
@@ -256,7 +256,9 @@ class _Scoring:
         if not self.transcripts:
             first = self.reading.skipped[0]
             raise InputError(f"every transcript was skipped, the first because: {first}")
-        return transcripts.result(), ratings.result()
+        if transcripts is not None:
+            transcripts.close()
+        return ratings.result()
 
     def counts(self, ratings: pl.LazyFrame) -> dict[str, Any]:
         missing = missing_counts(ratings)
@@ -290,8 +292,3 @@ def _versions() -> dict[str, Any]:
         "platform": platform.system(),
         "libraries": libraries,
     }
-
-
-def _remove_parts(folder: Path) -> None:
-    for part in folder.glob("*.part"):
-        part.unlink()

@@ -55,7 +55,7 @@ def test_a_run_has_ratings_transcripts_and_a_manifest(file: Path, tmp_path: Path
     assert sorted(path.name for path in run.path.iterdir()) == [
         "manifest.json",
         "ratings.parquet",
-        "transcripts.parquet",
+        "transcripts",
     ]
 
 
@@ -82,7 +82,7 @@ def test_every_rating_has_a_value_or_a_reason(file: Path, tmp_path: Path) -> Non
 
 def test_the_content_hash_is_that_of_the_stored_line(file: Path, tmp_path: Path) -> None:
     run = score([file], tmp_path / "run").run
-    table = pl.read_parquet(run.path / "transcripts.parquet")
+    table = pl.read_parquet(run.path / "transcripts" / "*.parquet")
     for name, digest, content in table.select("id", "hash", "content").iter_rows():
         assert hashlib.sha256(content.encode()).hexdigest() == digest
         assert run.transcript(name).content_hash() == digest
@@ -113,11 +113,13 @@ def test_other_transcripts_are_refused_and_change_nothing(
     file: Path, tmp_path: Path, content: str, words: str
 ) -> None:
     run = score([file], tmp_path / "run", metrics=["turns"]).run
-    before = {path.name: path.read_bytes() for path in run.path.iterdir()}
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
     file.write_text(content)
     with pytest.raises(RunError, match=words):
         score([file], tmp_path / "run", metrics=["words"])
-    after = {path.name: path.read_bytes() for path in run.path.iterdir() if path.name != ".lock"}
+    after = {
+        path: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name != ".lock"
+    }
     assert after == before
 
 
@@ -151,13 +153,13 @@ def test_no_text_keeps_no_text(file: Path, tmp_path: Path) -> None:
 def test_a_run_is_private(file: Path, tmp_path: Path) -> None:
     run = score([file], tmp_path / "run").run
     assert stat.S_IMODE(run.path.stat().st_mode) == 0o700
-    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in run.path.iterdir())
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in run.path.iterdir() if path.is_file())
 
 
 def test_same_input_same_tables(file: Path, tmp_path: Path) -> None:
     first = score([file], tmp_path / "a").run
     second = score([file], tmp_path / "b").run
-    for name in ("ratings.parquet", "transcripts.parquet"):
+    for name in ("ratings.parquet", "transcripts/000000.parquet"):
         assert (first.path / name).read_bytes() == (second.path / name).read_bytes()
 
 
@@ -193,13 +195,14 @@ def test_unknown_names_are_answered_with_the_nearest() -> None:
 def test_a_table_spilled_to_parts_is_the_same_table(tmp_path: Path) -> None:
     schema = pl.Schema({"name": pl.String(), "value": pl.Float64()})
     rows = [(f"n{i}", None if i % 7 == 0 else i / 3) for i in range(1000)]
-    small = TableWriter(schema, tmp_path, "small", batch=64)
-    large = TableWriter(schema, tmp_path, "large")
+    small = TableWriter(schema, tmp_path / "small", batch=64)
+    large = TableWriter(schema, tmp_path / "large", batch=10_000)
     for row in rows:
         small.add(row)
         large.add(row)
     assert small.result().collect().equals(large.result().collect())
-    assert len(list(tmp_path.glob("small.*"))) == 16
+    assert len(list(tmp_path.glob("small/*"))) == 16
+    assert not (tmp_path / "large").exists()
 
 
 def test_pandas_gets_the_same_table(file: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from bedside.errors import RegistryError
 from bedside.registry import Registry, nearest
@@ -91,8 +91,7 @@ class Parameter:
     description: str
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(NamedTuple):
     """What a metric says of one unit: a value or a label, or neither and the reason in ``error``.
 
     Attributes:
