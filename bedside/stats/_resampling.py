@@ -14,14 +14,13 @@ from typing import Any, Literal
 import numpy as np
 
 from bedside.errors import DataError
-from bedside.stats._arrays import Array, Seed, generator, seed_in_words
+from bedside.stats._arrays import Array, Mask, Seed, generator, seed_in_words
 from bedside.stats.results import Interval
 
 #: No matrix of resamples is larger than this.
 BUDGET_BYTES = 64 * 2**20
 
 Statistic = Callable[[Array], Array]
-BootstrapMethod = Literal["percentile", "bca", "fisher"]
 
 
 def aligned(clusters: Any, size: int) -> Any:
@@ -72,22 +71,42 @@ def every_resample(units: int) -> Array:
 
 
 @dataclass(frozen=True, slots=True)
+class Jackknife:
+    """Values of a statistic with each unit or cluster left out once.
+
+    Attributes:
+        estimate: on all data.
+        values: with each left out; NaN where the statistic is undefined then.
+        folds: how many equal units each value stands for.
+    """
+
+    estimate: float
+    values: Array
+    folds: Array
+
+    @property
+    def standard_error(self) -> float | None:
+        """The jackknife's standard error; None where a value is undefined or there is one unit."""
+        n = float(self.folds.sum())
+        if n < 2 or np.isnan(self.values).any():
+            return None
+        mean = float(np.average(self.values, weights=self.folds))
+        return float(np.sqrt((n - 1) / n * (self.folds @ (self.values - mean) ** 2)))
+
+
+@dataclass(frozen=True, slots=True)
 class Resamples:
-    """Values of a statistic on resamples, with what BCa needs.
+    """Values of a statistic on bootstrap resamples, with what BCa needs.
 
     Attributes:
         values: on the resamples; NaN where the statistic is undefined there.
-        estimate: on the data.
-        jackknife: with each unit or cluster left out once.
-        folds: how many equal units each jackknife value stands for.
+        jackknife: the statistic with each unit left out.
         exhaustive: whether all possible resamples were taken.
         words: how they were made.
     """
 
     values: Array
-    estimate: float
-    jackknife: Array
-    folds: Array
+    jackknife: Jackknife
     exhaustive: bool
     words: str
 
@@ -101,6 +120,28 @@ class Resamples:
         """Standard deviation of the defined values."""
         there = self.values[~np.isnan(self.values)]
         return float(there.std(ddof=0 if self.exhaustive else 1)) if there.size > 1 else None
+
+
+def _folds(multiplicity: Array, clusters: Any) -> tuple[Array, Callable[[Array], Array]]:
+    """What is drawn or left out (units or clusters), and how its weights become weights of units."""
+    if clusters is None:
+        return multiplicity, lambda weights: weights
+    _, member = np.unique(np.asarray(clusters).astype(str), return_inverse=True)
+    return np.ones(int(member.max()) + 1), lambda weights: weights[:, member]
+
+
+def leave_one_out(statistic: Statistic, multiplicity: Array, *, clusters: Any = None) -> Jackknife:
+    """Values of ``statistic`` without one unit, or without one cluster; arguments as for :func:`resample`."""
+    folds, spread = _folds(multiplicity, clusters)
+    values = []
+    start = 0
+    for rows in blocks(folds.size, max(multiplicity.size, folds.size)):
+        weights = np.tile(folds, (rows, 1))
+        weights[np.arange(rows), np.arange(start, start + rows)] -= 1
+        # Without its only unit there is nothing left to compute.
+        values.append(statistic(spread(weights)) if folds.sum() > 1 else np.full(rows, np.nan))
+        start += rows
+    return Jackknife(float(statistic(spread(folds[None, :]))[0]), np.concatenate(values), folds)
 
 
 def resample(
@@ -117,50 +158,25 @@ def resample(
     Args:
         statistic: weights (rows × units) → values (rows).
         multiplicity: how many equal units each column of the weights stands for; all 1 with clusters.
-        over: what the units are called.
+        over: what is resampled, in words.
         clusters: for each unit the cluster it belongs to; clusters are then drawn whole.
     """
     if resamples < 1:
         raise DataError("at least one resample is needed")
     rng = generator(seed)
-    if clusters is None:
-        folds = multiplicity
-
-        def spread(weights: Array) -> Array:
-            return weights
-    else:
-        _, member = np.unique(np.asarray(clusters).astype(str), return_inverse=True)
-        folds = np.ones(int(member.max()) + 1)
-
-        def spread(weights: Array) -> Array:
-            return weights[:, member]
-
-    width = max(multiplicity.size, int(folds.sum()))
-    count = folds.size
+    folds, spread = _folds(multiplicity, clusters)
     total = int(folds.sum())
-    exhaustive = total == count <= 6 and float(total) ** total <= resamples
+    exhaustive = total == folds.size <= 6 and float(total) ** total <= resamples
     if exhaustive:
-        values = statistic(spread(every_resample(count)))
+        values = statistic(spread(every_resample(total)))
     else:
+        width = max(multiplicity.size, total)
         values = np.concatenate(
             [statistic(spread(draw(folds, rows, rng))) for rows in blocks(resamples, width)]
         )
-    left_out = []
-    start = 0
-    for rows in blocks(count, width):
-        weights = np.tile(folds, (rows, 1))
-        weights[np.arange(rows), np.arange(start, start + rows)] -= 1
-        left_out.append(statistic(spread(weights)))
-        start += rows
     words = f"all {values.size} resamples" if exhaustive else f"{resamples} resamples, {seed_in_words(seed)}"
-    return Resamples(
-        values,
-        float(statistic(spread(folds[None, :]))[0]),
-        np.concatenate(left_out),
-        folds,
-        exhaustive,
-        f"bootstrap over {over}, {words}",
-    )
+    left_out = leave_one_out(statistic, multiplicity, clusters=clusters)
+    return Resamples(values, left_out, exhaustive, f"bootstrap over {over}, {words}")
 
 
 def percentile_bounds(values: Array, level: float) -> tuple[float, float]:
@@ -170,58 +186,37 @@ def percentile_bounds(values: Array, level: float) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def bca_bounds(
-    values: Array, estimate: float, jackknife: Array, folds: Array, level: float
-) -> tuple[float, float] | None:
+def bca_bounds(values: Array, left_out: Jackknife, level: float) -> tuple[float, float] | None:
     """Bias-corrected and accelerated bounds (Efron 1987); None where they are undefined."""
     from scipy.special import ndtr, ndtri
 
+    estimate, folds = left_out.estimate, left_out.folds
     tolerance = 1e-12 * max(1.0, abs(estimate))
-    below = (
-        (values < estimate - tolerance).sum() + 0.5 * (np.abs(values - estimate) <= tolerance).sum()
-    ) / values.size
-    if not 0 < below < 1 or np.isnan(jackknife).any():
+    tied = np.abs(values - estimate) <= tolerance
+    below = float(((values < estimate) & ~tied).mean() + 0.5 * tied.mean())
+    if not 0 < below < 1 or np.isnan(left_out.values).any():
         return None
-    deviation = np.average(jackknife, weights=folds) - jackknife
-    spread = float((folds * deviation**2).sum())
+    deviation = np.average(left_out.values, weights=folds) - left_out.values
+    spread = float(folds @ deviation**2)
     if spread == 0.0:
         return None
-    acceleration = float((folds * deviation**3).sum()) / (6 * spread**1.5)
+    acceleration = float(folds @ deviation**3) / (6 * spread**1.5)
     bias = ndtri(below)
-    tail = np.array([(1 - level) / 2, (1 + level) / 2])
-    z = bias + ndtri(tail)
+    z = bias + ndtri(np.array([(1 - level) / 2, (1 + level) / 2]))
     low, high = np.quantile(values, ndtr(bias + z / (1 - acceleration * z)), method="linear")
     return float(low), float(high)
 
 
-def fisher_bounds(
-    estimate: float, standard_error: float, df: int, level: float
-) -> tuple[float, float] | None:
-    """Bounds ``tanh(atanh(estimate) ± t · s)`` of a coefficient with largest value 1.
-
-    ``s`` is the standard error carried to Fisher's scale, ``standard_error / (1 − estimate²)``. None at −1 and
-    below, and at 1.
-    """
-    from scipy.special import stdtrit
-
-    if not -1 < estimate < 1 - 1e-12 or df < 1:
-        return None
-    half = float(stdtrit(df, (1 + level) / 2)) * standard_error / (1 - estimate**2)
-    middle = np.arctanh(estimate)
-    return float(np.tanh(middle - half)), float(np.tanh(middle + half))
-
-
 def bootstrap_interval(
-    drawn: Resamples, *, level: float, method: BootstrapMethod
+    drawn: Resamples, *, level: float, method: str
 ) -> tuple[Interval | None, str | None, tuple[str, ...]]:
     """An interval from resamples, or why there is none, and remarks.
 
     Args:
-        method: ``"percentile"``, ``"bca"``, or, for agreement and correlation, ``"fisher"``: the bootstrap's
-            standard error with a t quantile on Fisher's scale.
+        method: ``"percentile"`` or ``"bca"``.
 
-    Resamples on which the statistic is undefined are left out and counted in a remark. BCa and Fisher fall back
-    to percentiles, with a remark, where they are undefined.
+    Resamples on which the statistic is undefined are left out and counted in a remark. BCa falls back to
+    percentiles, with a remark, where its correction is undefined.
     """
     there = drawn.values[~np.isnan(drawn.values)]
     remarks: tuple[str, ...] = ()
@@ -229,19 +224,85 @@ def bootstrap_interval(
         remarks = (f"undefined on {drawn.undefined} of {drawn.values.size} resamples, which are left out",)
     if there.size == 0:
         return None, "no interval: the statistic is undefined on every resample", ()
-    if np.ptp(there) <= 1e-12 * max(1.0, abs(drawn.estimate)):
+    if np.ptp(there) <= 1e-12 * max(1.0, abs(drawn.jackknife.estimate)):
         return None, "no interval: every resample gives the same value", remarks
-    bounds = None
-    words = "percentile"
-    if method == "bca":
-        bounds = bca_bounds(there, drawn.estimate, drawn.jackknife, drawn.folds, level)
-        words = "BCa"
-    elif method == "fisher":
-        bounds = fisher_bounds(drawn.estimate, drawn.standard_error or 0.0, int(drawn.folds.sum()) - 1, level)
-        words = "Fisher-transformed t with standard error by"
+    bounds = bca_bounds(there, drawn.jackknife, level) if method == "bca" else None
+    words = "percentile" if bounds is None else "BCa"
     if bounds is None:
         bounds = percentile_bounds(there, level)
-        if method != "percentile":
-            remarks += (f"the {words.split()[0]} interval is undefined here; percentiles are given",)
-        words = "percentile"
+        if method == "bca":
+            remarks += ("the BCa interval is undefined here; percentiles are given",)
     return Interval(*bounds, level, f"{words} {drawn.words}"), None, remarks
+
+
+def jackknife_interval(left_out: Jackknife, *, over: str, level: float) -> tuple[Interval | None, str | None]:
+    """An interval of a coefficient whose largest value is 1, or why there is none.
+
+    ``tanh(atanh(estimate) ± t · s)`` with the jackknife's standard error carried to Fisher's scale,
+    ``s = standard error / (1 − estimate²)``, and t with one degree of freedom less than units or clusters.
+    """
+    from scipy.special import stdtrit
+
+    estimate, error = left_out.estimate, left_out.standard_error
+    if error is None:
+        return None, f"no interval: the statistic is undefined without one of the {over}"
+    if error <= 1e-12 or not -1 < estimate < 1:
+        return None, f"no interval: leaving out any of the {over} changes nothing"
+    half = float(stdtrit(left_out.folds.sum() - 1, (1 + level) / 2)) * error / (1 - estimate**2)
+    middle = np.arctanh(estimate)
+    return (
+        Interval(
+            float(np.tanh(middle - half)), float(np.tanh(middle + half)), level,
+            f"jackknife over {over}, t on Fisher's scale",
+        ),
+        None,
+    )  # fmt: skip
+
+
+#: Intervals of a coefficient of agreement.
+COEFFICIENT_INTERVALS = ("jackknife", "bca", "percentile")
+CoefficientInterval = Literal["jackknife", "bca", "percentile"]
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How the interval of a coefficient of agreement is to be made.
+
+    Attributes:
+        interval: one of :data:`COEFFICIENT_INTERVALS`.
+        clusters: for each item the cluster it belongs to, or None.
+        resamples, seed: of the bootstrap.
+        level: nominal coverage.
+    """
+
+    interval: str
+    clusters: Any
+    resamples: int
+    level: float
+    seed: Seed
+
+    def options(self) -> dict[str, Any]:
+        """As they stand in a result."""
+        options = {"interval": self.interval, "clusters": self.clusters is not None, "level": self.level}
+        if self.interval in ("bca", "percentile"):
+            options |= {"resamples": self.resamples, "seed": self.seed}
+        return options
+
+    def members(self, kept: Mask) -> Any:
+        """Clusters of the items kept."""
+        return None if self.clusters is None else aligned(self.clusters, kept.size)[kept]
+
+    def run(
+        self, statistic: Statistic, multiplicity: Array, members: Any
+    ) -> tuple[Interval | None, float | None, str | None, tuple[str, ...]]:
+        """Interval, standard error, why there is no interval, and remarks."""
+        over = "items" if members is None else "clusters"
+        if self.interval == "jackknife":
+            left_out = leave_one_out(statistic, multiplicity, clusters=members)
+            bounds, reason = jackknife_interval(left_out, over=over, level=self.level)
+            return bounds, left_out.standard_error, reason, ()
+        drawn = resample(
+            statistic, multiplicity, resamples=self.resamples, seed=self.seed, over=over, clusters=members
+        )
+        bounds, reason, remarks = bootstrap_interval(drawn, level=self.level, method=self.interval)
+        return bounds, drawn.standard_error, reason, remarks

@@ -7,9 +7,8 @@ Intervals resample items, or clusters of items such as transcripts, never single
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -26,56 +25,11 @@ from bedside.stats._arrays import (
     matrix,
     scale_of,
 )
-from bedside.stats._resampling import (
-    BootstrapMethod,
-    Statistic,
-    aligned,
-    bootstrap_interval,
-    resample,
-)
+from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, Plan
 from bedside.stats._weights import agreement_weights
 from bedside.stats.intervals import t_interval
 from bedside.stats.results import Interval, Result
 from bedside.stats.two_raters import chance_corrected, kappa_values, two_sided
-
-Coefficient = Literal["fisher", "bca", "percentile"]
-COEFFICIENT_INTERVALS = ("fisher", "bca", "percentile")
-
-
-@dataclass(frozen=True, slots=True)
-class _Bootstrap:
-    """How an interval is to be made."""
-
-    interval: str
-    clusters: Any
-    resamples: int
-    level: float
-    seed: Seed
-
-    def options(self) -> dict[str, Any]:
-        """As they stand in a result."""
-        return {
-            "interval": self.interval, "clusters": self.clusters is not None, "resamples": self.resamples,
-            "level": self.level, "seed": self.seed,
-        }  # fmt: skip
-
-    def members(self, kept: Mask) -> Any:
-        """Clusters of the items kept."""
-        return None if self.clusters is None else aligned(self.clusters, kept.size)[kept]
-
-    def run(
-        self, statistic: Statistic, multiplicity: Array, members: Any
-    ) -> tuple[Interval | None, str | None, tuple[str, ...]]:
-        """The interval, or why there is none, and remarks."""
-        drawn = resample(
-            statistic,
-            multiplicity,
-            resamples=self.resamples,
-            seed=self.seed,
-            over="items" if members is None else "clusters",
-            clusters=members,
-        )
-        return bootstrap_interval(drawn, level=self.level, method=cast(BootstrapMethod, self.interval))
 
 
 def _rated(ratings: Any, scale: Scale | None) -> tuple[Scale, Indices]:
@@ -134,7 +88,7 @@ def percent_agreement(
     Items with fewer than two ratings are dropped and counted.
     """
     chosen("interval", interval, ("bca", "percentile"))
-    plan = _Bootstrap(interval, clusters, resamples, level, seed)
+    plan = Plan(interval, clusters, resamples, level, seed)
     scale, codes = _rated(ratings, None)
     counts = _counts(codes, len(scale)) if scale else np.zeros((codes.shape[0], 1))
     kept: Mask = counts.sum(axis=1) >= 2
@@ -145,12 +99,12 @@ def percent_agreement(
     members = plan.members(kept)
     rows, multiplicity = _merged(_per_item(counts[kept], np.eye(counts.shape[1]))[:, None], members)
     share = rows[:, 0]
-    bounds, reason, remarks = plan.run(
+    bounds, error, reason, remarks = plan.run(
         lambda weights: weights @ share / weights.sum(axis=1), multiplicity, members
     )
     return Result(
         name, words, float(np.average(share, weights=multiplicity)), bounds, n=int(kept.sum()), dropped=dropped,
-        options=plan.options(), missing=reason, remarks=remarks,
+        standard_error=error, options=plan.options(), missing=reason, remarks=remarks,
     )  # fmt: skip
 
 
@@ -158,7 +112,7 @@ def fleiss_kappa(
     ratings: Any,
     *,
     scale: Scale | None = None,
-    interval: Coefficient = "fisher",
+    interval: CoefficientInterval = "jackknife",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
@@ -171,7 +125,7 @@ def fleiss_kappa(
     """
     used, codes = _rated(ratings, scale)
     kept: Mask = np.all(codes >= 0, axis=1)
-    plan = _Bootstrap(interval, clusters, resamples, level, seed)
+    plan = Plan(interval, clusters, resamples, level, seed)
     return _fleiss(
         _counts(codes[kept], len(used)), used, codes.shape[1], plan, plan.members(kept), int((~kept).sum())
     )
@@ -181,7 +135,7 @@ def fleiss_kappa_from_counts(
     counts: Any,
     *,
     scale: Scale | None = None,
-    interval: Coefficient = "fisher",
+    interval: CoefficientInterval = "jackknife",
     resamples: int = 2000,
     level: float = 0.95,
     seed: Seed = 0,
@@ -191,7 +145,7 @@ def fleiss_kappa_from_counts(
     Args:
         counts: whole numbers; every row has the same sum (the number of raters), or is dropped if it falls short.
         scale: names of the levels; 1, 2, 3 … without it.
-        interval: bootstrap over items: ``"fisher"``, ``"bca"`` or ``"percentile"``.
+        interval: ``"jackknife"`` over items (t on Fisher's scale), or a ``"bca"`` or ``"percentile"`` bootstrap.
 
     The statistic is z with the standard error under chance of Fleiss, Nee and Landis (1979); details hold kappa
     per level, None where nobody or everybody used it.
@@ -204,11 +158,11 @@ def fleiss_kappa_from_counts(
         raise DataError(f"a scale of {len(used)} levels doesn't fit {table.shape[1]} columns")
     raters = int(table.sum(axis=1).max()) if table.size else 0
     kept = table.sum(axis=1) == raters
-    plan = _Bootstrap(interval, None, resamples, level, seed)
+    plan = Plan(interval, None, resamples, level, seed)
     return _fleiss(table[kept], used, raters, plan, None, int((~kept).sum()))
 
 
-def _fleiss(counts: Array, scale: Scale, raters: int, plan: _Bootstrap, members: Any, dropped: int) -> Result:
+def _fleiss(counts: Array, scale: Scale, raters: int, plan: Plan, members: Any, dropped: int) -> Result:
     chosen("interval", plan.interval, COEFFICIENT_INTERVALS)
     name = "Fleiss' kappa"
     words = f"Fleiss' kappa, {raters} raters, {len(scale)} levels, z after Fleiss, Nee and Landis"
@@ -238,21 +192,21 @@ def _fleiss(counts: Array, scale: Scale, raters: int, plan: _Bootstrap, members:
     share = counts.sum(axis=0) / (n * raters)
     room = share * (1 - share)
     spread = float(room.sum())
-    error = float(
+    null = float(
         np.sqrt(2 * (spread**2 - (room * (1 - 2 * share)).sum()) / (n * raters * (raters - 1))) / spread
     )
     details: dict[str, float | None] = {
         "observed agreement": float(np.average(agreement, weights=multiplicity)),
         "chance agreement": float((share**2).sum()),
-        "standard error under chance": error,
+        "standard error under chance": null,
     }
     for column, level_name in enumerate(map(str, scale)):
         within = (counts[:, column] * (raters - counts[:, column])).sum()
         details[f"kappa of {level_name}"] = (
             float(1 - within / (n * raters * (raters - 1) * room[column])) if room[column] > 0 else None
         )
-    bounds, reason, remarks = plan.run(statistic, multiplicity, members)
-    z = estimate / error
+    bounds, error, why, remarks = plan.run(statistic, multiplicity, members)
+    z = estimate / null
     return Result(
         name,
         words,
@@ -262,11 +216,11 @@ def _fleiss(counts: Array, scale: Scale, raters: int, plan: _Bootstrap, members:
         two_sided(z),
         n,
         dropped,
-        None,
+        error,
         None,
         details,
         options,
-        reason,
+        why,
         remarks,
     )
 
@@ -276,7 +230,7 @@ def conger_kappa(
     *,
     scale: Scale | None = None,
     weights: str | Any = "unweighted",
-    interval: Coefficient = "fisher",
+    interval: CoefficientInterval = "jackknife",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
@@ -293,7 +247,7 @@ def conger_kappa(
     chosen("interval", interval, COEFFICIENT_INTERVALS)
     if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
-    plan = _Bootstrap(interval, clusters, resamples, level, seed)
+    plan = Plan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     kept: Mask = np.all(codes >= 0, axis=1)
     codes, dropped, n = codes[kept], int((~kept).sum()), int(kept.sum())
@@ -327,10 +281,11 @@ def conger_kappa(
             options=options,
             missing="all raters put every item on one level",
         )
-    bounds, reason, remarks = plan.run(statistic, multiplicity, members)
+    bounds, error, reason, remarks = plan.run(statistic, multiplicity, members)
     return Result(
-        name, words, estimate, bounds, n=n, dropped=dropped, options=options, missing=reason, remarks=remarks
-    )
+        name, words, estimate, bounds, n=n, dropped=dropped, standard_error=error, options=options, missing=reason,
+        remarks=remarks,
+    )  # fmt: skip
 
 
 def mean_pairwise_kappa(
@@ -339,7 +294,7 @@ def mean_pairwise_kappa(
     scale: Scale,
     weights: str | Any = "quadratic",
     pairs: Sequence[tuple[int, int]] | None = None,
-    interval: Coefficient = "fisher",
+    interval: CoefficientInterval = "jackknife",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
@@ -355,7 +310,7 @@ def mean_pairwise_kappa(
     dropped and counted.
     """
     chosen("interval", interval, COEFFICIENT_INTERVALS)
-    plan = _Bootstrap(interval, clusters, resamples, level, seed)
+    plan = Plan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     k = len(used)
     w, called = agreement_weights(weights, levels(used))
@@ -403,15 +358,15 @@ def mean_pairwise_kappa(
             name, words, n=n, dropped=dropped, details=details, options=options,
             missing="kappa is undefined for every pair of raters",
         )  # fmt: skip
-    bounds, reason, remarks = plan.run(statistic, multiplicity, members)
+    bounds, error, reason, remarks = plan.run(statistic, multiplicity, members)
     if undefined:
         remarks = (
             f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out",
             *remarks,
         )
     return Result(
-        name, words, float(np.nanmean(found)), bounds, n=n, dropped=dropped, details=details, options=options,
-        missing=reason, remarks=remarks,
+        name, words, float(np.nanmean(found)), bounds, n=n, dropped=dropped, standard_error=error, details=details,
+        options=options, missing=reason, remarks=remarks,
     )  # fmt: skip
 
 
@@ -420,7 +375,7 @@ def gwet_ac(
     *,
     scale: Scale,
     weights: str | Any = "unweighted",
-    interval: Literal["analytic", "fisher", "bca", "percentile"] = "analytic",
+    interval: Literal["jackknife", "bca", "percentile", "analytic"] = "jackknife",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
@@ -430,8 +385,8 @@ def gwet_ac(
 
     Args:
         scale: all levels, also those nobody used: their number enters the chance agreement.
-        interval: ``"analytic"`` (t with n − 1 degrees of freedom and Gwet's standard error, raters taken as
-            fixed) or a bootstrap over items or clusters.
+        interval: as for :func:`bedside.stats.two_raters.kappa`; ``"analytic"`` is t with n − 1 degrees of freedom
+            and Gwet's standard error. Raters are taken as fixed.
 
     Gwet (2008, 2014). Items without any rating are dropped and counted; items with one rating count towards the
     distribution over levels only.
@@ -439,9 +394,9 @@ def gwet_ac(
     chosen("interval", interval, ("analytic", *COEFFICIENT_INTERVALS))
     if clusters is not None and interval == "analytic":
         raise DataError(
-            "the analytic interval takes items as independent", todo="use a bootstrap with clusters"
+            "the analytic interval takes items as independent", todo="use the jackknife with clusters"
         )
-    plan = _Bootstrap(interval, clusters, resamples, level, seed)
+    plan = Plan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     k = len(used)
     w, called = agreement_weights(weights, levels(used))
@@ -488,7 +443,7 @@ def gwet_ac(
     reason: str | None
     remarks: tuple[str, ...] = ()
     if interval != "analytic":
-        bounds, reason, remarks = plan.run(statistic, multiplicity, members)
+        bounds, _, reason, remarks = plan.run(statistic, multiplicity, members)
     elif error <= 1e-12:
         reason = "no interval: one item" if n == 1 else "no interval: the standard error is 0"
     else:
@@ -508,7 +463,7 @@ def krippendorff_alpha(
     *,
     metric: Literal["nominal", "ordinal", "interval", "ratio"],
     scale: Scale | None = None,
-    interval: Coefficient = "fisher",
+    interval: CoefficientInterval = "jackknife",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
@@ -529,7 +484,7 @@ def krippendorff_alpha(
     """
     chosen("metric", metric, METRICS)
     chosen("interval", interval, COEFFICIENT_INTERVALS)
-    plan = _Bootstrap(interval, clusters, resamples, level, seed)
+    plan = Plan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     if scale is None and metric != "nominal" and any(isinstance(label, str) for label in used):
         raise DataError(
@@ -559,14 +514,14 @@ def krippendorff_alpha(
     if not expected > 1e-12:
         return Result(name, words, n=n, dropped=dropped, options=options, missing="all ratings are the same")
     estimate = 1 - observed / expected
-    bounds, reason, remarks = plan.run(statistic, multiplicity, members)
+    bounds, error, reason, remarks = plan.run(statistic, multiplicity, members)
     details: dict[str, float | None] = {
         "observed disagreement": observed, "expected disagreement": expected,
         "ratings used": float(multiplicity @ rows.sum(axis=1)),
     }  # fmt: skip
     return Result(
-        name, words, estimate, bounds, n=n, dropped=dropped, details=details, options=options, missing=reason,
-        remarks=remarks,
+        name, words, estimate, bounds, n=n, dropped=dropped, standard_error=error, details=details, options=options,
+        missing=reason, remarks=remarks,
     )  # fmt: skip
 
 

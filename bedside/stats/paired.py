@@ -27,6 +27,7 @@ from bedside.stats._arrays import (
 )
 from bedside.stats._exact import signed_rank_distribution, tail, walsh_average
 from bedside.stats._resampling import (
+    Jackknife,
     Resamples,
     block_rows,
     blocks,
@@ -344,10 +345,12 @@ def _mean_bootstraps(d: Array, present: Mask, resamples: int, seed: int, words: 
             how = f"all {means.shape[0]} resamples" if every else f"{resamples} resamples, {words}"
             drawn.append(
                 Resamples(
-                    means[:, column], total / count if count else np.nan, left_out, np.ones(count), every,
+                    means[:, column],
+                    Jackknife(total / count if count else np.nan, left_out, np.ones(count)),
+                    every,
                     f"bootstrap over pairs, {how}",
                 )
-            )  # fmt: skip
+            )
     return drawn
 
 

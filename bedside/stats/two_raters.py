@@ -8,7 +8,7 @@ counted. Statistics on a scale take all its levels, also those that nobody used.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, Literal, cast
+from typing import Any, Literal
 
 import numpy as np
 
@@ -28,17 +28,17 @@ from bedside.stats._arrays import (
     vector,
 )
 from bedside.stats._resampling import (
-    BootstrapMethod,
+    COEFFICIENT_INTERVALS,
+    CoefficientInterval,
+    Plan,
     Statistic,
     aligned,
-    bootstrap_interval,
-    resample,
 )
 from bedside.stats._weights import agreement_weights
 from bedside.stats.intervals import mean_bootstrap, wilson
 from bedside.stats.results import Interval, Result
 
-KappaInterval = Literal["fisher", "bca", "percentile", "analytic"]
+KappaInterval = Literal["jackknife", "bca", "percentile", "analytic"]
 
 
 def _paired_codes(
@@ -63,13 +63,20 @@ def _paired_codes(
     return used, x[there], y[there], member, int(first.size - there.sum())
 
 
+def _shares(joint: Array) -> Array:
+    """Joint counts over their sum; NaN where a table is empty."""
+    total = joint.sum(axis=(-2, -1), keepdims=True)
+    shares: Array = np.divide(joint, total, out=np.full(joint.shape, np.nan), where=total > 0)
+    return shares
+
+
 def kappa_values(joint: Array, weights: Array) -> Array:
     """Weighted kappa of tables of joint counts (… × levels × levels); NaN where chance agreement is complete.
 
     Args:
         weights: agreement weights, 1 on the diagonal.
     """
-    share = joint / joint.sum(axis=(-2, -1), keepdims=True)
+    share = _shares(joint)
     observed = (share * weights).sum(axis=(-2, -1))
     chance = ((share.sum(axis=-1) @ weights) * share.sum(axis=-2)).sum(axis=-1)
     return chance_corrected(observed, chance)
@@ -84,7 +91,7 @@ def chance_corrected(observed: Array, chance: Array) -> Array:
 
 
 def _pi_values(joint: Array) -> Array:
-    share = joint / joint.sum(axis=(-2, -1), keepdims=True)
+    share = _shares(joint)
     pooled = (share.sum(axis=-1) + share.sum(axis=-2)) / 2
     return chance_corrected(np.trace(share, axis1=-2, axis2=-1), (pooled**2).sum(axis=-1))
 
@@ -127,7 +134,7 @@ def kappa(
     *,
     scale: Scale | None = None,
     weights: str | Any = "unweighted",
-    interval: KappaInterval = "fisher",
+    interval: KappaInterval = "jackknife",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
@@ -139,20 +146,22 @@ def kappa(
         scale: all levels from lowest to highest; required where weighted. Numeric levels are weighted by their
             values, labels by their order.
         weights: ``"unweighted"``, ``"linear"``, ``"quadratic"``, or a table of penalties for disagreement.
-        interval: bootstrap over items or clusters: ``"fisher"`` (its standard error with a t quantile on Fisher's
-            scale, which covers best), ``"bca"`` or ``"percentile"``; or ``"analytic"`` (normal, with the standard
-            error of Fleiss, Cohen and Everitt 1969).
-        clusters: for each item the cluster it belongs to, such as its transcript; drawn whole.
+        interval: ``"jackknife"`` leaves out each item or cluster in turn (t on Fisher's scale; it covers best);
+            ``"bca"`` and ``"percentile"`` are bootstraps over items or clusters; ``"analytic"`` is normal with the
+            standard error of Fleiss, Cohen and Everitt (1969).
+        clusters: for each item the cluster it belongs to, such as its transcript; left out or drawn whole. The
+            standard error is then the interval's, and there is no p-value.
         resamples, seed: of the bootstrap.
 
-    The statistic is z with the standard error under no agreement beyond chance; p is two-sided. Undefined, and
-    missing, where both raters put every item on the same one level.
+    Without clusters the standard error is Fleiss, Cohen and Everitt's; the statistic is z with their standard error
+    under no agreement beyond chance, and p is two-sided. Undefined, and missing, where both raters put every item
+    on the same one level.
     """
     if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
     used, x, y, member, dropped = _paired_codes(a, b, scale, clusters)
     return _kappa(
-        _table(x, y, len(used)), used, weights, interval, level, resamples, seed, dropped,
+        _table(x, y, len(used)), used, weights, Plan(interval, clusters, resamples, level, seed), dropped,
         None if member is None else (x * len(used) + y, member),
     )  # fmt: skip
 
@@ -162,7 +171,7 @@ def kappa_from_counts(
     *,
     scale: Scale | None = None,
     weights: str | Any = "unweighted",
-    interval: KappaInterval = "fisher",
+    interval: KappaInterval = "jackknife",
     resamples: int = 2000,
     level: float = 0.95,
     seed: Seed = 0,
@@ -172,7 +181,7 @@ def kappa_from_counts(
     used = list(range(1, table.shape[0] + 1)) if scale is None else scale
     if len(used) != table.shape[0]:
         raise DataError(f"a scale of {len(used)} levels doesn't fit a table of {table.shape[0]}")
-    return _kappa(table, used, weights, interval, level, resamples, seed, 0, None)
+    return _kappa(table, used, weights, Plan(interval, None, resamples, level, seed), 0, None)
 
 
 def _square(counts: Any) -> Array:
@@ -183,23 +192,25 @@ def _square(counts: Any) -> Array:
 
 
 def _kappa(
-    counts: Array, scale: Scale, weights: str | Any, interval: str, level: float, resamples: int, seed: Seed,
-    dropped: int, clustered: tuple[Indices, Any] | None,
-) -> Result:  # fmt: skip
-    chosen("interval", interval, ("fisher", "bca", "percentile", "analytic"))
+    counts: Array,
+    scale: Scale,
+    weights: str | Any,
+    plan: Plan,
+    dropped: int,
+    clustered: tuple[Indices, Any] | None,
+) -> Result:
+    interval, level = plan.interval, plan.level
+    chosen("interval", interval, (*COEFFICIENT_INTERVALS, "analytic"))
     if clustered is not None and interval == "analytic":
         raise DataError(
-            "the analytic interval takes items as independent", todo="use a bootstrap with clusters"
+            "the analytic interval takes items as independent", todo="use the jackknife with clusters"
         )
     k, n = counts.shape[0], int(counts.sum())
     positions = levels(scale) if k > 1 else np.zeros(1)
     w, called = agreement_weights(weights, positions) if k > 1 else (np.ones((1, 1)), "unweighted")
     name = "Cohen's kappa" if called == "unweighted" else f"Cohen's kappa ({called} weights)"
     words = f"{name} on {k} levels"
-    options = {
-        "weights": called, "interval": interval, "level": level, "clusters": clustered is not None,
-        "resamples": resamples, "seed": seed, "scale": tuple(scale),
-    }  # fmt: skip
+    options = {**plan.options(), "weights": called, "scale": tuple(scale)}
     if n == 0:
         return Result(name, words, dropped=dropped, options=options, missing="no item is rated by both")
     share = counts / n
@@ -216,25 +227,46 @@ def _kappa(
         )  # fmt: skip
     variance, null = kappa_variances(counts, w)
     error = float(np.sqrt(variance))
+    if clustered is not None:
+        bounds, spread, reason, remarks = _run(plan, counts, lambda joint: kappa_values(joint, w), clustered)
+        remarks = ("no p-value: items within a cluster are not independent", *remarks)
+        return Result(
+            name,
+            words,
+            estimate,
+            bounds,
+            None,
+            None,
+            n,
+            dropped,
+            spread,
+            None,
+            details,
+            options,
+            reason,
+            remarks,
+        )
     details["standard error under chance"] = float(np.sqrt(null))
-    bounds, reason, remarks = _table_interval(
-        counts,
-        lambda joint: kappa_values(joint, w),
-        estimate,
-        error,
-        interval,
-        level,
-        resamples,
-        seed,
-        clustered,
-    )
-    z = p = None
-    if null > 0:
-        z = estimate / float(np.sqrt(null))
-        p = two_sided(z)
+    if interval == "analytic":
+        bounds, reason = _analytic(estimate, error, level)
+        remarks = ()
+    else:
+        bounds, _, reason, remarks = _run(plan, counts, lambda joint: kappa_values(joint, w), None)
+    z = estimate / float(np.sqrt(null)) if null > 0 else None
+    p = None if z is None else two_sided(z)
     return Result(
         name, words, estimate, bounds, z, p, n, dropped, error, None, details, options, reason, remarks
     )
+
+
+def _analytic(estimate: float, error: float, level: float) -> tuple[Interval | None, str | None]:
+    from scipy.special import ndtri
+
+    if error == 0.0:
+        return None, "no interval: the standard error is 0"
+    half = float(ndtri((1 + level) / 2)) * error
+    words = "analytic standard error, normal"
+    return Interval(max(-1.0, estimate - half), min(1.0, estimate + half), level, words), None
 
 
 def two_sided(z: float) -> float:
@@ -244,22 +276,11 @@ def two_sided(z: float) -> float:
     return float(2 * ndtr(-abs(z)))
 
 
-def _table_interval(
-    counts: Array, statistic: Statistic, estimate: float, error: float, interval: str, level: float,
-    resamples: int, seed: Seed, clustered: tuple[Indices, Any] | None,
-) -> tuple[Interval | None, str | None, tuple[str, ...]]:  # fmt: skip
-    """An interval of a statistic of joint counts: normal with a known error, or bootstrap."""
-    from scipy.special import ndtri
-
+def _run(
+    plan: Plan, counts: Array, statistic: Statistic, clustered: tuple[Indices, Any] | None
+) -> tuple[Interval | None, float | None, str | None, tuple[str, ...]]:
+    """Interval, standard error, why there is no interval, and remarks, of a statistic of joint counts."""
     k = counts.shape[0]
-    if interval == "analytic":
-        if error == 0.0:
-            return None, "no interval: the standard error is 0", ()
-        half = float(ndtri((1 + level) / 2)) * error
-        bounds = Interval(
-            estimate - half, min(1.0, estimate + half), level, "analytic standard error, normal"
-        )
-        return bounds, None, ()
     if clustered is None:
         cells = np.flatnonzero(counts)
         multiplicity = counts.ravel()[cells]
@@ -269,15 +290,7 @@ def _table_interval(
         multiplicity = np.ones(cells.size)
     spread = np.zeros((cells.size, k * k))
     spread[np.arange(cells.size), cells] = 1.0
-    drawn = resample(
-        lambda drawn_weights: statistic((drawn_weights @ spread).reshape(-1, k, k)),
-        multiplicity,
-        resamples=resamples,
-        seed=seed,
-        over="items" if member is None else "clusters",
-        clusters=member,
-    )
-    return bootstrap_interval(drawn, level=level, method=cast(BootstrapMethod, interval))
+    return plan.run(lambda weights: statistic((weights @ spread).reshape(-1, k, k)), multiplicity, member)
 
 
 def scott_pi(
@@ -285,7 +298,7 @@ def scott_pi(
     b: Any,
     *,
     scale: Scale | None = None,
-    interval: BootstrapMethod = "fisher",
+    interval: CoefficientInterval = "jackknife",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
@@ -293,17 +306,15 @@ def scott_pi(
 ) -> Result:
     """Scott's (1955) pi: agreement corrected by the pooled distribution of both raters.
 
-    Arguments as for :func:`kappa`, whose bootstrap intervals it shares.
+    Arguments as for :func:`kappa`, whose intervals it shares, but for the analytic one.
     """
-    chosen("interval", interval, ("fisher", "bca", "percentile"))
+    chosen("interval", interval, COEFFICIENT_INTERVALS)
     used, x, y, member, dropped = _paired_codes(a, b, scale, clusters)
     counts = _table(x, y, len(used))
     n = x.size
     words = f"Scott's pi on {len(used)} levels"
-    options = {
-        "interval": interval, "level": level, "clusters": clusters is not None, "resamples": resamples, "seed": seed,
-        "scale": tuple(used),
-    }  # fmt: skip
+    plan = Plan(interval, clusters, resamples, level, seed)
+    options = {**plan.options(), "scale": tuple(used)}
     if n == 0:
         return Result(
             "Scott's pi", words, dropped=dropped, options=options, missing="no item is rated by both"
@@ -314,10 +325,8 @@ def scott_pi(
             "Scott's pi", words, n=n, dropped=dropped, options=options,
             missing="both raters put every item on the same level",
         )  # fmt: skip
-    bounds, reason, remarks = _table_interval(
-        counts, _pi_values, estimate, 0.0, interval, level, resamples, seed,
-        None if member is None else (x * len(used) + y, member),
-    )  # fmt: skip
+    clustered = None if member is None else (x * len(used) + y, member)
+    bounds, error, reason, remarks = _run(plan, counts, _pi_values, clustered)
     return Result(
         "Scott's pi",
         words,
@@ -325,6 +334,7 @@ def scott_pi(
         bounds,
         n=n,
         dropped=dropped,
+        standard_error=error,
         options=options,
         missing=reason,
         remarks=remarks,
