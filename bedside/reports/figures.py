@@ -141,7 +141,7 @@ def agreement(table: Table) -> str | None:
         axis.set_xlim(min(-0.05, *(low - 0.05 for *_, low, _ in rows)), 1.02)
         top = axis.secondary_xaxis("top")
         top.set_xticks(
-            [0.1, 0.3, 0.5, 0.7, 0.9], ["slight", "fair", "moderate", "substantial", "almost perfect"]
+            [0.1, 0.3, 0.5, 0.7, 0.9], ["slight", "fair", "moderate", "substantial", "almost\nperfect"]
         )
         top.tick_params(length=0, labelsize=8, labelcolor="#666666")
         top.spines["top"].set_visible(False)

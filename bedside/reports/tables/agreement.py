@@ -90,7 +90,7 @@ def _notes(agreements: Sequence[Agreement]) -> tuple[str, ...]:
         notes.append(f"Some rest on turns of only {min(few)} transcripts: their intervals are rough.")
     alone = sum(a.alone for a in agreements if a.between == PEOPLE and ":" not in a.title)
     if alone:
-        notes.append(f"{alone:,} units that only one person rated are left out.")
+        notes.append(f"Left out, as only one person rated them: {alone:,} units.")
     reasons = dict.fromkeys(r.missing for a in agreements for r in a.statistics.values() if r.missing)
     notes += [f"{DASH}: {reason}." for reason in reasons]
     notes.append("Reading after Landis and Koch (1977); a word is no verdict.")

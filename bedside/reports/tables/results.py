@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -54,7 +54,7 @@ def results_table(evaluation: Evaluation, metrics: Sequence[str]) -> Table | Non
     usual = max((row["n"] for row in summary.values()), default=0)
     rows = []
     records: list[Mapping[str, Any]] = []
-    absent: list[str] = []
+    absent: dict[str, dict[str, None]] = {}
     for metric in sorted(groups, key=lambda name: (facts(name).order, name)):
         known = facts(metric)
         for group in sorted(groups[metric], key=lambda name: (name != PEOPLE, name)):
@@ -62,7 +62,7 @@ def results_table(evaluation: Evaluation, metrics: Sequence[str]) -> Table | Non
             records += [_record(known, group, row) for row in found if row is not None]
             if not any(row is not None and row["n"] for row in found):
                 why = next(row["why"] for row in found if row is not None)
-                absent.append(f"{known.title}: {why}")
+                absent.setdefault(why, {})[known.title.partition(",")[0]] = None
                 continue
             by = f" ({rater_words(group)})" if len(groups[metric]) > 1 else ""
             cells = _cells(found, known, usual)
@@ -108,7 +108,9 @@ def _record(known: Facts, group: str, row: Mapping[str, Any]) -> Mapping[str, An
     }
 
 
-def _notes(systems: Sequence[str], usual: int, absent: Sequence[str], rows: Sequence[Row]) -> tuple[str, ...]:
+def _notes(
+    systems: Sequence[str], usual: int, absent: Mapping[str, Iterable[str]], rows: Sequence[Row]
+) -> tuple[str, ...]:
     notes = [
         f"n = {usual} transcripts{' a system' if len(systems) > 1 else ''} unless a cell says otherwise."
     ]
@@ -119,7 +121,8 @@ def _notes(systems: Sequence[str], usual: int, absent: Sequence[str], rows: Sequ
     if any("(people)" in row.cells[0].text for row in rows):
         notes.append("People: ratings are averaged over the people who rated a transcript.")
     if absent:
-        notes.append("Missing for every transcript: " + "; ".join(absent) + ".")
+        listed = "; ".join(f"{', '.join(titles)} ({why})" for why, titles in absent.items())
+        notes.append(f"Missing for every transcript: {listed}.")
     return tuple(notes)
 
 
