@@ -71,7 +71,13 @@ def agreement_cases(items: int) -> Iterator[Case]:
 
         def kappa(t: Table, kind: str, rng: np.random.Generator) -> Result:
             return two_raters.kappa(
-                t[:, 0], t[:, 1], scale=LEVELS, weights="quadratic", interval=kind, resamples=RESAMPLES, seed=rng
+                t[:, 0],
+                t[:, 1],
+                scale=LEVELS,
+                weights="quadratic",
+                interval=kind,
+                resamples=RESAMPLES,
+                seed=rng,
             )
 
         def pairwise(t: Table, kind: str, rng: np.random.Generator) -> Result:
@@ -98,21 +104,24 @@ def agreement_cases(items: int) -> Iterator[Case]:
 
             return call
 
-        kinds = ("fisher", "bca", "percentile")
+        kinds = ("jackknife", "bca", "percentile")
         joint = np.histogram2d(population[:, 0], population[:, 1], bins=5)[0]
         truth = two_raters.kappa_from_counts(joint, weights="quadratic", interval="analytic").estimate
         yield from case("quadratic kappa", kappa, (*kinds, "analytic"), truth or 0)
         yield from case("mean pairwise kappa", pairwise, kinds, truth or 0)
         few = {"resamples": 1}
         yield from case(
-            "Fleiss' kappa", fleiss, kinds, many_raters.fleiss_kappa(population, interval="percentile", **few).estimate
+            "Fleiss' kappa",
+            fleiss,
+            kinds,
+            many_raters.fleiss_kappa(population, interval="percentile", **few).estimate,
         )
         for metric in ("nominal", "ordinal", "interval"):
             found = many_raters.krippendorff_alpha(population, metric=metric, interval="percentile", **few)
             yield from case(f"alpha ({metric})", alpha(metric), kinds, found.estimate or 0)
         for weights, name in (("unweighted", "AC1"), ("quadratic", "AC2 (quadratic)")):
             found = many_raters.gwet_ac(population, scale=LEVELS, weights=weights)
-            yield from case(name, ac(weights), ("analytic", *kinds), found.estimate or 0)
+            yield from case(name, ac(weights), (*kinds, "analytic"), found.estimate or 0)
 
 
 def clustered_cases() -> Iterator[Case]:
@@ -126,10 +135,22 @@ def clustered_cases() -> Iterator[Case]:
         def simulate(rng: np.random.Generator, clusters: object = clusters) -> Interval | None:
             t = rated(300, 0.6, rng, clusters=30)
             return two_raters.kappa(
-                t[:, 0], t[:, 1], scale=LEVELS, weights="quadratic", clusters=clusters, resamples=RESAMPLES, seed=rng
+                t[:, 0],
+                t[:, 1],
+                scale=LEVELS,
+                weights="quadratic",
+                clusters=clusters,
+                resamples=RESAMPLES,
+                seed=rng,
             ).interval
 
-        yield Case("quadratic kappa, 300 turns of 30", f"fisher over {label}", truth, simulate, clusters is not None)
+        yield Case(
+            "quadratic kappa, 300 turns of 30",
+            f"jackknife over {label}",
+            truth,
+            simulate,
+            clusters is not None,
+        )
 
 
 def icc_cases(items: int) -> Iterator[Case]:
@@ -155,7 +176,11 @@ def icc_cases(items: int) -> Iterator[Case]:
 def mean_cases(items: int) -> Iterator[Case]:
     """Means and paired differences, of symmetric and of skewed values."""
     draws: tuple[tuple[str, Callable[[np.random.Generator, int], Table], float], ...] = (
-        ("levels 1–5", lambda rng, n: rng.integers(1, 6, n) - rng.choice(LEVELS, n, p=(0.3, 0.3, 0.2, 0.1, 0.1)), 0.6),
+        (
+            "levels 1–5",
+            lambda rng, n: rng.integers(1, 6, n) - rng.choice(LEVELS, n, p=(0.3, 0.3, 0.2, 0.1, 0.1)),
+            0.6,
+        ),
         ("skewed", lambda rng, n: rng.exponential(size=n) - 0.5, 0.5),
     )
     for shape, draw, truth in draws:
@@ -175,15 +200,23 @@ def mean_cases(items: int) -> Iterator[Case]:
                     draw(rng, items), np.zeros(items), resamples=RESAMPLES, interval=kind, seed=rng
                 ).interval
 
-            yield Case(f"paired mean difference, {shape}", kind, truth, by_bootstrap, kind == "bca")
+            yield Case(f"paired mean difference, {shape}", kind, truth, by_bootstrap, False)
 
-    def clustered(rng: np.random.Generator) -> Interval | None:
-        values = np.repeat(rng.normal(size=30), 10) + rng.normal(size=300)
-        return intervals.mean_bootstrap(
-            values, clusters=np.repeat(np.arange(30), 10), resamples=RESAMPLES, seed=rng
-        ).interval
+    members = np.repeat(np.arange(30), 10)
 
-    yield Case("mean of 300 turns of 30", "bca over transcripts", 0.0, clustered, True)
+    def turns(rng: np.random.Generator) -> Table:
+        return np.repeat(rng.normal(size=30), 10) + rng.normal(size=300)
+
+    yield Case(
+        "mean of 300 turns of 30", "t over transcripts", 0.0,
+        lambda rng: intervals.mean_t(turns(rng), clusters=members).interval, True,
+    )  # fmt: skip
+    yield Case(
+        "mean of 300 turns of 30", "bca over transcripts", 0.0,
+        lambda rng: intervals.mean_bootstrap(
+            turns(rng), clusters=members, resamples=RESAMPLES, seed=rng
+        ).interval, True,
+    )  # fmt: skip
 
 
 def corrected_cases(items: int) -> Iterator[Case]:
@@ -231,7 +264,11 @@ def corrected_cases(items: int) -> Iterator[Case]:
                 ).interval  # fmt: skip
 
             yield Case(
-                f"Rogan–Gladen share {share}, {labelled} + {unlabelled}", kind, share, rogan, kind == "adjusted"
+                f"Rogan–Gladen share {share}, {labelled} + {unlabelled}",
+                kind,
+                share,
+                rogan,
+                kind == "adjusted",
             )
 
 
@@ -242,7 +279,9 @@ def _mean_level(shift: float = 0.0, sd: float = 1.0) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--simulations", type=int, default=2000)
     parser.add_argument("--items", type=int, default=50)
     parser.add_argument("--only", default="", help="lines whose name holds this")

@@ -30,30 +30,43 @@ def t_interval(mean: float, standard_error: float, df: float, level: float, word
     return Interval(mean - half, mean + half, level, words)
 
 
-def mean_t(values: Any, *, level: float = 0.95) -> Result:
+def mean_t(values: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
     """The mean with Student's t interval.
 
     Args:
         values: numbers; None or NaN where missing.
+        clusters: for each value the cluster it belongs to, such as the transcript of a turn. The standard error
+            is then the clusters' (linearised, corrected for their number), with one degree of freedom less than
+            clusters; the estimate stays the mean over all values.
         level: nominal coverage.
     """
-    there, dropped = clean(values)
-    method = f"mean with t interval, {level:.0%}"
-    options = {"level": level}
+    array = vector(values)
+    present = ~np.isnan(array)
+    there = array[present]
+    dropped = int(array.size - there.size)
+    over = "values" if clusters is None else "clusters"
+    method = f"mean with t interval over {over}, {level:.0%}"
+    options = {"clusters": clusters is not None, "level": level}
     if there.size == 0:
         return Result("mean", method, dropped=dropped, options=options, missing="no values")
+    member = np.arange(there.size)
+    if clusters is not None:
+        labels = aligned(clusters, array.size)[present].astype(str)
+        member = np.unique(labels, return_inverse=True)[1]
     mean = float(there.mean())
+    groups = int(member.max()) + 1
     found = _described(there)
-    if there.size == 1 or constant(there):
-        reason = "one value" if there.size == 1 else "all values are equal"
+    if groups == 1 or constant(there):
+        reason = f"only one {over[:-1]}" if groups == 1 else "all values are equal"
         return Result(
             "mean", method, mean, n=there.size, dropped=dropped, details=found, options=options,
             missing=f"no interval: {reason}",
         )  # fmt: skip
-    error = float(there.std(ddof=1) / np.sqrt(there.size))
+    sums = np.bincount(member, weights=there - mean)
+    error = float(np.sqrt(groups / (groups - 1) * (sums**2).sum()) / there.size)
     return Result(
-        "mean", method, mean, t_interval(mean, error, there.size - 1, level, "t"), n=there.size, dropped=dropped,
-        standard_error=error, details=found, options=options,
+        "mean", method, mean, t_interval(mean, error, groups - 1, level, f"t over {over}"), n=there.size,
+        dropped=dropped, standard_error=error, details=found, options=options,
     )  # fmt: skip
 
 

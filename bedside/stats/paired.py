@@ -208,17 +208,18 @@ def permutation(
     *,
     resamples: int = 10_000,
     alternative: Alternative = "two-sided",
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["t", "bca", "percentile"] = "t",
     level: float = 0.95,
     seed: Seed = 0,
 ) -> Result:
-    """Paired permutation test of the mean difference by sign flips, with a bootstrap interval.
+    """Paired permutation test of the mean difference by sign flips, with an interval of that difference.
 
     Args:
-        resamples: random sign flips, and bootstrap resamples. p = (as extreme + 1) / (flips + 1). Where all
-            2^n sign patterns are no more than ``resamples``, all are taken and p is exact.
+        resamples: random sign flips, and resamples of a bootstrap interval. p = (as extreme + 1) / (flips + 1). Where
+            the 2^n sign patterns are no more than ``resamples``, all are taken and p is exact.
         alternative: ``"greater"``: x is higher on average.
-        interval: ``"bca"`` or ``"percentile"`` bootstrap over pairs.
+        interval: ``"t"``, or a ``"bca"`` or ``"percentile"`` bootstrap over pairs.
+        level: nominal coverage.
         seed: seed or generator.
     """
     a, b, dropped = pairs(x, y)
@@ -240,7 +241,7 @@ def permutations(
     *,
     resamples: int = 10_000,
     alternative: Alternative = "two-sided",
-    interval: Literal["bca", "percentile"] = "bca",
+    interval: Literal["t", "bca", "percentile"] = "t",
     level: float = 0.95,
     seed: Seed = 0,
 ) -> tuple[Result, ...]:
@@ -250,7 +251,7 @@ def permutations(
     in one column leaves the case out of that column only.
     """
     chosen("alternative", alternative, ALTERNATIVES)
-    chosen("interval", interval, ("percentile", "bca"))
+    chosen("interval", interval, ("t", "bca", "percentile"))
     left, right = matrix(x, "x"), matrix(y, "y")
     if left.shape != right.shape:
         raise DataError(f"paired tables need the same shape, not {left.shape} and {right.shape}")
@@ -260,7 +261,9 @@ def permutations(
     flip_seed, bootstrap_seed = (int(drawn) for drawn in generator(seed).integers(0, 2**63 - 1, size=2))
     exact = 2 ** raw.shape[0] <= resamples
     p_values = _sign_flips(raw, resamples, flip_seed, alternative, exact)
-    drawn = _mean_bootstraps(raw, present, resamples, bootstrap_seed, seed_in_words(seed))
+    drawn: list[Resamples] | None = None
+    if interval != "t":
+        drawn = _mean_bootstraps(raw, present, resamples, bootstrap_seed, seed_in_words(seed))
     flips = (
         f"all {2 ** raw.shape[0]} sign patterns"
         if exact
@@ -271,24 +274,24 @@ def permutations(
         "resamples": resamples, "alternative": alternative, "interval": interval, "level": level, "seed": seed,
     }  # fmt: skip
     results = []
-    for column, resampled in enumerate(drawn):
+    for column in range(raw.shape[1]):
         there = present[:, column]
         a, b = left[there, column], right[there, column]
-        n, dropped = a.size, there.size - a.size
-        if n == 0:
-            results.append(
-                Result("mean difference", words, dropped=dropped, options=options, missing="no pairs")
-            )
-            continue
-        bounds, reason, remarks = bootstrap_interval(resampled, level=level, method=interval)
+        by_t = t_test(a, b, level=level)
+        bounds, error, reason, remarks = by_t.interval, by_t.standard_error, by_t.missing, by_t.remarks
+        if drawn is not None and a.size:
+            bounds, reason, remarks = bootstrap_interval(drawn[column], level=level, method=interval)
+            error = drawn[column].standard_error
+        elif reason and a.size:
+            reason = "no interval: " + reason.split(": ")[-1]
         p: float | None = float(p_values[column])
         if not differences(a, b).any():
-            p, reason = None, "no p-value and no interval: no pair differs"
+            p = None
+            reason = "no p-value and no interval: no pair differs" if a.size else "no pairs"
         results.append(
-            Result(
-                "mean difference", words, float((a - b).mean()), bounds, float((a - b).mean()), p, n, dropped,
-                resampled.standard_error, cohens_dz(a, b, level=level),
-                {"mean of x": float(a.mean()), "mean of y": float(b.mean())}, options, reason, remarks,
+            replace(
+                by_t, method=words, interval=bounds, statistic=by_t.estimate, p=p, dropped=there.size - a.size,
+                standard_error=error, options=options, missing=reason, remarks=remarks,
             )
         )  # fmt: skip
     return tuple(results)
