@@ -97,7 +97,8 @@ def latex(table: Table) -> str:
     notes = [escape_latex(note) + r"\par" for note in table.notes]
     size = [r"\small"] if len(table.columns) > _WIDE else []
     if len(body) > _PAGE:
-        lines = [r"\begingroup\parindent0pt\setlength{\LTcapwidth}{\linewidth}", *size, rf"\begin{{longtable}}{{{spec}}}", caption + r" \\", *header, r"\endfirsthead",
+        lines = [r"\begingroup\parindent0pt\setlength{\LTcapwidth}{\linewidth}", *size,
+                 rf"\begin{{longtable}}{{{spec}}}", caption + r" \\", *header, r"\endfirsthead",
                  *header, r"\endhead", *body, r"\bottomrule", r"\end{longtable}",
                  r"\footnotesize", *notes, r"\endgroup"]  # fmt: skip
     else:
