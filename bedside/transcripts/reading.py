@@ -145,8 +145,7 @@ class Reading:
             self._readers = [READERS.load(self.options.format)]
         self._companions: set[str] = set()
         self.files = self._find(paths)
-        folders = {path.parent for path in self.files}
-        self._root = Path(os.path.commonpath(folders)) if folders else Path()
+        self._root = os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in self.files})
         self._seen: dict[bytes, tuple[int, str]] = {}
 
     def _find(self, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -155,8 +154,8 @@ class Reading:
             path = Path(given)
             if path.is_dir():
                 chosen: list[Path] = []
-                for inside in _files(path):
-                    (chosen if ending_of(inside.name) in ENDINGS else self.ignored).append(inside)
+                for inside in _files(str(path)):
+                    (chosen if ending_of(inside) in ENDINGS else self.ignored).append(Path(inside))
                 if not chosen:
                     raise InputError(
                         "the folder holds no transcript file",
@@ -192,7 +191,8 @@ class Reading:
             )
 
     def _file(self, path: Path) -> Iterator[Transcript]:
-        stem = shown(without_endings(path).relative_to(self._root)).replace(os.sep, "/")
+        stem = without_endings(os.path.abspath(path)[len(self._root) :])
+        stem = shown(stem).replace(os.sep, "/").lstrip("/")
         source = Source(path, stem, self.options, self.skipped)
         reader, claim = self._recognise(source)
         if claim == "companion":
@@ -210,8 +210,8 @@ class Reading:
             record.sha256, record.bytes = source.finish()
             record.skipped = len(self.skipped) - before
             for companion, digest, size in source.companions:
-                if str(companion) not in self._companions:
-                    self._companions.add(str(companion))
+                if companion not in self._companions:
+                    self._companions.add(companion)
                     self.inputs.append(
                         InputFile(shown(companion), f"{reader.name} (companion)", digest, size)
                     )
@@ -251,21 +251,21 @@ class Reading:
         )
 
 
-def _files(folder: Path) -> Iterator[Path]:
+def _files(folder: str) -> Iterator[str]:
     """All files below a folder in order of their names; hidden ones are left out."""
     try:
         with os.scandir(folder) as inside:
             entries = sorted(inside, key=lambda entry: entry.name)
     except OSError as error:
-        raise InputError(f"can't be read ({error.strerror})", where=shown(folder)) from error
+        raise InputError(f"can't be read ({error.strerror})", where=shown(folder), todo="check it") from error
     for entry in entries:
         if entry.name.startswith("."):
             continue
         # Links to folders are not followed: they may lead in a circle.
         if entry.is_dir(follow_symlinks=False):
-            yield from _files(folder / entry.name)
+            yield from _files(entry.path)
         elif entry.is_file():
-            yield folder / entry.name
+            yield entry.path
 
 
 def read_transcripts(

@@ -117,7 +117,7 @@ class Source:
         self.stem = stem
         self.options = options
         self.aliases: Mapping[str, Role] = {}
-        self.companions: list[tuple[Path, str, int]] = []
+        self.companions: list[tuple[str, str, int]] = []
         self._skipped = skipped
         self._hashing: _Hashing | None = None
         self._roles: dict[str, Role] = {}
@@ -134,11 +134,11 @@ class Source:
                 if status.st_size > WHOLE:
                     return None
                 data = file.read(WHOLE + 1) or b""
-                # A read may give less than asked for.
-                while len(data) <= WHOLE and (more := file.read(WHOLE + 1 - len(data))):
+                # A read may give less than asked for, and what is no ordinary file has no size.
+                while len(data) != status.st_size and (more := file.read(WHOLE + 1 - len(data))):
                     data += more
         except OSError as error:
-            raise InputError(f"can't be read ({error.strerror})", where=self.name) from error
+            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
         if len(data) > WHOLE and not stat.S_ISREG(status.st_mode):
             raise InputError("a large input that is no ordinary file", where=self.name, todo="save it first")
         return data if len(data) <= WHOLE else None
@@ -177,16 +177,16 @@ class Source:
             raise InputError("not a text file", where=self.name, todo="give a transcript file")
         return data
 
-    @property
+    @cached_property
     def ending(self) -> str:
         """The name's ending in lower case without ``.gz``, e.g. ``.jsonl``."""
-        return ending_of(self.path.name)
+        return ending_of(self.name)
 
     def _raw(self) -> io.FileIO:
         try:
             return io.FileIO(self.path)
         except OSError as error:
-            raise InputError(f"can't be read ({error.strerror})", where=self.name) from error
+            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
 
     @staticmethod
     def _unpacked(raw: io.RawIOBase | io.BytesIO) -> io.BufferedReader[Any] | _Gunzip:
@@ -223,13 +223,18 @@ class Source:
                 "the gzip file is truncated or damaged", where=self.name, todo="copy or download it again"
             ) from error
         except OSError as error:
-            raise InputError(f"can't be read ({error.strerror})", where=self.name) from error
+            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
 
-    def companion(self, path: Path) -> bytes | None:
-        """Content of another file that belongs to this one; None where there is no such file."""
+    def companion(self, *parts: str) -> bytes | None:
+        """Content of another file that belongs to this one; None where there is no such file.
+
+        Args:
+            parts: its path, beginning in the folder of this one.
+        """
+        path = os.path.normpath(os.path.join(os.path.dirname(self.path), *parts))
         if not os.path.exists(path):
             return None
-        other = Source(path, "", self.options, [])
+        other = Source(Path(path), "", self.options, [])
         data = other.whole
         if data is None:
             with other.open() as file:
@@ -284,7 +289,9 @@ class Source:
         None where the file is not JSON.
         """
         lined = self.ending in (".jsonl", ".ndjson")
-        start = self.head.lstrip()[:1]
+        start = self.whole[:1] if self.whole else b""
+        if start not in (b"{", b"["):
+            start = self.head.lstrip()[:1]
         if (start not in (b"{", b"[") and not lined) or self.ending in (".csv", ".tsv"):
             return None
         if self.whole is not None:
@@ -753,9 +760,12 @@ def number_or_text(text: str) -> str | int | float:
     return float(text) if match[2] else int(text)
 
 
-def shown(path: Path) -> str:
+def shown(path: str | Path) -> str:
     """The path as text that can be printed, whatever bytes its name is made of."""
-    return str(path).encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
+    text = str(path)
+    if text.isascii():
+        return text
+    return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")
 
 
 def ending_of(name: str) -> str:
@@ -763,13 +773,12 @@ def ending_of(name: str) -> str:
     return os.path.splitext(name.lower().removesuffix(".gz"))[1]
 
 
-def without_endings(path: Path) -> Path:
+def without_endings(path: str) -> str:
     """The path without ``.gz`` and without its format's ending."""
-    name = path.name
-    if name.lower().endswith(".gz"):
-        name = name[:-3]
-    stem, ending = os.path.splitext(name)
-    return path.with_name((stem if ending.lower() in ENDINGS else name) or path.name)
+    if path.lower().endswith(".gz"):
+        path = path[:-3]
+    stem, ending = os.path.splitext(path)
+    return stem if ending.lower() in ENDINGS else path
 
 
 @lru_cache(maxsize=8)
@@ -792,7 +801,7 @@ def path_values(path: Path, pattern: str) -> dict[str, Any]:
     Raises:
         InputError: the path does not match, or the pattern is none.
     """
-    text = shown(without_endings(path))
+    text = shown(without_endings(str(path)))
     match = _path_pattern(pattern).search(text.replace(os.sep, "/"))
     if match is None:
         raise InputError(

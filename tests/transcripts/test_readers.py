@@ -740,6 +740,14 @@ def test_folders_globs_and_files(tmp_path: Path) -> None:
     assert [each.id for each in read(tmp_path / "x" / "b.jsonl", tmp_path)] == ["b", "a", "c"]
 
 
+def test_paths_may_be_relative_and_absolute_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    line = GOOD.replace('"id": "%s", ', "")
+    write(tmp_path, "x/a.jsonl", line)
+    other = write(tmp_path, "y/b.jsonl", line)
+    monkeypatch.chdir(tmp_path)
+    assert [each.id for each in read(Path("x"), other)] == ["x/a#0", "y/b#0"]
+
+
 def test_a_misspelt_format_is_answered_with_the_nearest() -> None:
     with pytest.raises(RegistryError, match="did you mean mdd5k"):
         Reading(["x"], ReadOptions(format="mdd5"))

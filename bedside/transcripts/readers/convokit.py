@@ -11,7 +11,7 @@ from bedside.errors import InputError
 from bedside.transcripts.model import Role, Transcript, role_of
 from bedside.transcripts.readers._common import described
 from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.source import kind, shown
+from bedside.transcripts.source import kind
 
 _COMPANIONS = {"conversations.json", "speakers.json", "users.json", "corpus.json", "index.json"}
 #: Keys of a speaker's meta that may say who the speaker is.
@@ -47,8 +47,7 @@ def _read(source: Source) -> Iterator[Transcript]:
 
 def _companion(source: Source, name: str) -> dict[str, dict[str, Any]]:
     """What ConvoKit keeps of each conversation or speaker, by id."""
-    path = source.path.with_name(name)
-    data = source.companion(path)
+    data = source.companion(name)
     if data is None:
         return {}
     try:
@@ -57,7 +56,7 @@ def _companion(source: Source, name: str) -> dict[str, dict[str, Any]]:
         return {key: entry.get("meta", entry) for key, entry in entries.items()}
     except (orjson.JSONDecodeError, AttributeError) as error:
         raise InputError(
-            "not a ConvoKit file of objects by id", where=shown(path), todo="mend or remove it"
+            "not a ConvoKit file of objects by id", where=source.companions[-1][0], todo="mend or remove it"
         ) from error
 
 

@@ -10,7 +10,6 @@ import orjson
 from bedside.errors import InputError
 from bedside.transcripts.model import Transcript
 from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.source import shown
 
 _LABELS = {"ICD_Code", "Diagnosis_Result"}
 _SEE = "see bedside readers show mdd5k"
@@ -71,15 +70,16 @@ def _said(item: Any, where: str) -> tuple[list[str], list[Any]]:
 
 
 def _label(source: Source, case: str) -> dict[str, Any]:
-    path = source.path.parent.parent / "labels" / f"{case}_label.json"
-    data = source.companion(path)
+    data = source.companion("..", "labels", f"{case}_label.json")
     if data is None:
         return {}
     try:
         label = orjson.loads(data)
         return {"diagnosis": label["Diagnosis_Result"], "icd_code": label["ICD_Code"]}
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise InputError("not an MDD-5k label", where=shown(path), todo="mend or remove it") from error
+        raise InputError(
+            "not an MDD-5k label", where=source.companions[-1][0], todo="mend or remove it"
+        ) from error
 
 
 READER = Reader(
