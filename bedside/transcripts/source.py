@@ -133,8 +133,8 @@ class Source:
                 status = os.fstat(file.fileno())
                 if status.st_size > WHOLE:
                     return None
-                data = file.read(WHOLE + 1) or b""
-                # A read may give less than asked for, and what is no ordinary file has no size.
+                # What is no ordinary file has no size; a read may give less than asked for.
+                data = file.read(status.st_size or WHOLE + 1) or b""
                 while len(data) != status.st_size and (more := file.read(WHOLE + 1 - len(data))):
                     data += more
         except OSError as error:
@@ -622,15 +622,16 @@ class Source:
                 )
         pattern = self.options.path_fields
         fields = {} if pattern is None else path_values(self.path, pattern)
-        names = {"id": id, "system": system, "case_id": case_id}
+        names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
         for key, value in names.items():
             if value is None or value == "":
-                value = fields.pop(key, None) if key != "id" else self.stem
-            if isinstance(value, bool) or not isinstance(value, str | int | None):
+                names[key] = fields.pop(key, None)
+            elif type(value) is int:
+                names[key] = str(value)
+            elif type(value) is not str:
                 raise InputError(
                     f"{key!r} is not text but {kind(value)}", where=where, todo="make it a string"
                 )
-            names[key] = None if value is None else str(value)
         if language is not None and not is_language(language):
             raise InputError(
                 f"the language {language!r:.40} is no language tag",

@@ -52,7 +52,7 @@ def table(source: Source) -> tuple[list[str], Rows]:
 
 def _even(rows: Rows, width: int, padded: bool) -> Rows:
     for where, row in rows:
-        if not isinstance(row, InputError) and len(row) != width:
+        if type(row) is list and len(row) != width:
             if padded and len(row) < width:
                 # A worksheet's rows end with their last cell that is filled.
                 row += [""] * (width - len(row))

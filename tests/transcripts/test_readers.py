@@ -770,3 +770,19 @@ def test_a_file_is_hashed_whole_and_closed_where_the_reading_stops_early(tmp_pat
             gc.collect()
         assert reading.inputs[0].sha256 == hashlib.sha256(data).hexdigest()
         assert reading.inputs[0].bytes == len(data)
+
+
+# -- the documentation ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", READERS.names())
+def test_the_documented_example_of_a_format_is_read_as_that_format(name: str, tmp_path: Path) -> None:
+    import re
+
+    text = Path(__file__).resolve().parents[2].joinpath("docs", "transcripts.md").read_text(encoding="utf-8")
+    (section,) = [part for part in text.split("\n## ") if f"`{name}`" in part.partition("\n")[0]]
+    kind, example = re.findall(r"^```(json|csv)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
+    file_name = "utterances.jsonl" if name == "convokit" else f"example.{kind}"
+    reading = Reading([write(tmp_path, file_name, example)])
+    assert list(reading)
+    assert reading.inputs[0].format == name

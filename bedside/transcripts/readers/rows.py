@@ -177,7 +177,7 @@ def _transcript(
     constant = {
         other: first[position]
         for other, position in layout.others.items()
-        if all(row[position] == first[position] for _, row in group)
+        if len({row[position] for _, row in group}) == 1
     }
     varying = {other: position for other, position in layout.others.items() if other not in constant}
     factors: dict[str, object] = {}
@@ -200,10 +200,16 @@ def _transcript(
         codes = {}
         for place, row in rows if layout.coded else ():
             cells = tuple([row[at] for at in layout.coded])
-            if cells not in known:
-                known[cells] = layout.codes(cells, place)
-            if known[cells]:
-                codes[_coder(layout, row, place)] = known[cells].copy()
+            given = known.get(cells)
+            if given is None:
+                given = known[cells] = layout.codes(cells, place)
+            if given:
+                coder = "coder" if layout.coder is None else row[layout.coder].strip()
+                if not coder:
+                    raise InputError(
+                        "the row has codes but no coder", where=place, todo="fill in who coded it"
+                    )
+                codes[coder] = given.copy()
         if codes:
             meta["codes"] = codes
         metas.append(meta)
@@ -260,15 +266,6 @@ def _utterances(layout: _Layout, group: list[tuple[str, list[str]]]) -> list[lis
         return [utterances[key] for key in sorted(utterances, key=int)]
     except ValueError:
         return list(utterances.values())
-
-
-def _coder(layout: _Layout, row: list[str], where: str) -> str:
-    if layout.coder is None:
-        return "coder"
-    name = row[layout.coder].strip()
-    if not name:
-        raise InputError("the row has codes but no coder", where=where, todo="fill in who coded it")
-    return name
 
 
 def _one(group: list[tuple[str, list[str]]], at: int, what: str) -> str | None:
