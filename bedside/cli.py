@@ -402,6 +402,7 @@ def agree(
     weights: Annotated[
         str | None, typer.Option(help="Of kappa on ordered scales: quadratic, linear or none.")
     ] = None,
+    confusion: Annotated[bool, typer.Option("--confusion", help="Show confusion matrices too.")] = False,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
@@ -409,7 +410,7 @@ def agree(
 ) -> None:
     """Show how well raters agree: people among themselves, and algorithms and judges beside them."""
     from bedside.agreement import agree as run_agree
-    from bedside.reports.tables.agreement import agreement_table
+    from bedside.reports.tables.agreement import agreement_table, confusion_tables
 
     agreements = run_agree(
         _evaluation(source, scale, columns),
@@ -418,7 +419,11 @@ def agree(
         weights=weights,  # type: ignore[arg-type]
         seed=seed,
     )
-    _show(agreement_table(agreements), json)
+    tables = (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ()))
+    if len(tables) > 1:
+        _show_all(tables, json)
+    else:
+        _show(tables[0], json)
 
 
 @app.command()

@@ -107,18 +107,13 @@ def agreement(table: Table) -> str | None:
 
     None where no row has an interval.
     """
-    rows = []
+    best: dict[tuple[str, str], tuple[str, str, float, float, float]] = {}
     for record in table.records:
-        for name in ("kappa", "alpha"):
-            if record.get(name) is not None and record.get(f"{name}_low") is not None:
-                rows.append(
-                    (
-                        record["title"],
-                        record["between"],
-                        *(record[n] for n in (name, f"{name}_low", f"{name}_high")),
-                    )
-                )
-                break
+        wanted = record["kind"] != "person" and record["statistic"] in ("kappa", "alpha")
+        key = (record["title"], record["between"])
+        if wanted and record["low"] is not None and (key not in best or record["statistic"] == "kappa"):
+            best[key] = (*key, record["estimate"], record["low"], record["high"])
+    rows = list(best.values())
     if not rows:
         return None
     import matplotlib as mpl

@@ -1,4 +1,4 @@
-"""Agreement: raters on each metric, people among themselves and others beside them."""
+"""Agreement: people among themselves, and algorithms and judges beside them with the human ceiling."""
 
 from __future__ import annotations
 
@@ -7,116 +7,204 @@ from typing import Any
 
 from bedside.agreement import Agreement, agree
 from bedside.errors import DataError
-from bedside.evaluation import PEOPLE, Evaluation
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal
+from bedside.evaluation import Evaluation
+from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
 from bedside.reports.tables._contract import TableKind
 from bedside.stats.reading import reading
+from bedside.stats.results import Result
 
-_STATISTICS = {
-    "percent agreement": "percent_agreement",
-    "kappa": "kappa",
-    "fleiss": "fleiss",
-    "alpha": "alpha",
-}
+#: More people than this are not shown one by one beside a rater; the CSV has them.
+MOST_PERSONS = 4
+_HEADINGS = {"people": "People among themselves", "ceiling": "One person against the consensus of the others"}
 
 
 def agreement_table(agreements: Sequence[Agreement]) -> Table:
     """The table of agreements already computed."""
-    rows = []
-    for group in dict.fromkeys(a.between for a in agreements):
-        rows += [
-            Row(tuple(map(Cell, _cells(agreement))), _heading(agreement))
-            for agreement in agreements
-            if agreement.between == group
-        ]
+    shown = [a for a in agreements if a.kind != "person" or _persons(agreements, a) <= MOST_PERSONS]
+    ceilings = {
+        (a.metric, a.title, kind): a.statistics.get("kappa")
+        for a in agreements
+        for kind, source in (("mean", "people"), ("consensus", "ceiling"))
+        if a.kind == source
+    }
+    order = list(dict.fromkeys(_heading(agreement) for agreement in shown))
+    order.sort(
+        key=lambda heading: list(_HEADINGS.values()).index(heading) if heading in _HEADINGS.values() else 9
+    )
+    rows = [
+        Row(tuple(map(Cell, _cells(agreement, ceilings.get((agreement.metric, agreement.title, agreement.kind))))),
+            heading)
+        for heading in order
+        for agreement in shown
+        if _heading(agreement) == heading
+    ]  # fmt: skip
+    columns = (
+        Column("Metric", "left"), Column("Raters"), Column("Units"), Column("Agreement"), Column("κ [95 % CI]"),
+        Column("Reading", "left"), Column("Ceiling"), Column("Fleiss κ"), Column("AC [95 % CI]"), Column("α [95 % CI]"), Column("ICC"),
+        Column("ρ"), Column("Bias [95 % CI]"),
+    )  # fmt: skip
+    # A column nobody has a value in says nothing.
+    used = [i for i in range(len(columns)) if any(row.cells[i].text != DASH for row in rows)]
     return Table(
         name="agreement",
         title="Agreement of raters",
-        columns=(
-            Column("Metric", "left"), Column("Raters"), Column("Units"), Column("Agreement"), Column("κ"),
-            Column("95 % CI"), Column("Reading", "left"), Column("Fleiss κ"), Column("α"), Column("95 % CI"),
-        ),
-        rows=tuple(rows),
-        notes=_notes(agreements),
-        records=tuple(map(_record, agreements)),
-    )  # fmt: skip
+        columns=tuple(columns[i] for i in used),
+        rows=tuple(Row(tuple(row.cells[i] for i in used), row.group) for row in rows),
+        notes=_notes(agreements, {columns[i].title.partition(" ")[0] for i in used}),
+        records=tuple(record for agreement in agreements for record in _records(agreement)),
+    )
+
+
+def _persons(agreements: Sequence[Agreement], agreement: Agreement) -> int:
+    return sum(
+        a.kind == "person"
+        and (a.metric, a.title, a.rater) == (agreement.metric, agreement.title, agreement.rater)
+        for a in agreements
+    )
+
+
+def _name(rater: str) -> str:
+    return rater.partition(":")[2]
 
 
 def _heading(agreement: Agreement) -> str:
-    if agreement.between == PEOPLE:
-        return "People among themselves"
-    return agreement.between.partition(":")[2].replace(f" and {PEOPLE}", " beside people")
+    if agreement.rater is None:
+        return _HEADINGS[agreement.kind]
+    if agreement.kind == "mean":
+        return f"{_name(agreement.rater)} and each person, mean"
+    if agreement.kind == "consensus":
+        return f"{_name(agreement.rater)} and the consensus of people"
+    return f"{_name(agreement.rater)} and {_name(agreement.raters[0])}"
 
 
-def _cells(agreement: Agreement) -> tuple[str, ...]:
-    def shown(name: str) -> tuple[str, str]:
-        result = agreement.statistics.get(name)
-        if result is None or result.estimate is None:
-            return DASH, DASH
-        interval = result.interval
-        return decimal(result.estimate), between(interval.low, interval.high) if interval else DASH
+def _shown(result: Result | None, *, share: bool = True, interval: bool = True) -> str:
+    if result is None or result.estimate is None:
+        return DASH
+    text = decimal(result.estimate) if share else number(result.estimate)
+    if not interval or result.interval is None:
+        return text
+    low, high = result.interval.low, result.interval.high
+    return f"{text} {between(low, high)}" if share else f"{text} [{number(low)}, {number(high)}]"
 
-    kappa, kappa_interval = shown("kappa")
-    alpha, alpha_interval = shown("alpha")
-    main = agreement.statistics.get("kappa") or agreement.statistics.get("alpha")
-    word = (reading(main.estimate) if main is not None else None) or DASH
-    units = f"{agreement.units:,}"
+
+def _cells(agreement: Agreement, ceiling: Result | None) -> tuple[str, ...]:
+    found = agreement.statistics
+    main = found.get("kappa") or found.get("alpha")
     return (
-        agreement.title, str(len(agreement.raters)), units, shown("percent agreement")[0], kappa, kappa_interval,
-        word, shown("fleiss")[0], alpha, alpha_interval,
-    )  # fmt: skip
+        agreement.title,
+        str(len(agreement.raters)),
+        f"{agreement.units:,}",
+        _shown(found.get("percent agreement"), interval=False),
+        _shown(found.get("kappa")),
+        reading(main.estimate if main is not None else None) or DASH,
+        _shown(ceiling, interval=False),
+        _shown(found.get("fleiss"), interval=False),
+        _shown(found.get("ac")),
+        _shown(found.get("alpha")),
+        _shown(found.get("icc"), interval=False),
+        _shown(found.get("spearman"), interval=False),
+        _shown(found.get("bias"), share=False),
+    )
 
 
-def _notes(agreements: Sequence[Agreement]) -> tuple[str, ...]:
+def _notes(agreements: Sequence[Agreement], columns: set[str]) -> tuple[str, ...]:
     notes = [
-        "Agreement: share of pairs of raters that say the same. κ: mean of Cohen's kappa over pairs of raters "
-        "(beside people: of the rater with each person); α: Krippendorff's.",
+        "Agreement: share of pairs of raters that say the same. κ: Cohen's kappa, the mean over pairs of raters."
     ]
+    if "Ceiling" in columns:
+        notes.append(
+            "Ceiling: the same among people: the mean of their pairs beside a rater's mean over persons, one person "
+            "against the consensus of the others beside a rater's against the consensus. It rests on the units that "
+            "several people rated."
+        )
     ordered = [a for a in agreements if a.level == "ordinal" and "kappa" in a.statistics]
     if ordered:
-        weights = dict.fromkeys(str(a.statistics["kappa"].options.get("weights")) for a in ordered)
-        notes.append(
-            f"κ of metrics on an ordered scale has {' and '.join(weights)} weights, their α is ordinal."
+        weights = " and ".join(
+            dict.fromkeys(str(a.statistics["kappa"].options.get("weights")) for a in ordered)
         )
+        notes.append(f"On ordered scales κ and AC (AC2) have {weights} weights, α is ordinal.")
+    if "ICC" in columns:
+        notes.append("ICC: two-way random, single ratings, absolute agreement (2,1). ρ: Spearman's. "
+                     "Bias: mean of the rater minus people.")  # fmt: skip
     methods = dict.fromkeys(
         (result.interval.method, "turns" if agreement.units > agreement.transcripts else "transcripts")
         for agreement in agreements
         for name, result in agreement.statistics.items()
         if name in ("kappa", "alpha") and result.interval is not None
     )
-    notes += [f"Intervals where {rated} are rated: {method}." for method, rated in methods]
+    notes += [f"Intervals of κ and α where {rated} are rated: {method}." for method, rated in methods]
     few = [a.transcripts for a in agreements if 1 < a.transcripts < 10 and a.units > a.transcripts]
     if few:
         notes.append(f"Some rest on turns of only {min(few)} transcripts: their intervals are rough.")
-    alone = sum(a.alone for a in agreements if a.between == PEOPLE and ":" not in a.title)
+    people = [a for a in agreements if a.kind == "people" and not a.title.endswith(": any or none")]
+    beside = [a for a in agreements if a.kind == "consensus" and not a.title.endswith(": any or none")]
+    alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)
     if alone:
-        notes.append(f"Left out, as only one person rated them: {alone:,} units.")
-    reasons = dict.fromkeys(r.missing for a in agreements for r in a.statistics.values() if r.missing)
-    notes += [f"{DASH}: {reason}." for reason in reasons]
+        notes.append(f"Left out among people, as only one person rated them: {alone:,} units.")
+    if ties:
+        notes.append(f"Left out of comparisons with the consensus, as people tie: {ties:,} units.")
+    notes += [f"{DASH}: {reason}." for reason in dict.fromkeys(
+        r.missing for a in agreements for r in a.statistics.values() if r.missing and r.estimate is None)]  # fmt: skip
     notes.append("Reading after Landis and Koch (1977); a word is no verdict.")
     return tuple(notes)
 
 
-def _record(agreement: Agreement) -> Mapping[str, Any]:
-    record: dict[str, Any] = {
-        "metric": agreement.metric,
-        "title": agreement.title,
-        "between": agreement.between,
-        "level": agreement.level,
-        "raters": len(agreement.raters),
-        "units": agreement.units,
-        "transcripts": agreement.transcripts,
-        "alone": agreement.alone,
-    }
-    for name, key in _STATISTICS.items():
-        result = agreement.statistics.get(name)
-        record[key] = result.estimate if result else None
-        record[f"{key}_low"] = result.interval.low if result and result.interval else None
-        record[f"{key}_high"] = result.interval.high if result and result.interval else None
-        record[f"{key}_missing"] = result.missing if result else None
-    record["prevalence"] = "; ".join(f"{label} {share:.4f}" for label, share in agreement.prevalence.items())
-    record["who"] = ", ".join(agreement.raters)
-    return record
+def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
+    """One record a statistic."""
+    base = {
+        "metric": agreement.metric, "title": agreement.title, "kind": agreement.kind, "between": agreement.between,
+        "level": agreement.level, "raters": ", ".join(agreement.raters), "units": agreement.units,
+        "transcripts": agreement.transcripts, "alone": agreement.alone, "ties": agreement.ties,
+        "prevalence": "; ".join(f"{label} {share:.4f}" for label, share in agreement.prevalence.items()),
+    }  # fmt: skip
+    return [
+        {
+            **base,
+            "statistic": name,
+            "estimate": result.estimate,
+            "low": result.interval.low if result.interval else None,
+            "high": result.interval.high if result.interval else None,
+            "interval": result.interval.method if result.interval else None,
+            "n": result.n,
+            "dropped": result.dropped,
+            "method": result.method,
+            "missing": result.missing,
+            "remarks": "; ".join(result.remarks),
+        }
+        for name, result in agreement.statistics.items()
+    ]
+
+
+def confusion_tables(agreements: Sequence[Agreement]) -> tuple[Table, ...]:
+    """For every two raters compared: how often the first's level (rows) met the second's (columns)."""
+    tables: list[Table] = []
+    for agreement in agreements:
+        if not agreement.confusion:
+            continue
+        levels = list(dict.fromkeys(first for first, _ in agreement.confusion))
+        consensus = agreement.kind == "consensus"
+        first = "consensus of people" if consensus else _name(agreement.raters[0])
+        second = _name(agreement.raters[-1])
+        rows = tuple(
+            Row((Cell(level), *(Cell(f"{agreement.confusion[level, other]:,}") for other in levels)))
+            for level in levels
+        )
+        tables.append(
+            Table(
+                name=f"confusion-{len(tables) + 1}",
+                title=f"{agreement.title}: {first} (rows) and {second} (columns)",
+                columns=(Column("", "left"), *(Column(level) for level in levels)),
+                rows=rows,
+                notes=("Shares of levels: " + ", ".join(
+                    f"{label} {decimal(share)}" for label, share in agreement.prevalence.items()) + ".",),
+                records=tuple(
+                    {"metric": agreement.metric, "title": agreement.title, "first": first, "second": second,
+                     "first_level": a, "second_level": b, "n": n}
+                    for (a, b), n in agreement.confusion.items()
+                ),
+            )
+        )  # fmt: skip
+    return tuple(tables)
 
 
 def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
