@@ -72,28 +72,20 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def _show_all(tables: Iterable[Table], as_json: bool) -> None:
-    if as_json:
-        from bedside.reports.render import json_text
-
-        typer.echo("[" + ",\n".join(json_text(table).rstrip() for table in tables) + "]")
-        return
-    for table in tables:
-        _show(table, False)
-
-
-def _show(table: Table, as_json: bool) -> None:
+def _show(tables: Iterable[Table], as_json: bool = False) -> None:
+    """Print tables; as JSON they are an array, one object a table."""
     from bedside.reports.render import json_text, rich_table
 
     if as_json:
-        typer.echo(json_text(table), nl=False)
+        typer.echo("[" + ",\n".join(json_text(table).rstrip() for table in tables) + "]")
         return
     from rich.console import Console
 
     console = Console(soft_wrap=False)
     if not console.is_terminal:
         console = Console(width=160)
-    console.print(rich_table(table))
+    for table in tables:
+        console.print(rich_table(table))
 
 
 def _pairs(text: str | None, option: str) -> dict[str, str]:
@@ -419,11 +411,7 @@ def agree(
         weights=weights,  # type: ignore[arg-type]
         seed=seed,
     )
-    tables = (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ()))
-    if len(tables) > 1:
-        _show_all(tables, json)
-    else:
-        _show(tables[0], json)
+    _show((agreement_table(agreements), *(confusion_tables(agreements) if confusion else ())), json)
 
 
 @app.command()
@@ -436,7 +424,8 @@ def compare(
         typer.Option(help="Metrics or patterns; those that say something of quality unless named."),
     ] = None,
     test: Annotated[
-        str, typer.Option(help="auto, wilcoxon, permutation, t, mcnemar, mannwhitney or welch.")
+        str,
+        typer.Option(help="auto, wilcoxon, permutation, t, mcnemar, friedman; mannwhitney, welch, kruskal."),
     ] = "auto",
     family: Annotated[str, typer.Option(help="p-values corrected together: all, metric or level.")] = "all",
     correction: Annotated[str, typer.Option(help="holm, bonferroni or bh.")] = "holm",
@@ -447,7 +436,7 @@ def compare(
 ) -> None:
     """Compare systems pair by pair, paired by case where cases pair."""
     from bedside.comparison import compare as run_compare
-    from bedside.reports.tables.comparison import comparison_table
+    from bedside.reports.tables.comparison import comparison_table, overall_table
 
     comparisons = run_compare(
         _evaluation(source, scale, columns),
@@ -459,7 +448,12 @@ def compare(
         correction=correction,  # type: ignore[arg-type]
         seed=seed,
     )
-    _show(comparison_table(comparisons), json)
+    if not comparisons.pairs:
+        raise DataError(
+            "no metric to compare has a value", where=str(source), todo="name some with --metrics"
+        )
+    overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
+    _show((*overall, comparison_table(comparisons.pairs)), json)
 
 
 @app.command()
@@ -481,7 +475,7 @@ def report(
         read_run(run), tables=_names(table), formats=_names(format_), out=out, seed=seed
     )
     if json:
-        _show_all(tables, True)
+        _show(tables, True)
         return
     say(f"Wrote {len(files)} files to {files[0].parent}:")
     for file in files:
@@ -515,7 +509,7 @@ def coders_evaluate(
 
     chosen = CODERS.load(coder)
     evaluation = evaluate(Reading(files, _reading(format_, roles, columns, None, "stop")), chosen)
-    _show_all(coder_tables(evaluation), json)
+    _show(coder_tables(evaluation), json)
 
 
 @app.command()
@@ -527,7 +521,7 @@ def demo(
     """Run the whole loop on the bundled example: score, ratings, agreement, comparison, report."""
     from bedside.demo import run_demo
 
-    run_demo(out, say, lambda table: _show(table, False))
+    run_demo(out, say, lambda table: _show([table]))
 
 
 # -- running ----------------------------------------------------------------------------------------

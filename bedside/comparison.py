@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal, get_args
+from typing import Literal, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -15,14 +15,18 @@ from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.registry import nearest
 from bedside.stats.results import Result
 
-Test = Literal["auto", "wilcoxon", "permutation", "t", "mcnemar", "mannwhitney", "welch"]
+Test = Literal[
+    "auto", "wilcoxon", "permutation", "t", "mcnemar", "friedman", "mannwhitney", "welch", "kruskal"
+]
 Families = Literal["all", "metric", "level"]
 Correction = Literal["holm", "bonferroni", "bh"]
 TESTS: tuple[Test, ...] = get_args(Test)
 FAMILIES: tuple[Families, ...] = get_args(Families)
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
-_PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar"))
+_PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
+#: Tests of several systems at once, and the test of two that follows them.
+_THEN = {"friedman": "wilcoxon", "kruskal": "mannwhitney"}
 _CORRECTION_NAMES = {"holm": "holm", "bonferroni": "bonferroni", "bh": "benjamini-hochberg"}
 
 
@@ -55,6 +59,36 @@ class Comparison:
     alone_b: int
 
 
+@dataclass(frozen=True, slots=True)
+class Overall:
+    """Three or more systems at once on one metric under one group of raters: is there any difference at all?
+
+    Attributes:
+        metric, raters, systems: what was compared.
+        paired: whether cases were matched.
+        why: why this test was taken.
+        test: Friedman's, Cochran's or Kruskal and Wallis' test, its p corrected within its family.
+    """
+
+    metric: str
+    raters: str
+    systems: tuple[str, ...]
+    paired: bool
+    why: str
+    test: Result
+
+
+_Compared = TypeVar("_Compared", Comparison, Overall)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """What :func:`compare` found: pairs of systems, and where there are three or more all of them at once."""
+
+    pairs: tuple[Comparison, ...]
+    overall: tuple[Overall, ...]
+
+
 def compare(
     evaluation: Evaluation,
     *,
@@ -65,7 +99,7 @@ def compare(
     family: Families = "all",
     correction: Correction = "holm",
     seed: int = 0,
-) -> tuple[Comparison, ...]:
+) -> Comparisons:
     """Compare systems pair by pair on every metric of whole transcripts.
 
     Args:
@@ -75,9 +109,10 @@ def compare(
         metrics: metrics or patterns; unless named, those for which higher or lower is better and those that people
             or judges rated.
         test: ``auto`` takes McNemar's exact test for values that are all 0 or 1 on paired cases, Wilcoxon's
-            signed-rank test for other paired cases, and Mann–Whitney's where cases don't pair.
+            signed-rank test for other paired cases, and Mann–Whitney's where cases don't pair. ``friedman`` and
+            ``kruskal`` test all systems at once and then the pairs by Wilcoxon's and Mann–Whitney's.
         family: which p-values are corrected together: ``all``, those of one ``metric``, or those of metrics under
-            one heading (``level``).
+            one heading (``level``). Tests of all systems at once are families of their own.
         correction: ``holm``, ``bonferroni`` or ``bh`` (Benjamini–Hochberg).
         seed: of permutations.
 
@@ -92,14 +127,17 @@ def compare(
     chosen = _systems(evaluation, systems)
     if reference is not None and reference not in chosen:
         raise DataError(f"no system {reference!r}", where=evaluation.name, todo=nearest(reference, chosen))
-    pairs = (
+    if test in _THEN and len(chosen) < 3:
+        raise DataError(f"{test} needs three systems", where="--test", todo=f"use {_THEN[test]} for two")
+    duos = (
         [(system, reference) for system in chosen if system != reference]
         if reference is not None
         else list(combinations(chosen, 2))
     )
     names = evaluation.metrics(metrics) if metrics is not None else judged(evaluation)
     values = evaluation.transcript_values(names).filter(pl.col("system").is_in(chosen))
-    found: list[Comparison] = []
+    matched: list[_Matched] = []
+    overall: list[Overall] = []
     for (metric, raters), table in sorted(
         values.group_by("metric", "group"),
         key=lambda item: (names.index(str(item[0][0])), item[0][1] != PEOPLE, str(item[0][1])),
@@ -107,10 +145,14 @@ def compare(
         if table["value"].null_count() == table.height:
             continue
         by_system = {system: _by_case(table, system) for system in chosen}
-        found += [
-            _compare(str(metric), str(raters), a, b, by_system[a], by_system[b], test, seed) for a, b in pairs
-        ]
-    return _corrected(found, family, correction)
+        matched += [_match(str(metric), str(raters), a, b, by_system[a], by_system[b], test) for a, b in duos]
+        if len(chosen) > 2 and reference is None and (test == "auto" or test in _THEN):
+            overall.append(_all_at_once(str(metric), str(raters), by_system, test))
+    found = _tested(matched, seed)
+    return Comparisons(
+        tuple(_corrected(found, family, correction, "comparisons of two systems")),
+        tuple(_corrected(overall, family, correction, "comparisons of all systems")),
+    )
 
 
 def judged(evaluation: Evaluation) -> list[str]:
@@ -151,66 +193,128 @@ def _by_case(table: pl.DataFrame, system: str) -> _Values:
     return _Values(dict(cases.iter_rows()), there["value"].to_numpy(), rows.height - there.height)
 
 
-def _compare(
-    metric: str, raters: str, a: str, b: str, values_a: _Values, values_b: _Values, test: Test, seed: int
-) -> Comparison:
-    from bedside.stats import paired, unpaired
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """Values of two systems ready for a test."""
 
+    metric: str
+    raters: str
+    a: str
+    b: str
+    x: np.ndarray
+    y: np.ndarray
+    cases: tuple[str, ...]
+    paired: bool
+    test: str
+    why: str
+    alone: tuple[int, int]
+
+
+def _match(
+    metric: str, raters: str, a: str, b: str, values_a: _Values, values_b: _Values, test: Test
+) -> _Matched:
     shared = sorted(values_a.cases.keys() & values_b.cases.keys())
     smaller = min(len(values_a.cases), len(values_b.cases))
-    pair_up = 2 * len(shared) > smaller if test == "auto" else test in _PAIRED
-    if pair_up:
+    paired = 2 * len(shared) > smaller if test == "auto" else test in _PAIRED
+    if paired:
         x = np.array([values_a.cases[case] for case in shared])
         y = np.array([values_b.cases[case] for case in shared])
         alone = (len(values_a.cases) - len(shared), len(values_b.cases) - len(shared))
-        difference = paired.t_test(x, y)
     else:
-        x, y = values_a.single, values_b.single
-        alone = (0, 0)
-        difference = unpaired.t_test(x, y)
-    binary = bool(np.isin(np.concatenate([x, y]), (0.0, 1.0)).all()) and x.size > 0
-    name: str = test
+        x, y, alone = values_a.single, values_b.single, (0, 0)
+    binary = _binary(x, y)
     if test == "auto":
-        name = ("mcnemar" if binary else "wilcoxon") if pair_up else "mannwhitney"
-        why = f"{len(shared)} cases of both systems pair" if pair_up else f"only {len(shared)} cases pair"
+        name = ("mcnemar" if binary else "wilcoxon") if paired else "mannwhitney"
+        why = f"{len(shared)} cases of both systems pair" if paired else f"only {len(shared)} cases pair"
         why += ", values are 0 or 1" if name == "mcnemar" else ""
     else:
-        why = "as asked"
-    if name == "mcnemar" and not binary:
+        name, why = _THEN.get(test, test), "as asked"
+    if name == "mcnemar" and not binary and x.size:
         raise DataError(
             f"{metric} has values other than 0 and 1", where="--test mcnemar", todo="use another test"
         )
-    result = {
-        "wilcoxon": lambda: paired.wilcoxon(x, y),
-        "permutation": lambda: paired.permutation(x, y, seed=seed),
-        "t": lambda: difference,
-        "mcnemar": lambda: paired.mcnemar(x, y, method="exact"),
-        "mannwhitney": lambda: unpaired.mann_whitney(x, y),
-        "welch": lambda: difference,
-    }[name]()
-    return Comparison(
-        metric=metric, raters=raters, a=a, b=b, paired=pair_up, why=why,
-        mean_a=float(x.mean()) if x.size else None, mean_b=float(y.mean()) if y.size else None,
-        test=result, difference=difference, alone_a=alone[0], alone_b=alone[1],
-    )  # fmt: skip
+    return _Matched(metric, raters, a, b, x, y, tuple(shared) if paired else (), paired, name, why, alone)
 
 
-def _corrected(found: list[Comparison], family: Families, correction: Correction) -> tuple[Comparison, ...]:
+def _binary(*values: np.ndarray) -> bool:
+    together = np.concatenate(values)
+    return together.size > 0 and bool(np.isin(together, (0.0, 1.0)).all())
+
+
+def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
+    """Each pair with its test; permutations of one pair of systems on the same cases share their sign flips."""
+    from bedside.stats import paired, unpaired
+
+    permuted: dict[int, Result] = {}
+    together: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
+    for position, one in enumerate(matched):
+        if one.test == "permutation":
+            together.setdefault((one.a, one.b, one.cases), []).append(position)
+    for positions in together.values():
+        x = np.column_stack([matched[position].x for position in positions])
+        y = np.column_stack([matched[position].y for position in positions])
+        permuted.update(zip(positions, paired.permutations(x, y, seed=seed), strict=True))
+    found = []
+    for position, one in enumerate(matched):
+        difference = paired.t_test(one.x, one.y) if one.paired else unpaired.t_test(one.x, one.y)
+        if one.test == "wilcoxon":
+            result = paired.wilcoxon(one.x, one.y)
+        elif one.test == "permutation":
+            result = permuted[position]
+        elif one.test == "mcnemar":
+            result = paired.mcnemar(one.x, one.y, method="exact")
+        elif one.test == "mannwhitney":
+            result = unpaired.mann_whitney(one.x, one.y)
+        else:
+            result = difference
+        found.append(
+            Comparison(
+                metric=one.metric, raters=one.raters, a=one.a, b=one.b, paired=one.paired, why=one.why,
+                mean_a=float(one.x.mean()) if one.x.size else None,
+                mean_b=float(one.y.mean()) if one.y.size else None,
+                test=result, difference=difference, alone_a=one.alone[0], alone_b=one.alone[1],
+            )
+        )  # fmt: skip
+    return found
+
+
+def _all_at_once(metric: str, raters: str, by_system: dict[str, _Values], test: Test) -> Overall:
+    from bedside.stats import several
+
+    shared = sorted(set.intersection(*(set(values.cases) for values in by_system.values())))
+    smaller = min(len(values.cases) for values in by_system.values())
+    paired = 2 * len(shared) > smaller if test == "auto" else test == "friedman"
+    why = "as asked" if test != "auto" else f"{len(shared)} cases of all systems match"
+    if paired:
+        table = np.array([[values.cases[case] for values in by_system.values()] for case in shared])
+        table = table.reshape(len(shared), len(by_system))
+        result = (
+            several.cochran_q(table) if test == "auto" and _binary(table.ravel()) else several.friedman(table)
+        )
+    else:
+        result = several.kruskal_wallis([values.single for values in by_system.values()])
+    return Overall(metric, raters, tuple(by_system), paired, why, result)
+
+
+def _corrected(
+    found: Sequence[_Compared], family: Families, correction: Correction, what: str
+) -> list[_Compared]:
+    """The same with p corrected within the families, each named ``what`` and of what metrics."""
     from bedside.stats import families
 
-    def name(comparison: Comparison) -> str:
+    def name(one: _Compared) -> str:
         if family == "all":
-            return "all comparisons"
-        if family == "metric":
-            return f"comparisons on {facts(comparison.metric).title}"
-        return f"comparisons on {facts(comparison.metric).group.lower()}"
+            return what
+        return (
+            f"{what} on {facts(one.metric).title if family == 'metric' else facts(one.metric).group.lower()}"
+        )
 
-    results: list[Comparison] = list(found)
+    results = list(found)
     for family_name in dict.fromkeys(map(name, found)):
-        members = [position for position, comparison in enumerate(found) if name(comparison) == family_name]
+        members = [position for position, one in enumerate(found) if name(one) == family_name]
         tests = families.family(
             [found[position].test for position in members], family_name, method=_CORRECTION_NAMES[correction]
         )
         for position, test in zip(members, tests, strict=True):
             results[position] = replace(found[position], test=test)
-    return tuple(results)
+    return results

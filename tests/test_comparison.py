@@ -11,7 +11,7 @@ import scipy.stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from bedside.comparison import Comparison, compare
+from bedside.comparison import Comparison, Comparisons, compare
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, open_evaluation
 
@@ -30,9 +30,10 @@ def paired(tmp_path: Path, a: list[float | None], b: list[float | None]) -> Eval
     return evaluation(tmp_path, rows)
 
 
-def only(found: tuple[Comparison, ...]) -> Comparison:
-    assert len(found) == 1
-    return found[0]
+def only(found: Comparisons) -> Comparison:
+    assert len(found.pairs) == 1
+    assert not found.overall
+    return found.pairs[0]
 
 
 A = [3.1, 4.2, 2.2, 5.0, 3.3, 4.8, 1.9, 3.6]
@@ -108,14 +109,47 @@ def test_families_and_corrections(tmp_path: Path) -> None:
     ]
     table = evaluation(tmp_path, rows)
     for ours, theirs in (("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")):
-        found = compare(table, correction=ours)  # type: ignore[arg-type]
+        found = compare(table, correction=ours).pairs  # type: ignore[arg-type]
         assert [(c.a, c.b) for c in found] == [("A", "B"), ("A", "C"), ("B", "C")]
         expected = multipletests([c.test.p for c in found], method=theirs)[1]
         assert [c.test.p_adjusted for c in found] == pytest.approx(expected)
         assert {c.test.family_size for c in found} == {3}
-    assert [(c.a, c.b) for c in compare(table, reference="A")] == [("B", "A"), ("C", "A")]
-    by_metric = compare(table, family="metric")
-    assert {c.test.family for c in by_metric} == {"comparisons on Warmth"}
+    assert [(c.a, c.b) for c in compare(table, reference="A").pairs] == [("B", "A"), ("C", "A")]
+    by_metric = compare(table, family="metric").pairs
+    assert {c.test.family for c in by_metric} == {"comparisons of two systems on Warmth"}
+
+
+def test_three_systems_are_also_tested_at_once(tmp_path: Path) -> None:
+    rows = [
+        (f"{s}{i}", s, str(i), v) for s, vs in (("A", A), ("B", B), ("C", B[::-1])) for i, v in enumerate(vs)
+    ]
+    table = evaluation(tmp_path, rows)
+    found = compare(table).overall
+    expected = scipy.stats.friedmanchisquare(A, B, B[::-1])
+    assert found[0].test.statistic == pytest.approx(expected.statistic)
+    assert found[0].test.p == pytest.approx(expected.pvalue)
+    assert found[0].paired
+    asked = compare(table, test="kruskal")
+    assert asked.overall[0].test.statistic == pytest.approx(scipy.stats.kruskal(A, B, B[::-1]).statistic)
+    assert "Mann–Whitney" in asked.pairs[0].test.method
+    with pytest.raises(DataError, match="friedman needs three systems"):
+        compare(table, systems=["A", "B"], test="friedman")
+
+
+def test_permutations_of_a_pair_share_their_null_whatever_the_metric(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(0.4, 1, 25), rng.normal(0, 1, 25)
+    rows = [
+        (f"{s}{i}", s, str(i), metric, shift + value)
+        for metric, shift in (("warmth", 0.0), ("pace", 5.0))
+        for s, values in (("A", x), ("B", y))
+        for i, value in enumerate(values)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "system", "case", "metric", "value"], orient="row")
+    frame.with_columns(rater=pl.lit("anna")).write_parquet(tmp_path / "two.parquet")
+    both = compare(open_evaluation(tmp_path / "two.parquet"), test="permutation").pairs
+    one = compare(open_evaluation(tmp_path / "two.parquet"), metrics=["pace"], test="permutation").pairs
+    assert {c.test.p for c in both} == {one[0].test.p}
 
 
 @pytest.mark.parametrize("test", ["wilcoxon", "permutation", "t", "mannwhitney", "welch"])

@@ -117,7 +117,7 @@ def cochran_q(values: Any) -> Result:
             details=details,
             missing="within every case all systems are equal",
         )
-    found = cochrans_q(table, return_object=True)
+    found = cochrans_q(table)
     details["degrees of freedom"] = float(k - 1)
     statistic = float(found.statistic)
     return Result(

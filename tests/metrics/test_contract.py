@@ -39,7 +39,7 @@ def test_names_are_unique() -> None:
 def test_family_states_its_facts(name: str) -> None:
     family = FAMILIES.load(name)
     assert family.name == name
-    assert family.version and family.title and family.description
+    assert all((family.version, family.title, family.description))
     assert family.rater() == f"algorithm:{name}@{family.version}"
 
 

@@ -40,8 +40,8 @@ def agreement_table(agreements: Sequence[Agreement]) -> Table:
     ]  # fmt: skip
     columns = (
         Column("Metric", "left"), Column("Raters"), Column("Units"), Column("Agreement"), Column("κ [95 % CI]"),
-        Column("Reading", "left"), Column("Ceiling"), Column("Fleiss κ"), Column("AC [95 % CI]"), Column("α [95 % CI]"), Column("ICC"),
-        Column("ρ"), Column("Bias [95 % CI]"),
+        Column("Reading", "left"), Column("Ceiling"), Column("Fleiss κ"), Column("AC [95 % CI]"),
+        Column("α [95 % CI]"), Column("ICC"), Column("ρ"), Column("Bias [95 % CI]"),
     )  # fmt: skip
     # A column nobody has a value in says nothing.
     used = [i for i in range(len(columns)) if any(row.cells[i].text != DASH for row in rows)]

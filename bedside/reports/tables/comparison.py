@@ -5,11 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bedside.comparison import Comparison, compare
+from bedside.comparison import Comparison, Overall, compare
 from bedside.evaluation import Evaluation, facts
-from bedside.reports.table import Cell, Column, Row, Table, between, decimal, number, p_value
+from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
 from bedside.reports.tables._contract import TableKind
 from bedside.reports.tables.results import rater_words
+
+_CORRECTIONS = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini-hochberg": "Benjamini and Hochberg",
+    None: "none",
+}
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
@@ -65,11 +72,7 @@ def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
         )
         sizes = f" Effect: {effects}." if effects else ""
         notes.append(f"{method}: {len(members)} comparisons ({reasons}).{sizes}")
-    corrections = dict.fromkeys((c.test.correction, c.test.family, c.test.family_size) for c in comparisons)
-    for correction, family, size in list(corrections)[:6]:
-        notes.append(
-            f"p corrected by {str(correction).capitalize()} within the family “{family}” of {size} tests."
-        )
+    notes += _corrections(comparisons)
     notes.append(
         "Difference: mean of the first system minus mean of the second, with a t interval "
         "(of paired differences where cases pair, else Welch's)."
@@ -118,11 +121,60 @@ def _record(comparison: Comparison) -> Mapping[str, Any]:
     }
 
 
+def overall_table(overall: Sequence[Overall]) -> Table:
+    """The table of all systems at once, metric by metric."""
+    rows, records = [], []
+    for one in overall:
+        test = one.test
+        size = f"{test.name} {decimal(test.estimate)}" if test.estimate is not None else DASH
+        cells = (facts(one.metric).title, rater_words(one.raters), str(test.n), number(test.statistic),
+                 p_value(test.p), p_value(test.p_adjusted), size)  # fmt: skip
+        rows.append(Row(tuple(map(Cell, cells))))
+        records.append(
+            {
+                "metric": one.metric, "raters": one.raters, "systems": ", ".join(one.systems), "paired": one.paired,
+                "why": one.why, "n": test.n, "dropped": test.dropped, "method": test.method,
+                "statistic": test.statistic, "p": test.p, "p_corrected": test.p_adjusted,
+                "correction": test.correction, "family": test.family,
+                "family_size": test.family_size, "effect": test.name, "effect_estimate": test.estimate,
+                "missing": test.missing,
+            }
+        )  # fmt: skip
+    notes = [f"{method}." for method in dict.fromkeys(one.test.method for one in overall)]
+    notes += _corrections(overall)
+    notes += [
+        f"{DASH}: {reason}." for reason in dict.fromkeys(o.test.missing for o in overall if o.test.missing)
+    ]
+    return Table(
+        name="overall",
+        title=f"All systems at once: {', '.join(overall[0].systems)}",
+        columns=(
+            Column("Metric", "left"), Column("Rated by", "left"), Column("n"), Column("Statistic"), Column("p"),
+            Column("p corrected"), Column("Effect", "left"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def _corrections(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
+    """Which correction was made in which families; only the size of the families where they are many."""
+    families = dict.fromkeys((one.test.correction, one.test.family, one.test.family_size) for one in tested)
+    if len(families) > 3:
+        sizes = sorted({size or 0 for _, _, size in families})
+        correction = next(iter(families))[0]
+        return [f"p corrected by {_CORRECTIONS[correction]} within {len(families)} families of {sizes[0]} to "
+                f"{sizes[-1]} tests, one a metric or heading."]  # fmt: skip
+    return [f"p corrected by {_CORRECTIONS[correction]} within the family “{family}” of {size} tests."
+            for correction, family, size in families]  # fmt: skip
+
+
 def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
     """All pairs of systems on all metrics; None where there are fewer than two systems."""
     if len(evaluation.systems()) < 2:
         return None
-    comparisons = compare(evaluation, seed=seed)
+    comparisons = compare(evaluation, seed=seed).pairs
     return comparison_table(comparisons) if comparisons else None
 
 
