@@ -155,7 +155,10 @@ def transcript_row(transcript: Transcript, *, text: bool = True) -> tuple[Any, .
 def parse_transcript(content: str | bytes, source: str = "") -> Transcript:
     """The transcript that :meth:`Transcript.to_json` wrote as ``content``."""
     data = orjson.loads(content)
-    turns = tuple(Turn(**turn) for turn in data.pop("turns"))
+    turns = tuple(
+        Turn(index, turn["role"], turn["speaker"], turn["text"], turn.get("meta", {}))
+        for index, turn in enumerate(data.pop("turns"))
+    )
     return Transcript(turns=turns, source=source, **data)
 
 

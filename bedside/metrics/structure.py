@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bedside.metrics._contract import Example, Family, Metric, Value, missing
-from bedside.transcripts.model import Role, Transcript
+from bedside.transcripts.model import ROLES, Role, Transcript
 
 _ROLES: tuple[Role, ...] = ("clinician", "patient")
 _WORD = re.compile(r"\w")
@@ -63,42 +64,65 @@ def _completed(transcript: Transcript) -> Value:
     return missing("completed", "no factor says the target length or whether it was completed")
 
 
-def _of_role(transcript: Transcript, wanted: frozenset[str], role: Role, unspaced: bool) -> Iterator[Value]:
-    texts = [turn.text for turn in transcript.turns if turn.role == role]
-    characters = sum(map(len, texts))
-    words = 0 if unspaced else sum(map(count_words, texts))
+@dataclass(slots=True)
+class _Length:
+    """How much one role says."""
+
+    turns: int = 0
+    characters: int = 0
+    words: int = 0
+
+
+def _lengths(transcript: Transcript, words: bool) -> dict[Role, _Length]:
+    """Turns, characters and, where wanted, words of each role, counted once."""
+    found = {role: _Length() for role in ROLES}
+    for turn in transcript.turns:
+        length = found[turn.role]
+        length.turns += 1
+        length.characters += len(turn.text)
+        if words:
+            length.words += count_words(turn.text)
+    return found
+
+
+def _of_role(length: _Length, wanted: frozenset[str], role: Role, unspaced: bool) -> Iterator[Value]:
     none = f"no {role} turn"
     if "turns" in wanted:
-        yield Value("turns", float(len(texts)), role=role)
+        yield Value("turns", float(length.turns), role=role)
     if "characters" in wanted:
-        yield Value("characters", float(characters), role=role)
+        yield Value("characters", float(length.characters), role=role)
     if "characters_per_turn" in wanted:
         yield (
-            Value("characters_per_turn", characters / len(texts), role=role)
-            if texts
+            Value("characters_per_turn", length.characters / length.turns, role=role)
+            if length.turns
             else missing("characters_per_turn", none, role=role)
         )
     if "words" in wanted:
-        yield missing("words", _NO_WORDS, role=role) if unspaced else Value("words", float(words), role=role)
+        yield (
+            missing("words", _NO_WORDS, role=role)
+            if unspaced
+            else Value("words", float(length.words), role=role)
+        )
     if "words_per_turn" in wanted:
-        if unspaced or not texts:
-            yield missing("words_per_turn", none if not texts else _NO_WORDS, role=role)
+        if unspaced or not length.turns:
+            yield missing("words_per_turn", _NO_WORDS if length.turns else none, role=role)
         else:
-            yield Value("words_per_turn", words / len(texts), role=role)
+            yield Value("words_per_turn", length.words / length.turns, role=role)
 
 
-def _talk_share(transcript: Transcript, unspaced: bool) -> Iterator[Value]:
-    lengths = dict.fromkeys(_ROLES, 0)
-    for turn in transcript.turns:
-        if turn.role != "other":
-            lengths[turn.role] += len(turn.text) if unspaced else count_words(turn.text)
-    total = sum(lengths.values())
+def _talk_share(lengths: Mapping[Role, _Length], unspaced: bool) -> Iterator[Value]:
+    said = {role: lengths[role].characters if unspaced else lengths[role].words for role in _ROLES}
+    total = sum(said.values())
     for role in _ROLES:
         if total:
             remark = "by characters" if unspaced else None
-            yield Value("talk_share", lengths[role] / total, role=role, reason=remark)
+            yield Value("talk_share", said[role] / total, role=role, reason=remark)
         else:
             yield missing("talk_share", "neither clinician nor patient says a word", role=role)
+
+
+#: Metrics that words have to be counted for.
+_OF_WORDS = frozenset(("words", "words_per_turn", "talk_share"))
 
 
 def compute(transcript: Transcript, wanted: frozenset[str], **_: Any) -> Iterator[Value]:
@@ -111,6 +135,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], **_: Any) -> Iterato
                     yield missing(metric.name, "the transcript has no turns", role=role)
         return
     unspaced = without_spaces(transcript)
+    lengths = _lengths(transcript, words=not unspaced and bool(wanted & _OF_WORDS))
     if "turns" in wanted:
         yield Value("turns", float(len(turns)))
     if "exchanges" in wanted:
@@ -121,17 +146,14 @@ def compute(transcript: Transcript, wanted: frozenset[str], **_: Any) -> Iterato
             else missing("exchanges", "no clinician or patient turn")
         )
     if "characters" in wanted:
-        yield Value("characters", float(sum(len(turn.text) for turn in turns)))
+        yield Value("characters", float(sum(length.characters for length in lengths.values())))
     if "words" in wanted:
-        yield (
-            missing("words", _NO_WORDS)
-            if unspaced
-            else Value("words", float(sum(count_words(turn.text) for turn in turns)))
-        )
+        words = float(sum(length.words for length in lengths.values()))
+        yield missing("words", _NO_WORDS) if unspaced else Value("words", words)
     for role in _ROLES:
-        yield from _of_role(transcript, wanted, role, unspaced)
+        yield from _of_role(lengths[role], wanted, role, unspaced)
     if "talk_share" in wanted:
-        yield from _talk_share(transcript, unspaced)
+        yield from _talk_share(lengths, unspaced)
     if "completed" in wanted:
         yield _completed(transcript)
     if wanted & {"stages", "stage"}:

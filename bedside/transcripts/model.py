@@ -110,6 +110,10 @@ def new_turns(
     return turns
 
 
+def _sorted(values: Mapping[str, Any]) -> orjson.Fragment:
+    return orjson.Fragment(orjson.dumps(values, option=orjson.OPT_SORT_KEYS) if values else b"{}")
+
+
 @dataclass(frozen=True, slots=True)
 class Transcript:
     """One conversation.
@@ -139,23 +143,27 @@ class Transcript:
         return (turn for turn in self.turns if turn.role == role)
 
     def to_json(self) -> bytes:
-        """The normalised transcript as one line of JSON: all but ``source``, keys sorted.
+        """The normalised transcript as one line of JSON: all but ``source``, keys sorted, no empty ``meta``.
 
         This is what a run keeps, what the content hash is taken of, and one line of bedside's own
         JSONL format.
         """
-        return orjson.dumps(
-            {
-                "id": self.id,
-                "system": self.system,
-                "case_id": self.case_id,
-                "language": self.language,
-                "factors": self.factors,
-                "reference": self.reference,
-                "turns": self.turns,
-            },
-            option=orjson.OPT_SORT_KEYS,
-        )
+        fields = {
+            "case_id": self.case_id,
+            "factors": _sorted(self.factors),
+            "id": self.id,
+            "language": self.language,
+            "reference": _sorted(self.reference),
+            "system": self.system,
+            # Written out in order: sorting the keys of every turn would cost more than all the rest.
+            "turns": [
+                {"meta": _sorted(turn.meta), "role": turn.role, "speaker": turn.speaker, "text": turn.text}
+                if turn.meta
+                else {"role": turn.role, "speaker": turn.speaker, "text": turn.text}
+                for turn in self.turns
+            ],
+        }
+        return orjson.dumps(fields)
 
     def content_hash(self) -> str:
         """SHA-256 (hex) of :meth:`to_json`; equal for equal content wherever it was read from."""

@@ -71,7 +71,7 @@ def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
             dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None)
         )
         sizes = f" Effect: {effects}." if effects else ""
-        notes.append(f"{method}: {len(members)} comparisons ({reasons}).{sizes}")
+        notes.append(f"{method}: {_number(len(members))} ({reasons}).{sizes}")
     notes += _corrections(comparisons)
     notes.append(
         "Difference: mean of the first system minus mean of the second, with a t interval "
@@ -82,9 +82,9 @@ def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
         notes.append(
             f"{alone} values had no partner on their case and were left out; the CSV has them by comparison."
         )
-    for reason in dict.fromkeys(c.test.missing for c in comparisons if c.test.missing):
-        count = sum(c.test.missing == reason for c in comparisons)
-        notes.append(f"{count} comparisons: {reason}.")
+    for reason in dict.fromkeys(c.test.missing for c in comparisons if c.test.p is None):
+        count = sum(c.test.p is None and c.test.missing == reason for c in comparisons)
+        notes.append(f"{_number(count)} without p: {reason}.")
     return tuple(notes)
 
 
@@ -156,6 +156,10 @@ def overall_table(overall: Sequence[Overall]) -> Table:
         notes=tuple(notes),
         records=tuple(records),
     )  # fmt: skip
+
+
+def _number(count: int) -> str:
+    return f"{count} comparison{'' if count == 1 else 's'}"
 
 
 def _corrections(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
