@@ -215,22 +215,26 @@ def mean_cases(items: int) -> Iterator[Case]:
         "mean of 300 turns of 30", "bca over transcripts", 0.0,
         lambda rng: intervals.mean_bootstrap(
             turns(rng), clusters=members, resamples=RESAMPLES, seed=rng
-        ).interval, True,
+        ).interval, False,
     )  # fmt: skip
 
 
 def corrected_cases(items: int) -> Iterator[Case]:
     """Prediction-powered means and Rogan–Gladen shares."""
-    for weight, label in ((None, "tuned"), (1.0, "weight 1"), (0.0, "weight 0")):
+    settings = ((None, "normal"), (None, "t"), (1.0, "normal"), (1.0, "t"))
+    for weight, kind in settings:
+        label = f"{'tuned' if weight is None else 'weight 1'}, {kind}"
 
-        def simulate(rng: np.random.Generator, weight: float | None = weight) -> Interval | None:
+        def simulate(
+            rng: np.random.Generator, weight: float | None = weight, kind: str = kind
+        ) -> Interval | None:
             truth = np.digitize(rng.normal(size=items + 500), CUTS) + 1.0
             judge = np.clip(truth + rng.choice((-1, 0, 1), size=truth.size, p=(0.1, 0.5, 0.4)), 1, 5)
             return prediction_powered.mean(
-                truth[:items], judge[:items], judge[items:], weight=weight
+                truth[:items], judge[:items], judge[items:], weight=weight, interval=kind
             ).interval
 
-        yield Case("prediction-powered mean", label, _mean_level(), simulate, weight is None)
+        yield Case("prediction-powered mean", label, _mean_level(), simulate, label == "tuned, normal")
 
     def differences(rng: np.random.Generator) -> Interval | None:
         latent = rng.normal(size=items + 500)
@@ -243,7 +247,7 @@ def corrected_cases(items: int) -> Iterator[Case]:
 
     wide = float(np.sqrt(1.25))
     yield Case(
-        "prediction-powered paired difference", "tuned", _mean_level(0.3, wide) - _mean_level(0.0, wide),
+        "prediction-powered paired difference", "tuned, t", _mean_level(0.3, wide) - _mean_level(0.0, wide),
         differences, True,
     )  # fmt: skip
     for labelled, unlabelled, share in ((items, 500, 0.3), (100, 50, 0.3), (100, 50, 0.1)):

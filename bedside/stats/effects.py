@@ -5,6 +5,7 @@ All are positive where the first group is higher. What can't be computed carries
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -186,8 +187,6 @@ def cohens_d(x: Any, y: Any, *, hedges: bool = False, level: float = 0.95) -> Ef
 
     The interval inverts the noncentral t distribution (normal data of equal variance).
     """
-    from dataclasses import replace
-
     (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
     if a.size < 2 or b.size < 2:
         name = "Hedges' g" if hedges else "Cohen's d"

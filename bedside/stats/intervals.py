@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -152,8 +153,6 @@ def proportion(values: Any, *, level: float = 0.95) -> Result:
     Raises:
         DataError: a value is neither 0 nor 1.
     """
-    from dataclasses import replace
-
     there, dropped = clean(values)
     if not np.isin(there, (0.0, 1.0)).all():
         raise DataError("a proportion needs values of 0 and 1")

@@ -56,7 +56,8 @@ def _rated(ratings: Any, scale: Scale | None) -> tuple[Scale, Indices]:
 
 def _counts(codes: Indices, k: int) -> Array:
     """How many raters put each item (row) on each level (column)."""
-    return np.stack([(codes == level).sum(axis=1) for level in range(k)], axis=1).astype(np.float64)
+    counts: Array = (codes[:, :, None] == np.arange(k)).sum(axis=1).astype(np.float64)
+    return counts
 
 
 def _merged(rows: Array, members: Any) -> tuple[Array, Array]:
@@ -90,7 +91,7 @@ def percent_agreement(
     chosen("interval", interval, ("bca", "percentile"))
     plan = Plan(interval, clusters, resamples, level, seed)
     scale, codes = _rated(ratings, None)
-    counts = _counts(codes, len(scale)) if scale else np.zeros((codes.shape[0], 1))
+    counts = _counts(codes, len(scale))
     kept: Mask = counts.sum(axis=1) >= 2
     dropped = int((~kept).sum())
     name, words = "percent agreement", "mean share of agreeing pairs of raters"
@@ -491,7 +492,7 @@ def krippendorff_alpha(
             f"alpha of labels needs the scale for the {metric} metric", todo="give its levels in order"
         )
     positions = _positions(used, metric)
-    counts = _counts(codes, len(used)) if used else np.zeros((codes.shape[0], 1))
+    counts = _counts(codes, len(used))
     kept: Mask = counts.sum(axis=1) >= 2
     dropped, n = int((~kept).sum()), int(kept.sum())
     name = f"Krippendorff's alpha ({metric})"

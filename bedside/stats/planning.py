@@ -116,14 +116,12 @@ def simulated_half_width(
     weights: str | Any = "unweighted",
     level: float = 0.95,
     simulations: int = 200,
-    resamples: int = 500,
     seed: Seed = 0,
 ) -> Plan:
-    """What half-width ``n`` items reach on average, by simulation with the bootstrap interval that is reported.
+    """What half-width ``n`` items reach on average, by simulation with the jackknife interval that is reported.
 
     Args:
         simulations: simulated studies; those without an interval are left out.
-        resamples: of each study's bootstrap.
         seed: seed or generator. Other arguments as for :func:`items_for_kappa`.
     """
     table = expected_table(kappa, shares)
@@ -136,9 +134,7 @@ def simulated_half_width(
             counts.reshape(table.shape),
             scale=used,
             weights=weights,
-            resamples=resamples,
             level=level,
-            seed=rng,
         ).interval
         if interval is not None:
             widths.append((interval.high - interval.low) / 2)

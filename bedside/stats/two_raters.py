@@ -125,7 +125,9 @@ def kappa_variances(counts: Array, weights: Array) -> tuple[float, float]:
     room = n * (1 - chance) ** 2
     spread = (share * (weights - margin * (1 - value)) ** 2).sum() - (value - chance * (1 - value)) ** 2
     null = (np.outer(rows, columns) * (weights - margin) ** 2).sum() - chance**2
-    return max(0.0, float(spread / room)), max(0.0, float(null / room))
+    # A variance of 0 is left with the rounding of its terms.
+    whole, chance_only = (0.0 if part < 1e-14 else float(part / room) for part in (spread, null))
+    return whole, chance_only
 
 
 def kappa(

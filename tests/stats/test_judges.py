@@ -1,0 +1,223 @@
+"""May a judge replace raters, what would raters have said of all, and how many items are needed?"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bedside.errors import DataError
+from bedside.stats import alternative_annotator, planning, prediction_powered
+from bedside.stats.two_raters import kappa_from_counts
+from tests.reference import statistics as published
+
+
+def made_up() -> tuple[list[str], list[list[str]]]:
+    """Forty items, three raters and a judge that err at fixed places."""
+    items = np.arange(40)
+    truth = items % 2
+    raters = [truth, np.where(items % 5 == 0, 1 - truth, truth), np.where(items % 4 == 3, 1 - truth, truth)]
+    judge = np.where(items % 10 == 7, 1 - truth, truth)
+    labels = np.array(["A", "B"])
+    return list(labels[judge]), [list(row) for row in labels[np.stack(raters, axis=1)]]
+
+
+@pytest.mark.parametrize(("epsilon", "rate"), [(0, 0.0), (0.1, 0.6667), (0.15, 1.0), (0.2, 1.0)])
+def test_alternative_annotator_published(epsilon: float, rate: float) -> None:
+    result = alternative_annotator.alternative_annotator(*made_up(), epsilon=epsilon)
+    assert result.advantage == pytest.approx(0.95)
+    assert round(result.winning_rate or 0, 4) == rate
+    assert result.replaceable == (rate >= 0.5)
+    if epsilon == 0.1:
+        p = sorted((one.p for one in result.raters), reverse=True)
+        assert p == pytest.approx([0.0799554801, 0.0033386848, 0.0033386848], abs=1e-9)
+
+
+def alternative_annotator_by_definition(
+    judge: np.ndarray, table: np.ndarray, epsilon: float
+) -> tuple[float, float]:
+    """Item by item, with the authors' minus root mean squared difference."""
+    p_values, advantages = [], []
+    for rater in range(table.shape[1]):
+        lead, wins = [], []
+        for item in range(len(judge)):
+            others = [table[item, other] for other in range(table.shape[1]) if other != rater]
+            others = [value for value in others if not np.isnan(value)]
+            if np.isnan(table[item, rater]) or not others:
+                continue
+            by_judge = -np.sqrt(np.mean([(judge[item] - value) ** 2 for value in others]))
+            by_rater = -np.sqrt(np.mean([(table[item, rater] - value) ** 2 for value in others]))
+            wins.append(by_judge >= by_rater - 1e-12)
+            lead.append(float(by_rater >= by_judge - 1e-12) - wins[-1])
+        p_values.append(stats.ttest_1samp(lead, epsilon, alternative="less").pvalue)
+        advantages.append(np.mean(wins))
+    rejected = stats.false_discovery_control(p_values, method="by") <= 0.05
+    return float(rejected.mean()), float(np.mean(advantages))
+
+
+def test_alternative_annotator_of_distances() -> None:
+    rng = np.random.default_rng(1)
+    truth = rng.integers(1, 6, 60).astype(float)
+    table = np.clip(truth[:, None] + rng.integers(-1, 2, (60, 4)), 1, 5)
+    table[rng.random((60, 4)) < 0.1] = np.nan
+    judge = np.clip(truth + rng.choice((-1, 0, 0, 1), 60), 1, 5)
+    for epsilon in (0.0, 0.1, 0.2):
+        rate, advantage = alternative_annotator_by_definition(judge, table, epsilon)
+        result = alternative_annotator.alternative_annotator(judge, table, epsilon=epsilon, score="distance")
+        assert result.winning_rate == pytest.approx(rate)
+        assert result.advantage == pytest.approx(advantage)
+
+
+def test_alternative_annotator_degenerate() -> None:
+    same = [["A", "A", "A"]] * 35
+    result = alternative_annotator.alternative_annotator(["A"] * 35, same, epsilon=0.1)
+    assert result.winning_rate == 1.0
+    assert all(one.p == pytest.approx(0.5**35) for one in result.raters)
+    none = alternative_annotator.alternative_annotator(["A"] * 35, same, epsilon=0.0)
+    assert none.winning_rate is None
+    few = alternative_annotator.alternative_annotator(["A"] * 5, same[:5], epsilon=0.1)
+    assert few.missing
+    assert few.raters[0].missing == "5 items in common, fewer than 30"
+    with pytest.raises(DataError, match="two raters"):
+        alternative_annotator.alternative_annotator(["A"], [["A"]], epsilon=0.1)
+    with pytest.raises(DataError, match="numeric"):
+        alternative_annotator.alternative_annotator(["A"], [["A", "B"]], epsilon=0.1, score="distance")
+    with pytest.raises(DataError, match="epsilon"):
+        alternative_annotator.alternative_annotator(["A"], [["A", "B"]], epsilon=2)
+
+
+def test_prediction_powered_mean_published() -> None:
+    data = published.PPI_HUMAN, published.PPI_JUDGE, published.PPI_UNLABELLED
+    for weight, estimate, low, high in ((1, 0.65, 0.3028318, 0.9971682), (0, 0.60, 0.2963637, 0.9036363)):
+        result = prediction_powered.mean(*data, weight=weight)
+        assert result.estimate == pytest.approx(estimate)
+        assert result.interval is not None
+        assert (result.interval.low, result.interval.high) == (
+            pytest.approx(low, abs=5e-8), pytest.approx(high, abs=5e-8),
+        )  # fmt: skip
+
+
+def test_tuned_weight_is_the_best_and_follows_the_formula() -> None:
+    """lambda = cov(Y, Ŷ) / ((1 + n/N) var Ŷ), as PPI++ and its authors' package have it."""
+    rng = np.random.default_rng(2)
+    truth = rng.normal(size=1300)
+    judge = truth + rng.normal(size=1300)
+    human, predicted, rest = truth[:300], judge[:300], judge[300:]
+    result = prediction_powered.mean(human, predicted, rest)
+    covariance = np.cov(human, predicted, ddof=0)[0, 1]
+    expected = covariance / ((1 + 300 / 1000) * np.var(np.concatenate([predicted, rest]), ddof=1))
+    assert result.details["weight"] == pytest.approx(expected)
+    errors = [
+        prediction_powered.mean(human, predicted, rest, weight=weight).standard_error
+        for weight in np.linspace(0, 1, 21)
+    ]
+    assert result.standard_error is not None
+    assert result.standard_error <= min(errors) * 1.001
+    useless = prediction_powered.mean(human, rng.permutation(predicted) * 0 + 3, rest * 0 + 3)
+    assert useless.details["weight"] == 0
+    assert useless.estimate == pytest.approx(human.mean())
+
+
+def test_t_interval_is_welchs() -> None:
+    """With weight 1 the mean is a difference of two independent means: Welch's interval of rest and error."""
+    rng = np.random.default_rng(3)
+    human, predicted, rest = rng.normal(size=12), rng.normal(size=12), rng.normal(size=30)
+    result = prediction_powered.mean(human, predicted, rest, weight=1, interval="t")
+    theirs = stats.ttest_ind(rest, predicted - human, equal_var=False).confidence_interval()
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == (
+        pytest.approx(theirs.low),
+        pytest.approx(theirs.high),
+    )
+
+
+def test_differences() -> None:
+    rng = np.random.default_rng(4)
+    parts = [rng.normal(size=size) for size in (40, 40, 200, 40, 40, 200)]
+    pair = prediction_powered.paired_difference(*parts)
+    direct = prediction_powered.mean(
+        parts[0] - parts[3], parts[1] - parts[4], parts[2] - parts[5], interval="t"
+    )
+    assert (pair.estimate, pair.interval) == (direct.estimate, direct.interval)
+    apart = prediction_powered.unpaired_difference(*parts, interval="normal")
+    x, y = prediction_powered.mean(*parts[:3]), prediction_powered.mean(*parts[3:])
+    assert apart.estimate == pytest.approx((x.estimate or 0) - (y.estimate or 0))
+    assert apart.standard_error == pytest.approx(np.hypot(x.standard_error or 0, y.standard_error or 0))
+    plain = prediction_powered.unpaired_difference(*parts, weight=0, interval="t")
+    welch = stats.ttest_ind(parts[0], parts[3], equal_var=False).confidence_interval()
+    assert plain.interval is not None
+    assert (plain.interval.low, plain.interval.high) == (pytest.approx(welch.low), pytest.approx(welch.high))
+
+
+def test_rogan_gladen_published() -> None:
+    result = prediction_powered.rogan_gladen_from_rates(23, 150, sensitivity=0.96, specificity=0.89)
+    assert result.estimate == pytest.approx(0.0509803922, abs=5e-11)
+    low = prediction_powered.rogan_gladen_from_rates(6, 151, sensitivity=0.964, specificity=0.927)
+    assert low.estimate == 0  # Moujaber and others (2008): kept within 0 and 1
+    assert low.remarks
+    chance = prediction_powered.rogan_gladen_from_rates(6, 151, sensitivity=0.5, specificity=0.5)
+    assert chance.estimate is None
+
+
+def test_rogan_gladen_bootstrap_resamples_the_unlabelled_verdicts() -> None:
+    """With a perfect judge only the unlabelled verdicts vary: the interval is that of a plain share."""
+    human = [0, 1] * 100
+    unlabelled = [1] * 15 + [0] * 35
+    result = prediction_powered.rogan_gladen(human, human, unlabelled, interval="bootstrap")
+    assert result.interval is not None
+    shares = stats.binom(50, 0.3).ppf([0.025, 0.975]) / 50
+    assert (result.interval.low, result.interval.high) == (
+        pytest.approx(shares[0], abs=0.021), pytest.approx(shares[1], abs=0.021),
+    )  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("interval", ["adjusted", "bootstrap"])
+def test_rogan_gladen_covers_with_few_unlabelled(interval: str) -> None:
+    rng = np.random.default_rng(5)
+    covered = 0
+    for _ in range(600):
+        truth = rng.random(150) < 0.3
+        judge = np.where(rng.random(150) < 0.15, ~truth, truth)
+        found = prediction_powered.rogan_gladen(
+            truth[:100], judge[:100], judge[100:], interval=interval, resamples=1000, seed=rng
+        ).interval
+        assert found is not None
+        covered += found.low <= 0.3 <= found.high
+    assert 0.92 < covered / 600 < 0.98
+
+
+def test_items_for_kappa() -> None:
+    # Flack and others (1988) and R's irr use the same large-sample variance; check by its definition.
+    plan = planning.items_for_kappa(0.6, 0.1, shares=[0.5, 0.5])
+    assert plan.n == int(
+        np.ceil(1.959963985**2 * (1 - 0.6**2) / 0.1**2)
+    )  # two equal levels: variance 1 − kappa²
+    table = planning.expected_table(0.6, [0.1, 0.2, 0.3, 0.4])
+    for weights in ("unweighted", "linear", "quadratic"):
+        counts = np.round(table * 10_000_000)
+        assert kappa_from_counts(counts, weights=weights, interval="analytic").estimate == pytest.approx(
+            0.6, abs=1e-5
+        )
+    quadratic = planning.items_for_kappa(0.6, 0.1, shares=[0.1, 0.2, 0.3, 0.4], weights="quadratic")
+    reached = planning.simulated_half_width(
+        quadratic.n or 0, 0.6, shares=[0.1, 0.2, 0.3, 0.4], weights="quadratic", simulations=60
+    )
+    assert reached.reached == pytest.approx(0.1, rel=0.05)
+    with pytest.raises(DataError, match="sum to 1"):
+        planning.items_for_kappa(0.6, 0.1, shares=[0.5, 0.6])
+    with pytest.raises(DataError, match="half-width"):
+        planning.items_for_kappa(0.6, 0, shares=[0.5, 0.5])
+
+
+def test_pairs_for_difference() -> None:
+    # Cohen (1988), and G*Power: dz .5, power .8, two-sided .05: 34 pairs; dz .3: 90; one-sided .5: 27.
+    assert planning.pairs_for_difference(0.5, 1).n == 34
+    assert planning.pairs_for_difference(-0.3, 1).n == 90
+    assert planning.pairs_for_difference(0.5, 1, alternative="greater").n == 27
+    assert (planning.pairs_for_difference(0.5, 1, test="wilcoxon").n or 0) > 34
+    assert planning.pairs_for_difference(0, 1).missing
+    normal = np.random.default_rng(6).normal(0.5, 1, 5000)
+    assert planning.simulated_power(normal, 34, simulations=1000).reached == pytest.approx(0.8, abs=0.05)
+    with pytest.raises(DataError, match="alpha"):
+        planning.pairs_for_difference(1, 1, power=0.01)

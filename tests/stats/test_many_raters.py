@@ -1,0 +1,308 @@
+from __future__ import annotations
+
+from itertools import combinations, permutations
+
+import krippendorff
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import fleiss_kappa
+
+from bedside.errors import DataError
+from bedside.stats import many_raters, two_raters
+from tests.reference import statistics as published
+
+METRICS = ("nominal", "ordinal", "interval", "ratio")
+tables = st.integers(2, 4).flatmap(
+    lambda raters: st.lists(
+        st.lists(st.integers(1, 5), min_size=raters, max_size=raters), min_size=2, max_size=15
+    )
+)
+holed = st.integers(2, 4).flatmap(
+    lambda raters: st.lists(
+        st.lists(st.one_of(st.none(), st.integers(1, 5)), min_size=raters, max_size=raters),
+        min_size=2,
+        max_size=12,
+    )
+)
+
+
+def alpha_by_definition(table: list[list[int | None]], metric: str) -> float | None:
+    """Mean distance within items against that of all pairs of ratings, summed pair by pair (Krippendorff 2011)."""
+    items = [[value for value in row if value is not None] for row in table]
+    items = [row for row in items if len(row) >= 2]
+    everything = [value for row in items for value in row]
+    counts = {value: everything.count(value) for value in set(everything)}
+
+    def distance(c: int, k: int) -> float:
+        if metric == "nominal":
+            return float(c != k)
+        if metric == "interval":
+            return float((c - k) ** 2)
+        if metric == "ratio":
+            return ((c - k) / (c + k)) ** 2 if c + k else 0.0
+        low, high = min(c, k), max(c, k)
+        between = sum(count for value, count in counts.items() if low <= value <= high)
+        return (between - (counts[low] + counts[high]) / 2) ** 2
+
+    n = len(everything)
+    if n < 2:
+        return None
+    observed = sum(sum(distance(a, b) for a, b in permutations(row, 2)) / (len(row) - 1) for row in items) / n
+    expected = sum(distance(a, b) for a, b in permutations(everything, 2)) / (n * (n - 1))
+    return None if expected == 0 else 1 - observed / expected
+
+
+def test_fleiss_published() -> None:
+    result = many_raters.fleiss_kappa_from_counts(published.FLEISS_1971)
+    assert result.estimate == pytest.approx(0.4302445201, abs=1e-10)
+    assert result.statistic == pytest.approx(17.65183, abs=5e-6)
+    per_level = [round(result.details[f"kappa of {level}"] or 0, 3) for level in range(1, 6)]
+    assert per_level == [0.245, 0.245, 0.520, 0.471, 0.566]
+    ratings = [
+        [level for level, count in enumerate(row) for _ in range(count)] for row in published.FLEISS_1971
+    ]
+    assert many_raters.conger_kappa(ratings).estimate == pytest.approx(0.4418085, abs=5e-8)
+    assert many_raters.fleiss_kappa(ratings).estimate == pytest.approx(result.estimate)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables)
+def test_fleiss_against_statsmodels(table: list[list[int]]) -> None:
+    result = many_raters.fleiss_kappa(table, scale=(1, 2, 3, 4, 5))
+    counts = np.array([[row.count(level) for level in range(1, 6)] for row in table])
+    if (counts.sum(axis=0) > 0).sum() == 1:
+        assert result.estimate is None
+        assert result.missing
+    else:
+        assert result.estimate == pytest.approx(fleiss_kappa(counts, method="fleiss"), abs=1e-12)
+        # Relabelling the levels and reordering items and raters changes nothing.
+        other = [[6 - value for value in reversed(row)] for row in reversed(table)]
+        again = many_raters.fleiss_kappa(other)
+        assert again.estimate == pytest.approx(result.estimate, abs=1e-12)
+
+
+def test_short_rows_are_dropped_not_rescaled() -> None:
+    whole = many_raters.fleiss_kappa_from_counts(published.FLEISS_1971)
+    short = many_raters.fleiss_kappa_from_counts([*published.FLEISS_1971, [1, 1, 1, 1, 1]])
+    assert (short.estimate, short.n, short.dropped) == (whole.estimate, 30, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "metric", "value"),
+    [
+        (published.KRIPPENDORFF_A, "nominal", 0.0952380952), (published.KRIPPENDORFF_B, "nominal", 0.6919642857),
+        (published.KRIPPENDORFF_C, "nominal", 0.7434210526), (published.KRIPPENDORFF_C, "ordinal", 0.8153875038),
+        (published.KRIPPENDORFF_C, "interval", 0.8491071429), (published.KRIPPENDORFF_C, "ratio", 0.7974027747),
+    ],
+)  # fmt: skip
+def test_alpha_published(rows: tuple[str, ...], metric: str, value: float) -> None:
+    items = published.as_items(rows)
+    if metric != "nominal":
+        items = [[None if cell is None else int(cell) for cell in row] for row in items]
+    result = many_raters.krippendorff_alpha(items, metric=metric)
+    assert result.estimate == pytest.approx(value, abs=1e-10)
+
+
+@settings(max_examples=120, deadline=None)
+@given(holed, st.sampled_from(METRICS))
+def test_alpha_by_definition_and_against_krippendorff(table: list[list[int | None]], metric: str) -> None:
+    result = many_raters.krippendorff_alpha(table, metric=metric)
+    expected = alpha_by_definition(table, metric)
+    if expected is None:
+        assert result.estimate is None
+        assert result.missing
+        return
+    assert result.estimate == pytest.approx(expected, abs=1e-10)
+    matrix = np.array(table, dtype=float).T
+    theirs = krippendorff.alpha(matrix, level_of_measurement=metric)
+    assert result.estimate == pytest.approx(theirs, abs=1e-10)
+
+
+def test_alpha_of_labels_in_order() -> None:
+    table = [["low", "high"], ["mid", "mid"], ["high", "high"], ["low", "mid"]]
+    ours = many_raters.krippendorff_alpha(table, metric="ordinal", scale=("low", "mid", "high"))
+    place = {"low": 1, "mid": 2, "high": 3}
+    same = many_raters.krippendorff_alpha([[place[c] for c in row] for row in table], metric="ordinal")
+    assert ours.estimate == same.estimate
+    with pytest.raises(DataError, match="needs the scale"):
+        many_raters.krippendorff_alpha(table, metric="ordinal")
+    with pytest.raises(DataError, match="negative"):
+        many_raters.krippendorff_alpha([[-1, 2], [1, 2]], metric="ratio")
+
+
+def test_alpha_bootstrap_recomputes_the_ordinal_distances() -> None:
+    rng = np.random.default_rng(1)
+    table = np.clip(rng.integers(1, 6, (30, 1)) + rng.integers(-1, 2, (30, 3)), 1, 5)
+    values = []
+    for _ in range(400):
+        chosen = table[rng.integers(0, 30, 30)]
+        values.append(krippendorff.alpha(chosen.T.astype(float), level_of_measurement="ordinal"))
+    ours = many_raters.krippendorff_alpha(
+        table, metric="ordinal", interval="percentile", resamples=4000
+    ).interval
+    assert ours is not None
+    low, high = np.quantile(values, (0.025, 0.975))
+    assert (ours.low, ours.high) == (pytest.approx(low, abs=0.03), pytest.approx(high, abs=0.02))
+
+
+def test_gwet_published() -> None:
+    rows = np.array(published.as_ratings(published.GWET)).T
+    result = many_raters.gwet_ac(rows, scale=(1, 2, 3))
+    assert result.estimate == pytest.approx(0.8493305, abs=5e-8)
+    assert result.standard_error == pytest.approx(0.0432175, abs=5e-8)
+    assert many_raters.krippendorff_alpha(rows, metric="nominal").estimate == pytest.approx(
+        0.7972585, abs=5e-8
+    )
+
+
+def gwet_by_definition(table: list[list[int | None]], scale: tuple[int, ...], power: int) -> float:
+    items = [[value for value in row if value is not None] for row in table]
+    items = [row for row in items if row]
+    length = scale[-1] - scale[0]
+
+    def weight(a: int, b: int) -> float:
+        return float(a == b) if power == 0 else 1 - (abs(a - b) / length) ** power
+
+    several = [row for row in items if len(row) >= 2]
+    observed = np.mean([np.mean([weight(a, b) for a, b in permutations(row, 2)]) for row in several])
+    share = [np.mean([row.count(level) / len(row) for row in items]) for level in scale]
+    total = sum(weight(a, b) for a in scale for b in scale)
+    chance = total / (len(scale) * (len(scale) - 1)) * sum(p * (1 - p) for p in share)
+    return float((observed - chance) / (1 - chance))
+
+
+@settings(max_examples=60, deadline=None)
+@given(holed, st.sampled_from([("unweighted", 0), ("linear", 1), ("quadratic", 2)]))
+def test_gwet_by_definition(table: list[list[int | None]], weights: tuple[str, int]) -> None:
+    result = many_raters.gwet_ac(table, scale=(1, 2, 3, 4, 5), weights=weights[0])
+    if result.estimate is None:
+        assert all(sum(value is not None for value in row) < 2 for row in table)
+    else:
+        assert result.estimate == pytest.approx(
+            gwet_by_definition(table, (1, 2, 3, 4, 5), weights[1]), abs=1e-10
+        )
+
+
+def test_gwet_of_four_raters_published() -> None:
+    """R's irrCAC, gwet.ac1.raw(cac.raw4raters): Krippendorff's data with a unit that one observer rated."""
+    items = [
+        [None if c is None else int(c) for c in row] for row in published.as_items(published.KRIPPENDORFF_C)
+    ]
+    result = many_raters.gwet_ac(items, scale=(1, 2, 3, 4, 5), interval="analytic")
+    assert result.details["observed agreement"] == pytest.approx(0.8181818, abs=5e-8)
+    assert result.details["chance agreement"] == pytest.approx(0.1903212, abs=5e-8)
+    assert result.estimate == pytest.approx(0.77544, abs=5e-6)
+    assert result.standard_error == pytest.approx(0.14295, abs=5e-6)
+    assert result.interval is not None
+    assert (round(result.interval.low, 3), result.interval.high) == (0.461, 1.0)
+
+
+def test_gwet_error_against_the_jackknife() -> None:
+    """The linearised standard error of several raters is the jackknife's in a large sample."""
+    rng = np.random.default_rng(2)
+    table = np.clip(rng.integers(1, 6, (300, 1)) + rng.integers(-1, 2, (300, 3)), 1, 5)
+    options = {"scale": (1, 2, 3, 4, 5), "weights": "quadratic", "interval": "analytic"}
+    left = [many_raters.gwet_ac(np.delete(table, item, axis=0), **options).estimate for item in range(300)]
+    assert many_raters.gwet_ac(table, **options).standard_error == pytest.approx(
+        np.std(left) * np.sqrt(299), rel=0.01
+    )
+
+
+def test_unused_levels_matter_to_gwet() -> None:
+    rows = np.array(published.as_ratings(published.GWET)).T
+    assert many_raters.gwet_ac(rows, scale=(1, 2, 3, 4)).estimate != pytest.approx(
+        many_raters.gwet_ac(rows, scale=(1, 2, 3)).estimate
+    )
+
+
+def test_icc_published() -> None:
+    single = many_raters.icc(published.SHROUT_FLEISS)
+    average = many_raters.icc(published.SHROUT_FLEISS, average=True)
+    assert round(single.estimate or 0, 2) == 0.29  # as printed by Shrout and Fleiss
+    assert round(average.estimate or 0, 2) == 0.62
+    assert single.interval is not None
+    assert average.interval is not None
+    # R's psych: ICC2 0.02 to 0.76, ICC2k 0.07 to 0.93.
+    assert (round(single.interval.low, 2), round(single.interval.high, 2)) == (0.02, 0.76)
+    assert (round(average.interval.low, 2), round(average.interval.high, 2)) == (0.07, 0.93)
+    assert single.statistic == pytest.approx(11.03, abs=5e-3)
+
+
+def test_icc_against_pingouin() -> None:
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        import pandas as pd
+        import pingouin as pg
+
+        rng = np.random.default_rng(3)
+        table = rng.normal(size=(20, 1)) + 0.3 * rng.normal(size=(1, 3)) + 0.6 * rng.normal(size=(20, 3))
+        long = pd.DataFrame(
+            [(i, j, table[i, j]) for i in range(20) for j in range(3)], columns=["item", "rater", "value"]
+        )
+        theirs = pg.intraclass_corr(long, targets="item", raters="rater", ratings="value")
+    names = theirs["Type"].astype(str).str.replace(r"[^A-Z0-9a-z]", "", regex=True)
+    column = next(name for name in theirs.columns if str(name).startswith("CI95"))
+    for average, keys in ((False, ("ICC2", "ICCA1")), (True, ("ICC2k", "ICCAk"))):
+        row = theirs[names.isin(keys)].iloc[0]
+        ours = many_raters.icc(table, average=average)
+        assert ours.estimate == pytest.approx(row["ICC"], abs=1e-9)
+        assert ours.interval is not None
+        assert (ours.interval.low, ours.interval.high) == pytest.approx(tuple(row[column]), abs=6e-3)
+        assert ours.p == pytest.approx(row["pval"] if "pval" in row else row["p_val"], rel=1e-6)
+
+
+@settings(max_examples=40, deadline=None)
+@given(tables, st.sampled_from(["unweighted", "linear", "quadratic"]))
+def test_pairwise_and_conger(table: list[list[int]], weights: str) -> None:
+    scale = (1, 2, 3, 4, 5)
+    columns = np.array(table).T
+    result = many_raters.mean_pairwise_kappa(table, scale=scale, weights=weights)
+    found = []
+    for a, b in combinations(columns, 2):
+        if len(set(a) | set(b)) > 1:
+            found.append(
+                cohen_kappa_score(a, b, labels=scale, weights=None if weights == "unweighted" else weights)
+            )
+    if not found:
+        assert result.estimate is None
+        assert result.missing
+        return
+    assert result.estimate == pytest.approx(np.mean(found), abs=1e-10)
+    assert bool(result.remarks) == (len(found) < len(columns) * (len(columns) - 1) // 2)
+    if len(columns) == 2:
+        conger = many_raters.conger_kappa(table, scale=scale, weights=weights)
+        cohen = two_raters.kappa(*columns, scale=scale, weights=weights)
+        assert conger.estimate == pytest.approx(cohen.estimate, abs=1e-10)
+        if cohen.interval is not None:
+            assert conger.interval is not None
+            assert conger.interval.low == pytest.approx(cohen.interval.low, abs=1e-9)
+
+
+def test_pairwise_of_named_pairs() -> None:
+    rng = np.random.default_rng(4)
+    table = rng.integers(1, 4, (30, 3))
+    named = many_raters.mean_pairwise_kappa(table, scale=(1, 2, 3), pairs=[(0, 2), (1, 2)])
+    expected = [
+        cohen_kappa_score(table[:, i], table[:, 2], labels=(1, 2, 3), weights="quadratic") for i in (0, 1)
+    ]
+    assert named.estimate == pytest.approx(np.mean(expected))
+
+
+def test_percent_agreement() -> None:
+    result = many_raters.percent_agreement([[1, 1, 1], [1, 1, 2], [2, None, 2], [None, 3, None]])
+    assert result.estimate == pytest.approx((1 + 1 / 3 + 1) / 3)
+    assert (result.n, result.dropped) == (3, 1)
+
+
+def test_ragged_tables_are_an_error() -> None:
+    with pytest.raises(DataError, match="table of items by raters"):
+        many_raters.fleiss_kappa([[1, 2], [1]])
+    with pytest.raises(DataError, match="two raters"):
+        many_raters.krippendorff_alpha([[1], [2]], metric="nominal")
+    with pytest.raises(DataError, match="not on the scale"):
+        many_raters.gwet_ac([[1, 9]], scale=(1, 2))

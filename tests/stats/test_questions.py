@@ -1,0 +1,261 @@
+"""Statistics of several systems, families, intervals, shape, consensus and reading."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+from statsmodels.stats.contingency_tables import cochrans_q
+
+from bedside.errors import DataError
+from bedside.stats import (
+    _resampling,
+    consensus,
+    effects,
+    families,
+    intervals,
+    paired,
+    reading,
+    several,
+    shape,
+    unpaired,
+)
+from bedside.stats.results import Result
+from tests.reference import statistics as published
+
+
+def test_friedman_published() -> None:
+    result = several.friedman(published.ROUNDING_TIMES)
+    assert result.statistic == pytest.approx(11.142857, abs=5e-7)
+    assert result.p == pytest.approx(0.003805041, abs=5e-10)
+    assert result.estimate == pytest.approx(11.142857 / 44, abs=1e-7)
+    with pytest.raises(DataError, match="at least 3"):
+        several.friedman([[1, 2], [2, 1]])
+
+
+def test_kruskal_published() -> None:
+    result = several.kruskal_wallis(published.MUCOCILIARY)
+    assert result.statistic == pytest.approx(0.77143, abs=5e-6)
+    assert result.p == pytest.approx(0.68, abs=5e-4)
+    assert result.details["degrees of freedom"] == 2
+
+
+def test_cochran_against_statsmodels_and_mcnemar() -> None:
+    rng = np.random.default_rng(1)
+    table = (rng.random((30, 4)) < (0.2, 0.4, 0.5, 0.7)).astype(int)
+    result = several.cochran_q(table)
+    theirs = cochrans_q(table)
+    assert (result.statistic, result.p) == (pytest.approx(theirs.statistic), pytest.approx(theirs.pvalue))
+    with pytest.raises(DataError, match="0 and 1"):
+        several.cochran_q([[1, 2, 3]])
+
+
+def test_pairwise_is_a_family() -> None:
+    rng = np.random.default_rng(2)
+    systems = {name: rng.normal(size=20) + shift for name, shift in (("a", 0), ("b", 1), ("c", 0.2))}
+    found = several.pairwise(systems, paired.wilcoxon, name="systems", zeros="wilcox")
+    assert list(found) == [("a", "b"), ("a", "c"), ("b", "c")]
+    p = [paired.wilcoxon(systems[x], systems[y], zeros="wilcox").p for x, y in found]
+    assert [result.p_adjusted for result in found.values()] == list(families.adjusted(p))
+    assert {(result.family, result.family_size, result.correction) for result in found.values()} == {
+        ("systems", 3, "holm")
+    }
+
+
+def test_corrections_published() -> None:
+    p = [0.01, 0.04, 0.03, 0.005]
+    assert families.adjusted(p) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert families.adjusted(p, method="bonferroni") == pytest.approx([0.04, 0.16, 0.12, 0.02])
+    assert families.adjusted(p, method="benjamini-hochberg") == pytest.approx([0.02, 0.04, 0.04, 0.02])
+    assert families.adjusted(p, method="benjamini-yekutieli") == pytest.approx(
+        [0.0416667, 0.0833333, 0.0833333, 0.0416667], abs=5e-8
+    )
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.sampled_from(sorted(families.CORRECTIONS)))
+def test_corrections_keep_order_and_only_raise(p: list[float], method: str) -> None:
+    found = families.adjusted(p, method=method)
+    assert (found >= np.array(p) - 1e-12).all()
+    assert (found <= 1).all()
+    assert (np.diff(found[np.argsort(p)]) >= -1e-12).all()
+
+
+def test_missing_p_values_do_not_count() -> None:
+    results = [Result("a", "", p=0.01), Result("b", "", missing="no pairs"), Result("c", "", p=0.04)]
+    found = families.family(results, "three")
+    assert [result.p_adjusted for result in found] == [pytest.approx(0.02), None, pytest.approx(0.04)]
+    assert {result.family_size for result in found} == {2}
+    assert families.adjusted([]).size == 0
+
+
+def test_wilson_published() -> None:
+    # Newcombe (1998), Statistics in Medicine 17.
+    for successes, n, low, high in ((81, 263, 0.2552885, 0.3662096), (0, 20, 0.0, 0.1611252)):
+        interval = intervals.wilson(successes, n).interval
+        assert interval is not None
+        assert (interval.low, interval.high) == (pytest.approx(low, abs=5e-8), pytest.approx(high, abs=5e-8))
+    assert intervals.proportion([0, 1, 1, None]).estimate == pytest.approx(2 / 3)
+    with pytest.raises(DataError, match="0 and 1"):
+        intervals.proportion([0, 2])
+    with pytest.raises(DataError, match="impossible"):
+        intervals.wilson(3, 2)
+
+
+def test_all_resamples_published() -> None:
+    # Efron and Tibshirani (1993): all 5 ** 5 resamples.
+    result = intervals.mean_bootstrap([1, 2, 3, 4, 10], method="percentile")
+    assert result.standard_error == pytest.approx(np.sqrt(2))
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == (pytest.approx(1.8), pytest.approx(7.2))
+    means = [np.mean(draw) for draw in product([1, 2, 3, 4, 10], repeat=5)]
+    assert result.interval.low == pytest.approx(np.quantile(means, 0.025))
+
+
+def test_mean_t_against_scipy_and_clusters() -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=30)
+    theirs = stats.ttest_1samp(values, 0).confidence_interval()
+    ours = intervals.mean_t(values).interval
+    assert ours is not None
+    assert (ours.low, ours.high) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+    # Copies within a cluster carry nothing new.
+    copies = intervals.mean_t(np.repeat(values, 4), clusters=np.repeat(np.arange(30), 4)).interval
+    assert copies is not None
+    assert (copies.low, copies.high) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+    again = intervals.mean_bootstrap(
+        np.repeat(values, 4), clusters=np.repeat(np.arange(30), 4), seed=1
+    ).interval
+    single = intervals.mean_bootstrap(values, seed=1).interval
+    assert again is not None
+    assert single is not None
+    assert again.low == pytest.approx(single.low, abs=0.02)
+    with pytest.raises(DataError, match="cluster labels"):
+        intervals.mean_t(values, clusters=[1])
+
+
+def test_bootstrap_does_not_depend_on_the_memory_budget(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = np.random.default_rng(4).exponential(size=37)
+    whole = intervals.mean_bootstrap(values, seed=2, resamples=300)
+    monkeypatch.setattr(_resampling, "BUDGET_BYTES", 8 * 50)
+    pieces = intervals.mean_bootstrap(values, seed=2, resamples=300)
+    assert whole.interval is not None
+    assert pieces.interval is not None
+    assert pieces.interval.low == pytest.approx(whole.interval.low, abs=1e-12)
+    counts = _resampling.draw(np.array([50.0, 30, 20]), 7, np.random.default_rng(5))
+    assert (counts.sum(axis=1) == 100).all()
+
+
+def test_skewness_against_scipy() -> None:
+    values = np.random.default_rng(6).exponential(size=40)
+    result = shape.skewness(values)
+    assert result.estimate == pytest.approx(stats.skew(values))
+    assert result.p == pytest.approx(stats.skewtest(values).pvalue)
+    # D'Agostino, Belanger and D'Agostino (1990): cholesterol, z 3.14, K² 14.75 (√b1 1.02).
+    cholesterol = [
+        393, 353, 334, 336, 327, 300, 300, 308, 283, 285, 270, 270, 272, 278, 278, 263, 264, 267, 267, 267, 268, 254,
+        254, 254, 256, 256, 258, 240, 243, 246, 247, 248, 230, 230, 230, 230, 231, 232, 232, 232, 234, 234, 236, 236,
+        238, 220, 225, 225, 226, 210, 211, 212, 215, 216, 217, 218, 200, 202, 192, 198, 184, 167,
+    ]  # fmt: skip
+    found = shape.skewness(cholesterol)
+    assert (round(found.estimate or 0, 2), round(found.statistic or 0, 2)) == (1.02, 3.14)
+    assert round(shape.differs_from_normal(cholesterol).statistic or 0, 2) == 14.75
+    assert shape.skewness(values, adjusted=True).estimate == pytest.approx(stats.skew(values, bias=False))
+
+
+def test_relative_changes_published() -> None:
+    for base, change in ((4.27, 4.22), (2.86, 55.59), (1.19, 273.95)):
+        effect = effects.relative_change([4.45, 4.45], [base, base], paired=False)
+        assert round(effect.estimate or 0, 2) == change
+    assert effects.relative_change([1, 2], [0, 0], paired=True).missing
+
+
+def test_fieller_covers_the_ratio_where_the_difference_is_zero() -> None:
+    """Fieller's bound is the ratio at which the t test of x − ratio · y is just significant."""
+    rng = np.random.default_rng(7)
+    y = rng.normal(5, 1, 25)
+    x = y + rng.normal(1, 0.5, 25)
+    effect = effects.relative_change(x, y, paired=True)
+    assert effect.interval is not None
+    for bound in (effect.interval.low, effect.interval.high):
+        assert stats.ttest_1samp(x - (1 + bound / 100) * y, 0).pvalue == pytest.approx(0.05, abs=1e-9)
+
+
+def test_standardised_differences() -> None:
+    rng = np.random.default_rng(8)
+    x, y = rng.normal(0.5, 1, 20), rng.normal(0, 1, 25)
+    d = effects.cohens_d(x, y)
+    pooled = np.sqrt((19 * x.var(ddof=1) + 24 * y.var(ddof=1)) / 43)
+    assert d.estimate == pytest.approx((x.mean() - y.mean()) / pooled)
+    pingouin = pytest.importorskip("pingouin")
+    assert effects.cohens_d(x, y, hedges=True).estimate == pytest.approx(
+        pingouin.compute_effsize(x, y, eftype="hedges"), abs=1e-3
+    )
+    # At a bound the noncentral t puts 2.5 % beyond the t that was found.
+    t = stats.ttest_ind(x, y).statistic
+    unit = np.sqrt(1 / 20 + 1 / 25)
+    assert d.interval is not None
+    assert stats.nct.cdf(t, 43, d.interval.low / unit) == pytest.approx(0.975, abs=1e-7)
+    assert stats.nct.cdf(t, 43, d.interval.high / unit) == pytest.approx(0.025, abs=1e-7)
+    dz = effects.cohens_dz(x[:20], y[:20])
+    assert dz.estimate == pytest.approx((x - y[:20]).mean() / (x - y[:20]).std(ddof=1))
+
+
+def test_odds_ratios_against_statsmodels_and_scipy() -> None:
+    from statsmodels.stats.contingency_tables import Table2x2
+
+    table = [[12, 5], [6, 14]]
+    ours, theirs = effects.odds_ratio(table), Table2x2(np.array(table))
+    assert ours.estimate == pytest.approx(theirs.oddsratio)
+    assert ours.interval is not None
+    assert (ours.interval.low, ours.interval.high) == pytest.approx(theirs.oddsratio_confint(0.05))
+    exact = stats.binomtest(9, 13).proportion_ci(0.95, method="exact")
+    pair = effects.paired_odds_ratio(9, 4)
+    assert pair.interval is not None
+    assert (pair.interval.low, pair.interval.high) == (
+        pytest.approx(exact.low / (1 - exact.low)), pytest.approx(exact.high / (1 - exact.high)),
+    )  # fmt: skip
+    assert unpaired.fisher_exact(table).effect == ours
+
+
+def test_one_sided_dominance_has_wilsons_bound() -> None:
+    effect = effects.cliffs_delta([5, 6, 7, 8], [1, 2, 3])
+    wilson = intervals.wilson(3, 3).interval
+    assert effect.interval is not None
+    assert wilson is not None
+    assert effect.interval.low == pytest.approx(2 * wilson.low - 1)
+    assert effect.interval.high == 1
+
+
+def test_consensus() -> None:
+    table = [[1, 1, 2], [1, 2, 3], [2, 2, None], [1, 2, None], [None, None, None], [3, None, None]]
+    found = consensus.majority(table)
+    assert found.values == (1, None, 2, None, None, 3)
+    assert found.ties == (1, 3)
+    assert found.unrated == (4,)
+    assert found.raters == (3, 3, 2, 2, 0, 1)
+    assert consensus.majority([["a", "b", "a"]]).values == ("a",)
+    middle = consensus.median(table)
+    assert middle.values == (1, 2, 2, 1.5, None, 3)
+    assert middle.ties == (3,)
+    assert consensus.mean(table).values[:2] == (pytest.approx(4 / 3), 2)
+    settled = consensus.adjudicate(found, {1: 3})
+    assert settled.values == (1, 3, 2, None, None, 3)
+    assert (settled.ties, settled.adjudicated) == ((3,), (1,))
+    with pytest.raises(DataError, match="no tie"):
+        consensus.adjudicate(found, {0: 1})
+
+
+@pytest.mark.parametrize(
+    ("kappa", "band"),
+    [
+        (-0.1, "poor"), (0.0, "poor"), (0.01, "slight"), (0.20, "slight"), (0.21, "fair"), (0.40, "fair"),
+        (0.46, "moderate"), (0.60, "moderate"), (0.62, "substantial"), (0.80, "substantial"),
+        (0.81, "almost perfect"), (1.0, "almost perfect"), (None, None),
+    ],
+)  # fmt: skip
+def test_reading(kappa: float | None, band: str | None) -> None:
+    assert reading.reading(kappa) == band

@@ -1,0 +1,250 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from sklearn.metrics import cohen_kappa_score
+from statsmodels.stats.inter_rater import cohens_kappa
+
+from bedside.errors import DataError
+from bedside.stats import two_raters
+from tests.reference import statistics as published
+
+SCALE = (1, 2, 3, 4, 5)
+rated = st.lists(st.tuples(st.integers(1, 5), st.integers(1, 5)), min_size=2, max_size=40)
+
+
+def test_fleiss_cohen_everitt_published() -> None:
+    plain = two_raters.kappa_from_counts(published.FLEISS_COHEN_EVERITT)
+    assert plain.estimate == pytest.approx(0.4285714286, abs=1e-10)
+    assert plain.standard_error == pytest.approx(np.sqrt(0.0028848720), abs=1e-9)
+    assert plain.details["standard error under chance"] == pytest.approx(np.sqrt(0.0030816327), abs=1e-9)
+    weighted = two_raters.kappa_from_counts(
+        published.FLEISS_COHEN_EVERITT, weights=published.FLEISS_COHEN_EVERITT_PENALTIES
+    )
+    assert weighted.estimate == pytest.approx(0.5070699649, abs=1e-10)
+    assert weighted.standard_error == pytest.approx(np.sqrt(0.0032483029), abs=1e-9)
+    assert weighted.details["standard error under chance"] == pytest.approx(np.sqrt(0.0042687778), abs=1e-9)
+
+
+def test_cohen_1968_published() -> None:
+    plain = two_raters.kappa_from_counts(published.COHEN_1968)
+    assert plain.estimate == pytest.approx(0.4915254237, abs=1e-10)
+    assert plain.standard_error == pytest.approx(0.0510018, abs=1e-7)
+    weighted = two_raters.kappa_from_counts(published.COHEN_1968, weights=published.COHEN_1968_PENALTIES)
+    assert weighted.estimate == pytest.approx(0.3478260870, abs=1e-10)
+
+
+@pytest.mark.parametrize(
+    ("weights", "estimate", "error"),
+    [
+        ("unweighted", 0.1293302540, 0.0685985), ("linear", 0.2373806276, 0.0783163),
+        ("quadratic", 0.3320455863, 0.0972975),
+    ],
+)  # fmt: skip
+def test_sexual_fun_published(weights: str, estimate: float, error: float) -> None:
+    result = two_raters.kappa_from_counts(published.SEXUAL_FUN, weights=weights)
+    assert result.estimate == pytest.approx(estimate, abs=1e-10)
+    assert result.standard_error == pytest.approx(error, abs=1e-7)
+    analytic = two_raters.kappa_from_counts(
+        published.SEXUAL_FUN, weights=weights, interval="analytic"
+    ).interval
+    assert analytic is not None
+    assert analytic.high - analytic.low == pytest.approx(2 * stats.norm.ppf(0.975) * error, abs=1e-6)
+
+
+def test_gwet_published() -> None:
+    a, b = published.as_ratings(published.GWET)
+    kappa = two_raters.kappa(a, b)
+    assert kappa.estimate == pytest.approx(0.7964094, abs=5e-8)
+    assert kappa.standard_error == pytest.approx(0.0589107, abs=5e-8)
+    assert two_raters.percent_agreement(a, b).estimate == pytest.approx(0.89)
+    assert two_raters.scott_pi(a, b).estimate == pytest.approx(0.7962397, abs=5e-8)
+
+
+@settings(max_examples=80, deadline=None)
+@given(rated, st.sampled_from(["unweighted", "linear", "quadratic"]))
+def test_kappa_against_scikit_learn_and_statsmodels(values: list[tuple[int, int]], weights: str) -> None:
+    a, b = np.array(values).T
+    result = two_raters.kappa(a, b, scale=SCALE, weights=weights)
+    if len(set(a)) == 1 and set(a) == set(b):
+        assert result.estimate is None
+        assert result.missing
+        return
+    theirs = cohen_kappa_score(a, b, labels=SCALE, weights=None if weights == "unweighted" else weights)
+    assert result.estimate == pytest.approx(theirs, abs=1e-12)
+    table = two_raters.joint_counts(a, b, SCALE)[0]
+    wt = {"unweighted": None, "linear": "linear", "quadratic": "quadratic"}[weights]
+    with np.errstate(all="ignore"):
+        other = cohens_kappa(table, wt=wt, return_results=True)
+    assert result.standard_error == pytest.approx(np.sqrt(max(0.0, other.var_kappa)), abs=1e-6)
+    assert result.details["standard error under chance"] == pytest.approx(
+        np.sqrt(max(0.0, other.var_kappa0)), abs=1e-6
+    )
+
+
+@settings(max_examples=50, deadline=None)
+@given(rated)
+def test_kappa_symmetries(values: list[tuple[int, int]]) -> None:
+    a, b = np.array(values).T
+    for weights in ("unweighted", "linear", "quadratic"):
+        one = two_raters.kappa(a, b, scale=SCALE, weights=weights)
+        if one.estimate is None:
+            continue
+        assert -1 - 1e-12 <= one.estimate <= 1 + 1e-12
+        swapped = two_raters.kappa(b, a, scale=SCALE, weights=weights)
+        assert swapped.estimate == pytest.approx(one.estimate, abs=1e-12)
+        # Turning the scale round, and stretching it, changes nothing.
+        turned = two_raters.kappa(6 - a, 6 - b, scale=SCALE, weights=weights)
+        assert turned.estimate == pytest.approx(one.estimate, abs=1e-12)
+        stretched = two_raters.kappa(3 * a, 3 * b, scale=[3 * level for level in SCALE], weights=weights)
+        assert stretched.estimate == pytest.approx(one.estimate, abs=1e-12)
+        labels = two_raters.kappa(
+            ["abcde"[i - 1] for i in a], ["abcde"[i - 1] for i in b], scale="abcde", weights=weights
+        )
+        assert labels.estimate == pytest.approx(one.estimate, abs=1e-12)
+        if one.interval is not None:
+            assert one.interval.low <= one.estimate <= one.interval.high
+
+
+def test_the_scale_must_be_given() -> None:
+    a, b = [1, 2, 4, 4, 2, 1, 2, 4], [1, 2, 4, 2, 2, 1, 4, 4]
+    used, whole = (
+        two_raters.kappa(a, b, scale=scale, weights="linear") for scale in ((1, 2, 4), (1, 2, 3, 4, 5))
+    )
+    assert used.estimate == pytest.approx(
+        whole.estimate
+    )  # linear in level values: an unused level changes nothing
+    by_order = two_raters.kappa(
+        [str(v) for v in a], [str(v) for v in b], scale=("1", "2", "4"), weights="linear"
+    )
+    assert by_order.estimate != pytest.approx(whole.estimate)
+    with pytest.raises(DataError, match="needs the scale"):
+        two_raters.kappa(a, b, weights="linear")
+    with pytest.raises(DataError, match="4 in ratings of the first rater is not on the scale"):
+        two_raters.kappa(a, b, scale=(1, 2, 3), weights="linear")
+    with pytest.raises(DataError, match="ascend"):
+        two_raters.kappa(a, b, scale=(4, 2, 1), weights="linear")
+    with pytest.raises(DataError, match="0 on the diagonal"):
+        two_raters.kappa(a, b, scale=(1, 2, 4), weights=np.ones((3, 3)))
+    with pytest.raises(DataError, match="equal length"):
+        two_raters.kappa(a, b[:-1])
+
+
+def test_missing_pairs_are_dropped() -> None:
+    a, b = [1, 2, None, 2, 1, float("nan"), 2], [1, 2, 2, 1, None, 1, 2]
+    result = two_raters.kappa(a, b)
+    assert (result.n, result.dropped) == (4, 3)
+    assert result.estimate == two_raters.kappa([1, 2, 2, 2], [1, 2, 1, 2]).estimate
+
+
+def test_bootstrap_resamples_items() -> None:
+    """The multinomial bootstrap of counts has the spread of a loop over resampled items."""
+    rng = np.random.default_rng(1)
+    latent = rng.normal(size=80)
+    a, b = (np.digitize(latent + 0.7 * rng.normal(size=80), (-1, 0, 1)) + 1 for _ in range(2))
+    values = []
+    for _ in range(600):
+        chosen = rng.integers(0, 80, 80)
+        values.append(cohen_kappa_score(a[chosen], b[chosen], labels=(1, 2, 3, 4), weights="quadratic"))
+    low, high = np.quantile(values, (0.025, 0.975))
+    ours = two_raters.kappa(
+        a, b, scale=(1, 2, 3, 4), weights="quadratic", interval="percentile", resamples=20_000
+    ).interval
+    assert ours is not None
+    assert (ours.low, ours.high) == (pytest.approx(low, abs=0.03), pytest.approx(high, abs=0.03))
+
+
+def test_jackknife_by_definition() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.integers(1, 4, 25), rng.integers(1, 4, 25)
+    whole = cohen_kappa_score(a, b, labels=(1, 2, 3), weights="linear")
+    left = [
+        cohen_kappa_score(np.delete(a, i), np.delete(b, i), labels=(1, 2, 3), weights="linear")
+        for i in range(25)
+    ]
+    error = np.sqrt(24 / 25 * ((left - np.mean(left)) ** 2).sum())
+    half = stats.t.ppf(0.975, 24) * error / (1 - whole**2)
+    ours = two_raters.kappa(a, b, scale=(1, 2, 3), weights="linear").interval
+    assert ours is not None
+    assert ours.low == pytest.approx(np.tanh(np.arctanh(whole) - half), abs=1e-10)
+    assert ours.high == pytest.approx(np.tanh(np.arctanh(whole) + half), abs=1e-10)
+
+
+def test_clusters_are_drawn_whole() -> None:
+    rng = np.random.default_rng(3)
+    a = rng.integers(1, 4, 60)
+    b = np.where(rng.random(60) < 0.6, a, rng.integers(1, 4, 60))
+    alone = two_raters.kappa(a, b, scale=(1, 2, 3), clusters=np.arange(60))
+    items = two_raters.kappa(a, b, scale=(1, 2, 3))
+    assert alone.interval is not None
+    assert items.interval is not None
+    assert alone.interval.low == pytest.approx(items.interval.low, abs=1e-12)
+    assert alone.p is None  # items in clusters aren't independent
+    assert items.p is not None
+    # Ten copies of each item carry no more than one.
+    copies = two_raters.kappa(
+        np.repeat(a, 10), np.repeat(b, 10), scale=(1, 2, 3), clusters=np.repeat(np.arange(60), 10)
+    )
+    assert copies.interval is not None
+    assert copies.interval.low == pytest.approx(items.interval.low, abs=1e-12)
+    with pytest.raises(DataError, match="independent"):
+        two_raters.kappa(a, b, clusters=np.arange(60), interval="analytic")
+    with pytest.raises(DataError, match="60 cluster labels"):
+        two_raters.kappa(a, b, clusters=[1, 2])
+
+
+@pytest.mark.parametrize(
+    ("kind", "estimate", "p"),
+    [("kendall", 0.4444444, 0.1194389)],
+)
+def test_tuna_published(kind: str, estimate: float, p: float) -> None:
+    result = two_raters.correlation(published.TUNA_X, published.TUNA_Y, kind=kind)
+    assert (result.estimate, result.p) == (pytest.approx(estimate, abs=5e-8), pytest.approx(p, abs=5e-8))
+    pearson = two_raters.correlation(published.TUNA_X, published.TUNA_Y, kind="pearson")
+    # R: cor.test(x, y): r 0.5711816, p 0.1082, interval −0.1497426, 0.8955795.
+    assert pearson.estimate == pytest.approx(0.5711816, abs=5e-8)
+    assert pearson.p == pytest.approx(0.1082, abs=5e-5)
+    assert pearson.interval is not None
+    assert (pearson.interval.low, pearson.interval.high) == (
+        pytest.approx(-0.1497426, abs=5e-8), pytest.approx(0.8955795, abs=5e-8),
+    )  # fmt: skip
+
+
+def test_correlations_against_scipy() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.integers(1, 6, 60).astype(float), rng.integers(1, 6, 60).astype(float)
+    for kind, other in (
+        ("spearman", stats.spearmanr),
+        ("kendall", stats.kendalltau),
+        ("pearson", stats.pearsonr),
+    ):
+        ours, theirs = two_raters.correlation(x, y, kind=kind), other(x, y)
+        assert ours.estimate == pytest.approx(theirs.statistic, abs=1e-12)
+        assert ours.p == pytest.approx(theirs.pvalue, abs=1e-9)
+
+
+def test_bland_altman_published() -> None:
+    result = two_raters.bland_altman(published.WRIGHT, published.MINI_WRIGHT)
+    assert result.estimate == pytest.approx(-2.1176471, abs=5e-8)
+    assert result.details["standard deviation of the differences"] == pytest.approx(38.7651299, abs=5e-8)
+    assert result.details["lower limit"] == pytest.approx(-78.0973, abs=5e-5)
+    assert result.details["upper limit"] == pytest.approx(73.8620, abs=5e-5)
+
+
+def test_bland_altman_against_pingouin() -> None:
+    pingouin = pytest.importorskip("pingouin")
+    del pingouin  # its plot gives no numbers; the interval of the bias is Student's
+    theirs = stats.ttest_rel(published.WRIGHT, published.MINI_WRIGHT).confidence_interval()
+    ours = two_raters.bland_altman(published.WRIGHT, published.MINI_WRIGHT).interval
+    assert ours is not None
+    assert (ours.low, ours.high) == (pytest.approx(theirs.low), pytest.approx(theirs.high))
+
+
+def test_error_and_bias() -> None:
+    a, b = [1, 2, 3, 4, None], [2, 2, 1, 3, 5]
+    error = two_raters.mean_absolute_error(a, b)
+    assert (error.estimate, error.n, error.dropped) == (1.0, 4, 1)
+    assert two_raters.bias(a, b).estimate == 0.5

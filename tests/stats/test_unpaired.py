@@ -1,0 +1,164 @@
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from bedside.errors import DataError
+from bedside.stats import effects, unpaired
+from tests.reference import statistics as published
+
+group = st.lists(st.integers(1, 5), min_size=1, max_size=20)
+
+
+def rank_sum_by_definition(x: list[int], y: list[int], alternative: str) -> float:
+    """Every way to choose the first group, counted one by one."""
+    ranks = stats.rankdata(np.concatenate([x, y]))
+    observed = ranks[: len(x)].sum()
+    sums = np.array([ranks[list(chosen)].sum() for chosen in combinations(range(ranks.size), len(x))])
+    mean = sums.mean()
+    if alternative == "greater":
+        return float((sums >= observed - 1e-9).mean())
+    if alternative == "less":
+        return float((sums <= observed + 1e-9).mean())
+    return float((np.abs(sums - mean) >= abs(observed - mean) - 1e-9).mean())
+
+
+def test_permeability_published() -> None:
+    greater = unpaired.mann_whitney(
+        published.PERMEABILITY_X, published.PERMEABILITY_Y, method="exact", alternative="greater"
+    )
+    both = unpaired.mann_whitney(published.PERMEABILITY_X, published.PERMEABILITY_Y, method="exact")
+    assert greater.statistic == 35
+    assert greater.p == pytest.approx(0.1272061, abs=5e-8)
+    assert both.p == pytest.approx(0.2544123, abs=5e-8)
+    assert both.estimate == pytest.approx(0.305)
+    # R: wilcox.test(x, y, conf.int = TRUE): −0.15, 0.76.
+    assert both.interval is not None
+    assert (both.interval.low, both.interval.high) == (pytest.approx(-0.15), pytest.approx(0.76))
+    assert both.effect is not None
+    assert both.effect.estimate == pytest.approx(0.40)
+
+
+def test_ties_published() -> None:
+    def run(**options: object) -> float | None:
+        result = unpaired.mann_whitney(published.TIED_X, published.TIED_Y, **options)
+        assert result.statistic == 44
+        return result.p
+
+    assert run(method="exact") == pytest.approx(0.0873348873, abs=5e-11)
+    assert run(continuity=False) == pytest.approx(0.0546639359, abs=5e-11)
+    assert run() == pytest.approx(0.0626750414, abs=5e-11)
+    assert run(method="monte-carlo", resamples=40_000) == pytest.approx(0.0873348873, abs=0.006)
+
+
+def test_binary_published() -> None:
+    result = unpaired.mann_whitney([1] * 355 + [0] * 787, [1] * 356 + [0] * 786)
+    assert result.statistic == 651_511
+    assert round(result.p or 0, 4) == 0.9640
+    assert result.details["standard deviation of x"] == pytest.approx(0.4631, abs=1e-4)
+    assert result.details["standard deviation of y"] == pytest.approx(0.4634, abs=1e-4)
+
+
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_exact_by_definition(alternative: str) -> None:
+    rng = np.random.default_rng(1)
+    for m, n in ((4, 6), (6, 4), (1, 8), (5, 5)):
+        x, y = rng.integers(1, 5, m), rng.integers(1, 6, n)
+        ours = unpaired.mann_whitney(x, y, method="exact", alternative=alternative)
+        if ours.p is not None:
+            assert ours.p == pytest.approx(rank_sum_by_definition(list(x), list(y), alternative), abs=1e-12)
+
+
+def test_exact_without_ties_against_scipy() -> None:
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=30), rng.normal(size=45)
+    ours = unpaired.mann_whitney(x, y, method="exact")
+    assert ours.p == pytest.approx(stats.mannwhitneyu(x, y, method="exact").pvalue, rel=1e-9)
+
+
+def test_summary_published() -> None:
+    # SMOG of 1142 against 1142 texts; the publication says −31.95 from unrounded data.
+    result = unpaired.t_test_from_summary(11.50, 1.26, 1142, 13.33, 1.47, 1142, equal_variances=True)
+    assert result.statistic == pytest.approx(-31.94, abs=0.005)
+    assert unpaired.t_test_from_summary(11.50, 1.26, 1142, 13.33, 1.47, 1142).statistic == pytest.approx(
+        result.statistic
+    )
+
+
+def test_sleep_published() -> None:
+    result = unpaired.t_test(published.SLEEP_FIRST, published.SLEEP_SECOND)
+    assert result.statistic == pytest.approx(-1.8608, abs=5e-5)
+    assert result.details["degrees of freedom"] == pytest.approx(17.776, abs=5e-4)
+    assert result.p == pytest.approx(0.07939, abs=5e-6)
+    assert result.interval is not None
+    assert (result.interval.low, result.interval.high) == (
+        pytest.approx(-3.3654832, abs=1e-6), pytest.approx(0.2054832, abs=1e-6),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("equal_variances", [True, False])
+@pytest.mark.parametrize("alternative", ["two-sided", "greater", "less"])
+def test_t_against_scipy(equal_variances: bool, alternative: str) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=12), 2 * rng.normal(size=19) + 1
+    ours = unpaired.t_test(x, y, equal_variances=equal_variances, alternative=alternative)
+    theirs = stats.ttest_ind(x, y, equal_var=equal_variances, alternative=alternative)
+    assert (ours.statistic, ours.p) == (pytest.approx(theirs.statistic), pytest.approx(theirs.pvalue))
+
+
+@settings(max_examples=80, deadline=None)
+@given(group, group)
+def test_shift_delta_and_symmetry(x: list[int], y: list[int]) -> None:
+    one, other = unpaired.mann_whitney(x, y), unpaired.mann_whitney(y, x)
+    gaps = [a - b for a in x for b in y]
+    assert one.estimate == pytest.approx(np.median(gaps), abs=1e-12)
+    assert one.effect is not None
+    assert one.effect.estimate == pytest.approx(np.mean(np.sign(gaps)), abs=1e-12)
+    assert one.statistic == len(gaps) - other.statistic
+    assert one.p == other.p or one.p == pytest.approx(other.p, abs=1e-12)
+    if one.effect.interval is not None:
+        assert -1 <= one.effect.interval.low <= one.effect.estimate <= one.effect.interval.high <= 1
+        assert one.effect.interval.low == pytest.approx(-other.effect.interval.high, abs=1e-12)
+    if one.p is not None:
+        theirs = stats.mannwhitneyu(x, y, method="asymptotic", use_continuity=True, alternative="two-sided")
+        assert (one.statistic, one.p) == (theirs.statistic, pytest.approx(theirs.pvalue))
+
+
+def test_cliffs_delta_variance_by_definition() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.integers(1, 6, 14), rng.integers(1, 6, 11)
+    dominance = np.sign(x[:, None] - y[None, :])
+    delta, m, n = dominance.mean(), 14, 11
+    variance = (
+        n**2 * ((dominance.mean(1) - delta) ** 2).sum()
+        + m**2 * ((dominance.mean(0) - delta) ** 2).sum()
+        - ((dominance - delta) ** 2).sum()
+    ) / (m * n * (m - 1) * (n - 1))
+    z = stats.norm.ppf(0.975)
+    half = z * np.sqrt(variance) * np.sqrt((1 - delta**2) ** 2 + z**2 * variance)
+    low = (delta - delta**3 - half) / (1 - delta**2 + z**2 * variance)
+    effect = effects.cliffs_delta(x, y)
+    assert effect.interval is not None
+    assert effect.interval.low == pytest.approx(low, abs=1e-12)
+
+
+def test_fisher_against_scipy() -> None:
+    for table in ([[8, 2], [1, 5]], [[3, 9], [4, 4]]):
+        for alternative in ("two-sided", "greater", "less"):
+            ours = unpaired.fisher_exact(table, alternative=alternative)
+            assert ours.p == pytest.approx(stats.fisher_exact(table, alternative=alternative)[1])
+    empty = unpaired.fisher_exact([[5, 0], [3, 0]])
+    assert empty.p is None
+    assert "same in all cases" in (empty.missing or "")
+
+
+def test_errors() -> None:
+    with pytest.raises(DataError, match="200"):
+        unpaired.mann_whitney(range(150), range(60), method="exact")
+    with pytest.raises(DataError, match="must be numbers"):
+        unpaired.mann_whitney(["a"], [1])
