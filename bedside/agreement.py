@@ -128,7 +128,7 @@ def agree(
 
 
 @dataclass(frozen=True, slots=True)
-class _Grid:
+class Grid:
     """Ratings of one metric: units in rows, raters in columns; None where a rater gave none."""
 
     cells: np.ndarray
@@ -136,7 +136,12 @@ class _Grid:
     transcripts: np.ndarray
 
 
-def _grid(ratings: pl.DataFrame, column: str) -> _Grid:
+def grid_of(ratings: pl.DataFrame) -> Grid:
+    """The ratings of one metric as units by raters, each rater's passes taken together as :func:`agree` says.
+
+    Cells are labels where the metric has any, else numbers.
+    """
+    column = "label" if ratings["label"].is_not_null().any() else "value"
     one_pass = (
         ratings.drop_nulls(column)
         .group_by("transcript_id", "unit", "rater", maintain_order=True)
@@ -148,7 +153,7 @@ def _grid(ratings: pl.DataFrame, column: str) -> _Grid:
         "rater", index=["transcript_id", "unit"], values=column, sort_columns=True
     )
     raters = tuple(name for name in wide.columns if name not in ("transcript_id", "unit"))
-    return _Grid(
+    return Grid(
         np.array(wide.select(raters).rows(), dtype=object).reshape(wide.height, len(raters)),
         raters,
         wide["transcript_id"].to_numpy(),
@@ -174,7 +179,7 @@ def _of_metric(
     if ratings.is_empty():
         return []
     labels = bool(ratings["label"].is_not_null().any())
-    grid = _grid(ratings, "label" if labels else "value")
+    grid = grid_of(ratings)
     level: Level = "nominal" if labels else "ordinal" if scale is not None else "interval"
     levels: Levels = scale.levels if scale is not None else None
     if labels and levels is None:
@@ -182,7 +187,7 @@ def _of_metric(
     found = _rows(_Question(name, facts(name).title, level, levels, weights, seed), grid)
     if levels is not None and _NONE in levels and len(levels) > 2:
         collapsed = [[cell if cell in (None, _NONE) else "any" for cell in row] for row in grid.cells]
-        whether = _Grid(
+        whether = Grid(
             np.array(collapsed, dtype=object).reshape(grid.cells.shape), grid.raters, grid.transcripts
         )
         title = f"{facts(name).title}: any or none"
@@ -202,7 +207,7 @@ class _Question:
     seed: int
 
 
-def _rows(question: _Question, grid: _Grid) -> list[Agreement]:
+def _rows(question: _Question, grid: Grid) -> list[Agreement]:
     people = [position for position, rater in enumerate(grid.raters) if rater.startswith("human:")]
     others = [position for position in range(len(grid.raters)) if position not in people]
     named = [grid.raters[position] for position in people]
@@ -252,7 +257,7 @@ def _consensus(question: _Question, human: np.ndarray) -> tuple[np.ndarray, int]
 
 def _measure(
     question: _Question,
-    grid: _Grid,
+    grid: Grid,
     kind: Kind,
     rater: str | None,
     raters: list[str],

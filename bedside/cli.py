@@ -457,6 +457,73 @@ def compare(
 
 
 @app.command()
+def validate(
+    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings by people and judges.")],
+    judges: Annotated[
+        str | None, typer.Option(help="Judges or patterns: judge:*; all but people unless named.")
+    ] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", "--rubric", help="Metrics or patterns: a,b*.")
+    ] = None,
+    epsilon: Annotated[
+        float,
+        typer.Option(
+            help="How much worse than a person the judge may be: .2 experts, .15 skilled, .1 crowd."
+        ),
+    ] = 0.2,
+    weights: Annotated[
+        str | None, typer.Option(help="Of kappa on ordered scales: quadratic, linear or none.")
+    ] = None,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Answer "may I use this judge?": agreement beside people's own, bias, and the alternative annotator test."""
+    from bedside.reports.validation import validation_tables
+    from bedside.validation import validate as run_validate
+
+    cards = run_validate(
+        _evaluation(source, scale, columns),
+        judges=_names(judges),
+        metrics=_names(metrics),
+        epsilon=epsilon,
+        weights=weights,  # type: ignore[arg-type]
+        seed=seed,
+    )
+    _show(validation_tables(cards), json)
+
+
+@app.command()
+def estimate(
+    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings by people and a judge.")],
+    judge: Annotated[
+        str, typer.Option(help="The rater that rated everything; a pattern that matches one.")
+    ] = "judge:*",
+    systems: Annotated[str | None, typer.Option(help="The systems: A,B,C; all unless named.")] = None,
+    metrics: Annotated[
+        str | None, typer.Option("--metrics", "--rubric", help="Metrics or patterns: a,b*.")
+    ] = None,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Give each system's mean from the judge, from people, and corrected: the judge on all, people on a sample."""
+    from bedside.estimation import estimate as run_estimate
+    from bedside.reports.validation import estimate_table
+
+    estimates = run_estimate(
+        _evaluation(source, scale, columns),
+        judge=judge,
+        systems=_names(systems),
+        metrics=_names(metrics),
+        seed=seed,
+    )
+    _show([estimate_table(estimates)], json)
+
+
+@app.command()
 def report(
     run: Path,
     table: Annotated[str | None, typer.Option(help="Tables to write; all unless named.")] = None,

@@ -124,7 +124,7 @@ def compare(
     ):  # fmt: skip
         if value not in known:
             raise DataError(f"{value!r} is not known", where=option, todo="one of " + ", ".join(known))
-    chosen = _systems(evaluation, systems)
+    chosen = chosen_systems(evaluation, systems)
     if reference is not None and reference not in chosen:
         raise DataError(f"no system {reference!r}", where=evaluation.name, todo=nearest(reference, chosen))
     if test in _THEN and len(chosen) < 3:
@@ -162,13 +162,18 @@ def judged(evaluation: Evaluation) -> list[str]:
     return [name for name in evaluation.metrics() if facts(name).direction != "none" or name in by_hand]
 
 
-def _systems(evaluation: Evaluation, systems: Sequence[str] | None) -> list[str]:
+def chosen_systems(evaluation: Evaluation, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:
+    """The systems named, or all.
+
+    Raises:
+        DataError: one is unknown, or there are too few.
+    """
     known = evaluation.systems()
     chosen = list(dict.fromkeys(systems)) if systems is not None else known
     for system in chosen:
         if system not in known:
             raise DataError(f"no system {system!r}", where=evaluation.name, todo=nearest(system, known))
-    if len(chosen) < 2:
+    if len(chosen) < fewest:
         raise DataError(
             "a comparison needs two systems" + (f", there is {chosen[0]!r}" if chosen else "; none is named"),
             where=evaluation.name,

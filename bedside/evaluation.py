@@ -83,12 +83,14 @@ class Evaluation:
         scales: the scale of each metric that has one.
         factors: a column for each factor, by ``transcript_id``; None where the ratings are a plain file.
         name: the run or file, for messages.
+        run: the run; None where the ratings are a plain file.
     """
 
     ratings: pl.DataFrame
     scales: Mapping[str, Scale]
     factors: pl.DataFrame | None
     name: str
+    run: Run | None = None
 
     def metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
         """Metrics that are rated, in the order of tables; those that match one of the ``patterns``.
@@ -188,4 +190,4 @@ def open_evaluation(
         chosen = given.get(name) or given.get(None) if name in known or name in given else None
         if chosen is not None:
             known[name] = chosen
-    return Evaluation(run.ratings, known, run.factors, str(path))
+    return Evaluation(run.ratings, known, run.factors, str(path), run)

@@ -170,7 +170,6 @@ def score(
     entry = {
         "suite": chosen.name if metrics is None else None,
         "metrics": [metric.name for metric in plan.metrics],
-        "raters": {family.name: family.rater(settings) for family, _, settings in plan.families},
         "parameters": {family.name: settings for family, _, settings in plan.families if settings},
         "seed": seed,
     }
@@ -263,7 +262,8 @@ class _Scoring:
     def counts(self, ratings: pl.LazyFrame) -> dict[str, Any]:
         missing = missing_counts(ratings)
         total = ratings.select(pl.len()).collect().item()
-        return {"ratings": int(total), "missing": missing}
+        raters = ratings.select(pl.col("rater").unique().sort()).collect().to_series().to_list()
+        return {"ratings": int(total), "raters": raters, "missing": missing}
 
     def summary(self, run: Run, counts: Mapping[str, Any], replaced: int) -> Summary:
         return Summary(

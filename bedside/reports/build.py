@@ -141,7 +141,7 @@ def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
     ]
     for entry in run.manifest["scorings"]:
         titles = list(dict.fromkeys(facts_title(name) for name in entry["metrics"]))
-        raters = ", ".join(entry["raters"].values())
+        raters = ", ".join(rater for rater in entry["raters"] if not rater.startswith("human:"))
         missing = sum(row["n"] for row in entry["missing"])
         paragraphs.append(
             f"bedside {entry['bedside']} (Python {entry['python']}, polars {entry['libraries'].get('polars', '?')}) "

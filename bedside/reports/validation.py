@@ -1,0 +1,201 @@
+"""Tables of a judge's validation and of corrected estimates."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from bedside.estimation import Estimate
+from bedside.evaluation import facts
+from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
+from bedside.stats.reading import reading
+from bedside.stats.results import Result
+from bedside.validation import FEWEST_UNITS, JudgeCard, Validation
+
+
+def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:
+    """For each judge: what it is (the judge card), and what was found on each metric."""
+    tables = []
+    for position, card in enumerate(cards, 1):
+        tables.append(_card(card, position))
+        tables.append(_found(card, position))
+    return tuple(tables)
+
+
+def _card(card: JudgeCard, position: int) -> Table:
+    return Table(
+        name=f"judge-card-{position}",
+        title=f"Judge card: {card.rater}",
+        columns=(Column("", "left"), Column("", "left")),
+        rows=tuple(Row((Cell(what), Cell(value))) for what, value in card.facts),
+        records=tuple({"what": what, "value": value} for what, value in card.facts),
+    )
+
+
+def _share(result: Result | None) -> str:
+    if result is None or result.estimate is None:
+        return DASH
+    interval = f" {between(result.interval.low, result.interval.high)}" if result.interval else ""
+    return decimal(result.estimate) + interval
+
+
+def _plain(result: Result | None) -> str:
+    if result is None or result.estimate is None:
+        return DASH
+    interval = f" [{number(result.interval.low)}, {number(result.interval.high)}]" if result.interval else ""
+    return number(result.estimate) + interval
+
+
+def _found(card: JudgeCard, position: int) -> Table:
+    columns = (
+        Column("Metric", "left"), Column("Units"), Column("κ [95 % CI]"), Column("Reading", "left"),
+        Column("People's κ"), Column("AC [95 % CI]"), Column("ω"), Column("ρ"), Column("Own α [95 % CI]"),
+        Column("Bias [95 % CI]"), Column("Limits"), Column("Length r [95 % CI]"), Column("May it stand in?", "left"),
+    )  # fmt: skip
+    rows = [Row(tuple(map(Cell, _cells(one)))) for one in card.validations]
+    used = [i for i in range(len(columns)) if any(row.cells[i].text != DASH for row in rows)]
+    return Table(
+        name=f"validation-{position}",
+        title=f"{card.rater} beside people",
+        columns=tuple(columns[i] for i in used),
+        rows=tuple(Row(tuple(row.cells[i] for i in used)) for row in rows),
+        notes=_notes(card, {columns[i].title.partition(" ")[0] for i in used}),
+        records=tuple(map(_record, card.validations)),
+    )
+
+
+def _kappa(one: Validation) -> Result | None:
+    return one.mean.statistics.get("kappa") if one.mean else None
+
+
+def _cells(one: Validation) -> tuple[str, ...]:
+    kappa = _kappa(one)
+    beside = one.consensus or one.mean
+    test = one.alternative
+    limits = one.limits.details if one.limits else {}
+    low, high = limits.get("lower limit"), limits.get("upper limit")
+    return (
+        facts(one.metric).title,
+        f"{one.with_people:,}",
+        _share(kappa),
+        reading(kappa.estimate if kappa else None) or DASH,
+        _share(one.people.statistics.get("kappa") if one.people else None),
+        _share(beside.statistics.get("ac") if beside else None),
+        decimal(test.winning_rate if test else None),
+        decimal(test.advantage if test else None),
+        _share(one.self_agreement),
+        _plain(one.bias),
+        f"{number(low)} to {number(high)}" if low is not None and high is not None else DASH,
+        _share(one.length),
+        one.verdict,
+    )
+
+
+def _notes(card: JudgeCard, columns: set[str]) -> tuple[str, ...]:
+    tests = [one.alternative for one in card.validations if one.alternative is not None]
+    notes = [
+        "κ: mean of Cohen's kappa of the judge with each person; People's κ: the mean over pairs of people, the figure "
+        "to set it against."
+    ]
+    if tests:
+        notes.append(
+            f"ω: share of people that the judge is not worse than by more than ε = {tests[0].epsilon:g}; ρ: mean "
+            "share of units on which it is at least as close to the other people as the one left out (alternative "
+            "annotator test, Calderon et al. 2025; the judge may stand in where ω is .5 or more, on "
+            f"{FEWEST_UNITS} units or more)."
+        )
+        notes.append(f"{tests[0].method}.")
+    if "Own" in columns:
+        notes.append("Own α: Krippendorff's alpha of the judge's passes among themselves.")
+    if "Bias" in columns:
+        notes.append(
+            "Bias: mean of the judge minus people's mean; Limits: Bland and Altman's limits of agreement, 1.96 "
+            "standard deviations; Length r: Spearman's correlation of that difference with the number of turns."
+        )
+    return tuple(notes)
+
+
+def _record(one: Validation) -> Mapping[str, Any]:
+    record: dict[str, Any] = {
+        "metric": one.metric, "rater": one.rater, "rated": one.rated, "with_people": one.with_people,
+        "failures": one.failures, "passes": one.passes, "verdict": one.verdict,
+    }  # fmt: skip
+    results: dict[str, Result | None] = {
+        "kappa": _kappa(one),
+        "kappa_people": one.people.statistics.get("kappa") if one.people else None,
+        "kappa_consensus": one.consensus.statistics.get("kappa") if one.consensus else None,
+        "kappa_ceiling": one.ceiling.statistics.get("kappa") if one.ceiling else None,
+        "ac_consensus": one.consensus.statistics.get("ac") if one.consensus else None,
+        "self_alpha": one.self_agreement,
+        "bias": one.bias,
+        "length": one.length,
+    }
+    for name, result in results.items():
+        record[name] = result.estimate if result else None
+        record[f"{name}_low"] = result.interval.low if result and result.interval else None
+        record[f"{name}_high"] = result.interval.high if result and result.interval else None
+    limits = one.limits.details if one.limits else {}
+    record |= {"lower_limit": limits.get("lower limit"), "upper_limit": limits.get("upper limit")}
+    test = one.alternative
+    record |= {
+        "omega": test.winning_rate if test else None, "rho": test.advantage if test else None,
+        "epsilon": test.epsilon if test else None,
+    }  # fmt: skip
+    beside = one.consensus or one.mean
+    shares = beside.prevalence if beside else {}
+    record["prevalence"] = "; ".join(f"{label} {share:.4f}" for label, share in shares.items())
+    return record
+
+
+def estimate_table(estimates: Sequence[Estimate]) -> Table:
+    """Naive, human-only and corrected means and differences, side by side."""
+    rows, records = [], []
+    for one in estimates:
+        digits = facts(one.metric).digits
+
+        def shown(result: Result, digits: int = digits) -> str:
+            if result.estimate is None:
+                return DASH
+            bounds = result.interval
+            interval = f" [{number(bounds.low, digits)}, {number(bounds.high, digits)}]" if bounds else ""
+            return number(result.estimate, digits) + interval
+
+        weight = one.corrected.details.get("weight")
+        cells = (one.quantity, f"{one.labelled:,} of {one.judged:,}", shown(one.naive), shown(one.human),
+                 shown(one.corrected), decimal(weight))  # fmt: skip
+        rows.append(Row(tuple(map(Cell, cells)), facts(one.metric).title))
+        record: dict[str, Any] = {"metric": one.metric, "judge": one.judge, "quantity": one.quantity,
+                                  "labelled": one.labelled, "judged": one.judged}  # fmt: skip
+        for name, result in (("naive", one.naive), ("human", one.human), ("corrected", one.corrected)):
+            record[name] = result.estimate
+            record[f"{name}_low"] = result.interval.low if result.interval else None
+            record[f"{name}_high"] = result.interval.high if result.interval else None
+            record[f"{name}_method"] = result.method
+            record[f"{name}_missing"] = result.missing
+        record["weight"] = weight
+        records.append(record)
+    methods = dict.fromkeys(one.corrected.method for one in estimates)
+    reasons = dict.fromkeys(
+        result.missing
+        for one in estimates
+        for result in (one.naive, one.human, one.corrected)
+        if result.missing
+    )
+    return Table(
+        name="estimate",
+        title=f"Means of {estimates[0].judge}, corrected by people",
+        columns=(
+            Column("System", "left"), Column("Rated by people"), Column("Judge alone (naive)"), Column("People alone"),
+            Column("Corrected"), Column("Weight"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            "Each with its 95 % interval. Judge alone takes the judge as free of error: its interval says nothing of "
+            "the judge's bias.",
+            "Corrected: " + "; ".join(methods) + ". Weight: how far the judge is trusted, 0 to 1.",
+            "The correction holds where the transcripts that people rated are a random sample of those the judge "
+            "rated.",
+            *(f"{DASH}: {reason}." for reason in reasons),
+        ),
+        records=tuple(records),
+    )  # fmt: skip
