@@ -1,0 +1,1 @@
+"""Published evaluation protocols that need labels of their own; one folder each."""

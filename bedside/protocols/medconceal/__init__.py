@@ -1,0 +1,58 @@
+"""MedConceal: hidden concerns, whether they are found, revealed and addressed (Han et al. 2026, arXiv 2604.08788).
+
+Everything here is arithmetic on labels: which findings are said to be which concerns, and the features of each
+clinician turn. Who gives the labels, a judge or people, makes no difference.
+"""
+
+from bedside.protocols.medconceal.cues import challenge_cues
+from bedside.protocols.medconceal.labels import (
+    CATEGORIES,
+    FEATURES,
+    INTENTS,
+    Concern,
+    Features,
+    Finding,
+    Labels,
+    Proposal,
+    TurnLabels,
+    concerns_of,
+    label_raters,
+    primary_of,
+    rater_labels,
+    with_labels,
+)
+from bedside.protocols.medconceal.matching import CaseScore, case_level, micro, score_case
+from bedside.protocols.medconceal.measures import CaseTrace, measure, summarise
+from bedside.protocols.medconceal.parameters._model import PARAMETERS, Parameters, write_parameters
+from bedside.protocols.medconceal.trace import Trace, replay, trace
+
+__all__ = [
+    "CATEGORIES",
+    "CaseScore",
+    "CaseTrace",
+    "Concern",
+    "FEATURES",
+    "Features",
+    "Finding",
+    "INTENTS",
+    "Labels",
+    "PARAMETERS",
+    "Parameters",
+    "Proposal",
+    "Trace",
+    "TurnLabels",
+    "case_level",
+    "challenge_cues",
+    "concerns_of",
+    "label_raters",
+    "measure",
+    "micro",
+    "primary_of",
+    "rater_labels",
+    "replay",
+    "score_case",
+    "summarise",
+    "trace",
+    "with_labels",
+    "write_parameters",
+]

@@ -1,0 +1,191 @@
+"""What MedConceal's arithmetic is given: hidden concerns, and what a judge or people say of a conversation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from bedside.errors import DataError
+from bedside.protocols._labels import (
+    Index,
+    LabelledTranscript,
+    Share,
+    Strict,
+    Text,
+    TurnKey,
+    complaint,
+    labels_of,
+    laid_over,
+    raters_of,
+)
+from bedside.transcripts.model import Transcript
+
+PROTOCOL = "medconceal"
+_SEE = "docs/medconceal.md"
+
+
+def _plain(value: Any) -> Any:
+    return " ".join(value.casefold().split()) if isinstance(value, str) else value
+
+
+CategoryName = Literal[
+    "misinformation or misconception",
+    "emotional discomfort or fear",
+    "communication barrier",
+    "financial or insurance concern",
+]
+CATEGORIES: tuple[CategoryName, ...] = get_args(CategoryName)
+Category = Annotated[CategoryName, BeforeValidator(_plain)]
+
+Intent = Literal[
+    "gather_data", "elicit_concern", "give_space", "respond_to_emotion", "build_partnership", "explain", "plan",
+    "meta_probe", "other",
+]  # fmt: skip
+#: What a clinician turn is mainly for; ``meta_probe`` blocks the turn.
+INTENTS: tuple[Intent, ...] = get_args(Intent)
+
+
+class Features(Strict):
+    """The turn evaluator's vector z: how far a clinician turn shows each of ten behaviours, from 0 to 1."""
+
+    data_gathering: Share = Field(
+        description="Asks for facts of the illness (Roter Interaction Analysis System)."
+    )
+    emotional_responsiveness: Share = Field(
+        description="Names, legitimates or shares a feeling (Roter Interaction Analysis System)."
+    )
+    partnership: Share = Field(
+        description="Builds a partnership and activates the patient (Roter Interaction Analysis System)."
+    )
+    concern_elicitation: Share = Field(description="Asks for concerns (Verona Coding Definitions).")
+    space_provision: Share = Field(
+        description="Leaves room to say more of a concern (Verona Coding Definitions)."
+    )
+    necessity_support: Share = Field(
+        description="Supports the belief that the treatment is needed (Necessity–Concerns Framework)."
+    )
+    concern_mitigation: Share = Field(
+        description="Lessens concerns about the treatment (Necessity–Concerns Framework)."
+    )
+    plan_specificity: Share = Field(description="Gives a concrete plan or a safety net.")
+    pending_question_coverage: Share = Field(description="Answers the question the patient has left open.")
+    meta_probe_risk: Share = Field(
+        description="Asks after hidden concerns as such or runs through their categories, not after this patient's."
+    )
+
+
+#: Names of the ten features, in order.
+FEATURES: tuple[str, ...] = tuple(Features.model_fields)
+
+
+class TurnLabels(Strict):
+    """What is said of one clinician turn."""
+
+    z: Features = Field(description="The ten features.")
+    intent: Intent | None = Field(
+        None, description="What the turn is mainly for; meta_probe blocks the turn."
+    )
+    intent_probabilities: Mapping[Intent, Share] | None = Field(
+        None, description="How probable each intent is."
+    )
+    empathy_strength: Share | None = Field(None, description="How strong the turn's empathy is.")
+    reason: str | None = Field(None, description="Why, in words.")
+
+
+class Concern(BaseModel):
+    """A concern that the patient hides; further keys are left alone."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    id: Text
+    category: Category
+    text: Text
+    primary: bool = False
+
+
+class Finding(Strict):
+    """A concern as the clinician submits it after the conversation."""
+
+    category: Category = Field(description="One of the four categories.")
+    text: Text = Field(description="The concern in words.")
+
+
+class Proposal(Strict):
+    """A finding and a concern that are said to be the same."""
+
+    finding: Index = Field(description="Position of the finding, from 0.")
+    concern: Text = Field(description="Id of the concern.")
+    quote: str = Field(description="The patient's own words that support it, verbatim.")
+    category_agrees: bool | None = Field(
+        None, description="Whether the categories agree; without it, whether they are equal.", strict=True
+    )
+    reason: str | None = Field(None, description="Why they are the same, in words.")
+
+
+class Labels(LabelledTranscript):
+    """One rater's labels of one transcript. A part that is left out was not labelled; an empty list says that there is
+    nothing."""
+
+    findings: tuple[Finding, ...] | None = Field(None, description="What the clinician submitted.")
+    matches: tuple[Proposal, ...] | None = Field(None, description="Which findings are which concerns.")
+    turns: Mapping[TurnKey, TurnLabels] = Field(
+        default_factory=dict, description="Labels of clinician turns, by the turn's position from 0."
+    )
+
+
+_CONCERNS = TypeAdapter(tuple[Concern, ...])
+
+
+def concerns_of(transcript: Transcript) -> tuple[Concern, ...]:
+    """The hidden concerns in a transcript's reference (``reference["concerns"]``).
+
+    Raises:
+        DataError: there are none, or they are not of the form {id, category, text}.
+    """
+    try:
+        concerns = _CONCERNS.validate_python(transcript.reference.get("concerns") or ())
+    except ValidationError as error:
+        raise DataError(f"the reference's concerns can't be read: {complaint(error)}") from error
+    if not concerns:
+        raise DataError("no hidden concerns in the reference")
+    ids = [concern.id for concern in concerns]
+    if len(set(ids)) < len(ids):
+        raise DataError("two hidden concerns of the reference have one id")
+    return concerns
+
+
+def primary_of(concerns: Iterable[Concern]) -> str | None:
+    """Id of the primary concern: the only one, or the one marked ``primary``; None where that leaves it open."""
+    known = list(concerns)
+    marked = known if len(known) == 1 else [concern for concern in known if concern.primary]
+    return marked[0].id if len(marked) == 1 else None
+
+
+def label_raters(transcript: Transcript) -> list[str]:
+    """Raters with MedConceal labels of a transcript."""
+    return raters_of(transcript, PROTOCOL)
+
+
+def rater_labels(transcript: Transcript, rater: str) -> Labels:
+    """One rater's labels of a transcript.
+
+    Raises:
+        DataError: they are not of the form of a label file.
+    """
+    return labels_of(transcript, PROTOCOL, rater, Labels)
+
+
+def with_labels(transcripts: Iterable[Transcript], path: str | os.PathLike[str]) -> Iterator[Transcript]:
+    """Transcripts with the labels of a file (form: :class:`Labels`), in their reference and their turns' meta.
+
+    Transcripts without labels pass unchanged. What they hold counts for a transcript's content hash: labelled
+    transcripts make a run of their own.
+
+    Raises:
+        InputError: a bad file, a transcript labelled twice by one rater, or a label of a turn that isn't a clinician's.
+        DataError: at the end, labels are left of transcripts that aren't there.
+    """
+    return laid_over(transcripts, path, PROTOCOL, Labels, "clinician", _SEE)

@@ -1,0 +1,1 @@
+"""Parameter files of the trace, by file name."""
