@@ -6,7 +6,7 @@ Intervals resample items, or clusters of items such as transcripts, never single
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import combinations
 from typing import Any, Literal
 
@@ -56,7 +56,11 @@ def _rated(ratings: Any, scale: Scale | None) -> tuple[Scale, Indices]:
 
 def _counts(codes: Indices, k: int) -> Array:
     """How many raters put each item (row) on each level (column)."""
-    counts: Array = (codes[:, :, None] == np.arange(k)).sum(axis=1).astype(np.float64)
+    item, rater = np.nonzero(codes >= 0)
+    cells = item * k + codes[item, rater]
+    counts: Array = (
+        np.bincount(cells, minlength=codes.shape[0] * k).reshape(codes.shape[0], k).astype(np.float64)
+    )
     return counts
 
 
@@ -492,8 +496,7 @@ def krippendorff_alpha(
             f"alpha of labels needs the scale for the {metric} metric", todo="give its levels in order"
         )
     positions = _positions(used, metric)
-    counts = _counts(codes, len(used))
-    kept: Mask = counts.sum(axis=1) >= 2
+    kept: Mask = np.sum(codes >= 0, axis=1) >= 2
     dropped, n = int((~kept).sum()), int(kept.sum())
     name = f"Krippendorff's alpha ({metric})"
     words = f"{name}, {codes.shape[1]} raters"
@@ -501,8 +504,7 @@ def krippendorff_alpha(
     if n == 0:
         return Result(name, words, dropped=dropped, options=options, missing="no item has two ratings")
     members = plan.members(kept)
-    rows, multiplicity = _merged(counts[kept], members)
-    disagreement = _disagreements(rows, positions, metric)
+    disagreement, multiplicity = _disagreements(codes[kept], positions, metric, members)
 
     def statistic(drawn: Array) -> Array:
         observed, expected = disagreement(drawn)
@@ -518,7 +520,7 @@ def krippendorff_alpha(
     bounds, error, reason, remarks = plan.run(statistic, multiplicity, members)
     details: dict[str, float | None] = {
         "observed disagreement": observed, "expected disagreement": expected,
-        "ratings used": float(multiplicity @ rows.sum(axis=1)),
+        "ratings used": float((codes[kept] >= 0).sum()),
     }  # fmt: skip
     return Result(
         name, words, estimate, bounds, n=n, dropped=dropped, standard_error=error, details=details, options=options,
@@ -536,16 +538,37 @@ def _positions(scale: Sequence[Any], metric: str) -> Array:
     return positions
 
 
-def _disagreements(rows: Array, positions: Array, metric: str) -> Any:
-    """A function from weights of items to mean observed and expected disagreement, by Krippendorff's distances.
+Disagreement = Callable[[Array], tuple[Array, Array]]
 
-    With n ratings in all, both are means over pairs of ratings; the distances are squared.
+
+def _disagreements(codes: Indices, positions: Array, metric: str, members: Any) -> tuple[Disagreement, Array]:
+    """A function from weights of items to mean observed and expected disagreement, and how often each item stands.
+
+    With n ratings in all, both are means over pairs of ratings, by Krippendorff's squared distances.
     """
-    raters = rows.sum(axis=1)
 
     def means(observed: Array, expected: Array, n: Array) -> tuple[Array, Array]:
         return observed / n, expected / (n * (n - 1))
 
+    if metric == "interval":
+        # Sums of values and squares are enough, so that ratings may be of any number of values.
+        length = positions[-1] - positions[0] or 1.0
+        there = codes >= 0
+        place = np.where(there, (positions[codes] - positions.mean()) / length, 0.0)
+        sums = np.column_stack([there.sum(axis=1), place.sum(axis=1), (place**2).sum(axis=1)]).astype(
+            np.float64
+        )
+        merged, multiplicity = _merged(sums, members)
+        raters, sums, squares = merged.T
+        within = 2 * (raters * squares - sums**2) / (raters - 1)
+
+        def on_interval(drawn: Array) -> tuple[Array, Array]:
+            n = drawn @ raters
+            return means(drawn @ within, 2 * (n * (drawn @ squares) - (drawn @ sums) ** 2), n)
+
+        return on_interval, multiplicity
+    rows, multiplicity = _merged(_counts(codes, positions.size), members)
+    raters = rows.sum(axis=1)
     if metric == "ordinal":
 
         def ordinal(drawn: Array) -> tuple[Array, Array]:
@@ -558,18 +581,7 @@ def _disagreements(rows: Array, positions: Array, metric: str) -> Any:
             expected = 2 * (n * (used * place**2).sum(axis=1) - (used * place).sum(axis=1) ** 2)
             return means(observed, expected, n)
 
-        return ordinal
-    if metric == "interval":
-        length = positions[-1] - positions[0] or 1.0
-        place = (positions - positions.mean()) / length
-        sums, squares = rows @ place, rows @ place**2
-        within = 2 * (raters * squares - sums**2) / (raters - 1)
-
-        def on_interval(drawn: Array) -> tuple[Array, Array]:
-            n = drawn @ raters
-            return means(drawn @ within, 2 * (n * (drawn @ squares) - (drawn @ sums) ** 2), n)
-
-        return on_interval
+        return ordinal, multiplicity
     if metric == "nominal":
         distances = 1 - np.eye(positions.size)
     else:
@@ -582,7 +594,7 @@ def _disagreements(rows: Array, positions: Array, metric: str) -> Any:
         used = drawn @ rows
         return means(drawn @ per_item, ((used @ distances) * used).sum(axis=1), used.sum(axis=1))
 
-    return fixed
+    return fixed, multiplicity
 
 
 def icc(ratings: Any, *, average: bool = False, level: float = 0.95) -> Result:

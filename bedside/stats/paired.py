@@ -288,6 +288,8 @@ def permutations(
         if not differences(a, b).any():
             p = None
             reason = "no p-value and no interval: no pair differs" if a.size else "no pairs"
+        elif not exact and p == 1 / (resamples + 1):
+            remarks += (f"p is the smallest that {resamples} flips can give",)
         results.append(
             replace(
                 by_t, method=words, interval=bounds, statistic=by_t.estimate, p=p, dropped=there.size - a.size,

@@ -22,7 +22,8 @@ from bedside.stats._arrays import (
 )
 from bedside.stats._weights import agreement_weights
 from bedside.stats.paired import ALTERNATIVES
-from bedside.stats.two_raters import kappa_from_counts, kappa_variances
+from bedside.stats.many_raters import mean_pairwise_kappa
+from bedside.stats.two_raters import kappa_variances
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +113,7 @@ def simulated_half_width(
     kappa: float,
     *,
     shares: Any,
+    raters: int = 2,
     scale: Scale | None = None,
     weights: str | Any = "unweighted",
     level: float = 0.95,
@@ -120,28 +122,75 @@ def simulated_half_width(
 ) -> Plan:
     """What half-width ``n`` items reach on average, by simulation with the jackknife interval that is reported.
 
+    Each rater gives an item's own level with probability √kappa and otherwise draws one by ``shares``, so that every
+    pair of raters has the joint shares of :func:`expected_table`.
+
     Args:
+        raters: number of raters, all of whom rate every item; of more than two, kappa is the mean over pairs.
         simulations: simulated studies; those without an interval are left out.
         seed: seed or generator. Other arguments as for :func:`items_for_kappa`.
     """
     table = expected_table(kappa, shares)
-    used: Any = list(range(1, table.shape[0] + 1)) if scale is None else scale
-    _levels(scale, table.shape[0])
+    k = table.shape[0]
+    used: Any = list(range(1, k + 1)) if scale is None else scale
+    _levels(scale, k)
+    if raters < 2:
+        raise DataError("agreement needs at least two raters")
     rng = generator(seed)
+    expected = vector(shares, "shares") / vector(shares, "shares").sum()
+    names = np.array(used, dtype=object)
     widths = []
-    for counts in rng.multinomial(n, table.ravel() / table.sum(), size=simulations):
-        interval = kappa_from_counts(
-            counts.reshape(table.shape),
-            scale=used,
-            weights=weights,
-            level=level,
-        ).interval
+    for _ in range(simulations):
+        own = rng.choice(k, size=(n, 1), p=expected)
+        drawn = np.where(
+            rng.random((n, raters)) < np.sqrt(kappa), own, rng.choice(k, size=(n, raters), p=expected)
+        )
+        interval = mean_pairwise_kappa(names[drawn], scale=used, weights=weights, level=level).interval
         if interval is not None:
             widths.append((interval.high - interval.low) / 2)
-    words = f"mean half-width of {len(widths)} of {simulations} simulated studies of {n} items"
+    words = f"mean half-width of {len(widths)} of {simulations} simulated studies of {n} items and {raters} raters"
     if not widths:
         return Plan(n, words, missing="no simulated study had an interval")
     return Plan(n, words, float(np.mean(widths)))
+
+
+def simulated_items_for_kappa(
+    kappa: float,
+    half_width: float,
+    *,
+    shares: Any,
+    raters: int,
+    scale: Scale | None = None,
+    weights: str | Any = "unweighted",
+    level: float = 0.95,
+    simulations: int = 200,
+    seed: int = 0,
+) -> Plan:
+    """Items that ``raters`` raters must all rate so that kappa's interval is about ± ``half_width`` on average.
+
+    Starts from the two-rater formula and corrects it by the half-width simulated there, which falls with the root of
+    the number of items. Arguments as for :func:`simulated_half_width`.
+    """
+    n = items_for_kappa(kappa, half_width, shares=shares, scale=scale, weights=weights, level=level).n or 2
+    reached = None
+    for _ in range(3):
+        n = max(n, 4)
+        plan = simulated_half_width(
+            n, kappa, shares=shares, raters=raters, scale=scale, weights=weights, level=level,
+            simulations=simulations, seed=seed,
+        )  # fmt: skip
+        if plan.reached is None:
+            return Plan(None, plan.method, missing=plan.missing)
+        reached = plan.reached
+        better = max(4, int(np.ceil(n * (reached / half_width) ** 2)))
+        if abs(better - n) <= max(1, n // 50):
+            break
+        n = better
+    words = (
+        f"{raters} raters, kappa {kappa:g}, {len(expected_table(kappa, shares))} levels, {level:.0%} interval of "
+        f"half-width {half_width:g}, by {simulations} simulated studies"
+    )
+    return Plan(n, words, reached)
 
 
 def pairs_for_difference(

@@ -150,6 +150,7 @@ def test_permutation_has_plus_one() -> None:
     x = np.arange(1.0, 31)
     result = paired.permutation(x, np.zeros(30), resamples=999)
     assert result.p == pytest.approx(1 / 1000)
+    assert result.remarks == ("p is the smallest that 999 flips can give",)
 
 
 def test_permutations_share_one_null_and_drop_by_column() -> None:
