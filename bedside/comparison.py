@@ -43,6 +43,7 @@ class Comparison:
         test: the test, its p corrected within its family.
         difference: the mean difference with its interval.
         alone_a, alone_b: cases (paired) that only one of the systems has, or whose value is missing in the other.
+        differences: a − b case by case; None where cases were not paired.
     """
 
     metric: str
@@ -57,6 +58,7 @@ class Comparison:
     difference: Result
     alone_a: int
     alone_b: int
+    differences: tuple[float, ...] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -278,6 +280,7 @@ def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
                 mean_a=float(one.x.mean()) if one.x.size else None,
                 mean_b=float(one.y.mean()) if one.y.size else None,
                 test=result, difference=difference, alone_a=one.alone[0], alone_b=one.alone[1],
+                differences=tuple((one.x - one.y).tolist()) if one.paired else None,
             )
         )  # fmt: skip
     return found

@@ -21,8 +21,8 @@ from bedside.stats._arrays import (
     vector,
 )
 from bedside.stats._weights import agreement_weights
-from bedside.stats.paired import ALTERNATIVES
 from bedside.stats.many_raters import mean_pairwise_kappa
+from bedside.stats.paired import ALTERNATIVES
 from bedside.stats.two_raters import kappa_variances
 
 
