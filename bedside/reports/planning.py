@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from bedside.comparison import compare
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, facts
 from bedside.reports.table import Cell, Column, Row, Table, decimal, number
+from bedside.reports.tables.results import rater_words
 from bedside.stats import planning
 
 _LEVEL = 0.05
@@ -62,10 +64,16 @@ def kappa_table(
     )  # fmt: skip
 
 
-def pilot_differences(
-    evaluation: Evaluation, metric: str | None, systems: Sequence[str] | None
-) -> np.ndarray:
-    """The differences of two systems, case by case, on one metric of a pilot.
+@dataclass(frozen=True, slots=True)
+class Pilot:
+    """Differences of two systems, case by case, and who rated them."""
+
+    differences: np.ndarray
+    raters: str
+
+
+def pilot_differences(evaluation: Evaluation, metric: str | None, systems: Sequence[str] | None) -> Pilot:
+    """The differences of two systems on one metric of a pilot, as rated by people where they rated any.
 
     Raises:
         DataError: no metric or not two systems are named, or their cases don't pair.
@@ -84,20 +92,20 @@ def pilot_differences(
         raise DataError(
             f"fewer than two cases of {facts(names[0]).title} pair", where="--pilot", todo="give --sd"
         )
-    return np.array(first.differences)
+    return Pilot(np.array(first.differences), rater_words(first.raters))
 
 
 def difference_table(
     difference: float,
     *,
     sd: float | None,
-    pilot: np.ndarray | None,
+    pilot: Pilot | None,
     power: float,
     tests: int,
     seed: int,
 ) -> Table:
     """Pairs needed to find a mean difference, by formula for two tests, checked on the pilot where there is one."""
-    spread = float(np.std(pilot, ddof=1)) if pilot is not None else sd
+    spread = float(np.std(pilot.differences, ddof=1)) if pilot is not None else sd
     assert spread is not None
     if tests < 1:
         raise DataError("a family has at least one test", where="--tests")
@@ -108,7 +116,7 @@ def difference_table(
         checked = None
         if pilot is not None and plan.n is not None and test == "t":
             # The pilot's spread around the difference that is asked for.
-            shifted = pilot - pilot.mean() + difference
+            shifted = pilot.differences - pilot.differences.mean() + difference
             checked = planning.simulated_power(shifted, plan.n, alpha=alpha, seed=seed).reached
         cells = (name, number(plan.n, 0), decimal(plan.reached), decimal(checked))
         rows.append(Row(tuple(map(Cell, cells))))
@@ -118,7 +126,11 @@ def difference_table(
                 "missing": plan.missing,
             }
         )  # fmt: skip
-    source = f"of a pilot of {len(pilot)} cases" if pilot is not None else "as given"
+    source = (
+        f"of a pilot of {len(pilot.differences)} cases rated by {pilot.raters}"
+        if pilot is not None
+        else "as given"
+    )
     return Table(
         name="plan",
         title=f"Cases to find a mean difference of {difference:g} with power {power:g}",
@@ -128,7 +140,8 @@ def difference_table(
             f"Standard deviation of the differences {spread:.3g}, {source}; two-sided, alpha {alpha:.3g}"
             + (f" (.05 over {tests} tests)." if tests > 1 else "."),
             "Every case is scored with both systems. Wilcoxon: the t test's number over 3/π, as if differences were "
-            "normal. Power on the pilot: t test on 2000 samples drawn from the pilot, moved to the difference asked for.",
+            "normal. Power on the pilot: t test on 2000 samples drawn from the pilot, moved to the difference asked "
+            "for.",
         ),
         records=tuple(records),
     )
