@@ -1,6 +1,6 @@
 """What a user would do today against bedside, as ratios in one run.
 
-    python benchmarks/statistics.py [--sample 6]
+    python benchmarks/inference.py [--sample 6]
 
 1. 300 cases × 12 systems × 10 metrics: for all 66 pairs of systems a paired permutation test (10 000 sign flips), a
    bootstrap interval (10 000 resamples) and Holm's correction; against a loop over scipy.stats.permutation_test and
