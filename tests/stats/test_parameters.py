@@ -179,11 +179,13 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "shares": ({}, {"shares": [0.1, 0.1, 0.8]}), "scale": ({}, {"scale": (1, 2, 9)}),
         "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
     }),
-    (planning.simulated_half_width, (50, 0.6), {"shares": [0.2, 0.3, 0.5], "weights": "linear", "simulations": 20}, {
+    *((test, data, {"shares": [0.2, 0.3, 0.5], "weights": "linear", "simulations": 20, "raters": 2}, {
         "shares": ({}, {"shares": [0.1, 0.1, 0.8]}), "scale": ({}, {"scale": (1, 2, 9)}),
-        "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
+        "raters": ({}, {"raters": 4}), "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
         "simulations": ({}, {"simulations": 30}), "seed": ({}, {"seed": 1}),
-    }),
+    }) for test, data in (
+        (planning.simulated_half_width, (50, 0.6)), (planning.simulated_items_for_kappa, (0.6, 0.2)),
+    )),
     (planning.pairs_for_difference, (0.5, 1), {}, {
         "power": ({}, {"power": 0.9}), "alpha": ({}, {"alpha": 0.01}), "test": ({}, {"test": "wilcoxon"}),
         "alternative": ({}, {"alternative": "greater"}),
