@@ -1,0 +1,58 @@
+"""Note2Chat: history taking, findings elicited and diagnosis ranked (Zhou et al., AAAI 2026).
+
+Everything here is arithmetic on labels: which message conveys each finding of the note, and where the true diagnosis
+stands in the ranking. Who gives the labels, a judge or people, makes no difference.
+"""
+
+from bedside.protocols.note2chat.history import (
+    History,
+    dont_know_and_repeats,
+    history,
+    recall_by_category,
+    summarise,
+    turn_rewards,
+)
+from bedside.protocols.note2chat.labels import (
+    CATEGORIES,
+    REPLIES,
+    Finding,
+    Labels,
+    TurnLabels,
+    label_raters,
+    rater_labels,
+    with_labels,
+)
+from bedside.protocols.note2chat.preferences import (
+    Candidate,
+    Pair,
+    Preferences,
+    preference_pairs,
+    write_preferences,
+)
+from bedside.protocols.note2chat.replies import reply_kind
+from bedside.protocols.note2chat.rewards import dialogue_reward, dialogue_rewards
+
+__all__ = [
+    "CATEGORIES",
+    "Candidate",
+    "Finding",
+    "History",
+    "Labels",
+    "Pair",
+    "Preferences",
+    "REPLIES",
+    "TurnLabels",
+    "dialogue_reward",
+    "dialogue_rewards",
+    "dont_know_and_repeats",
+    "history",
+    "label_raters",
+    "preference_pairs",
+    "rater_labels",
+    "recall_by_category",
+    "reply_kind",
+    "summarise",
+    "turn_rewards",
+    "with_labels",
+    "write_preferences",
+]

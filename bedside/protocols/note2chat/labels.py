@@ -1,0 +1,114 @@
+"""What Note2Chat's arithmetic is given: where each finding is conveyed, and where the diagnosis ranks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Literal, get_args
+
+from pydantic import Field
+
+from bedside.protocols._labels import (
+    Bit,
+    Index,
+    LabelledTranscript,
+    Strict,
+    Text,
+    TurnKey,
+    labels_of,
+    laid_over,
+    raters_of,
+)
+from bedside.transcripts.model import Transcript
+
+PROTOCOL = "note2chat"
+_SEE = "docs/note2chat.md"
+
+Category = Literal[
+    "site",
+    "onset",
+    "character",
+    "radiation",
+    "associated",
+    "timing",
+    "exacerbating_relieving",
+    "severity",
+    "history",
+]
+#: The SOCRATES categories of a finding, and history (past illnesses and treatments).
+CATEGORIES: tuple[Category, ...] = get_args(Category)
+
+Reply = Literal["answer", "dont_know", "already_asked"]
+#: Kinds of patient reply.
+REPLIES: tuple[Reply, ...] = get_args(Reply)
+
+
+class Finding(Strict):
+    """A finding of the note and the message that conveys it."""
+
+    text: Text | None = Field(None, description="The finding in the note's words.")
+    categories: tuple[Category, ...] = Field((), description="Its SOCRATES categories.")
+    opening: bool = Field(
+        False,
+        description="Whether the opening complaint already says it; such a finding is not counted.",
+        strict=True,
+    )
+    message: Index | None = Field(
+        description="Position (from 0) of the last message that conveys it; null where none does."
+    )
+
+
+class TurnLabels(Strict):
+    """What is said of one patient reply."""
+
+    reply: Reply | None = Field(None, description="What kind of reply it is.")
+    only_what_was_asked: Bit | None = Field(
+        None, description="1 where it tells only what was asked (information control), else 0."
+    )
+    conflict: Bit | None = Field(None, description="1 where it contradicts the note, else 0.")
+
+
+class Labels(LabelledTranscript):
+    """One rater's labels of one transcript. A part that is left out was not labelled."""
+
+    findings: tuple[Finding, ...] | None = Field(None, description="The note's findings.")
+    diagnosis_rank: Index | None = Field(
+        None,
+        description="Position (from 0) of the first candidate that is the true diagnosis or a more specific kind of "
+        "it; null where none is. Left out where it was not judged.",
+    )
+    diagnosis_message: Index | None = Field(
+        None,
+        description="Position (from 0) of the final diagnosis message; null where there is none. Left out, it is the "
+        "last message, if that is the clinician's.",
+    )
+    turns: Mapping[TurnKey, TurnLabels] = Field(
+        default_factory=dict, description="Labels of patient turns, by the turn's position from 0."
+    )
+
+
+def label_raters(transcript: Transcript) -> list[str]:
+    """Raters with Note2Chat labels of a transcript."""
+    return raters_of(transcript, PROTOCOL)
+
+
+def rater_labels(transcript: Transcript, rater: str) -> Labels:
+    """One rater's labels of a transcript.
+
+    Raises:
+        DataError: they are not of the form of a label file.
+    """
+    return labels_of(transcript, PROTOCOL, rater, Labels)
+
+
+def with_labels(transcripts: Iterable[Transcript], path: str | os.PathLike[str]) -> Iterator[Transcript]:
+    """Transcripts with the labels of a file (form: :class:`Labels`), in their reference and their turns' meta.
+
+    Transcripts without labels pass unchanged. What they hold counts for a transcript's content hash: labelled
+    transcripts make a run of their own.
+
+    Raises:
+        InputError: a bad file, a transcript labelled twice by one rater, or a label of a turn that isn't a patient's.
+        DataError: at the end, labels are left of transcripts that aren't there.
+    """
+    return laid_over(transcripts, path, PROTOCOL, Labels, "patient", _SEE)
