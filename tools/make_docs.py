@@ -1,10 +1,15 @@
-"""Writes docs/metrics.md from what the metrics state of themselves. ``--check`` only says whether it is current."""
+"""Writes the parts of the docs that metrics, rubrics and tables state of themselves.
+
+``--check`` only says whether they are current.
+"""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
 
+from bedside.judges import RUBRICS, Rubric
+from bedside.judges._describe import answer_in_words, unit_in_words
 from bedside.metrics import FAMILIES
 from bedside.metrics._describe import describe_family
 from bedside.ratings import COLUMNS
@@ -49,13 +54,44 @@ def ratings_table() -> str:
     return "\n".join(["| column | type | what it holds |", "| --- | --- | --- |", *rows])
 
 
+def rubrics_table() -> str:
+    """The shipped rubrics, by protocol, for the page on rubrics."""
+    lines = ["| protocol | rubric | answer | rates | needs |", "| --- | --- | --- | --- | --- |"]
+    for rubric in sorted(RUBRICS.all().values(), key=lambda rubric: (_protocol(rubric), rubric.name)):
+        needs = ", ".join(f"`{item.name}`" for item in rubric.inputs)
+        lines.append(
+            f"| {_protocol(rubric)} | `{rubric.name}`: {rubric.title} | {answer_in_words(rubric)} "
+            f"| {unit_in_words(rubric)} | {needs} |"
+        )
+    return "\n".join(lines)
+
+
+def rubric_notes() -> str:
+    """The notes of the shipped rubrics, each with the rubrics that have it."""
+    having: dict[str, list[str]] = {}
+    for name, rubric in RUBRICS.all().items():
+        if rubric.notes:
+            having.setdefault(rubric.notes, []).append(f"`{name}`")
+    return "\n".join(f"- {', '.join(names)}: {notes}" for notes, names in having.items())
+
+
+def _protocol(rubric: Rubric) -> str:
+    return rubric.source.replace(",", " ").split()[0]
+
+
 def pages() -> dict[Path, str]:
     """Each page that is made, with its text."""
     ratings = DOCS / "ratings-and-runs.md"
     before, rest = ratings.read_text("utf-8").split(f"{MARK}columns -->\n", 1)
     after = rest.split("<!-- end -->", 1)[1]
     made = f"{before}{MARK}columns -->\n{ratings_table()}\n<!-- end -->{after}"
-    return {DOCS / "metrics.md": metrics_page(), ratings: made}
+    rubrics = DOCS / "rubrics.md"
+    text = rubrics.read_text("utf-8")
+    for name, part in (("rubrics", rubrics_table()), ("rubric notes", rubric_notes())):
+        head, rest = text.split(f"{MARK}{name} -->\n", 1)
+        tail = rest.split(f"<!-- end {name} -->", 1)[1]
+        text = f"{head}{MARK}{name} -->\n{part}\n<!-- end {name} -->{tail}"
+    return {DOCS / "metrics.md": metrics_page(), ratings: made, rubrics: text}
 
 
 def main() -> None:

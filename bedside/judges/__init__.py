@@ -1,5 +1,6 @@
 """Judges: rubrics, and the people and language models that rate by them."""
 
+from bedside.judges._describe import describe
 from bedside.judges.rubric import FROM_TRANSCRIPT, Input, Kind, Label, Level, Part, Rubric, Unit
 from bedside.judges.rubric_check import Remark, check
 from bedside.judges.rubric_files import RUBRICS, RubricRegistry, check_file, find_rubric, rubrics_with
@@ -18,6 +19,7 @@ __all__ = [
     "Unit",
     "check",
     "check_file",
+    "describe",
     "find_rubric",
     "rubrics_with",
 ]

@@ -267,7 +267,7 @@ class Rubric:
         It changes with any change of wording, scale, inputs or form, and with nothing else: not with notes, source,
         direction or name, nor with the order of keys in the file.
         """
-        seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN)
+        seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN, exclude_defaults=True)
         return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
 
     def shown(self) -> Rubric:
@@ -287,28 +287,21 @@ class Rubric:
         """The parts of an answer, whatever the kind; after the reason, in the order of a reply."""
         optional = self.not_applicable is not None
         null = f" Null where no answer can be given: {self.not_applicable}" if optional else ""
-        if self.kind == "level":
-            return (
-                Part(
-                    name="score",
-                    type="level",
-                    descriptor=f"The level.{null}",
-                    scale=self.scale,
-                    optional=optional,
-                ),
-            )
-        if self.kind == "label":
-            return (
-                Part(name="label", type="label", descriptor=f"The label.{null}", labels=self.labels,
-                     optional=optional),
-            )  # fmt: skip
-        if self.kind == "set":
-            return (
-                Part(
-                    name="labels", type="labels", descriptor="Those that apply, or none.", labels=self.labels
-                ),
-            )
-        return self.answer
+        match self.kind:
+            case "level":
+                about = f"The level.{null}"
+                part = Part(name="score", type="level", descriptor=about, scale=self.scale, optional=optional)
+            case "label":
+                about = f"The label.{null}"
+                part = Part(
+                    name="label", type="label", descriptor=about, labels=self.labels, optional=optional
+                )
+            case "set":
+                about = "Those that apply; empty where none does."
+                part = Part(name="labels", type="labels", descriptor=about, labels=self.labels)
+            case _:
+                return self.answer
+        return (part,)
 
     def rating_scale(self) -> Scale | None:
         """What a rater may answer, as the scale of the ratings; None for kinds that are not one level or label."""
@@ -325,7 +318,10 @@ class Rubric:
         limits it can't state (numbers from 0 to 1, their sum, items named twice, a number past the end of a list) are
         :meth:`problem`'s. With ``each``, the reply holds ``answers``, each with the number of its ``item``.
         """
-        parts: dict[str, Any] = {"reason": {"type": "string", "description": _REASON}}
+        length = "two or three sentences" if self.each is None else "one sentence"
+        shows = ", with the numbers of the turns that show it" if self.transcript else ""
+        reason = {"type": "string", "description": f"Why, in {length}{shows}; written before the answer."}
+        parts: dict[str, Any] = {"reason": reason}
         parts |= {part.name: part.schema() for part in self.shown().parts}
         if self.each is None:
             return _object(parts)
@@ -370,16 +366,7 @@ class Rubric:
             if found is not None:
                 return f"answers[{position}].{found}"
             seen.append(int(answer["item"]))
-        if asked is not None and sorted(seen) != sorted(asked):
-            missing, extra = sorted(set(asked) - set(seen)), sorted(set(seen) - set(asked))
-            if missing:
-                return f"answers: nothing about {', '.join(map(str, missing))}"
-            return (
-                f"answers: {', '.join(map(str, extra))} was not asked about"
-                if extra
-                else "answers: an item twice"
-            )
-        return None
+        return None if asked is None else _not_as_asked(seen, asked)
 
     def _answer_problem(self, reply: object, names: Sequence[str], counts: Mapping[str, int]) -> str | None:
         found = _keys(reply, names)
@@ -452,6 +439,17 @@ def _misshapen(kind: Kind, answer: Sequence[Part]) -> str | None:
         return f"{'pairs are' if kind == 'pairs' else 'a list is'} one part of type list"
     if kind == "pairs" and [item.type for item in answer[0].items].count("index") != 2:
         return "the items of pairs have two parts of type index"
+    return None
+
+
+def _not_as_asked(seen: Sequence[int], asked: Sequence[int]) -> str | None:
+    for items, what in (
+        (set(asked) - set(seen), "nothing about {}"),
+        (set(seen) - set(asked), "{} was not asked about"),
+        ({item for item in seen if seen.count(item) > 1}, "{} answered twice"),
+    ):
+        if items:
+            return "answers: " + what.format(", ".join(map(str, sorted(items))))
     return None
 
 

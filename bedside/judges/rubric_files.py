@@ -72,9 +72,12 @@ def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
     try:
         data = _load(path)
     except RegistryError as error:
-        return None, (
-            Remark("error", "the file", error.what if error.todo is None else f"{error.what}; {error.todo}"),
-        )
+        line = str(error.where).removeprefix(str(path)).removeprefix(":")
+        return None, (Remark("error", f"line {line}" if line else "the file", error.what),)
+    return _examine(data, path)
+
+
+def _examine(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
     try:
         rubric = read(data)
     except ValidationError as error:
@@ -106,7 +109,7 @@ def parse_rubric(path: Path) -> Rubric:
         RegistryError: it can't be read, isn't plain YAML, has an unknown, missing or wrong key, or an error that the
             linter finds: one line that names file and key. Warnings don't refuse it.
     """
-    rubric, remarks = check_file(path)
+    rubric, remarks = _examine(_load(path), path)
     errors = [remark for remark in remarks if remark.severity == "error"]
     if rubric is None or errors:
         first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
