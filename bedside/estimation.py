@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -14,6 +14,8 @@ from bedside.errors import DataError
 from bedside.evaluation import PEOPLE, Evaluation
 from bedside.stats.results import Result
 
+#: With fewer transcripts rated by people, nothing is corrected: the judge's error can't be told from chance.
+FEWEST_LABELLED = 10
 #: Stands for the system of transcripts that have none.
 ALL = "all"
 
@@ -149,10 +151,24 @@ def _mean(metric: str, judge: str, system: str, sample: _Sample, seed: int) -> E
         corrected = prediction_powered.rogan_gladen(sample.human, sample.judge, sample.everything, seed=seed)
     else:
         naive, human = mean_t(sample.everything), mean_t(sample.human)
-        corrected = prediction_powered.mean(sample.human, sample.judge, sample.rest)
+        corrected = prediction_powered.mean(sample.human, sample.judge, sample.rest, interval="t")
+    labelled = sample.human.size
     return Estimate(
-        metric, judge, system, sample.human.size, sample.everything.size, naive, human, corrected
+        metric, judge, system, labelled, sample.everything.size, naive, human, _enough(corrected, labelled)
     )  # fmt: skip
+
+
+def _enough(corrected: Result, labelled: int) -> Result:
+    """The corrected result, or the reason why there are too few labels for one."""
+    if labelled >= FEWEST_LABELLED:
+        return corrected
+    return replace(
+        corrected,
+        estimate=None,
+        interval=None,
+        p=None,
+        missing=f"{labelled} rated by people, fewer than {FEWEST_LABELLED}: too few to correct the judge",
+    )
 
 
 def _difference(metric: str, judge: str, a: str, b: str, x: _Sample, y: _Sample) -> Estimate:
@@ -178,4 +194,4 @@ def _difference(metric: str, judge: str, a: str, b: str, x: _Sample, y: _Sample)
         naive = unpaired.t_test(x.everything, y.everything)
         human = unpaired.t_test(x.human, y.human)
         counts = (x.human.size + y.human.size, x.everything.size + y.everything.size)
-    return Estimate(metric, judge, f"{a} − {b}", *counts, naive, human, corrected)
+    return Estimate(metric, judge, f"{a} − {b}", *counts, naive, human, _enough(corrected, counts[0]))

@@ -40,7 +40,8 @@ class Validation:
             judge that favours long conversations shows here; None for labels and outside a run.
         rated: units the rater rated; with_people: those of them that people rated too.
         failures: ratings the rater failed to give.
-        verdict: in words.
+        stands_in: whether it may stand in for one of these people; None where that can't be said.
+        verdict: the same in words, with the reason.
     """
 
     metric: str
@@ -58,6 +59,7 @@ class Validation:
     rated: int
     with_people: int
     failures: int
+    stands_in: bool | None
     verdict: str
 
 
@@ -176,6 +178,7 @@ def _validation(
             lengths = [turns[name] for name in grid.transcripts[both]]
             length = two_raters.correlation(numbers - average, lengths, kind="spearman")
     passes = int(own["replicate"].max() or 0) + 1  # type: ignore[arg-type]
+    stands_in, verdict = _verdict(alternative, int(both.sum()))
     return Validation(
         metric=metric,
         rater=judge,
@@ -192,7 +195,8 @@ def _validation(
         rated=int((verdicts != None).sum()),  # noqa: E711
         with_people=int(both.sum()),
         failures=own["error"].len() - own["error"].null_count(),
-        verdict=_verdict(alternative, int(both.sum())),
+        stands_in=stands_in,
+        verdict=verdict,
     )
 
 
@@ -216,16 +220,16 @@ def _self_agreement(own: pl.DataFrame, evaluation: Evaluation, metric: str, seed
     )
 
 
-def _verdict(alternative: AlternativeAnnotator | None, units: int) -> str:
+def _verdict(alternative: AlternativeAnnotator | None, units: int) -> tuple[bool | None, str]:
     if alternative is None:
-        return "can't be said: fewer than two people rated"
-    if alternative.replaceable is None:
-        return f"can't be said: {alternative.missing}"
+        return None, "can't be said: fewer than two people rated"
     if units < FEWEST_UNITS:
-        return f"can't be said: {units} units, fewer than {FEWEST_UNITS}"
+        return None, f"can't be said: {units} units, fewer than {FEWEST_UNITS}"
+    if alternative.replaceable is None:
+        return None, f"can't be said: {alternative.missing}"
     if alternative.replaceable:
-        return "may stand in for one of these people"
-    return "not shown to be as good as one of these people"
+        return True, "may stand in for one of these people"
+    return False, "not shown to be as good as one of these people"
 
 
 def _card(evaluation: Evaluation, judge: str, made: Sequence[Validation]) -> tuple[tuple[str, str], ...]:

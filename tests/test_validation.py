@@ -157,7 +157,7 @@ def test_estimates_take_the_right_values(study: Study) -> None:
         assert (mine.labelled, mine.judged) == (20, 60)
         assert mine.naive.estimate == pytest.approx(judge[s].mean())
         assert mine.human.estimate == pytest.approx(human[s].mean())
-        expected = prediction_powered.mean(human[s], judge[s][study.rated], judge[s][rest])
+        expected = prediction_powered.mean(human[s], judge[s][study.rated], judge[s][rest], interval="t")
         assert mine.corrected.estimate == pytest.approx(expected.estimate)
         assert mine.corrected.interval is not None
         assert expected.interval is not None
@@ -212,12 +212,21 @@ def test_what_cannot_be_done_says_so(study: Study) -> None:
 
 
 def test_tables_hold_every_figure(study: Study) -> None:
-    card, found = validation_tables(validate(study.evaluation))
-    assert (
-        dict(zip(*[[row.cells[i].text for row in card.rows] for i in (0, 1)], strict=True))["Passes"] == "3"
-    )
+    card, found, bias = validation_tables(validate(study.evaluation))
+    assert {row.cells[0].text: row.cells[1].text for row in card.rows}["Passes"] == "3"
+    assert [row.cells[0].text for row in bias.rows] == ["Empathy", "Safe"]
     assert {record["metric"] for record in found.records} == {"empathy", "safe"}
     record = next(record for record in found.records if record["metric"] == "empathy")
     assert record["kappa_low"] < record["kappa"] < record["kappa_high"]
     assert record["omega"] is not None
     assert record["prevalence"].count(";") == 4
+
+
+def test_a_handful_of_labels_corrects_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    lines = [f"i{n},A,{n % 5 if n < 9 else 'NA'},{(n + 1) % 5}" for n in range(40)]
+    path.write_text("item,system,anna,judge:m\n" + "\n".join(lines) + "\n")
+    found = estimate(open_evaluation(path), judge="judge:m")[0]
+    assert found.labelled == 9
+    assert found.corrected.estimate is None
+    assert found.corrected.missing == "9 rated by people, fewer than 10: too few to correct the judge"

@@ -14,11 +14,10 @@ from bedside.validation import FEWEST_UNITS, JudgeCard, Validation
 
 
 def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:
-    """For each judge: what it is (the judge card), and what was found on each metric."""
-    tables = []
+    """For each judge: what it is (the judge card), its agreement with people, its bias and steadiness."""
+    tables: list[Table] = []
     for position, card in enumerate(cards, 1):
-        tables.append(_card(card, position))
-        tables.append(_found(card, position))
+        tables += [_card(card, position), _agreement(card, position), _bias(card, position)]
     return tuple(tables)
 
 
@@ -46,52 +45,28 @@ def _plain(result: Result | None) -> str:
     return number(result.estimate) + interval
 
 
-def _found(card: JudgeCard, position: int) -> Table:
-    columns = (
-        Column("Metric", "left"), Column("Units"), Column("κ [95 % CI]"), Column("Reading", "left"),
-        Column("People's κ"), Column("AC [95 % CI]"), Column("ω"), Column("ρ"), Column("Own α [95 % CI]"),
-        Column("Bias [95 % CI]"), Column("Limits"), Column("Length r [95 % CI]"), Column("May it stand in?", "left"),
-    )  # fmt: skip
-    rows = [Row(tuple(map(Cell, _cells(one)))) for one in card.validations]
-    used = [i for i in range(len(columns)) if any(row.cells[i].text != DASH for row in rows)]
-    return Table(
-        name=f"validation-{position}",
-        title=f"{card.rater} beside people",
-        columns=tuple(columns[i] for i in used),
-        rows=tuple(Row(tuple(row.cells[i] for i in used)) for row in rows),
-        notes=_notes(card, {columns[i].title.partition(" ")[0] for i in used}),
-        records=tuple(map(_record, card.validations)),
-    )
-
-
 def _kappa(one: Validation) -> Result | None:
     return one.mean.statistics.get("kappa") if one.mean else None
 
 
-def _cells(one: Validation) -> tuple[str, ...]:
-    kappa = _kappa(one)
-    beside = one.consensus or one.mean
-    test = one.alternative
-    limits = one.limits.details if one.limits else {}
-    low, high = limits.get("lower limit"), limits.get("upper limit")
-    return (
-        facts(one.metric).title,
-        f"{one.with_people:,}",
-        _share(kappa),
-        reading(kappa.estimate if kappa else None) or DASH,
-        _share(one.people.statistics.get("kappa") if one.people else None),
-        _share(beside.statistics.get("ac") if beside else None),
-        decimal(test.winning_rate if test else None),
-        decimal(test.advantage if test else None),
-        _share(one.self_agreement),
-        _plain(one.bias),
-        f"{number(low)} to {number(high)}" if low is not None and high is not None else DASH,
-        _share(one.length),
-        one.verdict,
-    )
-
-
-def _notes(card: JudgeCard, columns: set[str]) -> tuple[str, ...]:
+def _agreement(card: JudgeCard, position: int) -> Table:
+    rows = []
+    for one in card.validations:
+        kappa = _kappa(one)
+        beside = one.consensus or one.mean
+        test = one.alternative
+        cells = (
+            facts(one.metric).title,
+            f"{one.with_people:,}",
+            _share(kappa),
+            reading(kappa.estimate if kappa else None) or DASH,
+            _share(one.people.statistics.get("kappa") if one.people else None),
+            _share(beside.statistics.get("ac") if beside else None),
+            decimal(test.winning_rate if test else None),
+            decimal(test.advantage if test else None),
+            {True: "yes", False: "not shown", None: "can't be said"}[one.stands_in],
+        )
+        rows.append(Row(tuple(map(Cell, cells))))
     tests = [one.alternative for one in card.validations if one.alternative is not None]
     notes = [
         "κ: mean of Cohen's kappa of the judge with each person; People's κ: the mean over pairs of people, the figure "
@@ -99,20 +74,59 @@ def _notes(card: JudgeCard, columns: set[str]) -> tuple[str, ...]:
     ]
     if tests:
         notes.append(
-            f"ω: share of people that the judge is not worse than by more than ε = {tests[0].epsilon:g}; ρ: mean "
-            "share of units on which it is at least as close to the other people as the one left out (alternative "
-            "annotator test, Calderon et al. 2025; the judge may stand in where ω is .5 or more, on "
-            f"{FEWEST_UNITS} units or more)."
+            f"ω: share of people that the judge is not worse than by more than ε = {tests[0].epsilon:g}; ρ: mean share "
+            "of units on which it is at least as close to the other people as the one left out. It may stand in for one "
+            f"of these people where ω is .5 or more, on {FEWEST_UNITS} units or more (Calderon et al. 2025)."
         )
-        notes.append(f"{tests[0].method}.")
-    if "Own" in columns:
-        notes.append("Own α: Krippendorff's alpha of the judge's passes among themselves.")
-    if "Bias" in columns:
-        notes.append(
-            "Bias: mean of the judge minus people's mean; Limits: Bland and Altman's limits of agreement, 1.96 "
-            "standard deviations; Length r: Spearman's correlation of that difference with the number of turns."
+        notes.append(f"{tests[0].method.capitalize()}.")
+    notes += [
+        f"{facts(one.metric).title} {one.verdict}." for one in card.validations if one.stands_in is None
+    ]
+    return Table(
+        name=f"validation-{position}",
+        title=f"{card.rater} beside people",
+        columns=(
+            Column("Metric", "left"), Column("Units"), Column("κ [95 % CI]"), Column("Reading", "left"),
+            Column("People's κ"), Column("AC [95 % CI]"), Column("ω"), Column("ρ"), Column("May stand in", "left"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(map(_record, card.validations)),
+    )  # fmt: skip
+
+
+def _bias(card: JudgeCard, position: int) -> Table:
+    rows = []
+    for one in card.validations:
+        limits = one.limits.details if one.limits else {}
+        low, high = limits.get("lower limit"), limits.get("upper limit")
+        beside = one.consensus or one.mean
+        shares = beside.prevalence if beside else {}
+        most = max(shares, key=lambda label: shares[label]) if shares else None
+        cells = (
+            facts(one.metric).title,
+            _plain(one.bias),
+            f"{number(low)} to {number(high)}" if low is not None and high is not None else DASH,
+            _share(one.length),
+            _share(one.self_agreement),
+            f"{most} ({decimal(shares[most])})" if most is not None else DASH,
         )
-    return tuple(notes)
+        rows.append(Row(tuple(map(Cell, cells))))
+    return Table(
+        name=f"bias-{position}",
+        title=f"{card.rater}: bias and steadiness",
+        columns=(
+            Column("Metric", "left"), Column("Bias [95 % CI]"), Column("Limits of agreement"),
+            Column("Length r [95 % CI]"), Column("Own α [95 % CI]"), Column("Most used level"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            "Bias: mean of the judge minus people's mean. Limits of agreement: Bland and Altman's, 1.96 standard "
+            "deviations. Length r: Spearman's correlation of that difference with the number of turns. Own α: "
+            "Krippendorff's alpha of the judge's passes. Most used level: among the ratings compared, with its share.",
+        ),
+        records=tuple(map(_record, card.validations)),
+    )  # fmt: skip
 
 
 def _record(one: Validation) -> Mapping[str, Any]:

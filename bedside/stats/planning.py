@@ -171,26 +171,25 @@ def simulated_items_for_kappa(
     Starts from the two-rater formula and corrects it by the half-width simulated there, which falls with the root of
     the number of items. Arguments as for :func:`simulated_half_width`.
     """
-    n = items_for_kappa(kappa, half_width, shares=shares, scale=scale, weights=weights, level=level).n or 2
-    reached = None
-    for _ in range(3):
-        n = max(n, 4)
+    better = (
+        items_for_kappa(kappa, half_width, shares=shares, scale=scale, weights=weights, level=level).n or 2
+    )
+    for _ in range(4):
+        n = max(better, 4)
         plan = simulated_half_width(
             n, kappa, shares=shares, raters=raters, scale=scale, weights=weights, level=level,
             simulations=simulations, seed=seed,
         )  # fmt: skip
         if plan.reached is None:
             return Plan(None, plan.method, missing=plan.missing)
-        reached = plan.reached
-        better = max(4, int(np.ceil(n * (reached / half_width) ** 2)))
+        better = int(np.ceil(n * (plan.reached / half_width) ** 2))
         if abs(better - n) <= max(1, n // 50):
             break
-        n = better
     words = (
         f"{raters} raters, kappa {kappa:g}, {len(expected_table(kappa, shares))} levels, {level:.0%} interval of "
         f"half-width {half_width:g}, by {simulations} simulated studies"
     )
-    return Plan(n, words, reached)
+    return Plan(n, words, plan.reached)
 
 
 def pairs_for_difference(
