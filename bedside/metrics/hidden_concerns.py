@@ -170,7 +170,7 @@ class _Case:
             return missing(
                 metric, f"no labels of {len(turns) - len(labels)} of the {len(turns)} clinician turns"
             )
-        blocked = sum(is_blocked(each, self.parameters) for each in labels)
+        blocked = sum(is_blocked(each.z, each.intent, self.parameters) for each in labels)
         return Value(metric, float(blocked) if metric == "blocked_turns" else blocked / len(turns))
 
     def _by_turn(self, metric: str) -> Iterator[Value]:

@@ -5,6 +5,7 @@ clinician turn. Who gives the labels, a judge or people, makes no difference.
 """
 
 from bedside.protocols.medconceal.cues import challenge_cues
+from bedside.protocols.medconceal.fitting import Fit, LabelledTurn, fit, read_turns
 from bedside.protocols.medconceal.labels import (
     CATEGORIES,
     FEATURES,
@@ -34,7 +35,9 @@ __all__ = [
     "FEATURES",
     "Features",
     "Finding",
+    "Fit",
     "INTENTS",
+    "LabelledTurn",
     "Labels",
     "PARAMETERS",
     "Parameters",
@@ -44,11 +47,13 @@ __all__ = [
     "case_level",
     "challenge_cues",
     "concerns_of",
+    "fit",
     "label_raters",
     "measure",
     "micro",
     "primary_of",
     "rater_labels",
+    "read_turns",
     "replay",
     "score_case",
     "summarise",

@@ -7,7 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.errors import DataError
-from bedside.protocols.medconceal.labels import FEATURES, CategoryName, Concern, TurnLabels, primary_of
+from bedside.protocols.medconceal.labels import (
+    FEATURES,
+    CategoryName,
+    Concern,
+    Features,
+    Intent,
+    TurnLabels,
+    primary_of,
+)
 from bedside.protocols.medconceal.overlap import content, overlap
 from bedside.protocols.medconceal.parameters._model import REVEAL_FEATURES, Parameters
 from bedside.transcripts.model import Transcript
@@ -91,9 +99,9 @@ def sigmoid(x: float) -> float:
     return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
 
 
-def is_blocked(labels: TurnLabels, parameters: Parameters) -> bool:
+def is_blocked(z: Features, intent: Intent | None, parameters: Parameters) -> bool:
     """Whether a turn counts as meta-category probing: by its intent, or by its risk."""
-    return labels.intent == "meta_probe" or labels.z.meta_probe_risk >= parameters.meta_probe
+    return intent == "meta_probe" or z.meta_probe_risk >= parameters.meta_probe
 
 
 def reveal_probability(
@@ -208,7 +216,7 @@ def trace(
         steps.append(
             Step(
                 turn.index,
-                is_blocked(given, parameters),
+                is_blocked(given.z, given.intent, parameters),
                 tuple(
                     reveal_probability(z, overlap(words, wording), concern.category, parameters)
                     for concern, wording in zip(concerns, wordings, strict=True)
