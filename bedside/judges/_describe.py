@@ -58,8 +58,7 @@ def answer_in_words(rubric: Rubric) -> str:
             return f"any of {len(rubric.labels)} labels"
         case "vector":
             numbers = sum(part.type == "number" for part in rubric.answer)
-            others = len(rubric.answer) - numbers
-            return f"{numbers} numbers from 0 to 1{f' and {others} labels' if others else ''}"
+            return f"{numbers} numbers from 0 to 1{' and more' if numbers < len(rubric.answer) else ''}"
         case "index":
             part = next(part for part in rubric.answer if part.type == "index")
             return f"the number of one of the {_words(str(part.of))}{', or none' if part.optional else ''}"

@@ -30,7 +30,10 @@ from bedside.judges import (
 )
 from bedside.judges.rubric import read
 from bedside.judges.rubric_files import parse_rubric
+from bedside.protocols.medconceal import labels as medconceal
+from bedside.protocols.note2chat import labels as note2chat
 from bedside.rating_files import Scale
+from bedside.transcripts.model import CODES
 
 FOLDER = Path(__file__).parents[2] / "bedside" / "judges" / "rubrics"
 SHIPPED = RUBRICS.names()
@@ -129,39 +132,39 @@ def test_shipped_file_stays_within_the_line_length(name: str) -> None:
     assert max(map(len, (FOLDER / f"{name}.yaml").read_text("utf-8").splitlines())) <= 120
 
 
-def test_structured_rubrics_have_the_parts_of_the_protocols() -> None:
+def test_rubrics_speak_the_language_of_the_protocols_arithmetic() -> None:
+    """What a judge replies is what the label files of MedConceal and Note2Chat hold."""
     evaluator = RUBRICS.load("turn_evaluator")
-    numbers = [part.name for part in evaluator.answer if part.type == "number"]
-    assert numbers[:10] == [
-        "data_gathering", "emotional_responsiveness", "partnership_activation", "concern_elicitation",
-        "space_provision", "necessity_support", "concern_mitigation", "plan_specificity",
-        "pending_question_coverage", "meta_probe_risk",
-    ]  # fmt: skip
-    assert numbers[10:] == ["empathy_strength"]
-    assert {part.type for part in evaluator.answer} == {"number", "probabilities", "label"}
+    given = reply(evaluator)
+    assert [part.name for part in evaluator.answer if part.type == "number"] == [
+        *medconceal.FEATURES,
+        "empathy_strength",
+    ]
+    assert tuple(given["intent_probabilities"]) == medconceal.INTENTS
+    features = {name: given.pop(name) for name in medconceal.FEATURES}
+    assert medconceal.TurnLabels.model_validate({"z": features, **given}).reason == given["reason"]
     assert evaluator.references == ()
     assert {item.name for item in evaluator.inputs} == set(FROM_TRANSCRIPT)
+
+    extraction = RUBRICS.load("finding_extraction")
+    category = extraction.answer[0].items[0]
+    assert tuple(label.label for label in category.labels) == medconceal.CATEGORIES
+    medconceal.Finding.model_validate(reply(extraction)["findings"][0])
+    pair = reply(RUBRICS.load("concern_matching"))["pairs"][0]
+    medconceal.Proposal.model_validate({**pair, "concern": "an id"})
+
+    labels = tuple(label.label for label in RUBRICS.load("finding_category").labels)
+    assert labels == note2chat.CATEGORIES
+    found = reply(RUBRICS.load("finding_check"))["answers"][0]
+    note2chat.Finding.model_validate({key: found[key] for key in ("message", "opening")})
+
+
+def test_nominal_rubrics() -> None:
     assert RUBRICS.load("values_detected").rating_scale() is None
     assert len(RUBRICS.load("values_detected").labels) == 5
-    assert RUBRICS.load("open_question").rating_scale() == Scale(("open", "closed", "none"), False)
-    assert [label.label for label in RUBRICS.load("finding_category").labels] == [
-        "site", "onset", "character", "radiation", "associated", "timing", "exacerbating/relieving", "severity",
-        "history",
-    ]  # fmt: skip
-
-
-def test_concern_categories_are_those_of_the_example(tmp_path: Path) -> None:
-    example = Path(__file__).parents[2] / "bedside" / "examples" / "transcripts.jsonl"
-    used = {
-        concern["category"]
-        for line in example.read_text("utf-8").splitlines()
-        for concern in json.loads(line)["reference"].get("concerns", [])
-    }
-    category = RUBRICS.load("finding_extraction").answer[0].items[0]
-    known = {label.label for label in category.labels}
-    assert len(known) == 4
-    assert used
-    assert used <= known
+    question = RUBRICS.load("open_question").rating_scale()
+    assert question is not None
+    assert set(question.levels) == set(CODES["question"])
 
 
 def test_rubrics_that_need_an_input_name_it() -> None:
@@ -621,8 +624,9 @@ def test_check_knows_what_a_schema_cannot_say() -> None:
     good = reply(evaluator)
     assert evaluator.problem(good | {"space_provision": 1.2}) == "space_provision: not a number from 0 to 1"
     assert evaluator.problem(good | {"space_provision": float("nan")}) is not None
-    probabilities = dict.fromkeys(good["intent"], 0.5)
-    assert evaluator.problem(good | {"intent": probabilities}) == "intent: the sum is 4, not 1"
+    probabilities = dict.fromkeys(good["intent_probabilities"], 0.5)
+    found = evaluator.problem(good | {"intent_probabilities": probabilities})
+    assert found == "intent_probabilities: the sum is 4.5, not 1"
 
     values = RUBRICS.load("values_detected")
     label = values.labels[0].label
@@ -630,7 +634,7 @@ def test_check_knows_what_a_schema_cannot_say() -> None:
     assert values.problem({"reason": "", "labels": [label, label]}) == "labels: a label twice"
 
     matching = RUBRICS.load("concern_matching")
-    pair = {"reason": "", "finding": 0, "concern": 2, "quote": "I'm afraid.", "same_category": True}
+    pair = {"reason": "", "finding": 0, "concern": 2, "quote": "I'm afraid.", "category_agrees": True}
     counts = {"submitted_findings": 2, "concerns": 2}
     assert matching.problem({"reason": "", "pairs": []}, counts=counts) is None
     found = matching.problem({"reason": "", "pairs": [pair]}, counts=counts)
