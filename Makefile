@@ -26,7 +26,7 @@ bench: .venv/.dev
 	for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
 
 docs: .venv/.dev
-	$(BIN)/python tools/make_docs.py
+	$(BIN)/python tools/make_docs.py --console
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv

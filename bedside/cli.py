@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -81,9 +82,8 @@ def _show(tables: Iterable[Table], as_json: bool = False) -> None:
         return
     from rich.console import Console
 
-    console = Console(soft_wrap=False)
-    if not console.is_terminal:
-        console = Console(width=160)
+    # Outside a terminal a table needn't fit a screen.
+    console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160)
     for table in tables:
         console.print(rich_table(table))
 
@@ -423,6 +423,7 @@ def compare(
         str | None,
         typer.Option(help="Metrics or patterns; those that say something of quality unless named."),
     ] = None,
+    raters: Annotated[str | None, typer.Option(help="Raters or patterns: human:*,judge:*.")] = None,
     test: Annotated[
         str,
         typer.Option(help="auto, wilcoxon, permutation, t, mcnemar, friedman; mannwhitney, welch, kruskal."),
@@ -443,6 +444,7 @@ def compare(
         systems=_names(systems),
         reference=reference,
         metrics=_names(metrics),
+        raters=_names(raters),
         test=test,  # type: ignore[arg-type]
         family=family,  # type: ignore[arg-type]
         correction=correction,  # type: ignore[arg-type]

@@ -97,6 +97,7 @@ def compare(
     systems: Sequence[str] | None = None,
     reference: str | None = None,
     metrics: Sequence[str] | None = None,
+    raters: Sequence[str] | None = None,
     test: Test = "auto",
     family: Families = "all",
     correction: Correction = "holm",
@@ -110,6 +111,7 @@ def compare(
         reference: compare each system with this one only, not all pairs.
         metrics: metrics or patterns; unless named, those for which higher or lower is better and those that people
             or judges rated.
+        raters: raters or patterns such as ``human:*``; all unless named.
         test: ``auto`` takes McNemar's exact test for values that are all 0 or 1 on paired cases, Wilcoxon's
             signed-rank test for other paired cases, and Mann–Whitney's where cases don't pair. ``friedman`` and
             ``kruskal`` test all systems at once and then the pairs by Wilcoxon's and Mann–Whitney's.
@@ -126,6 +128,9 @@ def compare(
     ):  # fmt: skip
         if value not in known:
             raise DataError(f"{value!r} is not known", where=option, todo="one of " + ", ".join(known))
+    if raters is not None:
+        wanted = evaluation.raters(raters)
+        evaluation = replace(evaluation, ratings=evaluation.ratings.filter(pl.col("rater").is_in(wanted)))
     chosen = chosen_systems(evaluation, systems)
     if reference is not None and reference not in chosen:
         raise DataError(f"no system {reference!r}", where=evaluation.name, todo=nearest(reference, chosen))

@@ -1,11 +1,19 @@
-"""Writes the parts of the docs that metrics, rubrics and tables state of themselves.
+"""Writes the parts of the docs that are made: what metrics, rubrics and tables state, and what commands print.
 
-``--check`` only says whether they are current.
+    python tools/make_docs.py [--check] [--console]
+
+``--check`` writes nothing and says whether the pages are current. ``--console`` runs the commands of the pages in
+:data:`CONSOLE` too, in a folder that holds the bundled example and nothing else, and puts in what they print.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from bedside.judges import RUBRICS, Rubric
@@ -15,6 +23,10 @@ from bedside.metrics._describe import describe_family
 from bedside.ratings import COLUMNS
 
 DOCS = Path(__file__).parents[1] / "docs"
+EXAMPLES = DOCS.parent / "bedside" / "examples"
+#: Pages whose commands are run, and how wide their tables may be.
+CONSOLE = ("compare-systems.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md")
+WIDTH = 118
 MARK = "<!-- made by tools/make_docs.py: "
 
 
@@ -94,12 +106,36 @@ def pages() -> dict[Path, str]:
     return {DOCS / "metrics.md": metrics_page(), ratings: made, rubrics: text}
 
 
+def console_page(path: Path) -> str:
+    """The page with what its commands print in place of what stood there."""
+    with tempfile.TemporaryDirectory() as folder:
+        for example in EXAMPLES.iterdir():
+            if example.is_file():
+                shutil.copy(example, folder)
+
+        def filled(match: re.Match[str]) -> str:
+            lines = ["```console"]
+            for command in re.findall(r"^\$ (.+)$", match[1], flags=re.MULTILINE):
+                done = subprocess.run(
+                    [sys.executable, "-m", *command.split()], cwd=folder, text=True, check=False,
+                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "COLUMNS": str(WIDTH)},
+                )  # fmt: skip
+                printed = "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines())
+                lines += [f"$ {command}", *([printed] if printed else [])]
+            return "\n".join(lines) + "\n```"
+
+        return re.sub(r"```console\n(.*?)\n```", filled, path.read_text("utf-8"), flags=re.DOTALL)
+
+
 def main() -> None:
-    stale = [path for path, text in pages().items() if not path.exists() or path.read_text("utf-8") != text]
+    made = pages()
+    if "--console" in sys.argv:
+        made |= {DOCS / name: console_page(DOCS / name) for name in CONSOLE}
+    stale = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
     if "--check" in sys.argv:
         sys.exit(f"not current: {', '.join(path.name for path in stale)}; run make docs" if stale else 0)
     for path in stale:
-        path.write_text(pages()[path], "utf-8")
+        path.write_text(made[path], "utf-8")
         print(f"wrote {path.relative_to(DOCS.parent)}")
 
 
