@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import math
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -42,6 +41,9 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
     "pending_question": "the patient's latest question that no clinician turn before the rated one has answered",
 }
 
+#: Levels beyond this are slips of the pen.
+MAX_LEVEL = 1000
+
 #: How far the probabilities of a reply may be from a sum of 1; what reads them divides by their sum.
 PROBABILITY_SLACK = 0.05
 
@@ -74,8 +76,8 @@ class Level:
     @field_validator("value")
     @classmethod
     def _whole(cls, value: int | float) -> int | float:
-        if not math.isfinite(value):
-            raise ValueError("not a finite number")
+        if not abs(value) <= MAX_LEVEL:
+            raise ValueError(f"a level lies between -{MAX_LEVEL} and {MAX_LEVEL}")
         return int(value) if value == int(value) else value
 
 

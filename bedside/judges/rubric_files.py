@@ -33,6 +33,10 @@ class _Loader(yaml.SafeLoader):
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
                 raise yaml.constructor.ConstructorError(None, None, "a key is a single word", key.start_mark)
+            if key.tag != "tag:yaml.org,2002:str":
+                raise yaml.constructor.ConstructorError(
+                    None, None, f"the key {key.value!r} is not a word", key.start_mark
+                )
             if key.value in seen:
                 problem = f"the key {key.value} is there twice"
                 raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
@@ -73,7 +77,7 @@ def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
         data = _load(path)
     except RegistryError as error:
         line = str(error.where).removeprefix(str(path)).removeprefix(":")
-        return None, (Remark("error", f"line {line}" if line else "the file", error.what),)
+        return None, (Remark("error", f"line {line}" if line else "the file", " ".join(error.what.split())),)
     return _examine(data, path)
 
 
@@ -82,6 +86,9 @@ def _examine(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tuple[Rem
         rubric = read(data)
     except ValidationError as error:
         details = error.errors(include_url=False, include_context=False, include_input=False)
+        details.sort(
+            key=lambda detail: detail["type"] == "missing"
+        )  # an unknown key may be the missing one misspelt
         return None, tuple(_remark(detail["loc"], detail["type"], detail["msg"]) for detail in details)
     remarks = check(rubric)
     if rubric.name != path.stem:

@@ -301,6 +301,7 @@ MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "value is a text": (changed(scale=[{"value": "0", "descriptor": "x"}, *PACING["scale"][1:]]), "scale.0.value"),
     "value is true": (changed(scale=[{"value": True, "descriptor": "x"}, *PACING["scale"][1:]]), "scale.0.value"),
     "value is not finite": (changed(scale=[*PACING["scale"], {"value": float("inf"), "descriptor": "x"}]), "scale.3."),
+    "value is huge": (changed(scale=[*PACING["scale"], {"value": 10**400, "descriptor": "x"}]), "scale.3."),
     "gap": (changed(scale=[*PACING["scale"][:2], {**PACING["scale"][2], "value": 3}]), "scale: level 2 is missing"),
     "gaps": (
         changed(scale=[*PACING["scale"][:2], {**PACING["scale"][2], "value": 5}]),
@@ -396,6 +397,10 @@ MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "alias": ("name: &a [x, x]\ntitle: [*a, *a]", "the alias *a is not allowed"),
     "doubled key": ("name: pacing\ntitle: a\ntitle: b", ":3: not plain YAML (the key title is there twice)"),
     "key that is a list": ("[a, b]: c", "not plain YAML"),
+    "key that is a number": ("1: a", "the key '1' is not a word"),
+    "merged keys": ("<<: {name: a}", "the key '<<' is not a word"),
+    "control character": ("name: \x07", "not plain YAML"),
+    "misspelt key": (changed(title=None, titel="Pacing"), "titel: unknown key (and 1 more)"),
     "two documents": ("name: a\n---\nname: b", "not plain YAML"),
     "impossible date": ("name: 2026-99-99", "not plain YAML"),
     "a list": ("- a\n- b", "a rubric file holds keys and values"),
