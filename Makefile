@@ -12,10 +12,10 @@ demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
 
 test: .venv/.dev lint
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2
 
 check: .venv/.dev lint
-	$(BIN)/pytest -m "not server and not model and not slow"
+	$(BIN)/pytest -n 2 -m "not server and not model and not slow"
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

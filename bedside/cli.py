@@ -43,6 +43,7 @@ def _listing(name: str, about: str) -> typer.Typer:
 readers_app = _listing("readers", "The file formats bedside reads; `show NAME` prints a minimal example.")
 metrics_app = _listing("metrics", "The metrics; `show NAME` prints one's definition, source and examples.")
 suites_app = _listing("suites", "The suites; `show NAME` prints one, `check FILE` checks your own.")
+rubrics_app = _listing("rubrics", "The rubrics; `show NAME` prints one, `check FILE` checks your own.")
 coders_app = _listing("coder", "Coders of behaviour; `evaluate FILE` compares one with people's codes.")
 ratings_app = typer.Typer(
     help="Ratings that people already have.", no_args_is_help=True, rich_markup_mode=None
@@ -347,6 +348,39 @@ def suites_check(file: str) -> None:
     say(f"{file}: good; {len(plan.metrics)} metrics")
 
 
+FolderOption = Annotated[Path | None, typer.Option("--folder", help="Folder of rubrics of your own.")]
+
+
+@rubrics_app.callback()
+def rubrics(context: typer.Context, folder: FolderOption = None) -> None:
+    """List the rubrics."""
+    from bedside.judges import rubrics_with
+
+    known = rubrics_with(folder).all()
+    _list_or_show(context, lambda: [(name, rubric.title) for name, rubric in known.items()])
+
+
+@rubrics_app.command("show")
+def rubrics_show(name: str, folder: FolderOption = None) -> None:
+    """Print a rubric: what it rates, its levels, what it needs, its source."""
+    from bedside.judges import describe, find_rubric
+
+    say(describe(find_rubric(name, folder)))
+
+
+@rubrics_app.command("check")
+def rubrics_check(file: Path) -> None:
+    """Check a rubric file of your own: its form, its levels, its words."""
+    from bedside.judges import check_file
+
+    rubric, remarks = check_file(file)
+    for remark in remarks:
+        note(f"{file}: {remark}")
+    if rubric is None:
+        raise InputError("not a rubric yet", where=str(file), todo="mend the errors above")
+    say(f"{file}: good; version {rubric.version}" + (f", {len(remarks)} warnings" if remarks else ""))
+
+
 # -- ratings ----------------------------------------------------------------------------------------
 
 
@@ -362,12 +396,17 @@ def ratings_import(
 
     A rating of the same transcript, unit, metric, rater and pass replaces the one in the run.
     """
+    from bedside.evaluation import known_scale
     from bedside.rating_files import import_ratings, parse_scales, read_rating_file
     from bedside.ratings import read_run
 
     opened = read_run(run)
     found = read_rating_file(
-        file, scales=parse_scales(scale or []), columns=_pairs(columns, "--columns"), metric=metric
+        file,
+        scales=parse_scales(scale or []),
+        columns=_pairs(columns, "--columns"),
+        metric=metric,
+        known_scale=known_scale,
     )
     added, replaced = import_ratings(opened, file, found)
     new = added - replaced

@@ -12,6 +12,7 @@ from pathlib import Path
 import polars as pl
 
 from bedside.errors import DataError
+from bedside.judges import RUBRICS, Rubric
 from bedside.metrics import FAMILIES, Direction
 from bedside.rating_files import Scale, read_rating_file
 from bedside.ratings import Run
@@ -68,10 +69,35 @@ def _known() -> Mapping[str, Facts]:
     return found
 
 
+@cache
+def _rubric(name: str) -> Rubric | None:
+    return RUBRICS.load(name) if name in RUBRICS else None
+
+
 def facts(name: str) -> Facts:
-    """The facts of a metric; of one that no family defines (a rubric from a spreadsheet), its name in words."""
+    """The facts of a metric or rubric; of one that is neither, its name in words."""
     known = _known().get(name)
-    return known or Facts(name, name.replace("_", " ").capitalize(), "Ratings")
+    if known is not None:
+        return known
+    rubric = _rubric(name)
+    if rubric is not None:
+        return Facts(name, rubric.title, "Rubrics", rubric.direction, labels=rubric_labels(rubric))
+    return Facts(name, name.replace("_", " ").capitalize(), "Ratings")
+
+
+def rubric_labels(rubric: Rubric) -> tuple[str, ...]:
+    """The labels of a rubric that asks for one; none for other kinds."""
+    scale = rubric.rating_scale()
+    return tuple(str(level) for level in scale.levels) if scale is not None and not scale.ordered else ()
+
+
+def known_scale(name: str) -> Scale | None:
+    """The scale that a rubric or a code brings with it."""
+    rubric = _rubric(name)
+    if rubric is not None:
+        return rubric.rating_scale()
+    labels = facts(name).labels
+    return Scale(labels, False) if labels else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,15 +205,15 @@ def open_evaluation(
     """
     given = dict(scales or {})
     if Path(path).is_file():
-        file = read_rating_file(path, scales=given, columns=columns, metric=metric)
+        file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=known_scale)
         return Evaluation(file.ratings, file.scales, None, str(path))
     run = Run(path)
-    known = {name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in
+    found = {name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in
              entry["scales"].items()}  # fmt: skip
     for name in run.ratings["metric"].unique():
-        if facts(name).labels:
-            known.setdefault(name, Scale(facts(name).labels, False))
-        chosen = given.get(name) or given.get(None) if name in known or name in given else None
+        scale = found.get(name) or known_scale(name)
+        # A scale for all is for what is rated on one, not for measurements.
+        chosen = given.get(name) or (given.get(None) if scale is not None else None) or scale
         if chosen is not None:
-            known[name] = chosen
-    return Evaluation(run.ratings, known, run.factors, str(path), run)
+            found[name] = chosen
+    return Evaluation(run.ratings, found, run.factors, str(path), run)

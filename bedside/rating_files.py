@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -109,6 +109,7 @@ def read_rating_file(
     scales: Mapping[str | None, Scale] | None = None,
     columns: Mapping[str, str] | None = None,
     metric: str = "rating",
+    known_scale: Callable[[str], Scale | None] | None = None,
 ) -> RatingFile:
     """Read ratings from CSV, TSV, XLSX or Parquet.
 
@@ -122,6 +123,7 @@ def read_rating_file(
         scales: the scale of each metric, or under None of all.
         columns: bedside's column name → the file's.
         metric: the metric's name where the file has no column for it.
+        known_scale: the scale of a metric for which ``scales`` has none, such as that of a rubric.
 
     Raises:
         InputError: a missing column, a rating off its scale, a doubled rating (both rows are named), or words
@@ -135,7 +137,7 @@ def read_rating_file(
     places: list[str] = []
     seen: dict[tuple[Any, ...], str] = {}
     first_kind: dict[str, tuple[bool, str]] = {}
-    found: dict[str, Scale] = {}
+    used: dict[str, Scale | None] = {}
     empty = 0
     for where, row in rows:
         name = row["metric"] or metric
@@ -155,7 +157,10 @@ def read_rating_file(
                 todo="remove one of the rows",
             )
         seen[key] = where
-        scale = (scales or {}).get(name) or (scales or {}).get(None)
+        if name not in used:
+            given = (scales or {}).get(name) or (scales or {}).get(None)
+            used[name] = given or (known_scale(name) if known_scale is not None else None)
+        scale = used[name]
         value, label = _value(cell, name, scale, where)
         is_number, place = first_kind.setdefault(name, (label is None, where))
         if is_number != (label is None):
@@ -164,8 +169,6 @@ def read_rating_file(
                 where=where,
                 todo="give all of them one form, or a scale with --scale",
             )
-        if scale is not None:
-            found[name] = scale
         ratings.append(
             (row["item"], row["system"] or None, row["case"] or None, unit, name, rater, replicate, value, label,
              row["reason"] or None, None)
@@ -173,7 +176,9 @@ def read_rating_file(
         places.append(where)
     if not ratings:
         raise InputError("the file holds no rating", where=str(path), todo="see the docs on ratings and runs")
-    return RatingFile(frame_of(ratings), found, empty, tuple(places))
+    return RatingFile(
+        frame_of(ratings), {n: s for n, s in used.items() if s is not None}, empty, tuple(places)
+    )
 
 
 def import_ratings(run: Run, path: str | os.PathLike[str], file: RatingFile) -> tuple[int, int]:
@@ -290,7 +295,11 @@ def _value(cell: str, metric: str, scale: Scale | None, where: str) -> tuple[flo
     if not scale.ordered and cell in scale.levels:
         return None, cell
     levels = ", ".join(f"{level:g}" if isinstance(level, float) else level for level in scale.levels)
-    raise InputError(f"{cell!r} is not on the scale of {metric}", where=where, todo=f"levels: {levels}")
+    raise InputError(
+        f"{cell!r} is not on the scale of {metric}",
+        where=where,
+        todo=f"levels: {levels} (--scale gives another)",
+    )
 
 
 def _number(cell: str) -> float | None:

@@ -2,7 +2,7 @@
 
 Entries are modules that define an object, or data files that are parsed. Other packages add entries through
 entry points of the registry's group (``bedside.metrics``, ``bedside.readers``, ``bedside.suites``,
-``bedside.tables``): a module entry's point names the object, a data entry's the path of its file.
+``bedside.rubrics``, ``bedside.coders``, ``bedside.tables``): a module entry's point names the object, a data entry's the path of its file.
 """
 
 from __future__ import annotations

@@ -136,11 +136,11 @@ def test_same_values_twice_and_no_change_of_the_input(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("family", "parameter"),
-    [(FAMILIES.load(name), p) for name in FAMILY_NAMES for p in FAMILIES.load(name).parameters],
-    ids=str,
+    ("name", "parameter"),
+    [(name, parameter) for name in FAMILY_NAMES for parameter in FAMILIES.load(name).parameters],
 )
-def test_each_parameter_changes_something(family: Family, parameter: str) -> None:
+def test_each_parameter_changes_something(name: str, parameter: str) -> None:
+    family = FAMILIES.load(name)
     transcript = conversation(*family.demonstration)
     facts = family.parameters[parameter]
     assert facts.description

@@ -71,7 +71,7 @@ def test_the_best_is_bold_where_a_direction_is_known(run: Run) -> None:
     assert bold["Open questions (%) (people) ↑"] == {"steady"}
     assert bold["Completed ↑"] == {"brisk", "steady"}, "ties are all bold"
     assert bold["Turns"] == set()
-    assert bold["Empathy"] == set(), "a rubric of unknown direction has no best"
+    assert bold["Empathy ↑"] == {"steady"}, "a rubric brings its direction"
 
 
 def test_missing_values_are_counted_where_they_are(run: Run) -> None:
