@@ -75,8 +75,8 @@ def _agreement(card: JudgeCard, position: int) -> Table:
     if tests:
         notes.append(
             f"ω: share of people that the judge is not worse than by more than ε = {tests[0].epsilon:g}; ρ: mean share "
-            "of units on which it is at least as close to the other people as the one left out. It may stand in for one "
-            f"of these people where ω is .5 or more, on {FEWEST_UNITS} units or more (Calderon et al. 2025)."
+            "of units on which it is at least as close to the other people as the one left out. It may stand in for "
+            f"one of these people where ω is .5 or more, on {FEWEST_UNITS} units or more (Calderon et al. 2025)."
         )
         notes.append(f"{tests[0].method.capitalize()}.")
     notes += [

@@ -326,9 +326,7 @@ def test_every_session_of_annomi_is_english(sessions: list[Transcript]) -> None:
 @pytest.mark.parametrize("language", ["zh", "de-CH", "enm"])
 def test_the_language_of_the_transcript_decides(talk: Callable[..., Transcript], language: str) -> None:
     found = values(talk(("patient", three_words(30)), language=language), "smog")
-    assert found["smog", "patient"].error == (
-        f"made for English; the transcript's language is {language}"
-    )
+    assert found["smog", "patient"].error == (f"made for English; the transcript's language is {language}")
 
 
 @pytest.mark.parametrize("language", ["en", "en-US", "EN_gb"])
