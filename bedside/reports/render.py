@@ -18,7 +18,9 @@ _LATEX = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{",
     "}": r"\}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": r"\textless{}", ">": r"\textgreater{}",
     "|": r"\textbar{}", '"': r"\textquotedbl{}", "↑": r"$\uparrow$", "↓": r"$\downarrow$", "−": "$-$", "–": "--",
-    "≥": r"$\geq$", "≤": r"$\leq$", "κ": r"$\kappa$", "α": r"$\alpha$", "Δ": r"$\Delta$", "χ": r"$\chi$",
+    "≥": r"$\geq$", "≤": r"$\leq$", "κ": r"$\kappa$", "α": r"$\alpha$", "ρ": r"$\rho$", "ω": r"$\omega$",
+    "ε": r"$\varepsilon$", "Δ": r"$\Delta$", "χ": r"$\chi$", "σ": r"$\sigma$", "π": r"$\pi$",
+    "√": r"$\surd$", "∞": r"$\infty$",
     "×": r"$\times$", "±": r"$\pm$", "…": r"\ldots{}", "’": "'", "†": r"$\dagger$", "→": r"$\rightarrow$", "²": r"$^2$",
     "\n": " ",
 }  # fmt: skip

@@ -15,13 +15,23 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.coders import CODERS
+from bedside.coders.evaluation import evaluate
+from bedside.comparison import compare
+from bedside.estimation import estimate
 from bedside.evaluation import open_evaluation
 from bedside.rating_files import import_ratings, parse_scales, read_rating_file
 from bedside.ratings import Run
 from bedside.reports.build import build_tables, write_report
+from bedside.reports.coder import coder_tables
+from bedside.reports.planning import difference_table
 from bedside.reports.render import csv_text, html, json_text, latex, markdown
 from bedside.reports.table import Cell, Column, Row, Table, between, decimal, number, p_value
+from bedside.reports.tables.comparison import overall_table
+from bedside.reports.validation import estimate_table, validation_tables
 from bedside.scoring import score
+from bedside.transcripts import read_transcripts
+from bedside.validation import validate
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 NASTY = r"""<script>alert("x")</script> & 100 % $5_a \b #1 ~^ {z} | *s* 中文 🙂 שלום"""
@@ -205,7 +215,16 @@ def test_a_run_without_systems_or_people_has_a_report_too(mdd5k: Path, tmp_path:
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles(run: Run, tmp_path: Path) -> None:
-    tables = [*build_tables(open_evaluation(run.path)), nasty()]
+    study = open_evaluation(EXAMPLES / "study.csv", scales=parse_scales(["safe=0,1"]))
+    tables = [
+        *build_tables(open_evaluation(run.path)),
+        *validation_tables(validate(study)),
+        estimate_table(estimate(study, judge="judge:*")),
+        overall_table(compare(open_evaluation(run.path)).overall),
+        difference_table(0.3, sd=0.8, pilot=None, power=0.8, tests=1, seed=0),
+        *coder_tables(evaluate(read_transcripts(EXAMPLES / "transcripts.jsonl"), CODERS.load("rules"))),
+        nasty(),
+    ]
     # Only what pdflatex has no letters for is taken out: Chinese, Hebrew and emoji need lualatex.
     body = "\n".join(latex(table) for table in tables)
     body = re.sub(r"[\u0590-\u05ff\u4e00-\u9fff\U0001f300-\U0001faff]", "", body)
