@@ -32,19 +32,21 @@ from bedside.protocols.medconceal.trace import (
     reveal_probability,
 )
 
-#: Values of the thresholds that are replayed: parameter → values.
+_TENTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
+#: Values of the thresholds that are replayed: parameter → values. They reach low, because a concern is disclosed in
+#: one turn only: fitted to that, p is on average one over the number of turns it takes.
 REVEAL_GRID: Mapping[str, tuple[float, ...]] = {
     "decay": (0.3, 0.5, 0.7),
-    "high": (0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9),
-    "low": (0.5, 0.55, 0.6, 0.65, 0.7),
+    "high": _TENTHS,
+    "low": _TENTHS,
     "consecutive": (2, 3),
 }
 ADDRESS_GRID: Mapping[str, tuple[float, ...]] = {
-    "decay": (0.3, 0.5, 0.7),
-    "probability": (0.5, 0.6, 0.7, 0.8),
-    "evidence": (0.5, 0.55, 0.6, 0.65, 0.7, 0.75),
+    "decay": (0.3, 0.6),
+    "probability": (0.1, 0.3, 0.5, 0.7),
+    "evidence": _TENTHS,
     "lag": (1, 2, 3),
-    "consecutive": (1, 2, 3),
+    "consecutive": (1, 2),
 }
 
 
@@ -63,7 +65,8 @@ class LabelledTurn(Strict):
     )
     addressed: Bit | None = Field(
         None,
-        description="Of the primary concern: 1 where the turn addresses it, else 0. Left out for other concerns.",
+        description="Of the primary concern: 1 where it is addressed with this turn, else 0. Left out for other "
+        "concerns.",
     )
 
 
@@ -258,16 +261,16 @@ def _reveal_data(courses: Sequence[_Course], parameters: Parameters) -> _Data:
 
 
 def _address_data(courses: Sequence[_Course], parameters: Parameters) -> _Data:
-    """Unblocked turns with an ``addressed`` label that come after the primary concern's disclosure."""
+    """Unblocked turns from the primary concern's disclosure on, up to the one that addresses it."""
     x, y, case = [], [], []
     for number, course in enumerate(courses):
         if course.primary is None:
             continue
         place = course.concerns.index(course.primary)
-        out = course.revealed_at(course.primary)
-        for turn, row in enumerate(course.rows):
+        for turn in range(course.revealed_at(course.primary), min(course.addressed_at(), len(course.rows))):
+            row = course.rows[turn]
             label = row[place].addressed
-            if label is None or turn < out or course.blocked(turn, parameters):
+            if label is None or course.blocked(turn, parameters):
                 continue
             x.append(list(_z(row[place])))
             y.append(label)
@@ -380,8 +383,8 @@ def fit(
     """Fit w, δ and v by logistic regression and choose the thresholds by replay.
 
     The regressions have no intercept (the policy has none) and a squared penalty, which keeps δ small where a
-    category has few turns. w and δ are fitted on the unblocked turns up to a concern's disclosure, v on the labelled
-    turns after the primary one's. For the thresholds cases are divided into folds at random; each case is replayed
+    category has few turns. w and δ are fitted on the unblocked turns up to a concern's disclosure, v on those
+    from the primary one's disclosure to its address. For the thresholds cases are divided into folds at random; each case is replayed
     with weights fitted on the other folds, at every point of the grid. The point with the lowest mean absolute
     difference between replayed and labelled turn is taken; a concern that isn't revealed (addressed) counts as one
     turn after the last. Final weights come from all cases.
