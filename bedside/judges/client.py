@@ -1,0 +1,407 @@
+"""What a judge's model is to bedside: something that takes a request and gives a reply, or says what went wrong.
+
+Models are named
+
+- ``http://host:port/v1#model``: a server that speaks OpenAI's protocol (vLLM, SGLang, llama.cpp, LM Studio). Its key,
+  if it needs one, is in ``BEDSIDE_API_KEY``;
+- ``openai/model``: the same way at OpenAI's address (or ``OPENAI_BASE_URL``), with ``OPENAI_API_KEY``;
+- ``provider/model``: through deepeval's model classes, with the keys that these look for.
+
+A client sends one request when it is asked to, keeps no results, and raises the errors below; waiting, asking again
+and counting are the engine's.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any, Protocol
+from urllib.parse import urlsplit
+
+from bedside.errors import BedsideError, MissingExtraError, RegistryError
+from bedside.judges.reply import Token
+from bedside.registry import nearest
+
+
+class JudgeError(BedsideError):
+    """The judge can't be asked at all: no such model, no permission, no server. The run stops."""
+
+
+class FaultError(Exception):
+    """A request failed in a way that may pass.
+
+    Args:
+        what: what happened, without secrets.
+        wait: how long the server asks to wait, in seconds.
+        busy: whether the server is at its limit, so that other requests had better wait too.
+        unreachable: whether no answer came at all.
+    """
+
+    def __init__(
+        self, what: str, *, wait: float | None = None, busy: bool = False, unreachable: bool = False
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.wait = wait
+        self.busy = busy
+        self.unreachable = unreachable
+
+
+class RefusedError(Exception):
+    """This one request is not accepted, and won't be if it is sent again."""
+
+
+class WrongFormError(Exception):
+    """The model may not take the form of structured output that was asked for; ``form`` is the next to try."""
+
+    def __init__(self, form: int) -> None:
+        super().__init__("another form of structured output")
+        self.form = form
+
+
+class UnusableError(Exception):
+    """The model replied, but with nothing that could be a reply to a rubric.
+
+    Args:
+        problem: what is wrong.
+        text: what there is of the reply.
+        input_tokens: tokens of the request, where told.
+        output_tokens: tokens of the reply, where told.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        text: str = "",
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.reply = Reply(text, input_tokens, output_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing to ask a model.
+
+    Attributes:
+        text: the prompt.
+        schema: JSON Schema of the reply, as JSON.
+        corrections: earlier replies to this prompt that couldn't be used, each with what was wrong.
+        seed: for sampling; None where it isn't sent.
+        form: the first form of structured output to try; see :class:`Forms`.
+    """
+
+    text: str
+    schema: str
+    corrections: tuple[tuple[str, str], ...] = ()
+    seed: int | None = None
+    form: int = 0
+
+    def messages(self) -> list[dict[str, str]]:
+        """The request as a chat."""
+        made = [{"role": "user", "content": self.text}]
+        for reply, problem in self.corrections:
+            made += [
+                {"role": "assistant", "content": reply},
+                {"role": "user", "content": correction(problem)},
+            ]
+        return made
+
+    def single(self) -> str:
+        """The request as one text, for models that take no chat."""
+        made = self.text
+        for reply, problem in self.corrections:
+            made += f"\n\nYour earlier reply:\n{reply}\n\n{correction(problem)}\n"
+        return made
+
+
+def correction(problem: str) -> str:
+    """What is said to a model whose reply couldn't be used."""
+    return (
+        f"That reply can't be used: {problem}. Reply again, with one JSON object of the form described and "
+        "nothing else."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model replied.
+
+    Attributes:
+        text: its words.
+        input_tokens: tokens of the request as the provider counts them; None where it doesn't say.
+        output_tokens: tokens of the reply, likewise.
+        tokens: the reply's tokens with their probabilities; empty where not asked for or not given.
+        cut: whether the reply ended at the limit of tokens.
+    """
+
+    text: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    tokens: tuple[Token, ...] = ()
+    cut: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs, in US dollars per million tokens."""
+
+    input: float
+    output: float
+
+    def of(self, input_tokens: int, output_tokens: int) -> float:
+        """The cost of so many tokens, in US dollars."""
+        return (input_tokens * self.input + output_tokens * self.output) / 1e6
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a model is asked to write.
+
+    Attributes:
+        temperature: None leaves it to the provider, for models that refuse one.
+        max_tokens: limit of a reply's tokens.
+        probabilities: whether the probabilities of tokens are wanted.
+        seed: of the first pass; sent, plus the number of the pass, only where the temperature isn't 0.
+        timeout: seconds until a request counts as unanswered.
+        max_prompt_tokens: for servers that must be told how much room to make.
+    """
+
+    temperature: float | None = 0.0
+    max_tokens: int = 4096
+    probabilities: bool = False
+    seed: int = 0
+    timeout: float = 120.0
+    max_prompt_tokens: int | None = None
+
+    def pass_seed(self, number: int) -> int | None:
+        """The seed that is sent with a pass."""
+        return self.seed + number if self.temperature else None
+
+    def parameters(self) -> dict[str, Any]:
+        """What tells two judgements of the same prompt apart."""
+        return {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "probabilities": self.probabilities,
+            "seed": self.seed if self.temperature else None,
+        }
+
+
+class Client(Protocol):
+    """A model that can be asked; ``max_prompt_tokens`` is how much it takes in, None where not known."""
+
+    max_prompt_tokens: int | None
+
+    async def complete(self, request: Request) -> Reply:
+        """Send one request.
+
+        Raises:
+            JudgeError: nothing can be asked of this model.
+            FaultError: it may work another time.
+            RefusedError: this request won't be answered.
+            WrongFormError: to be sent again in another form.
+            UnusableError: there is a reply, but none that could be read.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+class Forms:
+    """Which form of structured output an endpoint takes, found out by using it.
+
+    Forms are numbered from the strictest; the last asks in words only and always works. A form that worked once is
+    kept. One that didn't is given up when another worked in its place: at once where the endpoint refused it (4xx),
+    after a second time where it failed (5xx), as that may have been chance.
+    """
+
+    def __init__(self, last: int) -> None:
+        self.last = last
+        self._start = 0
+        self._worked: set[int] = set()
+        self._failed: dict[int, int] = {}
+
+    def choose(self, request: Request) -> int:
+        """The form to send a request in."""
+        return max(request.form, self._start)
+
+    def worked(self, form: int) -> None:
+        """Note that an answer came in this form."""
+        self._worked.add(form)
+        while (
+            self._start < form and self._start not in self._worked and self._failed.get(self._start, 0) >= 2
+        ):
+            self._start += 1
+
+    def failed(self, form: int, refused: bool) -> None:
+        """Note that a request in this form failed.
+
+        Raises:
+            WrongFormError: the form has never worked here, and there is another.
+        """
+        if form in self._worked or form == self.last:
+            return
+        self._failed[form] = self._failed.get(form, 0) + (2 if refused else 1)
+        raise WrongFormError(form + 1)
+
+
+# -- secrets ----------------------------------------------------------------------------------------
+
+_SECRET_NAME = re.compile(r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL", re.IGNORECASE)
+#: What is shorter is no secret but a word, such as the EMPTY that some servers want for a key.
+_SHORTEST_SECRET = 8
+
+
+class Secrets:
+    """The values that must never be written anywhere: those of the environment whose names say so."""
+
+    def __init__(self, environment: Mapping[str, str] | None = None, more: Iterable[str] = ()) -> None:
+        environment = os.environ if environment is None else environment
+        values = {
+            value.strip()
+            for name, value in environment.items()
+            if _SECRET_NAME.search(name) and len(value.strip()) >= _SHORTEST_SECRET
+        }
+        values |= {value for value in more if len(value) >= _SHORTEST_SECRET}
+        self._values = sorted(values, key=len, reverse=True)
+
+    def scrub(self, text: str) -> str:
+        """The text without any of them."""
+        for value in self._values:
+            if value in text:
+                text = text.replace(value, "[key removed]")
+        return text
+
+    def line(self, text: str, limit: int = 300) -> str:
+        """The beginning of a text that came from outside, in one printable line without secrets."""
+        plain = " ".join(self.scrub(text).split())
+        plain = "".join(character if character.isprintable() else "\ufffd" for character in plain)
+        return plain if len(plain) <= limit else f"{plain[:limit]}…"
+
+
+# -- names ------------------------------------------------------------------------------------------
+
+#: Providers that deepeval has a class for, by the name that stands before the slash.
+PROVIDERS: Mapping[str, str] = {
+    "anthropic": "AnthropicModel",
+    "azure": "AzureOpenAIModel",
+    "bedrock": "AmazonBedrockModel",
+    "deepseek": "DeepSeekModel",
+    "gemini": "GeminiModel",
+    "grok": "GrokModel",
+    "kimi": "KimiModel",
+    "litellm": "LiteLLMModel",
+    "ollama": "OllamaModel",
+    "openrouter": "OpenRouterModel",
+    "portkey": "PortkeyModel",
+}
+OPENAI_URL = "https://api.openai.com/v1"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeName:
+    """A model's name, taken apart.
+
+    Attributes:
+        model: the model as its provider calls it.
+        provider: before the slash; ``openai`` for that company's own, None for a server given by its address.
+        url: base address of an OpenAI-compatible server, None for deepeval's providers.
+        key: the environment variable that holds the server's key.
+    """
+
+    model: str
+    provider: str | None
+    url: str | None
+    key: str = field(default="")
+
+    @property
+    def rater(self) -> str:
+        """The rater's name in the ratings table: without the server's address, which may change."""
+        return f"judge:{self.identity}"
+
+    @property
+    def identity(self) -> str:
+        """What the store of judgements knows the model by."""
+        return self.model if self.provider is None else f"{self.provider}/{self.model}"
+
+
+def judge_name(text: str) -> JudgeName:
+    """Take a model's name apart.
+
+    Raises:
+        RegistryError: it is none, or the provider is not known.
+    """
+    if re.match(r"https?://", text):
+        url, _, model = text.partition("#")
+        try:
+            parts = urlsplit(url)
+            named = bool(parts.hostname) and (parts.port is None or parts.port > 0)
+        except ValueError:
+            named = False
+        if not named:
+            raise RegistryError("the judge's address can't be read", todo="write http://host:port/v1#model")
+        if parts.username is not None or parts.password is not None or parts.query:
+            raise RegistryError(
+                "a judge's address holds no name, password or query", todo="put the key into BEDSIDE_API_KEY"
+            )
+        if not model.strip():
+            raise RegistryError(f"no model is named after {url}", todo=f"write {url}#model")
+        return JudgeName(model.strip(), None, url.rstrip("/"), "BEDSIDE_API_KEY")
+    provider, slash, model = text.partition("/")
+    known = ["openai", *PROVIDERS]
+    if not slash or not model.strip():
+        raise RegistryError(
+            f"{text!r} names no judge", todo="write provider/model, or http://host:port/v1#model"
+        )
+    if provider == "openai":
+        return JudgeName(model, provider, os.environ.get("OPENAI_BASE_URL") or OPENAI_URL, "OPENAI_API_KEY")
+    if provider not in PROVIDERS:
+        raise RegistryError(f"no provider is called {provider!r}", todo=nearest(provider, known))
+    return JudgeName(model, provider, None)
+
+
+def open_client(name: JudgeName, sampling: Sampling) -> Client:
+    """Make ready to ask a model.
+
+    Raises:
+        MissingExtraError: a library for it isn't installed.
+        JudgeError: it isn't set up, as where its key is missing.
+    """
+    if name.url is not None:
+        try:
+            from bedside.judges.clients.openai_compatible import OpenAICompatible
+        except ImportError as error:
+            raise missing_extra("aiohttp") from error
+        key = os.environ.get(name.key, "").strip()
+        if not key and name.provider == "openai":
+            raise JudgeError("OPENAI_API_KEY is not set", todo="export it, or name another judge")
+        return OpenAICompatible(name, key, sampling)
+    from bedside.judges.clients.deepeval_models import DeepEvalClient
+
+    return DeepEvalClient(name, sampling)
+
+
+def missing_extra(library: str) -> MissingExtraError:
+    """The error to raise where a library for judges isn't installed."""
+    return MissingExtraError(
+        f"asking a language model needs {library}, which isn't installed",
+        todo="pip install 'bedside[judge]'",
+    )
+
+
+@cache
+def known_price(name: JudgeName) -> Price | None:
+    """The price that deepeval's tables give for a model of a provider; None where they don't, or it isn't installed."""
+    if name.provider is None:
+        return None
+    from bedside.judges.clients.deepeval_models import listed_price
+
+    return listed_price(name)

@@ -1,0 +1,411 @@
+"""The store of judgements: what has been paid for is on disk before anything else is asked.
+
+One SQLite file, in write-ahead mode. A judgement is known by its key: the model, its parameters, the prompt's hash and
+the number of the pass. Several processes can judge into one store: each claims what it is about to ask, and a claim
+ends with the judgement or with the process, however that ends (the operating system then frees the lock of its owner).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import queue
+import sqlite3
+import threading
+import uuid
+import zlib
+from asyncio import AbstractEventLoop, Future, get_running_loop
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import filelock
+import orjson
+
+from bedside.errors import RunError
+from bedside.files import saying_where
+from bedside.judges.prompt import Piece
+
+FILE_NAME = "judgements.sqlite"
+FORMAT = 1
+T = TypeVar("T")
+
+#: ``answered``: there is an answer. ``unusable``: the model's replies fitted the rubric no time; that is a result.
+#: ``failed``: no reply was had; it is asked again by the next run.
+State = Literal["answered", "unusable", "failed"]
+
+_TABLES = """
+CREATE TABLE judgements (
+    key TEXT PRIMARY KEY,          -- SHA-256 of model, parameters, prompt hash and pass
+    model TEXT NOT NULL,
+    parameters TEXT NOT NULL,      -- JSON
+    prompt TEXT NOT NULL,          -- SHA-256 of messages and schema
+    pass INTEGER NOT NULL,
+    transcript TEXT NOT NULL,      -- the first one it was asked for
+    unit TEXT NOT NULL,
+    items TEXT,                    -- JSON: the numbers of the items asked about
+    rubric TEXT NOT NULL,
+    version TEXT NOT NULL,         -- of the rubric
+    state TEXT NOT NULL,
+    answer TEXT,                   -- JSON, the reason included
+    error TEXT,
+    expected REAL,
+    expected_note TEXT,            -- why there is no expected score
+    replies BLOB NOT NULL,         -- JSON, compressed: the text of every reply, the last one counts
+    faults TEXT NOT NULL,          -- JSON: what went wrong on the way
+    calls INTEGER NOT NULL,
+    input_tokens INTEGER,
+    output_tokens INTEGER,
+    cost REAL,                     -- US dollars
+    started TEXT NOT NULL,
+    finished TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE prompts (prompt TEXT PRIMARY KEY, pieces TEXT NOT NULL, schema TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE pieces (digest TEXT PRIMARY KEY, text BLOB NOT NULL) WITHOUT ROWID;
+CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
+"""
+
+
+def judgement_key(model: str, parameters: str, prompt: str, number: int) -> str:
+    """The key of a judgement (64 hexadecimal digits)."""
+    return hashlib.sha256(orjson.dumps([model, parameters, prompt, number])).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One judgement as it is stored; see the comments of the table."""
+
+    key: str
+    model: str
+    parameters: str
+    prompt: str
+    number: int
+    transcript: str
+    unit: str
+    items: tuple[int, ...] | None
+    rubric: str
+    version: str
+    state: State
+    answer: dict[str, Any] | None
+    error: str | None
+    expected: float | None
+    expected_note: str | None
+    replies: tuple[str, ...]
+    faults: tuple[str, ...]
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    started: str
+    finished: str
+
+    def row(self) -> tuple[Any, ...]:
+        """The cells of its row."""
+        return (
+            self.key, self.model, self.parameters, self.prompt, self.number, self.transcript, self.unit,
+            None if self.items is None else _json(self.items), self.rubric, self.version, self.state,
+            None if self.answer is None else _json(self.answer), self.error, self.expected, self.expected_note,
+            zlib.compress(orjson.dumps(self.replies), 1), _json(self.faults), self.calls, self.input_tokens,
+            self.output_tokens, self.cost, self.started, self.finished,
+        )  # fmt: skip
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _judgement(row: Sequence[Any]) -> Judgement:
+    cells = list(row)
+    for place in (7, 11):
+        cells[place] = None if cells[place] is None else orjson.loads(cells[place])
+    cells[7] = None if cells[7] is None else tuple(cells[7])
+    cells[15] = tuple(orjson.loads(zlib.decompress(cells[15])))
+    cells[16] = tuple(orjson.loads(cells[16]))
+    return Judgement(*cells)
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """What became of a claim.
+
+    Attributes:
+        found: judgements that are there already, by key.
+        mine: keys to be asked now.
+        others: keys that somebody is asking at the moment.
+    """
+
+    found: dict[str, Judgement] = field(default_factory=dict)
+    mine: set[str] = field(default_factory=set)
+    others: set[str] = field(default_factory=set)
+
+
+class Store:
+    """A store that is open for judging. Everything is done on a thread of its own, many things in one transaction.
+
+    Args:
+        path: the file; made if it isn't there.
+        text: whether prompts are kept. Replies always are, and may quote.
+
+    Raises:
+        RunError: it can't be opened or written, or is no store of judgements.
+    """
+
+    def __init__(self, path: Path, *, text: bool = True) -> None:
+        self.path = path
+        self._text = text
+        self._owner = uuid.uuid4().hex
+        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        with saying_where(path):
+            self._lock = filelock.FileLock(self._lock_file(self._owner), thread_local=False)
+            self._lock.acquire(timeout=0)
+        started: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._work, args=(started,), name="judgements", daemon=True)
+        self._thread.start()
+        failed = started.get()
+        if failed is not None:
+            self._thread.join()
+            self._release()
+            raise self._explained(failed) from failed
+
+    async def claim(self, keys: Sequence[str]) -> Claims:
+        """Look up judgements, and claim those that are neither there nor being asked by somebody else."""
+        return await self._do(lambda connection: self._claim(connection, keys))
+
+    async def finish(self, judgement: Judgement, pieces: Sequence[Piece], schema: Piece) -> None:
+        """Write a judgement; it is on disk when this returns. Its claim ends."""
+        row = judgement.row()
+        await self._do(lambda connection: self._finish(connection, row, pieces, schema))
+
+    async def release(self, keys: Sequence[str]) -> None:
+        """Give up claims."""
+        await self._do(lambda connection: _delete_claims(connection, keys))
+
+    def close(self) -> None:
+        """Finish what was begun, give up all claims and close the file."""
+        self._jobs.put(None)
+        self._thread.join()
+        self._release()
+
+    async def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+        loop = get_running_loop()
+        result: Future[T] = loop.create_future()
+        self._jobs.put(_Job(work, result, loop))
+        return await result
+
+    # -- on the thread -------------------------------------------------------------------------------
+
+    def _work(self, started: queue.SimpleQueue[Exception | None]) -> None:
+        try:
+            connection = _open(self.path)
+        except Exception as error:
+            started.put(error)
+            return
+        with closing(connection):
+            try:
+                self._reap(connection)
+            except sqlite3.Error as error:
+                started.put(error)
+                return
+            started.put(None)
+            open_ = True
+            while open_:
+                jobs = [self._jobs.get()]
+                with suppress(queue.Empty):
+                    while True:
+                        jobs.append(self._jobs.get_nowait())
+                open_ = None not in jobs
+                self._transact(connection, [job for job in jobs if job is not None])
+            with suppress(sqlite3.Error):
+                connection.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
+
+    def _transact(self, connection: sqlite3.Connection, jobs: Sequence[_Job]) -> None:
+        """Do all jobs in one transaction: all of them are on disk, or none is."""
+        if not jobs:
+            return
+        results: list[Any] = []
+        failed: Exception | None = None
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            results = [job.work(connection) for job in jobs]
+            connection.execute("COMMIT")
+        except Exception as error:
+            failed = self._explained(error)
+            with suppress(sqlite3.Error):
+                connection.execute("ROLLBACK")
+        # The loop is gone where the run was stopped; what was to be written is written all the same.
+        with suppress(RuntimeError):
+            jobs[0].loop.call_soon_threadsafe(_deliver, jobs, results, failed)
+
+    def _claim(self, connection: sqlite3.Connection, keys: Sequence[str]) -> Claims:
+        claims = Claims()
+        marks = ",".join("?" * len(keys))
+        found = connection.execute(
+            f"SELECT * FROM judgements WHERE key IN ({marks}) AND state != 'failed'", list(keys)
+        )
+        for row in found:
+            claims.found[row[0]] = _judgement(row)
+        for key in keys:
+            if key in claims.found or key in claims.mine:
+                continue
+            made = connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, self._owner))
+            (claims.mine if made.rowcount else claims.others).add(key)
+        if claims.others:
+            self._reap(connection)
+        return claims
+
+    def _finish(
+        self, connection: sqlite3.Connection, row: tuple[Any, ...], pieces: Sequence[Piece], schema: Piece
+    ) -> None:
+        marks = ",".join("?" * len(row))
+        connection.execute(f"INSERT OR REPLACE INTO judgements VALUES ({marks})", row)
+        _delete_claims(connection, [row[0]])
+        if not self._text:
+            return
+        digests = _json([piece.digest for piece in pieces])
+        new = connection.execute(
+            "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)", (row[3], digests, schema.digest)
+        )
+        if not new.rowcount:
+            return
+        for piece in (*pieces, schema):
+            known = connection.execute("SELECT 1 FROM pieces WHERE digest = ?", (piece.digest,)).fetchone()
+            if known is None:
+                packed = zlib.compress(piece.text.encode(), 3)
+                connection.execute("INSERT INTO pieces VALUES (?, ?)", (piece.digest, packed))
+
+    def _reap(self, connection: sqlite3.Connection) -> None:
+        """End the claims of processes that are no more."""
+        owners = connection.execute("SELECT DISTINCT owner FROM claims WHERE owner != ?", (self._owner,))
+        for (owner,) in owners.fetchall():
+            lock = filelock.FileLock(self._lock_file(owner))
+            try:
+                lock.acquire(timeout=0)
+            except filelock.Timeout:
+                continue
+            connection.execute("DELETE FROM claims WHERE owner = ?", (owner,))
+            lock.release()
+            Path(lock.lock_file).unlink(missing_ok=True)
+
+    # -- details -------------------------------------------------------------------------------------
+
+    def _lock_file(self, owner: str) -> Path:
+        return self.path.with_name(f".{self.path.stem}-{owner}.lock")
+
+    def _release(self) -> None:
+        self._lock.release()
+        Path(self._lock.lock_file).unlink(missing_ok=True)
+
+    def _explained(self, error: Exception) -> Exception:
+        if isinstance(error, sqlite3.OperationalError | OSError):
+            return RunError(f"the store of judgements can't be used ({error})", where=str(self.path))
+        if isinstance(error, sqlite3.DatabaseError):
+            return RunError(
+                f"the store of judgements is damaged ({error})",
+                where=str(self.path),
+                todo="restore it from a copy, or move it away to judge anew",
+            )
+        return error
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    work: Callable[[sqlite3.Connection], Any]
+    result: Future[Any]
+    loop: AbstractEventLoop
+
+
+def _deliver(jobs: Sequence[_Job], results: Sequence[Any], failed: Exception | None) -> None:
+    for number, job in enumerate(jobs):
+        if job.result.done():  # cancelled
+            continue
+        if failed is not None:
+            job.result.set_exception(failed)
+        else:
+            job.result.set_result(results[number])
+
+
+def _delete_claims(connection: sqlite3.Connection, keys: Sequence[str]) -> None:
+    connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
+
+
+def _open(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+    try:
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        if version == 0:
+            for statement in _TABLES.split(";"):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {FORMAT}")
+        connection.execute("COMMIT")
+        _check_version(version or FORMAT, path)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _check_version(version: int, path: Path) -> None:
+    if version != FORMAT:
+        raise RunError(
+            f"the store of judgements has format {version}, and this version of bedside reads {FORMAT}",
+            where=str(path),
+            todo="use the version of bedside that made it",
+        )
+
+
+# -- reading without judging ------------------------------------------------------------------------
+
+
+def read_judgements(path: Path) -> Iterator[Judgement]:
+    """All judgements of a store, by key; none where there is no store.
+
+    Raises:
+        RunError: it can't be read.
+    """
+    if not path.is_file():
+        return
+    with closing(_open_to_read(path)) as connection:
+        for row in connection.execute("SELECT * FROM judgements ORDER BY key"):
+            yield _judgement(row)
+
+
+def stored_keys(path: Path) -> set[str]:
+    """The keys of all judgements that a run would not ask again."""
+    if not path.is_file():
+        return set()
+    with closing(_open_to_read(path)) as connection:
+        return {key for (key,) in connection.execute("SELECT key FROM judgements WHERE state != 'failed'")}
+
+
+def read_prompt(path: Path, prompt: str) -> str | None:
+    """The prompt with this hash; None where it was not kept.
+
+    Raises:
+        RunError: the store can't be read.
+    """
+    if not path.is_file():
+        return None
+    with closing(_open_to_read(path)) as connection:
+        found = connection.execute("SELECT pieces FROM prompts WHERE prompt = ?", (prompt,)).fetchone()
+        if found is None:
+            return None
+        texts = [
+            connection.execute("SELECT text FROM pieces WHERE digest = ?", (digest,)).fetchone()[0]
+            for digest in orjson.loads(found[0])
+        ]
+    return "".join(zlib.decompress(text).decode() for text in texts)
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(path, timeout=60)
+        connection.execute("PRAGMA query_only = 1")
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+    except sqlite3.Error as error:
+        raise RunError(f"the store of judgements can't be read ({error})", where=str(path)) from error
+    _check_version(version, path)
+    return connection
