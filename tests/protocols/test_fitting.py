@@ -208,7 +208,7 @@ def test_replay_with_the_true_weights_has_no_error() -> None:
 
 
 def test_same_seed_same_fit_and_the_file_reads_back(tmp_path: Path) -> None:
-    rows = drawn_turns(24, 6, replayed=False)
+    rows = drawn_turns(60, 6, replayed=False)
     given: dict[str, Any] = {"reveal_grid": SMALL_REVEAL, "address_grid": SMALL_ADDRESS, "folds": 3}
     found = fit(rows, seed=1, name="mine", **given)
     assert fit(rows, seed=1, name="mine", **given) == found

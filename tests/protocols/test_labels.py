@@ -85,6 +85,22 @@ def test_docs_example_of_labelled_turns_is_read(tmp_path: Path) -> None:
     assert row.case == example["case"]
 
 
+def test_docs_worked_example_is_what_the_trace_gives() -> None:
+    family = FAMILIES.load("hidden_concerns")
+    example = family.metric("reveal_rate").examples[0]
+    transcript = conversation(*example.turns, **example.transcript)
+    labels = medconceal.rater_labels(transcript, "human:anna")
+    concerns = medconceal.concerns_of(transcript)
+    found = medconceal.trace(transcript, concerns, labels.turns, medconceal.PARAMETERS.load("default"))
+    page = (PAGES / "medconceal.md").read_text("utf-8")
+    for state in found.history:
+        (a, b), (p, q) = state.evidence, state.step.reveal
+        row = " | ".join(
+            f"{each:.3f}"[1:] for each in (p, a, q, b, state.step.address, state.address_evidence)
+        )
+        assert f"| {row} |" in page
+
+
 def test_labels_stand_by_rater_and_survive_writing(tmp_path: Path) -> None:
     other = {"id": "t1", "rater": "judge:m", "findings": []}
     labelled, untouched = medconceal.with_labels([CASE, OTHER], written(tmp_path, LABELS, other))

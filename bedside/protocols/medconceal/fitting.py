@@ -383,11 +383,11 @@ def fit(
     """Fit w, δ and v by logistic regression and choose the thresholds by replay.
 
     The regressions have no intercept (the policy has none) and a squared penalty, which keeps δ small where a
-    category has few turns. w and δ are fitted on the unblocked turns up to a concern's disclosure, v on those
-    from the primary one's disclosure to its address. For the thresholds cases are divided into folds at random; each case is replayed
-    with weights fitted on the other folds, at every point of the grid. The point with the lowest mean absolute
-    difference between replayed and labelled turn is taken; a concern that isn't revealed (addressed) counts as one
-    turn after the last. Final weights come from all cases.
+    category has few turns. w and δ are fitted on the unblocked turns up to a concern's disclosure, v on those from the
+    primary one's disclosure to its address. For the thresholds cases are divided into folds at random; each case is
+    replayed with weights fitted on the other folds, at every point of the grid. The point with the lowest mean
+    absolute difference between replayed and labelled turn is taken; a concern that isn't revealed (addressed) counts
+    as one turn after the last. Final weights come from all cases.
 
     Args:
         rows: labelled turns; every concern of a case needs a row for every turn.
