@@ -58,6 +58,12 @@ ScaleOption = Annotated[
 ColumnsOption = Annotated[
     str | None, typer.Option(help="bedside's column names to the file's: item=Session,rater=Coder.")
 ]
+OutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out", "-o", help="Folder for the tables as Markdown, LaTeX and CSV; of a run, RUN/tables."
+    ),
+]
 SeedOption = Annotated[int, typer.Option(help="Seed of everything drawn at random.")]
 
 
@@ -87,6 +93,17 @@ def _show(tables: Iterable[Table], as_json: bool = False) -> None:
     console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160)
     for table in tables:
         console.print(rich_table(table))
+
+
+def _show_and_write(tables: Iterable[Table], as_json: bool, source: Path, out: Path | None) -> None:
+    """Print tables, and write them where ``source`` is a run or a folder is named."""
+    made = tuple(tables)
+    _show(made, as_json)
+    folder = out or (source / "tables" if source.is_dir() else None)
+    if folder is not None:
+        from bedside.reports.build import write_tables
+
+        note(f"Wrote {len(write_tables(made, folder))} files to {folder}")
 
 
 def _pairs(text: str | None, option: str) -> dict[str, str]:
@@ -330,9 +347,13 @@ def suites_show(name: str) -> None:
     from bedside.suites import SUITES
 
     suite = SUITES.find(name)
-    say(f"{suite.name}: {suite.title}\n\n{suite.description}\nSource: {suite.source}\n")
+    say(f"{suite.name}: {suite.title}\n\n{suite.description}\nSource: {suite.source}\n\nMetrics:")
     for metric in suite.metrics:
         say(f"  {metric}")
+    if suite.rubrics:
+        say("\nRubrics, for a judge:")
+    for rubric in suite.rubrics:
+        say(f"  {rubric}")
 
 
 @suites_app.command("check")
@@ -437,6 +458,7 @@ def agree(
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
+    out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Show how well raters agree: people among themselves, and algorithms and judges beside them."""
@@ -450,7 +472,9 @@ def agree(
         weights=weights,  # type: ignore[arg-type]
         seed=seed,
     )
-    _show((agreement_table(agreements), *(confusion_tables(agreements) if confusion else ())), json)
+    _show_and_write(
+        (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ())), json, source, out
+    )
 
 
 @app.command()
@@ -472,6 +496,7 @@ def compare(
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
+    out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Compare systems pair by pair, paired by case where cases pair."""
@@ -494,7 +519,7 @@ def compare(
             "no metric to compare has a value", where=str(source), todo="name some with --metrics"
         )
     overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
-    _show((*overall, comparison_table(comparisons.pairs)), json)
+    _show_and_write((*overall, comparison_table(comparisons.pairs)), json, source, out)
 
 
 @app.command()
@@ -518,6 +543,7 @@ def validate(
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
+    out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Answer "may I use this judge?": agreement beside people's own, bias, and the alternative annotator test."""
@@ -532,7 +558,7 @@ def validate(
         weights=weights,  # type: ignore[arg-type]
         seed=seed,
     )
-    _show(validation_tables(cards), json)
+    _show_and_write(validation_tables(cards), json, source, out)
 
 
 @app.command()
@@ -548,6 +574,7 @@ def estimate(
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
+    out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Give each system's mean from the judge, from people, and corrected: the judge on all, people on a sample."""
@@ -561,7 +588,7 @@ def estimate(
         metrics=_names(metrics),
         seed=seed,
     )
-    _show([estimate_table(estimates)], json)
+    _show_and_write([estimate_table(estimates)], json, source, out)
 
 
 @app.command()

@@ -84,6 +84,9 @@ def test_the_whole_loop(call: Call, tmp_path: Path) -> None:
     assert "steady − careless" in out
     assert "Wilcoxon" in out
     assert "Holm" in out
+    for name in ("agreement", "comparison"):
+        for ending in ("md", "tex", "csv"):
+            assert (tmp_path / "run" / "tables" / f"{name}.{ending}").is_file()
     code, out, _ = call("report", "run")
     assert code == 0
     assert (tmp_path / "run" / "report" / "report.html").is_file()
@@ -127,8 +130,9 @@ def test_agree_and_compare_take_plain_files(call: Call, tmp_path: Path) -> None:
     code, out, _ = call("agree", long, "--scale", "1-5", "--json")
     assert code == 0
     assert json.loads(out)[-1]["rows"][0]["estimate"] == 1.0
-    code, out, _ = call("compare", long, "--json")
+    code, out, _ = call("compare", long, "--json", "--out", "tables")
     assert code == 0
+    assert (tmp_path / "tables" / "comparison.csv").is_file()
     assert json.loads(out)[-1]["rows"][0]["n"] == 8
 
 

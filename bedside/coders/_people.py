@@ -15,7 +15,7 @@ def people_codes(transcript: Transcript) -> dict[str, dict[int, dict[str, str]]]
     """
     result: dict[str, dict[int, dict[str, str]]] = {}
     for turn in transcript.turns:
-        for coder, given in turn.meta.get("codes", {}).items():
+        for coder, given in turn.meta.get("codes", {}).items() if turn.meta else ():
             labels = {
                 code: given[code] for code, role in CODE_ROLES.items() if role == turn.role and code in given
             }

@@ -41,6 +41,21 @@ def build_tables(
     return tuple(made)
 
 
+def write_tables(
+    tables: Sequence[Table], folder: Path, formats: Sequence[str] = ("md", "latex", "csv")
+) -> tuple[Path, ...]:
+    """Write each table in each format into ``folder``, named after the table."""
+    with saying_where(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name in formats:
+        ending, render = FORMATS[name]
+        for table in tables:
+            written.append(folder / f"{table.name}.{ending}")
+            write_text(written[-1], render(table))
+    return tuple(written)
+
+
 def write_report(
     run: Run,
     *,
@@ -69,18 +84,10 @@ def write_report(
     evaluation = open_evaluation(run.path)
     made = build_tables(evaluation, tables, seed)
     folder = out or run.path / "report"
-    with saying_where(folder):
-        folder.mkdir(parents=True, exist_ok=True)
-    written = []
-    for name in chosen:
-        ending, render = FORMATS[name]
-        if name == "html":
-            written.append(folder / PAGE)
-            write_text(folder / PAGE, _page(run, evaluation, made))
-            continue
-        for table in made:
-            written.append(folder / f"{table.name}.{ending}")
-            write_text(folder / f"{table.name}.{ending}", render(table))
+    written = list(write_tables(made, folder, [name for name in chosen if name != "html"]))
+    if "html" in chosen:
+        write_text(folder / PAGE, _page(run, evaluation, made))
+        written.append(folder / PAGE)
     return made, tuple(written)
 
 

@@ -13,7 +13,7 @@ from bedside.registry import DataRegistry
 
 
 class Suite(BaseModel):
-    """A named set of metrics with their parameters.
+    """A named set of metrics with their parameters, and of rubrics for a judge.
 
     Attributes:
         name: equal to the file's name.
@@ -22,6 +22,7 @@ class Suite(BaseModel):
         source: citation of the protocol.
         metrics: names of metric families (all their metrics) and of single metrics, in the order of the tables.
         parameters: parameters of families that differ from their defaults, by family and name.
+        rubrics: names of rubrics, in the order of the tables; they are scored where a judge is given.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,6 +33,7 @@ class Suite(BaseModel):
     source: str
     metrics: tuple[str, ...] = Field(min_length=1)
     parameters: dict[str, dict[str, Any]] = {}
+    rubrics: tuple[str, ...] = ()
 
 
 def parse_suite(path: Path) -> Suite:
