@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from bedside.transcripts.model import Transcript
 
 if TYPE_CHECKING:
     from bedside.protocols._measured import Measured
-    from bedside.protocols.medconceal import CaseScore, CaseTrace, Labels, Parameters
+    from bedside.protocols.medconceal import CaseScore, CaseTrace, Concern, Labels, Parameters, Trace
 
 _FINDINGS = "no labels of the submitted findings"
 _MATCHES = "no labels of matches between findings and concerns"
@@ -92,43 +92,61 @@ class _Case:
     """One rater's labels of one transcript, and what follows from them; an error in place of what can't be had."""
 
     def __init__(self, transcript: Transcript, rater: str, parameters: Parameters) -> None:
-        from bedside.protocols.medconceal import concerns_of, measure, rater_labels, score_case, trace
+        from bedside.protocols.medconceal import concerns_of, rater_labels
 
         self.transcript = transcript
-        self.labels: Labels | DataError
-        self.trace: CaseTrace | DataError
-        self.score: CaseScore | DataError
         self.parameters = parameters
-        revealed = None
+        self.labels: Labels | DataError
+        self.concerns: tuple[Concern, ...] | DataError
         try:
             self.labels = rater_labels(transcript, rater)
         except DataError as error:
-            self.labels = self.trace = self.score = error
-            return
+            self.labels = error
         try:
-            concerns = concerns_of(transcript)
+            self.concerns = concerns_of(transcript)
         except DataError as error:
-            self.trace = self.score = error
-            return
+            self.concerns = error
+
+    @cached_property
+    def course(self) -> Trace | DataError:
+        from bedside.protocols.medconceal import trace
+
+        if isinstance(self.labels, DataError):
+            return self.labels
+        if isinstance(self.concerns, DataError):
+            return self.concerns
+        if not self.labels.turns:
+            return DataError(_TURNS)
         try:
-            if not self.labels.turns:
-                raise DataError(_TURNS)
-            course = trace(transcript, concerns, self.labels.turns, parameters)
-            revealed = course.revealed_at
-            self.trace = measure(
-                transcript,
-                course,
-                turn_limit=parameters.measures.turn_limit,
-                open_coder=parameters.measures.open_coder,
-            )
+            return trace(self.transcript, self.concerns, self.labels.turns, self.parameters)
         except DataError as error:
-            self.trace = error
+            return error
+
+    @cached_property
+    def trace(self) -> CaseTrace | DataError:
+        from bedside.protocols.medconceal import measure
+
+        if isinstance(self.course, DataError):
+            return self.course
+        settings = self.parameters.measures
+        return measure(
+            self.transcript, self.course, turn_limit=settings.turn_limit, open_coder=settings.open_coder
+        )
+
+    @cached_property
+    def score(self) -> CaseScore | DataError:
+        from bedside.protocols.medconceal import score_case
+
+        if isinstance(self.labels, DataError):
+            return self.labels
+        if isinstance(self.concerns, DataError):
+            return self.concerns
         if self.labels.findings is None:
-            self.score = DataError(_FINDINGS)
-        else:
-            self.score = score_case(
-                transcript, concerns, self.labels.findings, self.labels.matches or (), revealed
-            )
+            return DataError(_FINDINGS)
+        revealed = None if isinstance(self.course, DataError) else self.course.revealed_at
+        return score_case(
+            self.transcript, self.concerns, self.labels.findings, self.labels.matches or (), revealed
+        )
 
     def lacks_matches(self) -> bool:
         return not isinstance(self.labels, DataError) and self.labels.matches is None
@@ -152,8 +170,8 @@ class _Case:
             yield missing(metric, _MATCHES)
         elif metric in _OF_MATCHING:
             yield _value(metric, _OF_MATCHING[metric](self.score))
-        elif isinstance(self.trace, DataError):
-            yield missing(metric, str(self.trace))
+        elif isinstance(self.course, DataError):
+            yield missing(metric, str(self.course))
         else:
             yield _value(metric, _OF_BOTH[metric](self.score))
 

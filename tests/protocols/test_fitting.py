@@ -114,7 +114,7 @@ def courses(rows: list[LabelledTurn]) -> list[_Course]:
 def test_address_weights_equal_statsmodels_and_the_truth() -> None:
     import statsmodels.api as sm
 
-    data = _address_data(courses(drawn_turns(800, 1, replayed=False)), TRUTH)
+    data = _address_data(courses(drawn_turns(400, 1, replayed=False)), TRUTH)
     found = _regressed(data, 1e-6, "x")
     model = sm.Logit(data.y, data.x).fit(disp=0, tol=1e-12)
     assert found == pytest.approx(model.params, abs=1e-3)
@@ -127,7 +127,7 @@ def test_address_weights_equal_statsmodels_and_the_truth() -> None:
 def test_reveal_weights_equal_a_regression_of_each_category() -> None:
     import statsmodels.api as sm
 
-    rows = drawn_turns(800, 2, replayed=False)
+    rows = drawn_turns(400, 2, replayed=False)
     data = _reveal_data(courses(rows), TRUTH)
     found = _regressed(data, 1e-6, "x")
     width = len(TRUTH.reveal.weights)
@@ -141,7 +141,7 @@ def test_reveal_weights_equal_a_regression_of_each_category() -> None:
 
 
 def test_probabilities_come_back() -> None:
-    rows = drawn_turns(600, 2, replayed=False)
+    rows = drawn_turns(300, 2, replayed=False)
     found = fit(rows, seed=0, folds=2, reveal_grid=SMALL_REVEAL, address_grid=SMALL_ADDRESS)
     draw = np.random.default_rng(3)
     differences = [
@@ -149,7 +149,7 @@ def test_probabilities_come_back() -> None:
         for category in CATEGORIES
         for z, o in zip(draw.random((50, 10)), draw.random(50), strict=True)
     ]
-    assert np.mean(np.abs(differences)) < 0.08
+    assert np.mean(np.abs(differences)) < 0.1
     assert found.reveal.log_loss.value < found.reveal.base_log_loss.value
     assert found.address is not None
     assert found.address.auc.value > 0.6

@@ -63,6 +63,15 @@ def test_edits_are_one_in_ten_from_twenty_characters_on() -> None:
     assert found(four, text) is (edits_allowed(four) >= 4)
 
 
+def test_edits_may_lie_anywhere() -> None:
+    text = ("abcdefghij" * 10)[:100]
+    for offset in range(10):
+        quote = "".join("z" if place % 10 == offset else letter for place, letter in enumerate(text))
+        assert edits_allowed(quote) == 10
+        assert occurs(quote, text)
+        assert not occurs(quote.replace("b" if offset != 1 else "c", "y", 1), text)
+
+
 def slow_endings(pattern: str, text: str) -> list[tuple[int, int]]:
     """Sellers' table (1980), row by row: the definition."""
     column = list(range(len(pattern) + 1))

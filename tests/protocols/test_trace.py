@@ -185,7 +185,7 @@ def apart(given: list[Step], parameters: Parameters) -> bool:
 
 
 @given(STEPS, parameter_sets())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_replay_equals_the_slow_oracle(given: list[Step], parameters: Parameters) -> None:
     if apart(given, parameters):
         found = run(given, parameters)
@@ -201,7 +201,7 @@ MANY = st.lists(
 
 
 @given(MANY, parameter_sets(progressive=True))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_states_only_move_forward(given: list[Step], parameters: Parameters) -> None:
     found = replay(given, ["a", "b", "c"], "b", parameters)
     seen: set[str] = set()
@@ -222,7 +222,7 @@ def test_states_only_move_forward(given: list[Step], parameters: Parameters) -> 
 
 
 @given(MANY, parameter_sets(progressive=True))
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_blocked_turns_change_nothing(given: list[Step], parameters: Parameters) -> None:
     whole = replay(given, ["a", "b", "c"], "b", parameters)
     without = replay([step for step in given if not step.blocked], ["a", "b", "c"], "b", parameters)
@@ -235,7 +235,7 @@ def test_blocked_turns_change_nothing(given: list[Step], parameters: Parameters)
 
 
 @given(STEPS, parameter_sets(), st.data())
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=80, deadline=None)
 def test_more_evidence_never_reveals_or_addresses_later(
     given: list[Step], parameters: Parameters, data: st.DataObject
 ) -> None:
@@ -255,7 +255,7 @@ def test_more_evidence_never_reveals_or_addresses_later(
 
 
 @given(MANY, parameter_sets(progressive=True))
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_progressive_mode_never_reveals_earlier(given: list[Step], parameters: Parameters) -> None:
     plain = parameters.model_copy(
         update={"reveal": parameters.reveal.model_copy(update={"progressive": 0.0})}

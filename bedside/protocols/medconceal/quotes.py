@@ -58,7 +58,9 @@ def occurs(quote: str, text: str) -> bool:
             return True
         start = text.find(quote, start + 1)
     allowed = edits_allowed(quote)
-    if not allowed:
+    # Of allowed + 1 pieces so many edits leave one as it is: where none occurs, there is nothing to search.
+    size = len(quote) // (allowed + 1)
+    if not allowed or not any(quote[place : place + size] in text for place in range(0, len(quote), size)):
         return False
     wanted = _critical(quote)
     for end in (end for end, distance in endings(quote, text) if distance <= allowed):
