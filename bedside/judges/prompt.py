@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 import orjson
 
@@ -134,10 +134,9 @@ class Question:
         self.rubric = rubric
         self.version = rubric.version
         self.items_per_call = items_per_call
-        schema = rubric.schema()
-        self.schema_object: dict[str, Any] = schema
-        self.schema = Piece(orjson.dumps(schema).decode())
+        self.schema = Piece(orjson.dumps(rubric.schema()).decode())
         self.text = Piece(_rubric_text(rubric.shown()))
+        self._answer_tokens = _ANSWER_TOKENS + _PART_TOKENS * len(rubric.parts)
 
     def prompts(
         self, conversation: Conversation, order: Order = "transcript-first"
@@ -212,8 +211,7 @@ class Question:
         else:
             pieces = (self.text, conversation.introduction, *material, rated)
         answers = 1 if asked is None else len(asked)
-        tokens = answers * (_ANSWER_TOKENS + _PART_TOKENS * len(rubric.parts))
-        return Prompt(unit, pieces, self.schema, asked, counts, tokens)
+        return Prompt(unit, pieces, self.schema, asked, counts, answers * self._answer_tokens)
 
 
 class Conversation:

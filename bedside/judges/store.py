@@ -8,12 +8,10 @@ ends with the judgement or with the process, however that ends (the operating sy
 from __future__ import annotations
 
 import hashlib
-import queue
 import sqlite3
-import threading
 import uuid
 import zlib
-from asyncio import AbstractEventLoop, Future, get_running_loop
+from asyncio import Future, get_running_loop
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
@@ -29,6 +27,8 @@ from bedside.judges.prompt import Piece
 
 FILE_NAME = "judgements.sqlite"
 FORMAT = 1
+#: How many pieces of prompts are known to be in the store without looking.
+_REMEMBERED = 4096
 T = TypeVar("T")
 
 #: ``answered``: there is an answer. ``unusable``: the model's replies fitted the rubric no time; that is a result.
@@ -141,7 +141,10 @@ class Claims:
 
 
 class Store:
-    """A store that is open for judging. Everything is done on a thread of its own, many things in one transaction.
+    """A store that is open for judging, to be used from one event loop.
+
+    What is asked of it within one turn of the loop is one transaction. It runs on the loop itself: a thread would have
+    to wait for the interpreter's lock at each statement, which takes longer than the statements.
 
     Args:
         path: the file; made if it isn't there.
@@ -155,92 +158,74 @@ class Store:
         self.path = path
         self._text = text
         self._owner = uuid.uuid4().hex
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
+        self._jobs: list[_Job] = []
+        #: Pieces that are surely there.
+        self._kept: set[str] = set()
         with saying_where(path):
-            self._lock = filelock.FileLock(self._lock_file(self._owner), thread_local=False)
+            self._lock = filelock.FileLock(self._lock_file(self._owner))
             self._lock.acquire(timeout=0)
-        started: queue.SimpleQueue[Exception | None] = queue.SimpleQueue()
-        self._thread = threading.Thread(target=self._work, args=(started,), name="judgements", daemon=True)
-        self._thread.start()
-        failed = started.get()
-        if failed is not None:
-            self._thread.join()
+        try:
+            self._connection = _open(path)
+            self._reap()
+        except Exception as error:
             self._release()
-            raise self._explained(failed) from failed
+            raise self._explained(error) from error
 
     async def claim(self, keys: Sequence[str]) -> Claims:
         """Look up judgements, and claim those that are neither there nor being asked by somebody else."""
-        return await self._do(lambda connection: self._claim(connection, keys))
+        return await self._do(lambda: self._claim(keys))
 
     async def finish(self, judgement: Judgement, pieces: Sequence[Piece], schema: Piece) -> None:
         """Write a judgement; it is on disk when this returns. Its claim ends."""
-        row = judgement.row()
-        await self._do(lambda connection: self._finish(connection, row, pieces, schema))
+        await self._do(lambda: self._finish(judgement.row(), pieces, schema))
 
     async def release(self, keys: Sequence[str]) -> None:
         """Give up claims."""
-        await self._do(lambda connection: _delete_claims(connection, keys))
+        await self._do(lambda: self._delete_claims(keys))
 
     def close(self) -> None:
         """Finish what was begun, give up all claims and close the file."""
-        self._jobs.put(None)
-        self._thread.join()
+        self._transact()
+        with suppress(sqlite3.Error):
+            self._connection.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
+        self._connection.close()
         self._release()
 
-    async def _do(self, work: Callable[[sqlite3.Connection], T]) -> T:
+    async def _do(self, work: Callable[[], T]) -> T:
         loop = get_running_loop()
         result: Future[T] = loop.create_future()
-        self._jobs.put(_Job(work, result, loop))
+        if not self._jobs:
+            loop.call_soon(self._transact)
+        self._jobs.append(_Job(work, result))
         return await result
 
-    # -- on the thread -------------------------------------------------------------------------------
-
-    def _work(self, started: queue.SimpleQueue[Exception | None]) -> None:
-        try:
-            connection = _open(self.path)
-        except Exception as error:
-            started.put(error)
-            return
-        with closing(connection):
-            try:
-                self._reap(connection)
-            except sqlite3.Error as error:
-                started.put(error)
-                return
-            started.put(None)
-            open_ = True
-            while open_:
-                jobs = [self._jobs.get()]
-                with suppress(queue.Empty):
-                    while True:
-                        jobs.append(self._jobs.get_nowait())
-                open_ = None not in jobs
-                self._transact(connection, [job for job in jobs if job is not None])
-            with suppress(sqlite3.Error):
-                connection.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
-
-    def _transact(self, connection: sqlite3.Connection, jobs: Sequence[_Job]) -> None:
-        """Do all jobs in one transaction: all of them are on disk, or none is."""
+    def _transact(self) -> None:
+        """Do all that was asked for in one transaction: all of it is on disk, or nothing is."""
+        jobs, self._jobs = self._jobs, []
         if not jobs:
             return
         results: list[Any] = []
         failed: Exception | None = None
         try:
-            connection.execute("BEGIN IMMEDIATE")
-            results = [job.work(connection) for job in jobs]
-            connection.execute("COMMIT")
+            self._connection.execute("BEGIN IMMEDIATE")
+            results = [job.work() for job in jobs]
+            self._connection.execute("COMMIT")
         except Exception as error:
             failed = self._explained(error)
             with suppress(sqlite3.Error):
-                connection.execute("ROLLBACK")
-        # The loop is gone where the run was stopped; what was to be written is written all the same.
-        with suppress(RuntimeError):
-            jobs[0].loop.call_soon_threadsafe(_deliver, jobs, results, failed)
+                self._connection.execute("ROLLBACK")
+        for number, job in enumerate(jobs):
+            if job.result.done():  # whoever wanted it was stopped
+                continue
+            if failed is not None:
+                job.result.set_exception(failed)
+            else:
+                job.result.set_result(results[number])
 
-    def _claim(self, connection: sqlite3.Connection, keys: Sequence[str]) -> Claims:
+    def _claim(self, keys: Sequence[str]) -> Claims:
         claims = Claims()
         marks = ",".join("?" * len(keys))
-        found = connection.execute(
+        found = self._connection.execute(
             f"SELECT * FROM judgements WHERE key IN ({marks}) AND state != 'failed'", list(keys)
         )
         for row in found:
@@ -248,46 +233,50 @@ class Store:
         for key in keys:
             if key in claims.found or key in claims.mine:
                 continue
-            made = connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, self._owner))
+            made = self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, self._owner))
             (claims.mine if made.rowcount else claims.others).add(key)
         if claims.others:
-            self._reap(connection)
+            self._reap()
         return claims
 
-    def _finish(
-        self, connection: sqlite3.Connection, row: tuple[Any, ...], pieces: Sequence[Piece], schema: Piece
-    ) -> None:
+    def _finish(self, row: tuple[Any, ...], pieces: Sequence[Piece], schema: Piece) -> None:
         marks = ",".join("?" * len(row))
-        connection.execute(f"INSERT OR REPLACE INTO judgements VALUES ({marks})", row)
-        _delete_claims(connection, [row[0]])
+        self._connection.execute(f"INSERT OR REPLACE INTO judgements VALUES ({marks})", row)
+        self._delete_claims([row[0]])
         if not self._text:
             return
         digests = _json([piece.digest for piece in pieces])
-        new = connection.execute(
+        new = self._connection.execute(
             "INSERT OR IGNORE INTO prompts VALUES (?, ?, ?)", (row[3], digests, schema.digest)
         )
         if not new.rowcount:
             return
         for piece in (*pieces, schema):
-            known = connection.execute("SELECT 1 FROM pieces WHERE digest = ?", (piece.digest,)).fetchone()
-            if known is None:
-                packed = zlib.compress(piece.text.encode(), 3)
-                connection.execute("INSERT INTO pieces VALUES (?, ?)", (piece.digest, packed))
+            if piece.digest in self._kept:
+                continue
+            packed = zlib.compress(piece.text.encode(), 3)
+            self._connection.execute("INSERT OR IGNORE INTO pieces VALUES (?, ?)", (piece.digest, packed))
+            if len(self._kept) >= _REMEMBERED:
+                self._kept.clear()
+            self._kept.add(piece.digest)
 
-    def _reap(self, connection: sqlite3.Connection) -> None:
+    def _reap(self) -> None:
         """End the claims of processes that are no more."""
-        owners = connection.execute("SELECT DISTINCT owner FROM claims WHERE owner != ?", (self._owner,))
+        owners = self._connection.execute(
+            "SELECT DISTINCT owner FROM claims WHERE owner != ?", (self._owner,)
+        )
         for (owner,) in owners.fetchall():
             lock = filelock.FileLock(self._lock_file(owner))
             try:
                 lock.acquire(timeout=0)
             except filelock.Timeout:
                 continue
-            connection.execute("DELETE FROM claims WHERE owner = ?", (owner,))
+            self._connection.execute("DELETE FROM claims WHERE owner = ?", (owner,))
             lock.release()
             Path(lock.lock_file).unlink(missing_ok=True)
 
-    # -- details -------------------------------------------------------------------------------------
+    def _delete_claims(self, keys: Sequence[str]) -> None:
+        self._connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
 
     def _lock_file(self, owner: str) -> Path:
         return self.path.with_name(f".{self.path.stem}-{owner}.lock")
@@ -310,27 +299,12 @@ class Store:
 
 @dataclass(frozen=True, slots=True)
 class _Job:
-    work: Callable[[sqlite3.Connection], Any]
+    work: Callable[[], Any]
     result: Future[Any]
-    loop: AbstractEventLoop
-
-
-def _deliver(jobs: Sequence[_Job], results: Sequence[Any], failed: Exception | None) -> None:
-    for number, job in enumerate(jobs):
-        if job.result.done():  # cancelled
-            continue
-        if failed is not None:
-            job.result.set_exception(failed)
-        else:
-            job.result.set_result(results[number])
-
-
-def _delete_claims(connection: sqlite3.Connection, keys: Sequence[str]) -> None:
-    connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
 
 
 def _open(path: Path) -> sqlite3.Connection:
-    connection = sqlite3.connect(path, timeout=60, isolation_level=None, check_same_thread=False)
+    connection = sqlite3.connect(path, timeout=60, isolation_level=None)
     try:
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")

@@ -214,7 +214,7 @@ def main() -> None:
 
     async def serve() -> None:
         await server.start(arguments.port)
-        print(server.url, flush=True)
+        print(server.url, flush=True)  # noqa: T201
         await asyncio.Event().wait()
 
     asyncio.run(serve())

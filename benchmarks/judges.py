@@ -1,0 +1,200 @@
+"""Judging beside deepeval.evaluate and beside the physical limit, against a server that answers in 0.2 s.
+
+    python benchmarks/judges.py [--no-deepeval] [--no-flat] [--conversations 400] [--rounds 3]
+
+Five rubrics over 400 conversations of 30 turns are 2 000 judgements, 64 under way at once; the limit is calls ×
+latency / concurrency. The server runs in a process of its own, each measurement in another, with the store on and
+imports done before.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+LATENCY = 0.2
+CONCURRENCY = 64
+TURNS = 30
+RUBRICS = ("empathy", "partnership", "question_quality", "reflection_quality", "effectiveness")
+WORDS = (
+    "I you we it not really feel think know want time work home week drink sleep talk change hard better "
+    "because when about maybe sometimes always never family friend doctor help try start stop worry good"
+).split()
+
+
+def texts(conversation: int) -> list[tuple[str, str]]:
+    """Made-up turns of about 25 words."""
+    generator = random.Random(conversation)
+    return [
+        (
+            "patient" if turn % 2 else "clinician",
+            " ".join(generator.choices(WORDS, k=generator.randint(10, 40))) + ".",
+        )
+        for turn in range(TURNS)
+    ]
+
+
+def used() -> tuple[float, float]:
+    """CPU seconds and peak memory in megabytes of this process."""
+    import resource
+
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss / 1024
+
+
+def report(start: float, cpu: float, judgements: int) -> None:
+    wall = time.perf_counter() - start
+    after, peak = used()
+    print(json.dumps({"wall": wall, "cpu": after - cpu, "peak": peak, "judgements": judgements}))
+
+
+def with_bedside(url: str, conversations: int) -> None:
+    import polars as pl
+
+    import bedside.judges.clients.openai_compatible  # noqa: F401 (imports are done before)
+    from bedside.judges import find_rubric
+    from bedside.judges.judging import judge_transcripts
+    from bedside.ratings import rating_writer
+    from bedside.transcripts import Transcript
+    from bedside.transcripts.model import new_turns
+
+    def transcripts() -> Iterator[Transcript]:
+        for number in range(conversations):
+            roles, said = zip(*texts(number), strict=True)
+            yield Transcript(f"c{number}", tuple(new_turns(roles, roles, said)))
+
+    rubrics = [find_rubric(name) for name in RUBRICS]
+    with tempfile.TemporaryDirectory() as folder:
+        cpu, _ = used()
+        start = time.perf_counter()
+        ratings = rating_writer(Path(folder))
+        judged = judge_transcripts(
+            transcripts(),
+            rubrics,
+            f"{url}#tiny",
+            store_path=Path(folder) / "judgements.sqlite",
+            add=ratings.add,
+            max_concurrency=CONCURRENCY,
+        )
+        assert not ratings.result().select(pl.col("value").is_null().sum()).collect().item()
+        report(start, cpu, judged.calls)
+
+
+def with_deepeval(url: str, conversations: int) -> None:
+    os.environ.update(DEEPEVAL_TELEMETRY_OPT_OUT="1", DEEPEVAL_DISABLE_DOTENV="1")
+    from deepeval import evaluate
+    from deepeval.evaluate import AsyncConfig, DisplayConfig
+    from deepeval.metrics import ConversationalGEval
+    from deepeval.models import LocalModel
+    from deepeval.test_case import ConversationalTestCase, Turn, TurnParams
+
+    model = LocalModel(model="tiny", base_url=url, api_key="none")
+    metrics = [
+        ConversationalGEval(
+            name=name,
+            evaluation_steps=[f"Rate the clinician's {name.replace('_', ' ')} from 0 to 10."],
+            evaluation_params=[TurnParams.ROLE, TurnParams.CONTENT],
+            model=model,
+        )
+        for name in RUBRICS
+    ]
+    cases = [
+        ConversationalTestCase(
+            turns=[
+                Turn(role="user" if role == "patient" else "assistant", content=text)
+                for role, text in texts(number)
+            ]
+        )
+        for number in range(conversations)
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        cpu, _ = used()
+        start = time.perf_counter()
+        stdout, sys.stdout = sys.stdout, sys.stderr
+        evaluate(
+            cases,
+            metrics,
+            async_config=AsyncConfig(run_async=True, max_concurrent=CONCURRENCY),
+            display_config=DisplayConfig(show_indicator=False, print_results=False),
+        )
+        sys.stdout = stdout
+        report(start, cpu, conversations * len(RUBRICS))
+        os.chdir("/")
+
+
+def measure(kind: str, url: str, conversations: int) -> dict[str, float]:
+    done = subprocess.run(
+        [sys.executable, __file__, "--measure", kind, "--url", url, "--conversations", str(conversations)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=ROOT,
+    )
+    if done.returncode:
+        sys.exit(done.stderr[-3000:])
+    measured: dict[str, float] = json.loads(done.stdout.strip().splitlines()[-1])
+    return measured
+
+
+def line(name: str, found: list[dict[str, float]], beside: float | None = None) -> dict[str, float]:
+    median = {key: statistics.median(each[key] for each in found) for key in found[0]}
+    limit = median["judgements"] * LATENCY / CONCURRENCY
+    ratio = "" if beside is None else f"{median['wall'] / beside:8.1f}"
+    print(
+        f"{name:34} {median['judgements']:8.0f} {median['wall']:8.2f} {median['wall'] / limit:8.2f} "
+        f"{1000 * median['cpu'] / median['judgements']:8.2f} {median['peak']:8.0f} {ratio}"
+    )
+    return median
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--conversations", type=int, default=400)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument(
+        "--no-deepeval", action="store_true", help="leave out deepeval, which takes two minutes"
+    )
+    parser.add_argument("--no-flat", action="store_true", help="leave out ten times as many judgements")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--url", help=argparse.SUPPRESS)
+    given = parser.parse_args()
+    if given.measure:
+        {"bedside": with_bedside, "deepeval": with_deepeval}[given.measure](given.url, given.conversations)
+        return
+    server = subprocess.Popen(
+        [sys.executable, str(ROOT / "tests/judges/server.py"), "--latency", str(LATENCY)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert server.stdout is not None
+    try:
+        url = server.stdout.readline().strip()
+        print(
+            f"{'':34} {'judged':>8} {'wall s':>8} {'× limit':>8} {'CPU ms':>8} {'peak MB':>8} {'× bedside':>9}"
+        )
+        found = [measure("bedside", url, given.conversations) for _ in range(given.rounds)]
+        ours = line("bedside", found)
+        if not given.no_flat:
+            line("bedside, ten times as many", [measure("bedside", url, 10 * given.conversations)])
+        if not given.no_deepeval:
+            line("deepeval.evaluate", [measure("deepeval", url, given.conversations)], ours["wall"])
+        print("medians; CPU per judgement and peak memory of the judging process, its store included")
+        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    finally:
+        server.terminate()
+        server.wait()
+
+
+if __name__ == "__main__":
+    main()
