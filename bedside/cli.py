@@ -45,6 +45,10 @@ metrics_app = _listing("metrics", "The metrics; `show NAME` prints one's definit
 suites_app = _listing("suites", "The suites; `show NAME` prints one, `check FILE` checks your own.")
 rubrics_app = _listing("rubrics", "The rubrics; `show NAME` prints one, `check FILE` checks your own.")
 coders_app = _listing("coder", "Coders of behaviour; `evaluate FILE` compares one with people's codes.")
+judgements_app = typer.Typer(
+    help="What judges were asked and replied.", no_args_is_help=True, rich_markup_mode=None
+)
+app.add_typer(judgements_app, name="judgements")
 ratings_app = typer.Typer(
     help="Ratings that people already have.", no_args_is_help=True, rich_markup_mode=None
 )
@@ -191,17 +195,74 @@ def score(
     no_text: Annotated[
         bool, typer.Option("--no-text", help="Keep ids, factors and hashes, but no text.")
     ] = False,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="A model to rate by the suite's rubrics: openai/MODEL, http://host:port/v1#MODEL …; repeatable."
+        ),
+    ] = None,
+    rubrics: Annotated[str | None, typer.Option(help="Rubrics in place of the suite's: a,b,c.")] = None,
+    rubric_folder: Annotated[Path | None, typer.Option(help="Folder of rubrics of your own.")] = None,
+    passes: Annotated[int, typer.Option(help="How often a judge is asked each thing.")] = 1,
+    temperature: Annotated[
+        str, typer.Option(help="Of the judge, 0 to 2; none leaves it to the provider.")
+    ] = "0",
+    max_concurrency: Annotated[int, typer.Option(help="Requests to a judge under way at once.")] = 8,
+    max_calls: Annotated[int | None, typer.Option(help="Hard stop: requests to a judge at most.")] = None,
+    max_prompt_tokens: Annotated[
+        int | None, typer.Option(help="Longer prompts (estimated) are not sent; their ratings say so.")
+    ] = None,
+    order: Annotated[
+        str, typer.Option(help="What a prompt begins with: transcript-first or rubric-first.")
+    ] = ("transcript-first"),
+    expected: Annotated[
+        bool, typer.Option("--expected", help="Also rate the expected level, from token probabilities.")
+    ] = False,
+    price: Annotated[
+        str | None, typer.Option(help="US dollars per million tokens, where unknown: in=0.25,out=2.")
+    ] = None,
+    dry_run: Annotated[
+        bool,
+        typer.Option("--dry-run", help="Print calls and tokens per rubric and judge; ask and write nothing."),
+    ] = False,
     seed: SeedOption = 0,
+    json: JsonOption = False,
 ) -> None:
-    """Score transcripts into a run."""
+    """Score transcripts into a run: algorithms at once, judges where --judge names some.
+
+    What leaves this machine is what a judge is asked, to the judge you name, and nothing else.
+    """
     from bedside.scoring import score as run_score
+    from bedside.suites import SUITES
 
     options = _reading(format_, roles, columns, path_fields, on_error)
+    chosen = SUITES.find(suite)
+    asked = None
+    if judge:
+        from bedside.judges.client import judge_name
+        from bedside.judging import chosen_rubrics
+
+        for name in judge:
+            judge_name(name)  # a name that is none stops here, before anything is written
+        asked = chosen_rubrics(_names(rubrics) or chosen.rubrics, rubric_folder)
+        asking = _asking(
+            passes, temperature, max_concurrency, max_calls, max_prompt_tokens, order, expected, price, seed
+        )
+    elif dry_run or rubrics:
+        raise InputError(
+            "no judge is named", where="--dry-run" if dry_run else "--rubrics", todo="add --judge MODEL"
+        )
+    if dry_run and asked and judge:
+        from bedside.judging import plan_run
+        from bedside.reports.judging import plan_table
+
+        _show([plan_table(plan_run(out, files, judge, asked, options=options, asking=asking))], json)
+        return
     with _progress("Scoring", None) as progress:
         summary = run_score(
             files,
             out,
-            suite=suite,
+            suite=chosen,
             metrics=_names(metrics),
             parameters=_settings(set_ or ()),
             options=options,
@@ -209,7 +270,97 @@ def score(
             seed=seed,
             progress=progress,
         )
-    _say_scored(summary)
+    _say_scored(summary, judged=bool(judge))
+    if judge and asked:
+        from bedside.judging import judge_run
+        from bedside.reports.judging import judged_table
+
+        with _judging() as watch:
+            judged = judge_run(
+                summary.run,
+                files,
+                judge,
+                asked,
+                suite=chosen.name,
+                options=options,
+                asking=asking,
+                progress=watch,
+            )
+        _show([judged_table(judged)], json)
+        if not all(one.complete for one in judged):
+            say("Not everything was answered: the same command asks what is missing.")
+        say(f"Next: bedside agree {out}; bedside validate {out}; bedside report {out}")
+    elif chosen.rubrics:
+        say(
+            f"The suite's {len(chosen.rubrics)} rubrics wait for a judge: --judge MODEL (see docs on judges)."
+        )
+
+
+def _asking(
+    passes: int,
+    temperature: str,
+    max_concurrency: int,
+    max_calls: int | None,
+    max_prompt_tokens: int | None,
+    order: str,
+    expected: bool,
+    price: str | None,
+    seed: int,
+) -> Any:
+    from bedside.judges.client import Price
+    from bedside.judging import Asking
+
+    if order not in ("transcript-first", "rubric-first"):
+        raise InputError(f"{order!r} is no order", where="--order", todo="transcript-first or rubric-first")
+    heat: float | None = None
+    if temperature != "none":
+        heat = _numbers(temperature, "--temperature")[0]
+        if not 0 <= heat <= 2:
+            raise InputError(
+                f"{temperature} is no temperature", where="--temperature", todo="0 to 2, or none"
+            )
+    cost = None
+    if price is not None:
+        parts = _pairs(price, "--price")
+        if parts.keys() != {"in", "out"}:
+            raise InputError(f"{price!r} is no price", where="--price", todo="write --price in=0.25,out=2")
+        cost = Price(*(_numbers(parts[key], "--price")[0] for key in ("in", "out")))
+    return Asking(
+        passes=passes,
+        temperature=heat,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_prompt_tokens=max_prompt_tokens,
+        order="transcript-first" if order == "transcript-first" else "rubric-first",
+        expected=expected,
+        price=cost,
+        seed=seed,
+    )
+
+
+@contextmanager
+def _judging() -> Iterator[Callable[[str, Any], None]]:
+    """Progress of judges: a line that changes on a terminal, plain lines elsewhere."""
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+        columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("Judging", total=None)
+
+            def live(judge: str, state: Any) -> None:
+                text = f"{judge}: {state.done:,} judgements, {state.stored:,} kept, {state.missing:,} missing"
+                bar.update(task, description=text)
+
+            yield live
+        return
+
+    def plain(judge: str, state: Any) -> None:
+        if state.done % 500 == 0:
+            note(f"{judge}: {state.done:,} judgements, {state.calls:,} calls")
+
+    yield plain
 
 
 def _reading(
@@ -234,7 +385,7 @@ def _reading(
     )
 
 
-def _say_scored(summary: Summary) -> None:
+def _say_scored(summary: Summary, *, judged: bool = False) -> None:
     say(
         f"Scored {summary.transcripts:,} transcripts ({summary.turns:,} turns) into {summary.run.path}: "
         f"{summary.ratings:,} ratings, {summary.missing:,} of them missing."
@@ -252,7 +403,8 @@ def _say_scored(summary: Summary) -> None:
             say(f"  {reason}")
         if len(summary.skipped) > 20:
             say(f"  … and {len(summary.skipped) - 20:,} more; all are in {summary.run.path}/manifest.json")
-    say(f"Next: bedside agree {summary.run.path}; bedside report {summary.run.path}")
+    if not judged:
+        say(f"Next: bedside agree {summary.run.path}; bedside report {summary.run.path}")
 
 
 def _reasons(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
@@ -400,6 +552,28 @@ def rubrics_check(file: Path) -> None:
     if rubric is None:
         raise InputError("not a rubric yet", where=str(file), todo="mend the errors above")
     say(f"{file}: good; version {rubric.version}" + (f", {len(remarks)} warnings" if remarks else ""))
+
+
+@judgements_app.command("list")
+def judgements_list(
+    run: Path,
+    rubric: Annotated[str | None, typer.Option(help="Of this rubric only.")] = None,
+    transcript: Annotated[str | None, typer.Option(help="Of this transcript only.")] = None,
+    state: Annotated[str | None, typer.Option(help="answered, unusable or failed.")] = None,
+    json: JsonOption = False,
+) -> None:
+    """List the judgements kept in a run."""
+    from bedside.reports.judging import judgements_table
+
+    _show([judgements_table(run, rubric=rubric, transcript=transcript, state=state)], json)
+
+
+@judgements_app.command("show")
+def judgements_show(run: Path, key: Annotated[str, typer.Argument(help="The key's first digits.")]) -> None:
+    """Show one judgement: what was asked, what was replied, what was made of it."""
+    from bedside.reports.judging import judgement_text
+
+    say(judgement_text(run, key))
 
 
 # -- ratings ----------------------------------------------------------------------------------------

@@ -189,7 +189,7 @@ def score(
                 "skipped": [str(error) for error in reading.skipped],
                 "options": asdict(reading.options),
             },
-            "scorings": [{**entry, **_versions(), **counts}],
+            "scorings": [{**entry, **run_versions(), **counts}],
             "imports": [],
         }
         write_new_run(folder, ratings, manifest)
@@ -212,7 +212,7 @@ def _add(run: Run, scoring: _Scoring, entry: dict[str, Any]) -> Summary:
         counts = scoring.counts(ratings)
         manifest = {
             **run.manifest,
-            "scorings": [*run.manifest["scorings"], {**entry, **_versions(), **counts}],
+            "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts}],
         }
         replaced = run.add(ratings, manifest)
     return scoring.summary(run, counts, replaced)
@@ -278,7 +278,8 @@ class _Scoring:
         )
 
 
-def _versions() -> dict[str, Any]:
+def run_versions() -> dict[str, Any]:
+    """Date, bedside's and the libraries' versions, for a manifest."""
     libraries = {}
     for name in _LIBRARIES:
         try:

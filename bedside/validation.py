@@ -257,12 +257,11 @@ def _card(evaluation: Evaluation, judge: str, made: Sequence[Validation]) -> tup
     if judge.startswith("judge:"):
         known += [
             (title, str(told.get(key, unknown)))
-            for title, key in (
-                ("Model", "model"),
-                ("Temperature", "temperature"),
-                ("Prompt hash", "prompt_hash"),
-            )
+            for title, key in (("Model", "model"), ("Temperature", "temperature"))
         ]
+        prompts = told.get("prompts", {})
+        versions = [f"{one.metric} {prompts[one.metric]}" for one in made if one.metric in prompts]
+        known.append(("Rubric versions", ", ".join(versions) or unknown))
     return (
         *known,
         ("Passes", str(max(one.passes for one in made))),

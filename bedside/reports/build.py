@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, facts, open_evaluation
@@ -150,6 +151,9 @@ def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
         titles = list(dict.fromkeys(facts_title(name) for name in entry["metrics"]))
         raters = ", ".join(rater for rater in entry["raters"] if not rater.startswith("human:"))
         missing = sum(row["n"] for row in entry["missing"])
+        if "judges" in entry:
+            paragraphs += [_judged(rater, told, entry) for rater, told in entry["judges"].items()]
+            continue
         paragraphs.append(
             f"bedside {entry['bedside']} (Python {entry['python']}, polars {entry['libraries'].get('polars', '?')}) "
             f"computed {', '.join(titles)} ({raters}): {entry['ratings']:,} ratings, {missing:,} of them missing with "
@@ -162,6 +166,24 @@ def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
             + (f" (scales: {scales})." if scales else ".")
         )
     return tuple(paragraphs)
+
+
+def _judged(rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+    """What one judge did."""
+    titles = ", ".join(f"{facts(name).title} ({version})" for name, version in told["prompts"].items())
+    missing = sum(row["n"] for row in entry["missing"])
+    calls = sum(count["calls"] for count in told["rubrics"])
+    heat = (
+        "the provider's temperature"
+        if told["temperature"] is None
+        else f"temperature {told['temperature']:g}"
+    )
+    passes = "once" if told["passes"] == 1 else f"{told['passes']} times"
+    return (
+        f"{rater} was asked {passes} at {heat}, {told['order'].replace('-', ' ')}, by the rubrics (version) {titles}: "
+        f"{entry['ratings']:,} ratings from {calls:,} calls, {missing:,} of them missing with the reason kept "
+        f"(bedside {entry['bedside']})."
+    )
 
 
 def facts_title(metric: str) -> str:
