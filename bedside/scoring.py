@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import platform
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -137,6 +138,7 @@ def score(
     metrics: Iterable[str] | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     options: ReadOptions | None = None,
+    labels: str | os.PathLike[str] | None = None,
     text: bool = True,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -150,6 +152,8 @@ def score(
         metrics: families and metrics in place of the suite's.
         parameters: parameters of families, over the suite's.
         options: how to read the files.
+        labels: file of labels that a protocol's metrics are computed from (matches, findings, turns' features), in
+            place of a judge's; labelled transcripts make a run of their own.
         text: whether the run keeps the transcripts' text; without it, ids, factors and hashes are kept.
         seed: kept in the manifest, for metrics that draw at random.
         progress: called with the number of transcripts and of files done.
@@ -166,12 +170,13 @@ def score(
     plan = make_plan(names, merged)
     reading = Reading(paths, options)
     target = Path(out)
-    scoring = _Scoring(plan, reading, text, progress)
+    scoring = _Scoring(plan, reading, text, progress, labels)
     entry = {
         "suite": chosen.name if metrics is None else None,
         "metrics": [metric.name for metric in plan.metrics],
         "parameters": {family.name: settings for family, _, settings in plan.families if settings},
         "seed": seed,
+        "labels": None if labels is None else _file(Path(labels)),
     }
     if (target / "manifest.json").is_file():
         return _add(Run(target), scoring, entry)
@@ -222,10 +227,16 @@ class _Scoring:
     """One pass over the files that fills the two tables."""
 
     def __init__(
-        self, plan: Plan, reading: Reading, text: bool, progress: Callable[[int, int], None] | None
+        self,
+        plan: Plan,
+        reading: Reading,
+        text: bool,
+        progress: Callable[[int, int], None] | None,
+        labels: str | os.PathLike[str] | None,
     ) -> None:
         self.plan = plan
         self.reading = reading
+        self.source = iter(reading) if labels is None else _labelled(reading, plan, labels)
         self.text = text
         self.progress = progress
         self.transcripts = 0
@@ -235,7 +246,7 @@ class _Scoring:
         """The ratings; with ``known`` (id to hash) of those transcripts only, else the transcripts are written."""
         transcripts = transcript_writer(folder) if known is None else None
         ratings = rating_writer(folder)
-        for transcript in self.reading:
+        for transcript in self.source:
             row = transcript_row(transcript, text=self.text)
             if transcripts is not None:
                 transcripts.add(row)
@@ -276,6 +287,28 @@ class _Scoring:
             skipped=tuple(str(error) for error in self.reading.skipped),
             ignored=len(self.reading.ignored),
         )
+
+
+def _labelled(reading: Reading, plan: Plan, labels: str | os.PathLike[str]) -> Iterator[Transcript]:
+    """The transcripts with the labels of a file, by the protocol whose metrics are scored."""
+    from bedside.protocols import medconceal, note2chat
+
+    protocols = {"hidden_concerns": medconceal.with_labels, "history_taking": note2chat.with_labels}
+    wanted = [protocols[family.name] for family, _, _ in plan.families if family.name in protocols]
+    if len(wanted) != 1:
+        raise InputError(
+            "labels are for metrics of hidden concerns or of history taking",
+            where="--labels",
+            todo="score one of them: --suite medconceal or --suite note2chat",
+        )
+    return wanted[0](reading, labels)
+
+
+def _file(path: Path) -> dict[str, str]:
+    """A file's name and hash, for the manifest."""
+    if not path.is_file():
+        raise InputError("there is no such file", where=str(path))
+    return {"path": str(path), "sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
 
 
 def run_versions() -> dict[str, Any]:

@@ -27,6 +27,7 @@ from bedside.protocols.note2chat.preferences import (
     Pair,
     Preferences,
     preference_pairs,
+    rewarded,
     write_preferences,
 )
 from bedside.protocols.note2chat.replies import reply_kind
@@ -51,6 +52,7 @@ __all__ = [
     "rater_labels",
     "recall_by_category",
     "reply_kind",
+    "rewarded",
     "summarise",
     "turn_rewards",
     "with_labels",

@@ -12,6 +12,9 @@ import orjson
 
 from bedside.errors import DataError
 from bedside.files import write_text
+from bedside.protocols.note2chat.history import History, Questions, history
+from bedside.protocols.note2chat.labels import label_raters, rater_labels
+from bedside.protocols.note2chat.rewards import Outside, dialogue_rewards
 from bedside.transcripts.model import Role, Transcript
 
 #: Low dialogues paired with each high one, at most.
@@ -64,6 +67,51 @@ class Preferences:
 
     pairs: tuple[Pair, ...]
     left_out: tuple[tuple[str, str], ...]
+
+
+def rewarded(
+    transcripts: Iterable[Transcript],
+    *,
+    alpha: float,
+    rater: str | None = None,
+    questions: Questions = "counted",
+    outside: Outside = "reward",
+) -> tuple[dict[str, list[Candidate]], tuple[tuple[str, str], ...]]:
+    """Candidate dialogues by case, each with its reward by one rater's labels.
+
+    Args:
+        transcripts: labelled ones; those of one ``case_id`` are candidates of each other.
+        alpha, outside: see :func:`dialogue_rewards`.
+        rater: whose labels count; the only rater of each transcript unless named.
+        questions: how questions are counted, see :func:`history`.
+
+    Returns:
+        The candidates, and (transcript, reason) of those that have none.
+    """
+    by_case: dict[str, list[tuple[Transcript, History]]] = {}
+    left_out: list[tuple[str, str]] = []
+    for transcript in transcripts:
+        raters = [name for name in label_raters(transcript) if rater in (None, name)]
+        if transcript.case_id is None or len(raters) != 1:
+            reason = (
+                "no case" if transcript.case_id is None else f"{len(raters)} raters' labels, one is needed"
+            )
+            left_out.append((transcript.id, reason))
+            continue
+        found = history(transcript, rater_labels(transcript, raters[0]), questions=questions)
+        if isinstance(found, str):
+            left_out.append((transcript.id, found))
+        else:
+            by_case.setdefault(transcript.case_id, []).append((transcript, found))
+    candidates: dict[str, list[Candidate]] = {}
+    for case, members in by_case.items():
+        rewards = dialogue_rewards([found for _, found in members], alpha=alpha, outside=outside)
+        candidates[case] = []
+        for (transcript, _), reward in zip(members, rewards, strict=True):
+            candidates[case].append(Candidate(transcript, reward.value))
+            if reward.value is None:
+                left_out.append((transcript.id, reward.missing or "no reward"))
+    return candidates, tuple(left_out)
 
 
 def preference_pairs(
