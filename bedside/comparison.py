@@ -141,7 +141,7 @@ def compare(
         if reference is not None
         else list(combinations(chosen, 2))
     )
-    names = evaluation.metrics(metrics) if metrics is not None else judged(evaluation)
+    names = evaluation.metrics(metrics) if metrics is not None else quality_metrics(evaluation)
     values = evaluation.transcript_values(names).filter(pl.col("system").is_in(chosen))
     matched: list[_Matched] = []
     overall: list[Overall] = []
@@ -162,7 +162,7 @@ def compare(
     )
 
 
-def judged(evaluation: Evaluation) -> list[str]:
+def quality_metrics(evaluation: Evaluation) -> list[str]:
     """Metrics that say something of quality: with a better direction, or rated by people or judges."""
     rated = evaluation.ratings.filter(~pl.col("rater").str.starts_with("algorithm:"))["metric"].unique()
     by_hand = {name for name in rated if not facts(name).known}

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
 
-from bedside.comparison import judged
+from bedside.comparison import quality_metrics
 from bedside.errors import RunError
 from bedside.evaluation import open_evaluation
 from bedside.rating_files import import_ratings, parse_scales, read_rating_file
@@ -17,12 +17,18 @@ from bedside.reports.table import Table
 from bedside.reports.tables.results import results_table
 from bedside.scoring import score
 
+#: What a judge is asked in the demonstration: what the two invented people rated.
+_RUBRICS = ("empathy", "goal_alignment", "partnership")
 
-def run_demo(out: Path, say: Callable[[str], None], show: Callable[[Table], None]) -> None:
-    """Score the example, import its two raters' ratings, and report.
+
+def run_demo(
+    out: Path, say: Callable[[str], None], show: Callable[[Table], None], judge: str | None = None
+) -> None:
+    """Score the example, import its two raters' ratings, have a judge rate it if one is named, and report.
 
     Args:
         out: folder of the run; an earlier demonstration there is replaced.
+        judge: a model, see :mod:`bedside.judges.client`.
         say: prints a line.
         show: prints a table.
 
@@ -43,10 +49,20 @@ def run_demo(out: Path, say: Callable[[str], None], show: Callable[[Table], None
         path = folder / "ratings.csv"
         added, _ = import_ratings(summary.run, path, read_rating_file(path, scales=parse_scales(["1-5"])))
         say(f"   {added} ratings by two people")
+    if judge is not None:
+        from bedside.judging import chosen_rubrics, judge_run
+
+        rubrics = ",".join(_RUBRICS)
+        with as_file(files("bedside") / "examples") as folder:
+            path = folder / "transcripts.jsonl"
+            say(f"   bedside score {path} --out {out} --judge {judge} --rubrics {rubrics}")
+            judged = judge_run(Run(out), [path], [judge], chosen_rubrics(_RUBRICS))
+            for one in judged:
+                say(f"   {one.ratings} ratings by {one.rater} from {one.calls} calls")
     say(f"3. bedside compare {out}; bedside agree {out}; bedside report {out}\n")
     tables, written = write_report(Run(out))
     evaluation = open_evaluation(out)
-    short = results_table(evaluation, judged(evaluation))
+    short = results_table(evaluation, quality_metrics(evaluation))
     for table in (short, *(table for table in tables if table.name == "agreement")):
         if table is not None:
             show(table)
@@ -56,3 +72,7 @@ def run_demo(out: Path, say: Callable[[str], None], show: Callable[[Table], None
             say(f"  {file}")
     others = sorted({file.suffix.lstrip(".") for file in written} - {"html"})
     say(f"  and every table as {', '.join(others)} in {written[0].parent}")
+    if judge is None:
+        say(
+            "  add a judge: bedside demo --judge MODEL (openai/…, http://host:port/v1#model, local; see docs on judges)"
+        )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bedside.comparison import judged
+from bedside.comparison import quality_metrics
 from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.reports.tables.results import ALL, rater_words
 
@@ -43,7 +43,7 @@ def distributions(evaluation: Evaluation) -> str | None:
 
     Metrics of quality come first, then others, up to twelve. None where no metric has a value.
     """
-    names = judged(evaluation)
+    names = quality_metrics(evaluation)
     names += [name for name in evaluation.metrics() if name not in names]
     values = (
         evaluation.transcript_values(names).drop_nulls("value").with_columns(pl.col("system").fill_null(ALL))

@@ -1,0 +1,145 @@
+"""Judging from the command line, against a real server on loopback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import bedside
+from bedside.cli import main
+from tests.judges.server import Action, JudgeServer, Received
+
+pytestmark = pytest.mark.server
+EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
+
+
+def run(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int, str, str]:
+    with pytest.raises(SystemExit) as ended:
+        main([str(argument) for argument in arguments])
+    out, err = capsys.readouterr()
+    return int(ended.value.code or 0), out, err
+
+
+def test_a_suite_is_judged_and_resumed(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    with JudgeServer() as server:
+        command = (
+            "score",
+            EXAMPLE,
+            "--suite",
+            "calm-it",
+            "--judge",
+            server.judge,
+            "--passes",
+            "2",
+            "--out",
+            folder,
+        )
+        code, _out, err = run(capsys, *command)
+        assert code == 0, err
+        asked = len(server.received)
+        assert asked == 12 * 10 * 2
+        made = bedside.read_run(folder)
+        ratings = made.ratings.filter(pl.col("rater").str.starts_with("judge:"))
+        assert ratings.height == asked
+        assert set(ratings["replicate"]) == {0, 1}
+        assert ratings["value"].is_in([1.0, 2.0, 3.0, 4.0, 5.0]).all()
+        assert ratings["reason"].null_count() == 0
+        assert run(capsys, *command)[0] == 0
+        assert len(server.received) == asked, "a rerun asks nothing"
+    told = made.manifest["scorings"][-1]["judges"]
+    assert next(iter(told.values()))["prompts"].keys() >= {"empathy", "partnership"}
+    assert "judge:" in run(capsys, "report", folder)[1] or (folder / "report" / "report.html").is_file()
+    assert "was asked 2 times at temperature 0" in (folder / "report" / "report.html").read_text("utf-8")
+
+
+def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with JudgeServer() as server:
+        code, out, _ = run(
+            capsys, "score", EXAMPLE, "--suite", "mdd5k", "--judge", server.judge, "--dry-run", "--json",
+            "--price", "in=1,out=2", "--out", tmp_path / "run",
+        )  # fmt: skip
+        assert code == 0
+        assert not server.received
+    rows = json.loads(out)[0]["rows"]
+    assert len(rows) == 7
+    assert all(row["calls"] == 12 and row["cost"] > 0 for row in rows)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_hard_stop_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    command = ["score", EXAMPLE, "--rubrics", "empathy", "--out", folder, "--judge"]
+    with JudgeServer() as server:
+        _, out, _ = run(capsys, *command, server.judge, "--max-calls", "5")
+        assert len(server.received) == 5
+        assert "not asked, as --max-calls was reached" in out
+        assert "the same command asks what is missing" in out
+        ratings = bedside.read_run(folder).ratings.filter(metric="empathy")
+        assert (ratings.height, ratings["value"].null_count()) == (12, 7)
+        run(capsys, *command, server.judge)
+        assert len(server.received) == 12
+    assert bedside.read_run(folder).ratings.filter(metric="empathy")["value"].null_count() == 0
+
+
+def test_a_dead_server_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def refuse(_: Received, __: int) -> Action:
+        return Action(status=401, body=b'{"error": {"message": "no such key"}}')
+
+    with JudgeServer(refuse) as server:
+        code, _, err = run(
+            capsys,
+            "score",
+            EXAMPLE,
+            "--rubrics",
+            "empathy",
+            "--judge",
+            server.judge,
+            "--out",
+            tmp_path / "run",
+        )
+    assert code == 2
+    assert err.count("\n") == 1
+    assert err.startswith("bedside: ")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--judge", "http://127.0.0.1:1/v1"], "no model is named"),
+        (["--judge", "nobody/x"], "nobody"),
+        (["--judge", "openai/x", "--rubrics", "empathyy"], "empathyy"),
+        (["--judge", "openai/x"], "the suite has no rubrics"),
+        (["--judge", "openai/x", "--rubrics", "empathy", "--temperature", "9"], "is no temperature"),
+        (["--judge", "openai/x", "--rubrics", "empathy", "--price", "5"], "--price"),
+        (["--judge", "openai/x", "--rubrics", "empathy", "--order", "x"], "is no order"),
+        (["--rubrics", "empathy"], "no judge is named"),
+        (["--dry-run"], "no judge is named"),
+    ],
+)
+def test_bad_calls_are_one_line_and_write_nothing(
+    arguments: list[str], words: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    code, _, err = run(capsys, "score", EXAMPLE, "--out", tmp_path / "run", *arguments)
+    assert code == 2
+    assert words in err
+    assert err.count("\n") == 1
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_judgements_are_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "run"
+    with JudgeServer() as server:
+        run(capsys, "score", EXAMPLE, "--rubrics", "empathy", "--judge", server.judge, "--out", folder)
+    _, out, _ = run(capsys, "judgements", "list", folder, "--transcript", "steady-heart", "--json")
+    rows = json.loads(out)[0]["rows"]
+    assert len(rows) == 1
+    _, out, _ = run(capsys, "judgements", "show", folder, rows[0]["key"][:12])
+    assert "--- what was asked" in out
+    assert "--- reply 1" in out
+    assert rows[0]["answer"]["reason"] in out
+    code, _, err = run(capsys, "judgements", "show", folder, "zz")
+    assert (code, "no judgement has a key" in err) == (2, True)
