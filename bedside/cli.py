@@ -140,7 +140,12 @@ def _settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
             raise InputError(
                 f"{text!r} is not FAMILY.PARAMETER=VALUE", where="--set", todo="see bedside metrics"
             )
-        found.setdefault(family, {})[parameter] = yaml.safe_load(value)
+        try:
+            found.setdefault(family, {})[parameter] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InputError(
+                f"{value!r} is no value", where=f"--set {name}", todo="quote it as YAML"
+            ) from error
     return found
 
 
@@ -244,6 +249,8 @@ def score(
     options = _reading(format_, roles, columns, path_fields, on_error)
     chosen = SUITES.find(suite)
     asked = None
+    if judge and labels:
+        raise InputError("labels take a judge's place", where="--labels", todo="give labels or a judge")
     if judge:
         from bedside.judges.client import judge_name
         from bedside.judging import chosen_rubrics

@@ -382,6 +382,8 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["score", "a.jsonl", "--roles", "Smith=boss"], "--roles: 'Smith' can't be 'boss'"),
         (["score", "a.jsonl", "--on-error", "panic"], "neither stop nor skip"),
         (["score", "a.jsonl", "--set", "raw"], "is not FAMILY.PARAMETER=VALUE"),
+        (["score", "a.jsonl", "--set", "readability.raw=["], "--set readability.raw: '[' is no value"),
+        (["score", "a.jsonl", "--set", "readability.min_words=ten"], "readability.min_words can't be 'ten'"),
         (["metrics", "show", "smogg"], "no metric is called 'smogg'; did you mean smog"),
         (["readers", "show", "cvs"], "no reader is called 'cvs'"),
         (["agree", "a.jsonl"], "a.jsonl"),

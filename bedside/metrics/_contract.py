@@ -161,12 +161,18 @@ class Family:
         """All parameters with their values: the defaults, and what was ``given``.
 
         Raises:
-            RegistryError: an unknown parameter.
+            RegistryError: an unknown parameter, or a value of another type than the default.
         """
         values = {name: parameter.default for name, parameter in self.parameters.items()}
         for name, value in (given or {}).items():
             if name not in values:
                 raise RegistryError(f"{self.name} has no parameter {name!r}", todo=nearest(name, values))
+            default = values[name]
+            wanted = (float, int) if isinstance(default, float) else type(default)
+            if not isinstance(value, wanted) or isinstance(value, bool) != isinstance(default, bool):
+                raise RegistryError(
+                    f"{self.name}.{name} can't be {value!r}", todo=f"give a value like {default!r}"
+                )
             values[name] = value
         return values
 

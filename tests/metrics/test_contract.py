@@ -153,3 +153,9 @@ def test_each_parameter_changes_something(name: str, parameter: str) -> None:
 def test_unknown_parameters_are_refused(name: str) -> None:
     with pytest.raises(RegistryError, match="no parameter 'nonsense'"):
         FAMILIES.load(name).settings({"nonsense": 1})
+
+
+def test_parameters_of_another_type_are_refused() -> None:
+    for given in ({"min_words": "ten"}, {"min_words": True}, {"raw": 1}, {"min_words": None}):
+        with pytest.raises(RegistryError, match="can't be"):
+            FAMILIES.load("readability").settings(given)
