@@ -112,11 +112,9 @@ def compute(
     """Codes and measures named in ``wanted``, one value per rater.
 
     Raises:
-        RegistryError: an unknown coder, or a parameter of the wrong kind.
+        RegistryError: an unknown coder, or no first turns at all.
     """
-    if not isinstance(coders, str):
-        raise RegistryError("coders is not text", todo='name them with commas, e.g. "human,rules"')
-    if not isinstance(early_turns, int) or early_turns < 1:
+    if early_turns < 1:
         raise RegistryError(f"early_turns is {early_turns!r}", todo="give a whole number from 1")
     session = _Session(transcript, [name.strip() for name in coders.split(",")], wanted)
     measures = {measure.name: measure for measure in MEASURES}

@@ -131,7 +131,7 @@ def test_bad_parameters_are_named(talk: Talk) -> None:
         rate(transcript, coders="human,rulez")
     with pytest.raises(RegistryError, match="early_turns is 0"):
         rate(transcript, early_turns=0)
-    with pytest.raises(RegistryError, match="coders is not text"):
+    with pytest.raises(RegistryError, match="coders can't be"):
         rate(transcript, coders=["human"])
 
 
