@@ -7,11 +7,11 @@ frequent are left out and counted).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from statistics import fmean
-from typing import Any
+from typing import Any, Protocol
 
-from bedside.coders._contract import Coder
+from bedside.coders._contract import TurnCodes
 from bedside.coders._measures import EARLY_TURNS, MEASURES, Labels
 from bedside.coders._people import majority, people_codes, proper
 from bedside.errors import DataError
@@ -19,6 +19,57 @@ from bedside.transcripts.model import CODES, Transcript
 
 #: Sessions needed for a correlation.
 FEWEST_SESSIONS = 3
+
+
+class CodeSource(Protocol):
+    """What can be evaluated: a :class:`~bedside.coders.Coder`, or :class:`GivenCodes`."""
+
+    @property
+    def rater(self) -> str:
+        """Its name in a ratings table."""
+        ...
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes it gives."""
+        ...
+
+    @property
+    def code(self) -> Callable[[Transcript], TurnCodes]:
+        """Gives the codes of a transcript."""
+        ...
+
+    @property
+    def refuses(self) -> Callable[[Transcript], str | None]:
+        """Says why a transcript can't be coded; None where it can."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class GivenCodes:
+    """Codes that are there already, such as a judge's.
+
+    Attributes:
+        rater: whose they are.
+        codes: which codes were asked for.
+        given: transcript id → turn index → code → label.
+        causes: transcript id → why codes are missing in it.
+    """
+
+    rater: str
+    codes: tuple[str, ...]
+    given: Mapping[str, TurnCodes]
+    causes: Mapping[str, str] = field(default_factory=dict)
+
+    def code(self, transcript: Transcript) -> TurnCodes:
+        """The codes of a transcript."""
+        return self.given[transcript.id]
+
+    def refuses(self, transcript: Transcript) -> str | None:
+        """Why a transcript has no codes at all; None where it has some."""
+        if self.given.get(transcript.id):
+            return None
+        return self.causes.get(transcript.id, "not coded")
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +192,7 @@ class Score:
         code: the code.
         turns: turns compared.
         ties: turns left out because people have no most frequent label.
+        not_coded: turns left out because the coder gave no code to them, where people did.
         accuracy: share of turns with the same label.
         macro_f1: mean F1 over the labels that occur, in gold or from the coder.
         kappa: Cohen's kappa; None where only one label occurs.
@@ -154,6 +206,7 @@ class Score:
     code: str
     turns: int
     ties: int
+    not_coded: int
     accuracy: float
     macro_f1: float
     kappa: float | None
@@ -212,6 +265,7 @@ class CoderEvaluation:
             {
                 "code": score.view,
                 "turns": score.turns,
+                "not_coded": score.not_coded,
                 "accuracy": score.accuracy,
                 "macro_f1": score.macro_f1,
                 "kappa": score.kappa,
@@ -279,15 +333,15 @@ def _turns(transcript: Transcript, coded: Mapping[int, Labels]) -> dict[int, _Tu
     }
 
 
-def evaluate(transcripts: Iterable[Transcript], coder: Coder) -> CoderEvaluation:
+def evaluate(transcripts: Iterable[Transcript], coder: CodeSource) -> CoderEvaluation:
     """A coder's codes against people's.
 
     Args:
         transcripts: with people's codes in ``meta["codes"]``; those without any of the coder's codes are left out.
-        coder: the coder.
+        coder: the coder, or codes that are there already.
 
     Raises:
-        DataError: no transcript has people's codes of what the coder codes.
+        DataError: no transcript has people's codes of what the coder codes, or the coder can code none of them.
     """
     sessions: list[tuple[Transcript, dict[int, _Turn]]] = []
     refused: list[tuple[str, str]] = []
@@ -306,9 +360,14 @@ def evaluate(transcripts: Iterable[Transcript], coder: Coder) -> CoderEvaluation
             refused.append((transcript.id, why))
             continue
         sessions.append((transcript, _turns(transcript, coder.code(transcript))))
+    if refused and not sessions:
+        raise DataError(
+            f"{coder.rater} coded none of the {len(refused)} transcripts that people coded, the first because: "
+            f"{refused[0][1]}"
+        )
     if not sessions:
         raise DataError(
-            f"no transcript that coder {coder.name} can code has people's codes of {', '.join(coder.codes)}",
+            f"no transcript has people's codes of {', '.join(coder.codes)}",
             todo="give transcripts whose turns have meta.codes",
         )
     turns = [turn for _, session in sessions for turn in session.values()]
@@ -337,12 +396,15 @@ def _score(view: View, turns: Sequence[_Turn]) -> Score | None:
     from sklearn.metrics import confusion_matrix, precision_recall_fscore_support
 
     pairs: Pairs = []
-    ties = 0
+    ties = not_coded = 0
     for turn in turns:
         labels = list(turn.labels(view.code).values())
-        if not labels or view.code not in turn.coder:
+        if not labels:
             continue
         gold, tie = view.gold(labels)
+        if view.code not in turn.coder:
+            not_coded += gold is not None
+            continue
         ties += tie
         given = view.given(turn.coder[view.code])
         if gold is not None and given is not None:
@@ -360,6 +422,7 @@ def _score(view: View, turns: Sequence[_Turn]) -> Score | None:
         code=view.code,
         turns=len(pairs),
         ties=ties,
+        not_coded=not_coded,
         accuracy=_accuracy(pairs),
         macro_f1=_macro_f1(view, pairs),
         kappa=_kappa(pairs),
@@ -439,7 +502,7 @@ def _known(number: float) -> float | None:
 
 
 def _session_scores(
-    sessions: Sequence[tuple[Transcript, dict[int, _Turn]]], coder: Coder
+    sessions: Sequence[tuple[Transcript, dict[int, _Turn]]], coder: CodeSource
 ) -> tuple[SessionScore, ...]:
     from scipy.stats import pearsonr, spearmanr
 
