@@ -26,17 +26,20 @@ _OF_MATCHING: Mapping[str, Callable[[CaseScore], Measured]] = {
     "concern_f1": lambda case: case.fine.f1,
     "concern_category_accuracy": lambda case: case.category_accuracy,
     "matched_concerns": lambda case: _count(case.fine.correct),
+    "agreeing_matches": lambda case: _count(case.agreeing),
     "refused_proposals": lambda case: _count(sum(each.refused is not None for each in case.proposals)),
 }
 #: Metrics of the categories alone: they need the findings, but no matches.
 _OF_CATEGORIES: Mapping[str, Callable[[CaseScore], Measured]] = {
     "submitted_findings": lambda case: _count(case.fine.findings),
+    "coarse_matches": lambda case: _count(case.coarse.correct),
     "coarse_precision": lambda case: case.coarse.precision,
     "coarse_recall": lambda case: case.coarse.recall,
     "coarse_f1": lambda case: case.coarse.f1,
 }
 #: Metrics of matching and trace together.
 _OF_BOTH: Mapping[str, Callable[[CaseScore], Measured]] = {
+    "grounded_matches": lambda case: _count(case.grounded.correct if case.grounded else 0),
     "grounded_precision": lambda case: _grounded(case, "precision"),
     "grounded_recall": lambda case: _grounded(case, "recall"),
     "grounded_f1": lambda case: _grounded(case, "f1"),
@@ -49,6 +52,7 @@ _OF_TRACE: Mapping[str, Callable[[CaseTrace], Measured]] = {
     "full_reveal": lambda case: case.full_reveal,
     "turns_to_full_reveal": lambda case: case.turns_to_full_reveal,
     "revealed_by_limit": lambda case: case.revealed_by_limit,
+    "concerns_revealed_by_limit": lambda case: _count(case.by_limit),
     "turns_per_revealed_concern": lambda case: case.turns_per_revealed,
     "concern_addressed": lambda case: case.success,
     "turns_to_address": lambda case: case.turns_to_address,
@@ -56,7 +60,9 @@ _OF_TRACE: Mapping[str, Callable[[CaseTrace], Measured]] = {
     "open_after_address": lambda case: case.open_after,
     "challenge_after_address": lambda case: case.challenged_after,
 }
-_BLOCKED = ("blocked_turns", "meta_probe_rate")
+_BLOCKED = ("evaluated_turns", "blocked_turns", "meta_probe_rate")
+#: A fact of the case, whoever labels it.
+_GOLD = "gold_concerns"
 _BY_TURN = ("revealed_by_turn", "addressed_by_turn")
 
 
@@ -92,20 +98,16 @@ class _Case:
     """One rater's labels of one transcript, and what follows from them; an error in place of what can't be had."""
 
     def __init__(self, transcript: Transcript, rater: str, parameters: Parameters) -> None:
-        from bedside.protocols.medconceal import concerns_of, rater_labels
+        from bedside.protocols.medconceal import rater_labels
 
         self.transcript = transcript
         self.parameters = parameters
+        self.concerns = _concerns(transcript)
         self.labels: Labels | DataError
-        self.concerns: tuple[Concern, ...] | DataError
         try:
             self.labels = rater_labels(transcript, rater)
         except DataError as error:
             self.labels = error
-        try:
-            self.concerns = concerns_of(transcript)
-        except DataError as error:
-            self.concerns = error
 
     @cached_property
     def course(self) -> Trace | DataError:
@@ -152,7 +154,9 @@ class _Case:
         return not isinstance(self.labels, DataError) and self.labels.matches is None
 
     def values(self, metric: str) -> Iterator[Value]:
-        if metric in _BLOCKED:
+        if metric == _GOLD:
+            yield _gold(self.concerns)
+        elif metric in _BLOCKED:
             yield self._blocked(metric)
         elif metric in _BY_TURN:
             yield from self._by_turn(metric)
@@ -188,6 +192,8 @@ class _Case:
             return missing(
                 metric, f"no labels of {len(turns) - len(labels)} of the {len(turns)} clinician turns"
             )
+        if metric == "evaluated_turns":
+            return Value(metric, float(len(turns)))
         blocked = sum(is_blocked(each.z, each.intent, self.parameters) for each in labels)
         return Value(metric, float(blocked) if metric == "blocked_turns" else blocked / len(turns))
 
@@ -213,7 +219,24 @@ def _value(metric: str, found: Measured) -> Value:
     return Value(metric, found.value) if found.missing is None else missing(metric, found.missing)
 
 
-def _without_labels(metric: str) -> Value:
+def _gold(concerns: tuple[Concern, ...] | DataError) -> Value:
+    if isinstance(concerns, DataError):
+        return missing(_GOLD, str(concerns))
+    return Value(_GOLD, float(len(concerns)))
+
+
+def _concerns(transcript: Transcript) -> tuple[Concern, ...] | DataError:
+    from bedside.protocols.medconceal import concerns_of
+
+    try:
+        return concerns_of(transcript)
+    except DataError as error:
+        return error
+
+
+def _without_labels(metric: str, transcript: Transcript) -> Value:
+    if metric == _GOLD:
+        return _gold(_concerns(transcript))
     turns = metric in _OF_TRACE or metric in _BLOCKED or metric in _BY_TURN
     return missing(metric, _TURNS if turns else _FINDINGS if metric in _OF_CATEGORIES else _MATCHES)
 
@@ -234,7 +257,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, parameters: str) 
     raters = label_raters(transcript)
     if not raters:
         for name in names:
-            yield _without_labels(name)
+            yield _without_labels(name, transcript)
         return
     for rater in raters:
         case = _Case(transcript, rater, chosen)
@@ -394,6 +417,16 @@ METRICS = (
         needs=_M,
     ),
     _metric(
+        _GOLD,
+        "Hidden concerns",
+        "Number of hidden concerns that the case has; it needs no labels.",
+        2,
+        "a and b",
+        high=None,
+        direction="none",
+        needs=(),
+    ),
+    _metric(
         "submitted_findings",
         "Submitted findings",
         "Number of findings that the clinician submitted.",
@@ -413,6 +446,15 @@ METRICS = (
         needs=_M,
     ),
     _metric(
+        "agreeing_matches",
+        "Matches of one category",
+        "Number of matches whose category agrees.",
+        1,
+        "the one match has the concern's category",
+        high=None,
+        needs=_M,
+    ),
+    _metric(
         "refused_proposals",
         "Refused proposals",
         (
@@ -424,6 +466,15 @@ METRICS = (
         high=None,
         direction="none",
         needs=_M,
+    ),
+    _metric(
+        "coarse_matches",
+        "Matched categories",
+        "Σ over the four categories of the smaller of the numbers of findings and of concerns.",
+        1,
+        "fear 2 against 1, communication 1 against 0, misconception 0 against 1",
+        high=None,
+        needs=_F,
     ),
     _metric(
         "coarse_precision",
@@ -448,6 +499,15 @@ METRICS = (
         2 / 5,
         "2 · 1 / (3 + 2)",
         needs=_F,
+    ),
+    _metric(
+        "grounded_matches",
+        "Matches with revealed concerns",
+        "Number of matches where only concerns that the trace shows as revealed can be matched.",
+        1,
+        "concern a is matched and revealed",
+        high=None,
+        needs=_B,
     ),
     _metric(
         "grounded_precision",
@@ -555,6 +615,15 @@ METRICS = (
         needs=_T,
     ),
     _metric(
+        "concerns_revealed_by_limit",
+        "Concerns revealed by the turn limit",
+        "Number of concerns revealed within the turn limit, or by the end where that is earlier.",
+        2,
+        _COURSE,
+        high=None,
+        needs=_T,
+    ),
+    _metric(
         "turns_per_revealed_concern",
         "Turns per revealed concern",
         "Clinician turns / revealed concerns.",
@@ -617,6 +686,18 @@ METRICS = (
         _COURSE,
         turn=8,
         needs=_T,
+    ),
+    Metric(
+        name="evaluated_turns",
+        title="Evaluated turns",
+        unit="transcript",
+        low=0,
+        direction="none",
+        digits=1,
+        definition="Number of clinician turns, where all of them have labels.",
+        needs=_T,
+        source=_SOURCE,
+        examples=(Example(_TALK, 7, _HAND + "counted", rater=_RATER, transcript=_CASE),),
     ),
     Metric(
         name="blocked_turns",

@@ -27,7 +27,7 @@ _CATEGORY_NAMES: Mapping[str, str] = {
 }
 _TOP = (1, 2, 3, 4, 5)
 _BY_WORDS = ("dont_know_share", "already_asked_share")
-_BY_BITS = ("information_control", "factual_conflict_rate")
+_BY_BITS = ("information_control_rate", "factual_conflict_rate")
 _QUESTIONS = ("counted", "authors")
 
 
@@ -78,9 +78,9 @@ def _rated(transcript: Transcript, labels: Labels, names: list[str], questions: 
                     transcript,
                     labels,
                     (lambda turn: turn.only_what_was_asked)
-                    if name == "information_control"
+                    if name == "information_control_rate"
                     else (lambda turn: turn.conflict),
-                    "information control" if name == "information_control" else "factual conflicts",
+                    "information control" if name == "information_control_rate" else "factual conflicts",
                 ),
             )
         elif name == "turn_reward":
@@ -363,12 +363,12 @@ METRICS = (
         turn=1,
     ),
     _metric(
-        "information_control",
+        "information_control_rate",
         "Information control",
         "Share of the patient's labelled replies that tell only what was asked.",
         3 / 4,
         "3 of 4 replies",
-        needs=("labels of the replies",),
+        needs=("labels of the replies' information control",),
     ),
     _metric(
         "factual_conflict_rate",
@@ -377,7 +377,7 @@ METRICS = (
         1 / 4,
         "1 of 4 replies",
         direction="lower",
-        needs=("labels of the replies",),
+        needs=("labels of the replies' conflicts with the note",),
     ),
 )
 
