@@ -4,7 +4,8 @@ Models are named
 
 - ``http://host:port/v1#model``: a server that speaks OpenAI's protocol (vLLM, SGLang, llama.cpp, LM Studio). Its key,
   if it needs one, is in ``BEDSIDE_API_KEY``;
-- ``openai/model``: the same way at OpenAI's address (or ``OPENAI_BASE_URL``), with ``OPENAI_API_KEY``;
+- ``openai/model`` and ``openrouter/model``: the same way at these companies' addresses (or ``OPENAI_BASE_URL``), with
+  ``OPENAI_API_KEY``; the requests are those that deepeval would send, without the time it takes for each;
 - ``provider/model``: through deepeval's model classes, with the keys that these look for.
 
 A client sends one request when it is asked to, keeps no results, and raises the errors below; waiting, asking again
@@ -17,6 +18,8 @@ import os
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from functools import cache
 from typing import Any, Protocol
 from urllib.parse import urlsplit
@@ -223,9 +226,9 @@ class Forms:
     after a second time where it failed (5xx), as that may have been chance.
     """
 
-    def __init__(self, last: int) -> None:
+    def __init__(self, last: int, first: int = 0) -> None:
         self.last = last
-        self._start = 0
+        self._start = first
         self._worked: set[int] = set()
         self._failed: dict[int, int] = {}
 
@@ -251,6 +254,26 @@ class Forms:
             return
         self._failed[form] = self._failed.get(form, 0) + (2 if refused else 1)
         raise WrongFormError(form + 1)
+
+
+# -- waiting ----------------------------------------------------------------------------------------
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds to wait as a ``Retry-After`` header gives them, as a number or as a date; None where it doesn't."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        seconds = (when - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if seconds == seconds else None
 
 
 # -- secrets ----------------------------------------------------------------------------------------
@@ -300,10 +323,11 @@ PROVIDERS: Mapping[str, str] = {
     "kimi": "KimiModel",
     "litellm": "LiteLLMModel",
     "ollama": "OllamaModel",
-    "openrouter": "OpenRouterModel",
     "portkey": "PortkeyModel",
 }
 OPENAI_URL = "https://api.openai.com/v1"
+#: Providers that are asked directly, with their address.
+DIRECT: Mapping[str, str] = {"openai": OPENAI_URL, "openrouter": "https://openrouter.ai/api/v1"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,7 +336,7 @@ class JudgeName:
 
     Attributes:
         model: the model as its provider calls it.
-        provider: before the slash; ``openai`` for that company's own, None for a server given by its address.
+        provider: before the slash; None for a server given by its address.
         url: base address of an OpenAI-compatible server, None for deepeval's providers.
         key: the environment variable that holds the server's key.
     """
@@ -356,14 +380,16 @@ def judge_name(text: str) -> JudgeName:
             raise RegistryError(f"no model is named after {url}", todo=f"write {url}#model")
         return JudgeName(model.strip(), None, url.rstrip("/"), "BEDSIDE_API_KEY")
     provider, slash, model = text.partition("/")
-    known = ["openai", *PROVIDERS]
     if not slash or not model.strip():
         raise RegistryError(
             f"{text!r} names no judge", todo="write provider/model, or http://host:port/v1#model"
         )
-    if provider == "openai":
-        return JudgeName(model, provider, os.environ.get("OPENAI_BASE_URL") or OPENAI_URL, "OPENAI_API_KEY")
+    if provider in DIRECT:
+        prefix = provider.upper()
+        url = os.environ.get(f"{prefix}_BASE_URL") or DIRECT[provider]
+        return JudgeName(model, provider, url.rstrip("/"), f"{prefix}_API_KEY")
     if provider not in PROVIDERS:
+        known = [*DIRECT, *PROVIDERS]
         raise RegistryError(f"no provider is called {provider!r}", todo=nearest(provider, known))
     return JudgeName(model, provider, None)
 
@@ -381,8 +407,8 @@ def open_client(name: JudgeName, sampling: Sampling) -> Client:
         except ImportError as error:
             raise missing_extra("aiohttp") from error
         key = os.environ.get(name.key, "").strip()
-        if not key and name.provider == "openai":
-            raise JudgeError("OPENAI_API_KEY is not set", todo="export it, or name another judge")
+        if not key and name.provider is not None:
+            raise JudgeError(f"{name.key} is not set", todo="export it, or name another judge")
         return OpenAICompatible(name, key, sampling)
     from bedside.judges.clients.deepeval_models import DeepEvalClient
 

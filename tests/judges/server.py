@@ -30,7 +30,8 @@ class Received:
 
     @property
     def prompt(self) -> str:
-        return self.body["messages"][0]["content"]
+        content = self.body["messages"][0]["content"]
+        return content if isinstance(content, str) else "".join(part["text"] for part in content)
 
     @property
     def form(self) -> str:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import importlib
+import inspect
 import os
 import sys
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Literal, Optional
+from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from bedside.errors import MissingExtraError
 from bedside.judges.client import (
@@ -27,8 +30,8 @@ from bedside.judges.client import (
     Secrets,
     UnusableError,
     missing_extra,
+    retry_after,
 )
-from bedside.judges.clients.openai_compatible import retry_after
 
 #: Set before deepeval is imported, where the user hasn't set them: it sends usage data, reads .env files, writes
 #: transcripts to the working folder, looks for updates, and retries on its own account. LiteLLM fetches prices.
@@ -111,7 +114,8 @@ class DeepEvalClient:
         self._secrets = Secrets()
         self._name = name
         self._timeout = sampling.timeout
-        self._forms = Forms(_WORDS)
+        # Given a schema, deepeval's gateway class asks again in words at any fault, uncounted and unsaid.
+        self._forms = Forms(_WORDS, first=_WORDS if name.provider == "portkey" else _SCHEMA)
         options: dict[str, Any] = {_LIMITS.get(name.provider, "max_tokens"): sampling.max_tokens}
         if name.provider == "ollama":
             self.max_prompt_tokens = sampling.max_prompt_tokens or _OLLAMA_PROMPT_TOKENS
@@ -128,8 +132,8 @@ class DeepEvalClient:
         # deepeval makes a new client, with its TLS context, for every call; one is enough.
         model.load_model = lambda async_mode=False: opened
         self._opened = opened
-        # The outermost layer keeps traces of every call.
-        self._generate = getattr(type(model).a_generate, "__wrapped__", type(model).a_generate)
+        # Its wrappers keep traces of every call, and send a request again that nobody counts.
+        self._generate = inspect.unwrap(type(model).a_generate)
         self._model = model
         self._schemas: dict[str, type[BaseModel]] = {}
 
@@ -182,9 +186,7 @@ class DeepEvalClient:
 
     def _schema(self, text: str) -> type[BaseModel]:
         if text not in self._schemas:
-            import orjson
-
-            self._schemas[text] = _as_model("Judgement", orjson.loads(text))
+            self._schemas[text] = _as_model(orjson.loads(text))
         return self._schemas[text]
 
     async def close(self) -> None:
@@ -215,29 +217,17 @@ def _is_connection(error: BaseException) -> bool:
     return any("Connect" in name or "Timeout" in name or name == "TransportError" for name in names)
 
 
-# -- JSON Schema as a Pydantic class, which is what deepeval takes --------------------------------------
+def _as_model(schema: dict[str, Any]) -> type[BaseModel]:
+    """A Pydantic class, which is what deepeval takes, that stands for a JSON Schema.
 
+    It lets any object through: whether a reply fits the rubric is checked where all replies are.
+    """
 
-def _as_model(name: str, schema: Mapping[str, Any]) -> type[BaseModel]:
-    fields: dict[str, Any] = {
-        key: (_as_type(key, part), Field(..., description=part.get("description")))
-        for key, part in schema["properties"].items()
-    }
-    return create_model(name, __config__=ConfigDict(extra="forbid"), **fields)
+    class Judgement(BaseModel):
+        model_config = ConfigDict(extra="allow")
 
+        @classmethod
+        def __get_pydantic_json_schema__(cls, core_schema: Any, handler: Any) -> dict[str, Any]:
+            return copy.deepcopy(schema)
 
-def _as_type(name: str, schema: Mapping[str, Any]) -> Any:
-    kinds = schema["type"] if isinstance(schema["type"], list) else [schema["type"]]
-    optional = "null" in kinds
-    kind = next(kind for kind in kinds if kind != "null")
-    made: Any
-    if "enum" in schema:
-        values = tuple(value for value in schema["enum"] if value is not None)
-        made = Literal[values] if all(not isinstance(value, float) for value in values) else float
-    elif kind == "object":
-        made = _as_model(name, schema)
-    elif kind == "array":
-        made = list[_as_type(name, schema["items"])]  # type: ignore[misc]
-    else:
-        made = {"string": str, "integer": int, "number": float, "boolean": bool}[kind]
-    return Optional[made] if optional else made  # noqa: UP045 (made at run time)
+    return Judgement

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -24,6 +22,7 @@ from bedside.judges.client import (
     Sampling,
     Secrets,
     UnusableError,
+    retry_after,
 )
 from bedside.judges.reply import Token
 
@@ -175,23 +174,6 @@ class OpenAICompatible:
         """Close the connections."""
         if self._session is not None:
             await self._session.close()
-
-
-def retry_after(value: str | None) -> float | None:
-    """Seconds to wait as a ``Retry-After`` header gives them, as a number or as a date; None where it doesn't."""
-    if value is None:
-        return None
-    try:
-        seconds = float(value)
-    except ValueError:
-        try:
-            when = parsedate_to_datetime(value)
-        except ValueError:
-            return None
-        if when.tzinfo is None:
-            when = when.replace(tzinfo=UTC)
-        seconds = (when - datetime.now(UTC)).total_seconds()
-    return max(0.0, seconds) if seconds == seconds else None
 
 
 def _message(body: bytes) -> str:
