@@ -24,8 +24,8 @@ from bedside.judges.client import Client, JudgeName, Price, Sampling, judge_name
 from bedside.judges.engine import Engine, Group, Patience, Progress, Tally
 from bedside.judges.judging import Judged, RubricCount, RubricPlan, _check, _run, ratings_of
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
-from bedside.judges.rubric import Rubric, read
-from bedside.judges.rubric_files import SUFFIX, _load
+from bedside.judges.rubric import Rubric
+from bedside.judges.rubric_files import SUFFIX, _examine, _load
 from bedside.judges.store import Store, judgement_key, stored_keys
 from bedside.metrics.behaviour import FAMILY
 from bedside.registry import DataRegistry, nearest
@@ -80,24 +80,23 @@ def _parse(path: Path) -> Rubric:
     doubled = sorted(same.keys() & data.keys())
     try:
         examples = _EXAMPLE_LIST.validate_python(data.pop("examples", ()))
-        instructions = f"{data.pop('instructions', '')} {_WINDOW}\n{_shown(examples, role)}"
-        rubric = read({**data, **same, "instructions": instructions})
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"]))
-        raise RegistryError(f"{key}: {first['msg']}", where=str(path)) from error
-    labels = tuple(label.label for label in rubric.labels)
-    problem = None
-    if doubled:
-        problem = f"{', '.join(doubled)}: the same for every code, and not stated"
-    elif rubric.name != code:
-        problem = f"name: the file is called after the code {code}"
-    elif labels != CODES[code]:
-        problem = f"labels: those of {code} are {', '.join(CODES[code])}, in this order"
-    elif not {example.label for example in examples} <= set(labels):
-        problem = "examples: a label that the code doesn't have"
-    if problem is not None:
-        raise RegistryError(problem, where=str(path))
+        place = ".".join(map(str, ("examples", *first["loc"])))
+        raise RegistryError(f"{place}: {first['msg']}", where=str(path)) from error
+    instructions = f"{data.pop('instructions', '')} {_WINDOW}\n{_shown(examples, role)}"
+    rubric, remarks = _examine({**data, **same, "instructions": instructions}, path)
+    problems = [f"{key}: the same for every code, and not stated" for key in doubled]
+    problems += [f"{remark.key}: {remark.text}" for remark in remarks if remark.severity == "error"]
+    if rubric is not None and tuple(label.label for label in rubric.labels) != CODES[code]:
+        problems.append(f"labels: those of {code} are {', '.join(CODES[code])}, in this order")
+    problems += [
+        f"examples: {code} has no label {example.label}"
+        for example in examples
+        if example.label not in CODES[code]
+    ]
+    if rubric is None or problems:
+        raise RegistryError(problems[0], where=str(path))
     return rubric
 
 
