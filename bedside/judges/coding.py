@@ -27,6 +27,7 @@ from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Quest
 from bedside.judges.rubric import Rubric
 from bedside.judges.rubric_files import SUFFIX, _examine, _load
 from bedside.judges.store import Store, judgement_key, stored_keys
+from bedside.metrics import Value
 from bedside.metrics.behaviour import FAMILY
 from bedside.registry import DataRegistry, nearest
 from bedside.transcripts.model import CODE_ROLES, CODES, Role, Transcript
@@ -374,7 +375,7 @@ def turn_of(unit: str) -> int:
 
 def _measured(
     transcript: Transcript, codes: Mapping[int, Mapping[str, str]], wanted: frozenset[str]
-) -> Iterable[Any]:
+) -> Iterable[Value]:
     """The measures of behaviour from these codes: they are put where a person's would stand."""
     turns = tuple(
         replace(turn, meta={"codes": {"judge": codes[turn.index]}} if turn.index in codes else {})
