@@ -955,6 +955,19 @@ def coders(context: typer.Context) -> None:
 def coders_evaluate(
     files: Annotated[list[str], typer.Argument(help="Transcripts that people coded.")],
     coder: Annotated[str, typer.Option(help="The coder to compare with people.")] = "rules",
+    judge: Annotated[str | None, typer.Option(help="A model to code in place of a coder.")] = None,
+    codes: Annotated[
+        str | None, typer.Option(help="With --judge: the codes it gives; all unless named.")
+    ] = None,
+    store: Annotated[Path, typer.Option(help="With --judge: the file that keeps what it replied.")] = Path(
+        "coding.sqlite"
+    ),
+    turns_per_call: Annotated[int, typer.Option(help="With --judge: turns that one call asks about.")] = 12,
+    max_concurrency: Annotated[int, typer.Option(help="With --judge: requests under way at once.")] = 8,
+    max_calls: Annotated[int | None, typer.Option(help="With --judge: hard stop, requests at most.")] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --judge: print calls and tokens; ask nothing.")
+    ] = False,
     format_: Annotated[
         str | None, typer.Option("--format", help="Reader to use, not the one recognised.")
     ] = None,
@@ -968,9 +981,25 @@ def coders_evaluate(
     from bedside.reports.coder import coder_tables
     from bedside.transcripts import Reading
 
-    chosen = CODERS.load(coder)
-    evaluation = evaluate(Reading(files, _reading(format_, roles, columns, None, "stop")), chosen)
-    _show(coder_tables(evaluation), json)
+    reading = Reading(files, _reading(format_, roles, columns, None, "stop"))
+    if judge is None:
+        if dry_run:
+            raise InputError("no judge is named", where="--dry-run", todo="add --judge MODEL")
+        _show(coder_tables(evaluate(reading, CODERS.load(coder))), json)
+        return
+    from bedside.judges.coding import coded_by_people, evaluate_judge, plan_coding
+    from bedside.reports.judging import judged_table, plan_table
+    from bedside.transcripts.model import CODES
+
+    wanted = tuple(_names(codes) or CODES)
+    how: dict[str, Any] = {"store_path": store, "codes": wanted, "turns_per_call": turns_per_call}
+    if dry_run:
+        _show([plan_table(plan_coding(coded_by_people(reading, wanted), judge, **how))], json)
+        return
+    evaluation, judged = evaluate_judge(
+        reading, judge, max_concurrency=max_concurrency, max_calls=max_calls, **how
+    )
+    _show((judged_table([judged]), *coder_tables(evaluation)), json)
 
 
 @app.command()

@@ -27,6 +27,11 @@ def _codes(evaluation: CoderEvaluation) -> Table:
         notes.append(
             f"{len(evaluation.refused)} transcripts could not be coded, the first because: {reason}."
         )
+    uncoded = sum(int(record["not_coded"]) for record in records)
+    if uncoded:
+        notes.append(
+            f"{uncoded} turns that people coded got no code from it and count as missing, not as wrong."
+        )
     if evaluation.without_codes:
         notes.append(f"{evaluation.without_codes} transcripts carry nobody's codes and are left out.")
     return Table(
