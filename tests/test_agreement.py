@@ -33,6 +33,7 @@ def annomi_run(annomi: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_annomi_equals_other_implementations_on_the_file_itself(annomi: Path, annomi_run: Path) -> None:
     """Codes taken from the CSV with nothing of bedside in between."""
     rows = pl.read_csv(annomi, infer_schema=False, null_values=[]).filter(

@@ -93,6 +93,7 @@ def test_the_whole_loop(call: Call, tmp_path: Path) -> None:
     assert (tmp_path / "run" / "report" / "results.tex").is_file()
 
 
+@pytest.mark.slow
 def test_the_demonstration(call: Call, tmp_path: Path) -> None:
     code, out, _ = call("demo")
     assert code == 0

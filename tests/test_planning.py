@@ -16,6 +16,7 @@ from bedside.reports.planning import difference_table, kappa_table, pilot_differ
 from bedside.stats import planning
 
 
+@pytest.mark.slow
 def test_more_raters_need_fewer_transcripts() -> None:
     table = kappa_table(0.6, 0.15, shares=[0.2] * 5, raters=[2, 3, 5], weights="quadratic", seed=0)
     sizes = [record["items"] for record in table.records]

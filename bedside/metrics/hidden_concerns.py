@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.errors import DataError, RegistryError
+from bedside.errors import DataError
 from bedside.metrics._contract import Direction, Example, Family, Metric, Parameter, Value, missing
 from bedside.transcripts.model import Transcript
 
@@ -249,8 +249,6 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, parameters: str) 
     """
     from bedside.protocols.medconceal import label_raters
 
-    if not isinstance(parameters, str):
-        raise RegistryError("parameters is not text", todo="name a parameter file, or give the path of one")
     chosen = _parameters(parameters)
     suffix = "" if parameters == "default" else f"+parameters={chosen.name}"
     names = [metric.name for metric in METRICS if metric.name in wanted]

@@ -241,7 +241,7 @@ def test_parameter_files_stand_in_the_raters_name(tmp_path: Path) -> None:
         values(whole, "reveal_rate", parameters="defualt")
     with pytest.raises(RegistryError, match="can't be read"):
         values(whole, "reveal_rate", parameters=str(tmp_path / "none.yaml"))
-    with pytest.raises(RegistryError, match="not text"):
+    with pytest.raises(RegistryError, match="can't be 3"):
         values(whole, "reveal_rate", parameters=3)
 
 

@@ -99,6 +99,7 @@ def test_comparison_and_agreement_stand_in_the_report(run: Run) -> None:
     assert kinds == {"people", "mean", "consensus", "person"}
 
 
+@pytest.mark.slow
 def test_same_run_same_bytes(run: Run, tmp_path: Path) -> None:
     _, first = write_report(run, out=tmp_path / "a")
     _, second = write_report(run, out=tmp_path / "b")

@@ -76,6 +76,7 @@ def test_corrections_published() -> None:
     )
 
 
+@pytest.mark.slow
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.sampled_from(sorted(families.CORRECTIONS)))
 def test_corrections_keep_order_and_only_raise(p: list[float], method: str) -> None:
     found = families.adjusted(p, method=method)
