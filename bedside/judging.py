@@ -195,7 +195,7 @@ def plan_run(
             price=how.price,
         )
         if later:
-            planning = _Planning(out / STORE, judge, rubrics, how)
+            planning = _Planning(out / STORE, judge, rubrics, later.values(), how)
             for waiting in later.values():
                 plans += planning.plans(Reading(files, options), waiting)
     return tuple(plans)
@@ -480,20 +480,23 @@ class _Watch:
 class _Planning:
     """Plans what waits for answers: exactly where these are kept already, else with a stand-in for them."""
 
-    def __init__(self, store: Path, judge: str, rubrics: Sequence[Rubric], how: Asking) -> None:
+    def __init__(
+        self, store: Path, judge: str, rubrics: Sequence[Rubric], later: Iterable[Later], how: Asking
+    ) -> None:
+        involved = {name for waiting in later for name in (waiting.rubric, waiting.after)}
         self._name = judge_name(judge)
         self._how = how
         self._parameters = orjson.dumps(how.sampling().parameters(), option=orjson.OPT_SORT_KEYS).decode()
-        self._questions = {rubric.name: Question(rubric) for rubric in rubrics}
+        self._questions = {rubric.name: Question(rubric) for rubric in rubrics if rubric.name in involved}
         self._price = how.price or known_price(self._name)
         self._kept = {
             judgement.key: Answer(judgement.unit, judgement.items, judgement.answer, judgement.error)
             for judgement in read_judgements(store)
-            if judgement.state != "failed"
+            if judgement.state != "failed" and judgement.rubric in involved
         }
 
     def plans(self, transcripts: Iterable[Transcript], later: Later) -> list[RubricPlan]:
-        """The plan of what is known, and of what is estimated if there is any."""
+        """The plan of what is known and of what is estimated, if there is any of it."""
         known, estimated = Tally(), Tally()
         for transcript in transcripts:
             conversation = Conversation(transcript)
@@ -522,7 +525,7 @@ class _Planning:
                 None if self._price is None else self._price.of(tally.input_tokens, tally.output_tokens),
             )
             for tally, ending in ((known, ""), (estimated, ESTIMATED))
-            if tally is known or tally != Tally()
+            if tally != Tally()
         ]
 
     def _said(self, conversation: Conversation, rubric: str, number: int) -> dict[str, list[Answer]] | None:
