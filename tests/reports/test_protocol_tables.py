@@ -1,0 +1,237 @@
+"""The tables of protocols, made from ratings alone, against the protocols' own sums over cases."""
+
+from __future__ import annotations
+
+import random
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.evaluation import Evaluation, open_evaluation
+from bedside.protocols import medconceal, note2chat
+from bedside.protocols._measured import Measured
+from bedside.ratings import frame_of
+from bedside.reports.build import build_tables, write_report
+from bedside.reports.table import Table
+from bedside.scoring import score
+from bedside.transcripts import Transcript
+from tests.conftest import conversation
+
+CATEGORIES = medconceal.CATEGORIES
+PATIENT = "I am afraid of the tablets"
+
+
+def hidden(number: int, draw: random.Random, system: str) -> Transcript:
+    """A case with labels drawn at random."""
+    concerns = [
+        {"id": f"c{place}", "category": draw.choice(CATEGORIES), "text": "Tablets", "primary": place == 0}
+        for place in range(draw.randint(1, 3))
+    ]
+    findings = [{"category": draw.choice(CATEGORIES), "text": "x"} for _ in range(draw.randint(0, 3))]
+    matches = [
+        {"finding": draw.randrange(len(findings)), "concern": draw.choice(concerns)["id"],
+         "quote": draw.choice([PATIENT, "nothing of the kind"])}
+        for _ in range(draw.randint(0, 4) if findings else 0)
+    ]  # fmt: skip
+    strength = draw.choice([0.0, 0.5, 1.0])
+    turns: list[tuple[Any, ...]] = []
+    for _ in range(draw.randint(4, 12)):
+        z = {name: strength * draw.random() for name in medconceal.FEATURES}
+        z["meta_probe_risk"] = draw.choice([0, 0, 0, 1])
+        turns += [("clinician", "Go on?", {"medconceal": {"human:a": {"z": z}}}), ("patient", PATIENT)]
+    labels: dict[str, Any] = {"findings": findings}
+    if draw.random() < 0.8:
+        labels["matches"] = matches
+    reference = {"concerns": concerns, "medconceal": {"human:a": labels}}
+    return conversation(*turns, id=f"{system}-{number}", system=system, language="en", reference=reference)
+
+
+def scored(folder: Path, transcripts: list[Transcript], family: str) -> Evaluation:
+    path = folder / "talks.jsonl"
+    path.write_bytes(b"".join(transcript.to_json() + b"\n" for transcript in transcripts))
+    score([path], folder / "run", metrics=[family])
+    return open_evaluation(folder / "run")
+
+
+def shown(table: Table, metric: str, level: str, system: str) -> Any:
+    found = [
+        row
+        for row in table.records
+        if (row["metric"], row["level"], row["system"], row["raters"]) == (metric, level, system, "people")
+    ]
+    return found[0]["value"] if found else None
+
+
+def the_same(given: float | None, wanted: Measured) -> None:
+    assert given == (None if wanted.value is None else pytest.approx(wanted.value))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> None:
+    draw = random.Random(seed)
+    talks = [hidden(number, draw, system) for system in ("A", "B") for number in range(15)]
+    (table,) = build_tables(scored(tmp_path, talks, "hidden_concerns"), ["concerns"])
+    parameters = medconceal.PARAMETERS.load("default")
+    for system in ("A", "B"):
+        matched, traced = [], []
+        for talk in talks:
+            if talk.system != system:
+                continue
+            labels, concerns = medconceal.rater_labels(talk, "human:a"), medconceal.concerns_of(talk)
+            trace = medconceal.trace(talk, concerns, labels.turns, parameters)
+            traced.append(medconceal.measure(talk, trace, turn_limit=parameters.measures.turn_limit))
+            if labels.matches is not None:
+                matched.append(
+                    medconceal.score_case(
+                        talk, concerns, labels.findings or (), labels.matches, trace.revealed_at
+                    )
+                )
+        for summary in (medconceal.micro(matched), medconceal.case_level(matched)):
+            for name, wanted in summary.values.items():
+                kind, _, part = name.partition(" ")
+                if kind == "coarse":  # it needs no matches, so that it rests on more cases
+                    continue
+                metric = {
+                    "category accuracy": "concern_category_accuracy",
+                    "matched without reveal": "matched_without_reveal",
+                }.get(name, f"{ {'fine': 'concern'}.get(kind, kind) }_{part.casefold()}")
+                level = "case-level" if metric == "matched_without_reveal" else summary.level
+                the_same(shown(table, metric, level, system), wanted)
+        over = medconceal.summarise(traced)
+        for metric, level, wanted in (
+            ("reveal_rate", "micro", over.reveal_rate),
+            ("reveal_rate", "case-level", over.reveal_rate_by_case),
+            ("full_reveal", "case-level", over.full_reveal_rate),
+            ("turns_to_full_reveal", "case-level", over.turns_to_full_reveal),
+            ("revealed_by_limit", "micro", over.revealed_by_limit),
+            ("turns_per_revealed_concern", "micro", over.turns_per_revealed),
+            ("concern_addressed", "case-level", over.success_rate),
+            ("turns_to_address", "case-level", over.turns_to_address),
+            ("reveal_to_address_lag", "case-level", over.lag),
+            ("meta_probe_rate", "micro", over.meta_probe_rate),
+            ("open_after_address", "case-level", over.open_after),
+            ("challenge_after_address", "case-level", over.challenged_after),
+        ):
+            the_same(shown(table, metric, level, system), wanted)
+
+
+def test_coarse_rests_on_findings_alone(tmp_path: Path) -> None:
+    draw = random.Random(9)
+    talks = [hidden(number, draw, "A") for number in range(20)]
+    (table,) = build_tables(scored(tmp_path, talks, "hidden_concerns"), ["concerns"])
+    cases = [
+        medconceal.score_case(
+            talk, medconceal.concerns_of(talk), medconceal.rater_labels(talk, "human:a").findings or (), ()
+        )
+        for talk in talks
+    ]
+    for summary in (medconceal.micro(cases), medconceal.case_level(cases)):
+        for part in ("precision", "recall", "F1"):
+            given = shown(table, f"coarse_{part.casefold()}", summary.level, "A")
+            the_same(given, summary.values[f"coarse {part}"])
+
+
+def noted(number: int, draw: random.Random, system: str) -> Transcript:
+    turns: list[tuple[Any, ...]] = [("patient", "My chest hurts.")]
+    for _ in range(draw.randint(2, 6)):
+        turns += [("clinician", "And then?"), ("patient", "It hurts.")]
+    turns.append(("clinician", "It is reflux."))
+    findings = [
+        {"categories": [draw.choice(note2chat.CATEGORIES)],
+         "message": draw.choice([None, draw.randrange(len(turns))])}
+        for _ in range(draw.randint(1, 6))
+    ]  # fmt: skip
+    labels: dict[str, Any] = {"findings": findings}
+    if draw.random() < 0.8:
+        labels["diagnosis_rank"] = draw.choice([None, 0, 1, 2, 3, 4, 5])
+    return conversation(
+        *turns, id=f"{system}-{number}", system=system, language="en",
+        reference={"note2chat": {"human:a": labels}},
+    )  # fmt: skip
+
+
+def test_history_is_what_the_protocol_sums_up(tmp_path: Path) -> None:
+    draw = random.Random(1)
+    talks = [noted(number, draw, system) for system in ("A", "B") for number in range(15)]
+    (table,) = build_tables(scored(tmp_path, talks, "history_taking"), ["history"])
+    for system in ("A", "B"):
+        cases = [
+            note2chat.history(talk, note2chat.rater_labels(talk, "human:a"))
+            for talk in talks
+            if talk.system == system
+        ]
+        over = note2chat.summarise(case for case in cases if not isinstance(case, str))
+        for metric, wanted in (
+            ("history_recall", over.recall),
+            ("history_precision", over.precision),
+            ("history_f1", over.f1),
+            ("history_questions", over.questions),
+            *((f"diagnosis_top_{k}", top) for k, top in enumerate(over.top, start=1)),
+        ):
+            the_same(shown(table, metric, "case-level", system), wanted)
+
+
+def rows(rater: str, transcript: str, replicate: int, **values: float | None) -> list[tuple[Any, ...]]:
+    return [
+        (transcript, "A", None, "transcript", metric, rater, replicate, value, None, None,
+         None if value is not None else "as drawn")
+        for metric, value in values.items()
+    ]  # fmt: skip
+
+
+def evaluation(*ratings: list[tuple[Any, ...]]) -> Evaluation:
+    return Evaluation(frame_of(row for some in ratings for row in some), {}, None, "ratings")
+
+
+def test_passes_are_averaged_within_a_case_and_lacking_ones_left_out() -> None:
+    counts = {"gold_concerns": 2, "submitted_findings": 2}
+    given = evaluation(
+        rows("judge:m", "a", 0, **counts, matched_concerns=2),
+        rows("judge:m", "a", 1, **{**counts, "submitted_findings": 4}, matched_concerns=1),
+        rows("judge:m", "b", 0, **counts, matched_concerns=0),
+        # The findings of a pass without matches don't count as unmatched.
+        rows("judge:m", "b", 1, **{**counts, "submitted_findings": 9}, matched_concerns=None),
+        rows("judge:m", "c", 0, **counts, matched_concerns=None),
+    )
+    (table,) = build_tables(given, ["concerns"])
+    (row,) = [
+        each for each in table.records if (each["metric"], each["level"]) == ("concern_precision", "micro")
+    ]
+    assert (row["numerator"], row["denominator"]) == (1.5 + 0, 3 + 2)
+    assert row["value"] == pytest.approx(0.3)
+    assert (row["n"], row["missing"]) == (2, 1)
+
+
+def test_several_raters_are_named_and_those_without_values_are_not() -> None:
+    counts = {"gold_concerns": 2, "submitted_findings": 2, "matched_concerns": 1}
+    given = evaluation(
+        rows("judge:m", "a", 0, **counts),
+        rows("human:x", "a", 0, **counts),
+        rows("algorithm:hidden_concerns@1", "a", 0, **dict.fromkeys(counts)),
+    )
+    (table,) = build_tables(given, ["concerns"])
+    titles = [row.cells[0].text for row in table.rows if row.cells[0].text.startswith("Precision, micro")]
+    assert titles == ["Precision, micro (people) ↑", "Precision, micro (m) ↑"]
+
+
+def test_there_is_no_table_where_nobody_labelled_anything(tmp_path: Path) -> None:
+    draw = random.Random(3)
+    concerns = hidden(0, draw, "A").reference["concerns"]
+    bare = conversation(("clinician", "Hello."), ("patient", "Hello."), reference={"concerns": concerns})
+    found = scored(tmp_path, [bare], "hidden_concerns")
+    assert {table.name for table in build_tables(found)}.isdisjoint({"concerns", "history"})
+
+
+def test_the_report_holds_the_table_in_every_format(tmp_path: Path) -> None:
+    draw = random.Random(5)
+    talks = [hidden(number, draw, system) for system in ("A", "B") for number in range(6)]
+    found = scored(tmp_path, talks, "hidden_concerns")
+    assert found.run is not None
+    _, files = write_report(found.run)
+    texts = {file.name: file.read_text("utf-8") for file in files}
+    assert re.search(r"Precision, micro ↑ *\| *0?\.?\d", texts["concerns.md"])
+    assert "process-grounded" in texts["report.html"]
+    assert "concern_precision,micro" in texts["concerns.csv"]
+    assert "concerns.tex" in texts
