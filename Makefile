@@ -4,7 +4,7 @@
 # make bench    the benchmarks, as ratios in one run
 PYTHON ?= python3
 BIN := .venv/bin
-PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 
 .PHONY: demo test check lint bench docs clean
 
