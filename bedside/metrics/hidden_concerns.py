@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _FINDINGS = "no labels of the submitted findings"
 _MATCHES = "no labels of matches between findings and concerns"
 _TURNS = "no labels of the clinician turns"
+_ANY = "no labels of the case"
 
 #: Metrics of the matching: what is read off a case's score.
 _OF_MATCHING: Mapping[str, Callable[[CaseScore], Measured]] = {
@@ -61,7 +62,7 @@ _OF_TRACE: Mapping[str, Callable[[CaseTrace], Measured]] = {
     "challenge_after_address": lambda case: case.challenged_after,
 }
 _BLOCKED = ("evaluated_turns", "blocked_turns", "meta_probe_rate")
-#: A fact of the case, whoever labels it.
+#: A fact of the case, given beside what each rater says of it.
 _GOLD = "gold_concerns"
 _BY_TURN = ("revealed_by_turn", "addressed_by_turn")
 
@@ -98,16 +99,20 @@ class _Case:
     """One rater's labels of one transcript, and what follows from them; an error in place of what can't be had."""
 
     def __init__(self, transcript: Transcript, rater: str, parameters: Parameters) -> None:
-        from bedside.protocols.medconceal import rater_labels
+        from bedside.protocols.medconceal import concerns_of, rater_labels
 
         self.transcript = transcript
         self.parameters = parameters
-        self.concerns = _concerns(transcript)
         self.labels: Labels | DataError
+        self.concerns: tuple[Concern, ...] | DataError
         try:
             self.labels = rater_labels(transcript, rater)
         except DataError as error:
             self.labels = error
+        try:
+            self.concerns = concerns_of(transcript)
+        except DataError as error:
+            self.concerns = error
 
     @cached_property
     def course(self) -> Trace | DataError:
@@ -155,7 +160,11 @@ class _Case:
 
     def values(self, metric: str) -> Iterator[Value]:
         if metric == _GOLD:
-            yield _gold(self.concerns)
+            yield (
+                missing(metric, str(self.concerns))
+                if isinstance(self.concerns, DataError)
+                else Value(metric, float(len(self.concerns)))
+            )
         elif metric in _BLOCKED:
             yield self._blocked(metric)
         elif metric in _BY_TURN:
@@ -219,24 +228,9 @@ def _value(metric: str, found: Measured) -> Value:
     return Value(metric, found.value) if found.missing is None else missing(metric, found.missing)
 
 
-def _gold(concerns: tuple[Concern, ...] | DataError) -> Value:
-    if isinstance(concerns, DataError):
-        return missing(_GOLD, str(concerns))
-    return Value(_GOLD, float(len(concerns)))
-
-
-def _concerns(transcript: Transcript) -> tuple[Concern, ...] | DataError:
-    from bedside.protocols.medconceal import concerns_of
-
-    try:
-        return concerns_of(transcript)
-    except DataError as error:
-        return error
-
-
-def _without_labels(metric: str, transcript: Transcript) -> Value:
+def _without_labels(metric: str) -> Value:
     if metric == _GOLD:
-        return _gold(_concerns(transcript))
+        return missing(metric, _ANY)
     turns = metric in _OF_TRACE or metric in _BLOCKED or metric in _BY_TURN
     return missing(metric, _TURNS if turns else _FINDINGS if metric in _OF_CATEGORIES else _MATCHES)
 
@@ -255,7 +249,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, parameters: str) 
     raters = label_raters(transcript)
     if not raters:
         for name in names:
-            yield _without_labels(name, transcript)
+            yield _without_labels(name)
         return
     for rater in raters:
         case = _Case(transcript, rater, chosen)
@@ -417,7 +411,7 @@ METRICS = (
     _metric(
         _GOLD,
         "Hidden concerns",
-        "Number of hidden concerns that the case has; it needs no labels.",
+        "Number of hidden concerns that the case has, for each rater that labelled it.",
         2,
         "a and b",
         high=None,
