@@ -360,7 +360,11 @@ class _Judging:
             finally:
                 await model.close()
 
-        _run(ask)
+        try:
+            _run(ask)
+        finally:
+            for spool in self._spools:
+                spool.close()
 
     def _at_once(self, transcripts: Iterable[Transcript]) -> Iterator[Group]:
         for transcript in transcripts:
