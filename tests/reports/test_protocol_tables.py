@@ -229,7 +229,7 @@ def test_the_report_holds_the_table_in_every_format(tmp_path: Path) -> None:
     talks = [hidden(number, draw, system) for system in ("A", "B") for number in range(6)]
     found = scored(tmp_path, talks, "hidden_concerns")
     assert found.run is not None
-    _, files = write_report(found.run)
+    _, files = write_report(found.run, tables=["concerns"])
     texts = {file.name: file.read_text("utf-8") for file in files}
     assert re.search(r"Precision, micro ↑ *\| *0?\.?\d", texts["concerns.md"])
     assert "process-grounded" in texts["report.html"]
