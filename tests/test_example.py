@@ -106,9 +106,9 @@ def test_references(transcripts: dict[str, Transcript]) -> None:
     categories, ids = set(), defaultdict(set)
     for transcript in transcripts.values():
         assert set(transcript.reference) == {"background", "goal", "concerns", "diagnosis"}
-        assert len(transcript.reference["concerns"]) >= 1
+        assert sum(concern.get("primary", False) for concern in transcript.reference["concerns"]) == 1
         for concern in transcript.reference["concerns"]:
-            assert set(concern) == {"id", "category", "text"}
+            assert set(concern) - {"primary"} == {"id", "category", "text"}
             categories.add(concern["category"])
             ids[concern["id"]].add(transcript.case_id)
     assert categories == CATEGORIES

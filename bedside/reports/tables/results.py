@@ -57,15 +57,17 @@ def results_table(evaluation: Evaluation, metrics: Sequence[str]) -> Table | Non
     absent: dict[str, dict[str, None]] = {}
     for metric in sorted(groups, key=lambda name: (facts(name).order, name)):
         known = facts(metric)
-        for group in sorted(groups[metric], key=lambda name: (name != PEOPLE, name)):
-            found = [summary.get((metric, group, system)) for system in systems]
-            records += [_record(known, group, row) for row in found if row is not None]
-            if not any(row is not None and row["n"] for row in found):
-                why = next(row["why"] for row in found if row is not None)
-                absent.setdefault(why, {})[known.title.partition(",")[0]] = None
-                continue
-            by = f" ({rater_words(group)})" if len(groups[metric]) > 1 else ""
-            cells = _cells(found, known, usual)
+        among = sorted(groups[metric], key=lambda name: (name != PEOPLE, name))
+        of = {group: [summary.get((metric, group, system)) for system in systems] for group in among}
+        records += [_record(known, group, row) for group in among for row in of[group] if row is not None]
+        giving = [group for group in among if any(row is not None and row["n"] for row in of[group])]
+        if not giving:
+            why = next(row["why"] for row in of[among[0]] if row is not None)
+            absent.setdefault(why, {})[known.title.partition(",")[0]] = None
+        for group in giving:
+            # A rater is named where another gave values too.
+            by = f" ({rater_words(group)})" if len(giving) > 1 else ""
+            cells = _cells(of[group], known, usual)
             rows.append(Row((Cell(known.title + by + _ARROWS[known.direction]), *cells), known.group))
     return Table(
         name="results",
