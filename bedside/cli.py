@@ -213,6 +213,12 @@ def score(
         ),
     ] = None,
     rubrics: Annotated[str | None, typer.Option(help="Rubrics in place of the suite's: a,b,c.")] = None,
+    codes: Annotated[
+        str | None,
+        typer.Option(
+            help="Behaviour codes that the judge gives to turns, in place of rubrics: question,… or all."
+        ),
+    ] = None,
     rubric_folder: Annotated[Path | None, typer.Option(help="Folder of rubrics of your own.")] = None,
     passes: Annotated[int, typer.Option(help="How often a judge is asked each thing.")] = 1,
     temperature: Annotated[
@@ -257,19 +263,25 @@ def score(
 
         for name in judge:
             judge_name(name)  # a name that is none stops here, before anything is written
-        asked = chosen_rubrics(_names(rubrics) or chosen.rubrics, rubric_folder)
+        coded = _codes(codes)
+        if not coded:
+            asked = chosen_rubrics(_names(rubrics) or chosen.rubrics, rubric_folder)
         asking = _asking(
             passes, temperature, max_concurrency, max_calls, max_prompt_tokens, order, expected, price, seed
         )
-    elif dry_run or rubrics or rubric_folder:
+    elif dry_run or rubrics or rubric_folder or codes:
         raise InputError(
             "no judge is named", where="--dry-run" if dry_run else "--rubrics", todo="add --judge MODEL"
         )
-    if dry_run and asked and judge:
-        from bedside.judging import plan_run
+    if dry_run and judge:
+        from bedside.judging import plan_codes, plan_run
         from bedside.reports.judging import plan_table
 
-        _show([plan_table(plan_run(out, files, judge, asked, options=options, asking=asking))], json)
+        if asked:
+            plans = plan_run(out, files, judge, asked, options=options, asking=asking)
+        else:
+            plans = plan_codes(out, files, judge, coded, options=options, asking=asking)
+        _show([plan_table(plans)], json)
         return
     with _progress("Scoring", None) as progress:
         summary = run_score(
@@ -285,21 +297,26 @@ def score(
             progress=progress,
         )
     _say_scored(summary, judged=bool(judge))
-    if judge and asked:
-        from bedside.judging import judge_run
+    if judge:
+        from bedside.judging import code_run, judge_run
         from bedside.reports.judging import judged_table
 
         with _judging() as watch:
-            judged = judge_run(
-                summary.run,
-                files,
-                judge,
-                asked,
-                suite=chosen.name,
-                options=options,
-                asking=asking,
-                progress=watch,
-            )
+            if asked:
+                judged = judge_run(
+                    summary.run,
+                    files,
+                    judge,
+                    asked,
+                    suite=chosen.name,
+                    options=options,
+                    asking=asking,
+                    progress=watch,
+                )
+            else:
+                judged = code_run(
+                    summary.run, files, judge, coded, options=options, asking=asking, progress=watch
+                )
         _show([judged_table(judged)], json)
         if not all(one.complete for one in judged):
             say("Not everything was answered: the same command asks what is missing.")
@@ -308,6 +325,20 @@ def score(
         say(
             f"The suite's {len(chosen.rubrics)} rubrics wait for a judge: --judge MODEL (see docs on judges)."
         )
+
+
+def _codes(text: str | None) -> tuple[str, ...]:
+    """The behaviour codes named, or all."""
+    from bedside.registry import nearest
+    from bedside.transcripts.model import CODES
+
+    if text == "all":
+        return tuple(CODES)
+    names = tuple(_names(text) or ())
+    for name in names:
+        if name not in CODES:
+            raise InputError(f"no code is called {name!r}", where="--codes", todo=nearest(name, CODES))
+    return names
 
 
 def _asking(

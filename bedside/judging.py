@@ -16,10 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import polars as pl
 
 from bedside.errors import DataError, InputError, RegistryError
 from bedside.judges import Rubric, rubrics_with
 from bedside.judges.client import Price, Sampling, judge_name, known_price, open_client
+from bedside.judges.coding import code_transcripts, plan_coding
 from bedside.judges.engine import Answer, Engine, Group, Patience, Progress, Tally
 from bedside.judges.judging import Judged, RubricCount, RubricPlan, _check, _run, plan_judging, ratings_of
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Order, Prompt, Question
@@ -132,33 +134,124 @@ def judge_run(
                 judging.derive(transcripts, settings)
                 judged = judging.judged()
                 table = ratings.result()
-                entry = {
-                    "suite": suite,
-                    "metrics": [*(rubric.name for rubric in rubrics), *judging.metrics],
-                    "parameters": {
-                        pipeline.family: settings[pipeline.name]
-                        for pipeline in judging.pipelines
-                        if settings[pipeline.name]
-                    },
-                    "seed": how.seed,
-                    "judges": {
-                        judged.rater: {
-                            "model": judge,
-                            **judged.parameters,
-                            "passes": judged.passes,
-                            "complete": judged.complete,
-                            "prompts": {count.rubric: count.version for count in judged.rubrics},
-                            "rubrics": [asdict(count) for count in judged.rubrics],
-                        }
-                    },
-                    **run_versions(),
-                    "ratings": judged.ratings,
-                    "raters": [judged.rater],
-                    "missing": missing_counts(table),
+                names = [*(rubric.name for rubric in rubrics), *judging.metrics]
+                parameters = {
+                    pipeline.family: settings[pipeline.name]
+                    for pipeline in judging.pipelines
+                    if settings[pipeline.name]
                 }
-                run.add(table, {**run.manifest, "scorings": [*run.manifest["scorings"], entry]})
+                _add(run, table, judge, judged, names, suite=suite, parameters=parameters, seed=how.seed)
             made.append(judged)
     return tuple(made)
+
+
+def code_run(
+    run: Run,
+    paths: Iterable[str | os.PathLike[str]],
+    judges: Sequence[str],
+    codes: Sequence[str],
+    *,
+    options: ReadOptions | None = None,
+    asking: Asking | None = None,
+    progress: Callable[[str, Progress], None] | None = None,
+) -> tuple[Judged, ...]:
+    """Have judges give behaviour codes to the turns of a run, and add codes and session measures to it.
+
+    Arguments and errors as for :func:`judge_run`; ``codes`` are names of :data:`bedside.transcripts.model.CODES`.
+    """
+    how = asking or Asking()
+    files = list(paths)
+    known = dict(run.index.select("id", "hash").iter_rows())
+    made = []
+    with run.locked():
+        for judge in judges:
+            with tempfile.TemporaryDirectory(prefix=".coding.", dir=run.path) as folder:
+                ratings = rating_writer(Path(folder))
+                judged = code_transcripts(
+                    _same(Reading(files, options), known),
+                    judge,
+                    store_path=run.path / STORE,
+                    add=ratings.add,
+                    codes=codes,
+                    passes=how.passes,
+                    max_concurrency=how.max_concurrency,
+                    max_calls=how.max_calls,
+                    temperature=how.temperature,
+                    seed=how.seed,
+                    order=how.order,
+                    max_prompt_tokens=how.max_prompt_tokens,
+                    price=how.price,
+                    text=bool(run.manifest["transcripts"]["text"]),
+                    progress=None if progress is None else _named(progress, judge),
+                )
+                table = ratings.result()
+                _add(run, table, judge, judged, list(codes), suite=None, parameters={}, seed=how.seed)
+            made.append(judged)
+    return tuple(made)
+
+
+def plan_codes(
+    out: Path,
+    paths: Iterable[str | os.PathLike[str]],
+    judges: Sequence[str],
+    codes: Sequence[str],
+    *,
+    options: ReadOptions | None = None,
+    asking: Asking | None = None,
+) -> tuple[RubricPlan, ...]:
+    """What :func:`code_run` would send; nothing is sent or written."""
+    how = asking or Asking()
+    files = list(paths)
+    plans: list[RubricPlan] = []
+    for judge in judges:
+        plans += plan_coding(
+            Reading(files, options),
+            judge,
+            store_path=out / STORE,
+            codes=codes,
+            passes=how.passes,
+            temperature=how.temperature,
+            seed=how.seed,
+            order=how.order,
+            max_prompt_tokens=how.max_prompt_tokens,
+            price=how.price,
+        )
+    return tuple(plans)
+
+
+def _add(
+    run: Run,
+    table: pl.LazyFrame,
+    judge: str,
+    judged: Judged,
+    metrics: Sequence[str],
+    *,
+    suite: str | None,
+    parameters: Mapping[str, Any],
+    seed: int,
+) -> None:
+    """Add a judge's ratings to a run, and what it was asked to the manifest."""
+    entry = {
+        "suite": suite,
+        "metrics": list(metrics),
+        "parameters": dict(parameters),
+        "seed": seed,
+        "judges": {
+            judged.rater: {
+                "model": judge,
+                **judged.parameters,
+                "passes": judged.passes,
+                "complete": judged.complete,
+                "prompts": {count.rubric: count.version for count in judged.rubrics},
+                "rubrics": [asdict(count) for count in judged.rubrics],
+            }
+        },
+        **run_versions(),
+        "ratings": judged.ratings,
+        "raters": [judged.rater],
+        "missing": missing_counts(table),
+    }
+    run.add(table, {**run.manifest, "scorings": [*run.manifest["scorings"], entry]})
 
 
 def plan_run(

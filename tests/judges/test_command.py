@@ -143,3 +143,37 @@ def test_judgements_are_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureF
     assert rows[0]["answer"]["reason"] in out
     code, _, err = run(capsys, "judgements", "show", folder, "zz")
     assert (code, "no judgement has a key" in err) == (2, True)
+
+
+def test_codes_of_turns_join_the_run_and_stand_beside_people(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "run"
+    with JudgeServer() as server:
+        command = (
+            "score",
+            EXAMPLE,
+            "--judge",
+            server.judge,
+            "--codes",
+            "question,client_talk",
+            "--out",
+            folder,
+        )
+        code, _, err = run(capsys, *command, "--dry-run")
+        assert (code, err, server.received) == (0, "", [])
+        assert run(capsys, *command)[0] == 0
+    ratings = bedside.read_run(folder).ratings.filter(pl.col("rater").str.starts_with("judge:"))
+    assert set(ratings.filter(metric="question")["label"]) <= {"none", "open", "closed"}
+    assert ratings.filter(metric="percent_open_questions").height == 12
+    code, out, _ = run(capsys, "validate", folder, "--judges", "judge:*", "--metrics", "question", "--json")
+    assert code == 0
+    assert json.loads(out)[1]["rows"][0]["with_people"] == 132
+
+
+def test_unknown_codes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code, _, err = run(
+        capsys, "score", EXAMPLE, "--judge", "openai/x", "--codes", "questions", "--out", tmp_path / "r"
+    )
+    assert code == 2
+    assert "no code is called 'questions'; did you mean question?" in err
