@@ -176,4 +176,4 @@ def test_unknown_codes_are_one_line(tmp_path: Path, capsys: pytest.CaptureFixtur
         capsys, "score", EXAMPLE, "--judge", "openai/x", "--codes", "questions", "--out", tmp_path / "r"
     )
     assert code == 2
-    assert "no code is called 'questions'; did you mean question?" in err
+    assert "no code is called 'questions'; did you mean question" in err
