@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import os
 import re
 import shutil
 import statistics
@@ -236,8 +237,6 @@ def test_latex_compiles(run: Run, tmp_path: Path) -> None:
     (tmp_path / "t.tex").write_text(document, "utf-8")
     done = subprocess.run(
         ["pdflatex", "-no-shell-escape", "-interaction=nonstopmode", "-halt-on-error", "t.tex"],
-        cwd=tmp_path,
-        capture_output=True,
-        check=False,
-    )
+        cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, check=False,
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout.decode("latin-1")[-2000:]
