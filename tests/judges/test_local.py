@@ -308,7 +308,7 @@ def test_the_likeliest_level_is_taken(folder: Path, monkeypatch: pytest.MonkeyPa
         one_by_one = {level: sum(alone(scorer, head, tail)) for level, tail in tails.items()}
         assert answer["score"] == max(one_by_one, key=lambda level: one_by_one[level])
         taken.append(answer["score"])
-    assert 1 in taken
+    assert len(set(taken)) > 2
     assert 10 in taken
 
 
