@@ -90,15 +90,47 @@ def with_bedside(url: str, conversations: int) -> None:
         report(start, cpu, judged.calls)
 
 
+def with_a_bare_client(url: str, conversations: int) -> None:
+    """What the machine allows at this moment: aiohttp sends texts of the same length and keeps nothing."""
+    import asyncio
+
+    import aiohttp
+
+    calls = conversations * len(RUBRICS)
+
+    async def run() -> None:
+        body = json.dumps({"messages": [{"role": "user", "content": "word " * 1500}]}).encode()
+        left = iter(range(calls))
+        async with aiohttp.ClientSession(connector=aiohttp.TCPConnector(limit=0)) as session:
+
+            async def slot() -> None:
+                for _ in left:
+                    async with session.post(f"{url}/chat/completions", data=body) as response:
+                        await response.json()
+
+            await asyncio.gather(*(slot() for _ in range(CONCURRENCY)))
+
+    cpu, _ = used()
+    start = time.perf_counter()
+    asyncio.run(run())
+    report(start, cpu, calls)
+
+
 def with_deepeval(url: str, conversations: int) -> None:
-    os.environ.update(DEEPEVAL_TELEMETRY_OPT_OUT="1", DEEPEVAL_DISABLE_DOTENV="1")
+    # Its time-outs are lengthened, as on a busy machine they end the whole run.
+    os.environ.update(
+        DEEPEVAL_TELEMETRY_OPT_OUT="1",
+        DEEPEVAL_DISABLE_DOTENV="1",
+        DEEPEVAL_PER_ATTEMPT_TIMEOUT_SECONDS_OVERRIDE="900",
+        DEEPEVAL_PER_TASK_TIMEOUT_SECONDS_OVERRIDE="1800",
+    )
     from deepeval import evaluate
     from deepeval.evaluate import AsyncConfig, DisplayConfig
     from deepeval.metrics import ConversationalGEval
     from deepeval.models import LocalModel
     from deepeval.test_case import ConversationalTestCase, Turn, TurnParams
 
-    model = LocalModel(model="tiny", base_url=url, api_key="none")
+    model = LocalModel(model="tiny", base_url=url, api_key="none", timeout=900)
     metrics = [
         ConversationalGEval(
             name=name,
@@ -170,7 +202,8 @@ def main() -> None:
     parser.add_argument("--url", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
-        {"bedside": with_bedside, "deepeval": with_deepeval}[given.measure](given.url, given.conversations)
+        kinds = {"bare": with_a_bare_client, "bedside": with_bedside, "deepeval": with_deepeval}
+        kinds[given.measure](given.url, given.conversations)
         return
     server = subprocess.Popen(
         [sys.executable, str(ROOT / "tests/judges/server.py"), "--latency", str(LATENCY)],
@@ -183,8 +216,12 @@ def main() -> None:
         print(
             f"{'':34} {'judged':>8} {'wall s':>8} {'× limit':>8} {'CPU ms':>8} {'peak MB':>8} {'× bedside':>9}"
         )
-        found = [measure("bedside", url, given.conversations) for _ in range(given.rounds)]
-        ours = line("bedside", found)
+        rounds = [
+            (measure("bare", url, given.conversations), measure("bedside", url, given.conversations))
+            for _ in range(given.rounds)
+        ]
+        line("aiohttp alone", [bare for bare, _ in rounds])
+        ours = line("bedside", [bedside for _, bedside in rounds])
         if not given.no_flat:
             line("bedside, ten times as many", [measure("bedside", url, 10 * given.conversations)])
         if not given.no_deepeval:

@@ -65,11 +65,12 @@ Script = Callable[[Received, int], Action]
 
 def fitting(request: Received) -> str:
     """A reply that fits the schema; which of the allowed values it gives depends on the prompt alone."""
-    schema = request.schema or {"type": "object", "properties": {}}
+    if request.schema is None:
+        return '{"reason": "because of turn 0", "score": 3}'
     number = int(hashlib.sha256(request.prompt.encode()).hexdigest()[:8], 16)
     found = re.search(r"by number: ([\d, ]+)\.", request.prompt)
     asked = [int(each) for each in found[1].split(",")] if found else []
-    return json.dumps(fill(schema, number, asked), ensure_ascii=False)
+    return json.dumps(fill(request.schema, number, asked), ensure_ascii=False)
 
 
 def fill(schema: dict[str, Any], number: int, asked: list[int]) -> Any:
