@@ -160,7 +160,7 @@ def _quiet() -> Iterator[None]:
 def _from_folder(folder: Path, file: str | None = None) -> tuple[Any, Any]:
     """A model in 32 bits and its tokenizer; with ``file``, from that GGUF file in the folder."""
     torch, transformers = _library("torch"), _library("transformers")
-    given: dict[str, Any] = {"local_files_only": True}
+    given: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if file is not None:
         _library("gguf")
         _library("accelerate")

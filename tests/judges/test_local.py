@@ -244,6 +244,22 @@ def test_weights_that_are_pickles_are_refused(libraries: None, tmp_path: Path) -
         LocalJudge(local_name(f"local:{tmp_path}"), Sampling())
 
 
+def test_code_that_a_model_brings_is_not_run(libraries: None, tmp_path: Path) -> None:
+    for part in tiny():
+        part.save_pretrained(tmp_path)
+    ran = tmp_path / "ran"
+    (tmp_path / "own.py").write_text(f"open({str(ran)!r}, 'w')\nclass Model: ...\nclass Config: ...\n")
+    config = json.loads((tmp_path / "config.json").read_text())
+    config |= {
+        "model_type": "own",
+        "auto_map": {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"},
+    }
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(JudgeError, match="can't be loaded"):
+        LocalJudge(local_name(f"local:{tmp_path}"), Sampling())
+    assert not ran.exists()
+
+
 # -- replies ----------------------------------------------------------------------------------------
 
 
