@@ -6,6 +6,7 @@ Models are named
   if it needs one, is in ``BEDSIDE_API_KEY``;
 - ``openai/model`` and ``openrouter/model``: the same way at these companies' addresses (or ``OPENAI_BASE_URL``), with
   ``OPENAI_API_KEY``; the requests are those that deepeval would send, without the time it takes for each;
+- ``local``, or ``local:/path``: a toy, or a model in a folder, on this computer, see :mod:`bedside.judges.local`;
 - ``provider/model``: through deepeval's model classes, with the keys that these look for.
 
 A client sends one request when it is asked to, keeps no results, and raises the errors below; waiting, asking again
@@ -363,6 +364,11 @@ def judge_name(text: str) -> JudgeName:
     Raises:
         RegistryError: it is none, or the provider is not known.
     """
+    # It builds on this module.
+    from bedside.judges.local import is_local, local_name
+
+    if is_local(text):
+        return local_name(text)
     if re.match(r"https?://", text):
         url, _, model = text.partition("#")
         try:
@@ -401,6 +407,10 @@ def open_client(name: JudgeName, sampling: Sampling) -> Client:
         MissingExtraError: a library for it isn't installed.
         JudgeError: it isn't set up, as where its key is missing.
     """
+    from bedside.judges.local import LocalJudge, LocalName
+
+    if isinstance(name, LocalName):
+        return LocalJudge(name, sampling)
     if name.url is not None:
         try:
             from bedside.judges.clients.openai_compatible import OpenAICompatible
@@ -428,6 +438,8 @@ def known_price(name: JudgeName) -> Price | None:
     """The price that deepeval's tables give for a model of a provider; None where they don't, or it isn't installed."""
     if name.provider is None:
         return None
+    if name.provider == "local":
+        return Price(0.0, 0.0)
     from bedside.judges.clients.deepeval_models import listed_price
 
     return listed_price(name)
