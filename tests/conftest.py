@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from bedside.judges.clients.deepeval_models import ENVIRONMENT
 from bedside.transcripts import Transcript, Turn
+
+# Whichever test imports deepeval first: it must send and write nothing. What bedside itself switches off is tested in
+# processes that begin without these.
+for _name, _value in ENVIRONMENT.items():
+    os.environ.setdefault(_name, _value)
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
