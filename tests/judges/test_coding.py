@@ -101,8 +101,7 @@ def code(server: JudgeServer, folder: Path, *transcripts: Transcript, **options:
         server.judge,
         store_path=folder / "store.sqlite",
         add=rows.append,
-        patience=QUICK,
-        **options,
+        **{"patience": QUICK, **options},
     )
     assert judged.ratings == len(rows)
     return rows, judged
@@ -430,7 +429,9 @@ def test_faults_change_nothing_of_the_result(tmp_path: Path) -> None:
 
     (tmp_path / "calm").mkdir()
     with JudgeServer(script) as server:
-        rows, judged = code(server, tmp_path, *transcripts, turns_per_call=2)
+        # Which request meets which fault depends on timing: three bad replies in a row would be given up.
+        patient = replace(QUICK, replies=10)
+        rows, judged = code(server, tmp_path, *transcripts, turns_per_call=2, patience=patient)
         assert server.count > sum(count.judgements for count in judged.rubrics), "there were faults"
     with JudgeServer(labelling(labels)) as server:
         expected, _ = code(server, tmp_path / "calm", *transcripts, turns_per_call=2)
