@@ -1,0 +1,139 @@
+"""``bedside readers``, ``metrics``, ``suites`` and ``rubrics``: what there is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli._common import list_entries, listing, note, say
+from bedside.errors import DataError, InputError
+
+readers_app = listing("The file formats bedside reads; `show NAME` prints a minimal example.")
+
+metrics_app = listing("The metrics; `show NAME` prints one's definition, source and examples.")
+
+suites_app = listing("The suites; `show NAME` prints one, `check FILE` checks your own.")
+
+rubrics_app = listing("The rubrics; `show NAME` prints one, `check FILE` checks your own.")
+
+
+@readers_app.callback()
+def readers(context: typer.Context) -> None:
+    """List the file formats."""
+    from bedside.transcripts import READERS
+
+    list_entries(context, lambda: [(name, reader.title) for name, reader in READERS.all().items()])
+
+
+@readers_app.command("show")
+def readers_show(name: str) -> None:
+    """Print what a format is and a minimal example."""
+    from bedside.transcripts import READERS
+
+    reader = READERS.load(name)
+    say(f"{reader.name}: {reader.title}\n\n{reader.description}\n\n{reader.example_name}:")
+    typer.echo(reader.example, nl=not reader.example.endswith("\n"))
+
+
+@metrics_app.callback()
+def metrics(context: typer.Context) -> None:
+    """List the metrics, by family."""
+    from bedside.metrics import FAMILIES
+
+    def rows() -> list[tuple[str, str]]:
+        found = []
+        for family in FAMILIES.all().values():
+            found.append((family.name, f"family: {family.title.lower()} ({family.rater()})"))
+            found += [(f"  {metric.name}", metric.title) for metric in family.metrics]
+        return found
+
+    list_entries(context, rows)
+
+
+@metrics_app.command("show")
+def metrics_show(name: str) -> None:
+    """Print a metric's or family's definition, source and examples."""
+    from bedside.metrics import FAMILIES
+    from bedside.metrics._describe import describe_family, describe_metric
+    from bedside.scoring import metric_names
+
+    if name in FAMILIES:
+        say(describe_family(FAMILIES.load(name)))
+        return
+    owners = metric_names()
+    if name not in owners:
+        from bedside.registry import nearest
+
+        raise DataError(f"no metric is called {name!r}", todo=nearest(name, [*owners, *FAMILIES.names()]))
+    say(describe_metric(FAMILIES.load(owners[name]), name))
+
+
+@suites_app.callback()
+def suites(context: typer.Context) -> None:
+    """List the suites."""
+    from bedside.suites import SUITES
+
+    list_entries(context, lambda: [(name, suite.title) for name, suite in SUITES.all().items()])
+
+
+@suites_app.command("show")
+def suites_show(name: str) -> None:
+    """Print a suite's metrics and source."""
+    from bedside.suites import SUITES
+
+    suite = SUITES.find(name)
+    say(f"{suite.name}: {suite.title}\n\n{suite.description}\nSource: {suite.source}\n\nMetrics:")
+    for metric in suite.metrics:
+        say(f"  {metric}")
+    if suite.rubrics:
+        say("\nRubrics, for a judge:")
+    for rubric in suite.rubrics:
+        say(f"  {rubric}")
+
+
+@suites_app.command("check")
+def suites_check(file: str) -> None:
+    """Check a suite file of your own: its form, and that its metrics and parameters exist."""
+    from bedside.scoring import make_plan
+    from bedside.suites import SUITES
+
+    if not file.endswith(".yaml"):
+        raise InputError("a suite file's name ends in .yaml", where=file, todo="rename it")
+    suite = SUITES.find(file)
+    plan = make_plan(suite.metrics, suite.parameters)
+    say(f"{file}: good; {len(plan.metrics)} metrics")
+
+
+FolderOption = Annotated[Path | None, typer.Option("--folder", help="Folder of rubrics of your own.")]
+
+
+@rubrics_app.callback()
+def rubrics(context: typer.Context, folder: FolderOption = None) -> None:
+    """List the rubrics."""
+    from bedside.judges import rubrics_with
+
+    known = rubrics_with(folder).all()
+    list_entries(context, lambda: [(name, rubric.title) for name, rubric in known.items()])
+
+
+@rubrics_app.command("show")
+def rubrics_show(name: str, folder: FolderOption = None) -> None:
+    """Print a rubric: what it rates, its levels, what it needs, its source."""
+    from bedside.judges import describe, find_rubric
+
+    say(describe(find_rubric(name, folder)))
+
+
+@rubrics_app.command("check")
+def rubrics_check(file: Path) -> None:
+    """Check a rubric file of your own: its form, its levels, its words."""
+    from bedside.judges import check_file
+
+    rubric, remarks = check_file(file)
+    for remark in remarks:
+        note(f"{file}: {remark}")
+    if rubric is None:
+        raise InputError("not a rubric yet", where=str(file), todo="mend the errors above")
+    say(f"{file}: good; version {rubric.version}" + (f", {len(remarks)} warnings" if remarks else ""))

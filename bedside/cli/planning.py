@@ -1,0 +1,69 @@
+"""``bedside plan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli._common import JsonOption, SeedOption, open_source, read_names, read_numbers, show_tables
+from bedside.errors import DataError
+
+plan_app = typer.Typer(
+    help="How many transcripts and raters a study needs.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@plan_app.command("kappa")
+def plan_kappa(
+    half_width: Annotated[
+        float, typer.Option(help="Half the width of kappa's 95 % interval that you want.")
+    ] = 0.1,
+    kappa: Annotated[float, typer.Option(help="The kappa you expect.")] = 0.6,
+    shares: Annotated[
+        str | None, typer.Option(help="Expected share of each level, lowest first: .1,.2,.4,.2,.1.")
+    ] = None,
+    levels: Annotated[
+        int, typer.Option(help="Number of levels, where their shares aren't given: equal shares.")
+    ] = 5,
+    raters: Annotated[str, typer.Option(help="Numbers of raters to plan for.")] = "2,3,5",
+    weights: Annotated[str, typer.Option(help="quadratic, linear or none.")] = "quadratic",
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """How many transcripts, rated by how many raters, for a kappa interval of a given width."""
+    from bedside.reports.planning import kappa_table
+
+    expected = read_numbers(shares, "--shares") if shares else [1 / levels] * levels
+    counts = [int(count) for count in read_numbers(raters, "--raters")]
+    table = kappa_table(kappa, half_width, shares=expected, raters=counts, weights=weights, seed=seed)
+    show_tables([table], json)
+
+
+@plan_app.command("difference")
+def plan_difference(
+    difference: Annotated[float, typer.Option(help="The smallest mean difference worth finding.")],
+    sd: Annotated[
+        float | None, typer.Option(help="Standard deviation of the differences between systems on one case.")
+    ] = None,
+    pilot: Annotated[
+        Path | None, typer.Option(help="A run or file to take the standard deviation from.")
+    ] = None,
+    metric: Annotated[str | None, typer.Option(help="With --pilot: the metric.")] = None,
+    systems: Annotated[str | None, typer.Option(help="With --pilot: the two systems.")] = None,
+    power: Annotated[float, typer.Option(help="Chance to find it if it is there.")] = 0.8,
+    tests: Annotated[int, typer.Option(help="Number of tests in the family; alpha is divided by it.")] = 1,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """How many cases, scored with both systems, to find a difference between them."""
+    from bedside.reports.planning import difference_table, pilot_differences
+
+    differences = None
+    if pilot is not None:
+        differences = pilot_differences(open_source(pilot, None, None), metric, read_names(systems))
+    elif sd is None:
+        raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")
+    table = difference_table(difference, sd=sd, pilot=differences, power=power, tests=tests, seed=seed)
+    show_tables([table], json)

@@ -1,0 +1,78 @@
+"""``bedside medconceal`` and ``bedside note2chat``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli._common import JsonOption, SeedOption, note, say, show_tables
+from bedside.errors import InputError
+
+medconceal_app = typer.Typer(help="MedConceal's latent policy.", no_args_is_help=True, rich_markup_mode=None)
+
+note2chat_app = typer.Typer(help="Note2Chat's training data.", no_args_is_help=True, rich_markup_mode=None)
+
+
+# The group would be its one command without a callback.
+@medconceal_app.callback()
+def _medconceal() -> None:
+    pass
+
+
+@medconceal_app.command("fit")
+def medconceal_fit(
+    turns: Annotated[Path, typer.Argument(help="Labelled turns (JSON lines), see the docs on medconceal.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The parameter file to write.")],
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Fit the weights of the trace by logistic regression, and its thresholds by replay on held-out cases."""
+    from bedside.protocols.medconceal import fit, read_turns, write_parameters
+    from bedside.reports.protocols import fit_tables
+
+    if out.suffix != ".yaml":
+        raise InputError("a parameter file's name ends in .yaml", where=str(out), todo="rename it")
+    found = fit(read_turns(turns), seed=seed, name=out.stem, origin=f"fitted to {turns.name}, seed {seed}.")
+    write_parameters(found.parameters, out)
+    show_tables(fit_tables(found), json)
+    note(f"Wrote {out}; use it with --set hidden_concerns.parameters={out}")
+
+
+@note2chat_app.callback()
+def _note2chat() -> None:
+    pass
+
+
+@note2chat_app.command("preferences")
+def note2chat_preferences(
+    files: Annotated[list[str], typer.Argument(help="Transcripts: several dialogues of each case.")],
+    labels: Annotated[Path, typer.Option(help="Their labels, see the docs on note2chat.")],
+    alpha: Annotated[float, typer.Option(help="Price of an exchange in the reward.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON lines to write.")] = Path(
+        "preferences.jsonl"
+    ),
+    rater: Annotated[str | None, typer.Option(help="Whose labels count, where several labelled.")] = None,
+    outside: Annotated[
+        str, typer.Option(help="Where the diagnosis is not ranked: the whole reward is 0, or its term only.")
+    ] = "reward",
+    seed: SeedOption = 0,
+) -> None:
+    """Write preference pairs of dialogues by their reward, in TRL's conversational form."""
+    from bedside.protocols.note2chat import preference_pairs, rewarded, with_labels, write_preferences
+    from bedside.transcripts import read_transcripts
+
+    if outside not in ("reward", "term"):
+        raise InputError(f"{outside!r} is neither reward nor term", where="--outside")
+    candidates, unrewarded = rewarded(
+        with_labels(read_transcripts(files), labels),
+        alpha=alpha,
+        rater=rater,
+        outside="term" if outside == "term" else "reward",
+    )
+    found = preference_pairs(candidates, seed=seed)
+    for name, reason in (*unrewarded, *found.left_out):
+        note(f"{name}: {reason}")
+    count = write_preferences(found.pairs, out)
+    say(f"Wrote {count:,} pairs from {len(candidates):,} cases to {out}")

@@ -1,0 +1,46 @@
+"""``bedside ratings``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli._common import ColumnsOption, ScaleOption, read_pairs, say
+
+ratings_app = typer.Typer(
+    help="Ratings that people already have.", no_args_is_help=True, rich_markup_mode=None
+)
+
+
+@ratings_app.command("import")
+def ratings_import(
+    run: Path,
+    file: Path,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    metric: Annotated[str, typer.Option(help="The metric, where the file has no column for it.")] = "rating",
+) -> None:
+    """Add ratings from a spreadsheet (CSV, TSV, XLSX, Parquet; long or wide) to a run.
+
+    A rating of the same transcript, unit, metric, rater and pass replaces the one in the run.
+    """
+    from bedside.evaluation import known_scale
+    from bedside.rating_files import import_ratings, parse_scales, read_rating_file
+    from bedside.ratings import read_run
+
+    opened = read_run(run)
+    found = read_rating_file(
+        file,
+        scales=parse_scales(scale or []),
+        columns=read_pairs(columns, "--columns"),
+        metric=metric,
+        known_scale=known_scale,
+    )
+    added, replaced = import_ratings(opened, file, found)
+    new = added - replaced
+    say(
+        f"Read {added:,} ratings into {run}: {new:,} new, {replaced:,} replaced; {found.empty:,} empty cells."
+    )
+    say(f"Next: bedside agree {run}")
