@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 from bedside.errors import DataError
-from bedside.evaluation import Evaluation, facts, open_evaluation
+from bedside.evaluation import Evaluation, open_evaluation
 from bedside.files import saying_where, write_text
 from bedside.ratings import Run
 from bedside.registry import nearest
 from bedside.reports import figures
+from bedside.reports.methods import methods
 from bedside.reports.page import Section, page
 from bedside.reports.render import FORMATS
 from bedside.reports.table import Table
@@ -132,70 +132,3 @@ def _page(run: Run, evaluation: Evaluation, tables: Sequence[Table]) -> str:
     )
     lead = f"Made by bedside from the ratings in {run.path.name}; every table can be made again with one command."
     return page(f"Report on {run.path.name}", lead, counts, sections)
-
-
-def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
-    """What was done, as paragraphs for a paper's methods section."""
-    source = run.manifest["transcripts"]
-    systems = evaluation.systems()
-    files = [file for file in source["inputs"] if file["transcripts"]]
-    formats = sorted({file["format"] for file in files})
-    of = f" of {len(systems)} systems ({', '.join(systems)})" if len(systems) > 1 else ""
-    skipped = len(source["skipped"])
-    left_out = f" {skipped} were left out as unreadable." if skipped else " None was left out."
-    paragraphs = [
-        f"{source['count']:,} transcripts{of} with {source['turns']:,} turns were read from {len(files):,} files "
-        f"(format: {', '.join(formats)}).{left_out}"
-    ]
-    for entry in run.manifest["scorings"]:
-        titles = list(dict.fromkeys(facts_title(name) for name in entry["metrics"]))
-        raters = ", ".join(rater for rater in entry["raters"] if not rater.startswith("human:"))
-        missing = sum(row["n"] for row in entry["missing"])
-        if "judges" in entry:
-            paragraphs += [_judged(rater, told, entry) for rater, told in entry["judges"].items()]
-            continue
-        paragraphs.append(
-            f"bedside {entry['bedside']} (Python {entry['python']}, polars {entry['libraries'].get('polars', '?')}) "
-            f"computed {', '.join(titles)} ({raters}): {entry['ratings']:,} ratings, {missing:,} of them missing with "
-            f"the reason kept."
-        )
-    for entry in run.manifest["imports"]:
-        scales = "; ".join(f"{name} {_levels(levels)}" for name, levels in entry["scales"].items())
-        paragraphs.append(
-            f"{entry['ratings']:,} ratings were imported from {Path(entry['file']).name}"
-            + (f" (scales: {scales})." if scales else ".")
-        )
-    return tuple(paragraphs)
-
-
-def _judged(rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
-    """What one judge did."""
-    titles = ", ".join(f"{facts(name).title} ({version})" for name, version in told["prompts"].items())
-    missing = sum(row["n"] for row in entry["missing"])
-    calls = sum(count["calls"] for count in told["rubrics"])
-    heat = (
-        "the provider's temperature"
-        if told["temperature"] is None
-        else f"temperature {told['temperature']:g}"
-    )
-    passes = "once" if told["passes"] == 1 else f"{told['passes']} times"
-    return (
-        f"{rater} was asked {passes} at {heat}, {told['order'].replace('-', ' ')}, by the rubrics (version) {titles}: "
-        f"{entry['ratings']:,} ratings from {calls:,} calls, {missing:,} of them missing with the reason kept "
-        f"(bedside {entry['bedside']})."
-    )
-
-
-def facts_title(metric: str) -> str:
-    """A metric's title in running text, by its name without role."""
-    for name in (metric, f"{metric}.clinician", f"{metric}.patient"):
-        if facts(name).known:
-            return facts(name).title.partition(",")[0]
-    return metric
-
-
-def _levels(levels: Sequence[float | str]) -> str:
-    numbers = [level for level in levels if isinstance(level, int | float)]
-    if len(numbers) == len(levels):
-        return f"{min(numbers):g}–{max(numbers):g}"
-    return ", ".join(map(str, levels))
