@@ -131,9 +131,9 @@ def agree(
 class Grid:
     """Ratings of one metric: units in rows, raters in columns; None where a rater gave none."""
 
-    cells: np.ndarray
+    cells: np.ndarray[Any, Any]
     raters: tuple[str, ...]
-    transcripts: np.ndarray
+    transcripts: np.ndarray[Any, Any]
 
 
 def grid_of(ratings: pl.DataFrame) -> Grid:
@@ -242,7 +242,7 @@ def _rows(question: _Question, grid: Grid) -> list[Agreement]:
     return [agreement for agreement in found if agreement is not None]
 
 
-def _consensus(question: _Question, human: np.ndarray) -> tuple[np.ndarray, int]:
+def _consensus(question: _Question, human: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
     """What people say together of each unit, None where it is a tie or nobody rated, and how many are ties."""
     from bedside.stats import consensus
 
@@ -261,7 +261,7 @@ def _measure(
     kind: Kind,
     rater: str | None,
     raters: list[str],
-    cells: np.ndarray,
+    cells: np.ndarray[Any, Any],
     *,
     ties: int = 0,
 ) -> Agreement | None:
@@ -318,7 +318,7 @@ def _shown(level: float | str) -> str:
     return level if isinstance(level, str) else f"{level:g}"
 
 
-def _confusion(cells: np.ndarray, levels: tuple[Any, ...]) -> dict[tuple[str, str], int]:
+def _confusion(cells: np.ndarray[Any, Any], levels: tuple[Any, ...]) -> dict[tuple[str, str], int]:
     counts = Counter((first, second) for first, second in cells if first is not None and second is not None)
     return {(_shown(a), _shown(b)): counts[a, b] for a in levels for b in levels}
 
@@ -326,9 +326,9 @@ def _confusion(cells: np.ndarray, levels: tuple[Any, ...]) -> dict[tuple[str, st
 def _statistics(
     question: _Question,
     kind: Kind,
-    cells: np.ndarray,
+    cells: np.ndarray[Any, Any],
     pairs: list[tuple[int, int]] | None,
-    clusters: np.ndarray | None,
+    clusters: np.ndarray[Any, Any] | None,
 ) -> dict[str, Result]:
     from bedside.stats import many_raters, two_raters
 
@@ -374,7 +374,9 @@ def _statistics(
     return found
 
 
-def _agreement_with_people(cells: np.ndarray, clusters: np.ndarray | None, seed: int) -> Result:
+def _agreement_with_people(
+    cells: np.ndarray[Any, Any], clusters: np.ndarray[Any, Any] | None, seed: int
+) -> Result:
     """Mean over units of the share of people who say what the last column says."""
     from bedside.stats.intervals import mean_bootstrap
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar, get_args
 
 import numpy as np
 import polars as pl
@@ -194,7 +194,7 @@ class _Values:
     """A system's values of one metric: means by case, single values, and how many are missing."""
 
     cases: dict[str, float]
-    single: np.ndarray
+    single: np.ndarray[Any, Any]
     missing: int
 
 
@@ -213,8 +213,8 @@ class _Matched:
     raters: str
     a: str
     b: str
-    x: np.ndarray
-    y: np.ndarray
+    x: np.ndarray[Any, Any]
+    y: np.ndarray[Any, Any]
     cases: tuple[str, ...]
     paired: bool
     test: str
@@ -248,7 +248,7 @@ def _match(
     return _Matched(metric, raters, a, b, x, y, tuple(shared) if paired else (), paired, name, why, alone)
 
 
-def _binary(*values: np.ndarray) -> bool:
+def _binary(*values: np.ndarray[Any, Any]) -> bool:
     together = np.concatenate(values)
     return together.size > 0 and bool(np.isin(together, (0.0, 1.0)).all())
 

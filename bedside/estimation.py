@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -48,13 +49,13 @@ class Estimate:
 class _Sample:
     """A system's transcripts: people's and the judge's values of those both rated, the judge's of the others."""
 
-    human: np.ndarray
-    judge: np.ndarray
-    rest: np.ndarray
+    human: np.ndarray[Any, Any]
+    judge: np.ndarray[Any, Any]
+    rest: np.ndarray[Any, Any]
     by_case: dict[str, tuple[float | None, float]]
 
     @property
-    def everything(self) -> np.ndarray:
+    def everything(self) -> np.ndarray[Any, Any]:
         return np.concatenate([self.judge, self.rest])
 
 
@@ -179,7 +180,7 @@ def _difference(metric: str, judge: str, a: str, b: str, x: _Sample, y: _Sample)
         labelled = [c for c in shared if x.by_case[c][0] is not None and y.by_case[c][0] is not None]
         others = [case for case in shared if case not in set(labelled)]
 
-        def values(sample: _Sample, cases: list[str], column: int) -> np.ndarray:
+        def values(sample: _Sample, cases: list[str], column: int) -> np.ndarray[Any, Any]:
             return np.array([sample.by_case[case][column] for case in cases], dtype=float)
 
         corrected = prediction_powered.paired_difference(

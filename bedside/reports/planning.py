@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -68,7 +69,7 @@ def kappa_table(
 class Pilot:
     """Differences of two systems, case by case, and who rated them."""
 
-    differences: np.ndarray
+    differences: np.ndarray[Any, Any]
     raters: str
 
 

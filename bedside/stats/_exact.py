@@ -16,7 +16,7 @@ def signed_rank_distribution(ranks: Array) -> Array:
         ranks: ranks above 0; midranks where tied.
     """
     doubled = np.rint(2 * ranks).astype(np.intp)
-    chances = np.zeros(int(doubled.sum()) + 1)
+    chances: Array = np.zeros(int(doubled.sum()) + 1)
     chances[0] = 1.0
     for rank in doubled:
         moved = 0.5 * chances
@@ -82,7 +82,8 @@ def walsh_average(ordered: Array, k: int) -> float:
     start = np.arange(ordered.size)
 
     def partner(value: float) -> Array:
-        return np.maximum(np.searchsorted(ordered, 2 * value - ordered, side="right"), start)
+        found: Array = np.maximum(np.searchsorted(ordered, 2 * value - ordered, side="right"), start)
+        return found
 
     def count(value: float) -> int:
         return int((partner(value) - start).sum())

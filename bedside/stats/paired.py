@@ -154,7 +154,7 @@ def _pseudo_median(d: Array, level: float) -> tuple[float, Interval | None, str 
     tail_area = (1 - level) / 2
     if n <= EXACT_PAIRS:
         # The largest cut with P(W+ < cut) within the tail; the bounds are the averages of that order.
-        below = np.cumsum(signed_rank_distribution(np.arange(1.0, n + 1))[::2])
+        below = np.cumsum(signed_rank_distribution(np.arange(1, n + 1, dtype=np.float64))[::2])
         cut = int(np.searchsorted(below, tail_area, side="right"))
         words = "Walsh averages, exact"
     else:
@@ -335,6 +335,7 @@ def _mean_bootstraps(d: Array, present: Mask, resamples: int, seed: int, words: 
     for start in range(0, columns, width):
         part, there = d[:, start : start + width], present[:, start : start + width]
         rng = generator(seed)
+        means: Array
         if n == 0:
             means = np.full((1, part.shape[1]), np.nan)
         elif every:

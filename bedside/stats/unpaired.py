@@ -141,7 +141,7 @@ def _shift(x: Array, y: Array, level: float) -> tuple[float, Interval | None, st
     middle = (pairwise_difference(x, y, (count + 1) // 2) + pairwise_difference(x, y, count // 2 + 1)) / 2
     tail_area = (1 - level) / 2
     if m + n <= 50:
-        ranks = np.arange(1.0, m + n + 1)
+        ranks = np.arange(1, m + n + 1, dtype=np.float64)
         below = np.cumsum(rank_sum_distribution(ranks, m)[m * (m + 1) :: 2])
         cut = int(np.searchsorted(below, tail_area, side="right"))
         words = "ordered differences, exact"

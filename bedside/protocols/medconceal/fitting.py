@@ -290,7 +290,7 @@ def _regressed(data: _Data, penalty: float, what: str) -> np.ndarray[Any, np.dty
     """Weights without intercept, as the policy has none."""
     from sklearn.linear_model import LogisticRegression
 
-    if len(set(data.y.tolist())) < 2:
+    if np.unique(data.y).size < 2:
         raise DataError(
             f"the turns for fitting {what} have only one outcome",
             todo="label turns that do and turns that don't, in several cases",
