@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import Field
 
 from bedside.errors import DataError
@@ -229,9 +230,9 @@ def _z(row: LabelledTurn) -> tuple[float, ...]:
 class _Data:
     """Design matrix, labels and case of each row that a regression uses."""
 
-    x: np.ndarray[Any, np.dtype[np.float64]]
-    y: np.ndarray[Any, np.dtype[np.int64]]
-    case: np.ndarray[Any, np.dtype[np.int64]]
+    x: NDArray[np.float64]
+    y: NDArray[np.int64]
+    case: NDArray[np.int64]
 
     def of(self, cases: Iterable[int]) -> _Data:
         chosen = np.isin(self.case, list(cases))
@@ -286,7 +287,7 @@ def _data(x: list[list[float]], y: list[int], case: list[int], width: int) -> _D
     )
 
 
-def _regressed(data: _Data, penalty: float, what: str) -> np.ndarray[Any, np.dtype[np.float64]]:
+def _regressed(data: _Data, penalty: float, what: str) -> NDArray[np.float64]:
     """Weights without intercept, as the policy has none."""
     from sklearn.linear_model import LogisticRegression
 
@@ -296,12 +297,12 @@ def _regressed(data: _Data, penalty: float, what: str) -> np.ndarray[Any, np.dty
             todo="label turns that do and turns that don't, in several cases",
         )
     model = LogisticRegression(C=1 / penalty, fit_intercept=False, max_iter=10_000, tol=1e-8)
-    weights: np.ndarray[Any, np.dtype[np.float64]] = model.fit(data.x, data.y).coef_[0]
+    weights: NDArray[np.float64] = model.fit(data.x, data.y).coef_[0]
     return weights
 
 
 def _with_reveal(
-    parameters: Parameters, weights: np.ndarray[Any, np.dtype[np.float64]], present: set[CategoryName]
+    parameters: Parameters, weights: NDArray[np.float64], present: set[CategoryName]
 ) -> Parameters:
     width = len(REVEAL_FEATURES)
     parts = [weights[start : start + width].tolist() for start in range(0, len(weights), width)]
@@ -317,7 +318,7 @@ def _with_reveal(
     )
 
 
-def _with_address(parameters: Parameters, weights: np.ndarray[Any, np.dtype[np.float64]]) -> Parameters:
+def _with_address(parameters: Parameters, weights: NDArray[np.float64]) -> Parameters:
     return _replaced(parameters, "address", weights=dict(zip(FEATURES, weights.tolist(), strict=True)))
 
 
@@ -476,9 +477,7 @@ def fit(
     )
 
 
-def _predict(
-    data: _Data, weights: np.ndarray[Any, np.dtype[np.float64]], into: tuple[list[int], list[float]]
-) -> None:
+def _predict(data: _Data, weights: NDArray[np.float64], into: tuple[list[int], list[float]]) -> None:
     from scipy.special import expit
 
     into[0].extend(data.y.tolist())
