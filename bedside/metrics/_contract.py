@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
 from bedside.errors import RegistryError
+from bedside.models._files import find_model
 from bedside.registry import Registry, nearest
 from bedside.transcripts.model import Role
 
@@ -136,6 +137,9 @@ class Family:
             in ``wanted`` (a frozen set of names), on every unit and role it applies to: missing with the
             reason where it can't be computed, never left out.
         parameters: by name.
+        model: what model it needs, in words; empty where it needs none. Such a family has a parameter ``model``: a
+            folder, a file or a name as :func:`bedside.models._files.find_model` takes it. By default it is empty,
+            and every value is missing as :attr:`no_model` says.
         demonstration: turns (role, text[, meta]) on which every parameter changes some value.
     """
 
@@ -146,6 +150,7 @@ class Family:
     metrics: tuple[Metric, ...]
     compute: Callable[..., Iterable[Value]]
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    model: str = ""
     demonstration: tuple[tuple[Any, ...], ...] = ()
 
     def metric(self, name: str) -> Metric:
@@ -176,13 +181,26 @@ class Family:
             values[name] = value
         return values
 
+    @property
+    def no_model(self) -> str:
+        """Why values are missing where no model is named."""
+        return f"no model is named: {self.name}.model, {self.model}"
+
     def rater(self, given: Mapping[str, Any] | None = None) -> str:
-        """The rater's name: ``algorithm:NAME@VERSION``, with every parameter that is not the default."""
+        """The rater's name: ``algorithm:NAME@VERSION``, with every parameter that is not the default.
+
+        Of a model it has the name and digits that stand for its content, and not where it lies.
+
+        Raises:
+            ModelError: there is no such model.
+        """
         changed = {
             name: value
             for name, value in self.settings(given).items()
             if value != self.parameters[name].default
         }
+        if self.model and "model" in changed:
+            changed["model"] = find_model(changed["model"]).name
         extra = "".join(f"+{name}={value}" for name, value in sorted(changed.items()))
         return f"algorithm:{self.name}@{self.version}{extra}"
 

@@ -23,6 +23,8 @@ def describe_metric(family: Family, name: str) -> str:
 def describe_family(family: Family) -> str:
     """A family with its parameters and all its metrics."""
     lines = [f"## {family.title} (`{family.name}`)", "", family.description, "", f"Rater: `{family.rater()}`"]
+    if family.model:
+        lines += ["", f"Needs {family.model}, named by `--set {family.name}.model=…`; missing without one."]
     if family.parameters:
         lines += ["", "| parameter | default | what it does |", "| --- | --- | --- |"]
         lines += [

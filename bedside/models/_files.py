@@ -143,6 +143,7 @@ def _toy_file() -> Path:
     )
 
 
+@cache
 def _from_hub(name: str) -> Path:
     """The folder of a model of the Hugging Face hub; fetched if it isn't there yet."""
     hub = library("huggingface_hub", "nli")

@@ -3,18 +3,47 @@
 from __future__ import annotations
 
 import copy
+from functools import cache
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bedside.errors import RegistryError
+from bedside.errors import ModelError, RegistryError
 from bedside.metrics import FAMILIES, Example, Family, Metric, Value
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
+from tests.metrics.tiny import MAKERS
 
 FAMILY_NAMES = FAMILIES.names()
 METRICS = [(FAMILIES.load(name), metric) for name in FAMILY_NAMES for metric in FAMILIES.load(name).metrics]
 EXAMPLES = [(family, metric, example) for family, metric in METRICS for example in metric.examples]
+MODELLED = [name for name in FAMILY_NAMES if FAMILIES.load(name).model]
+#: Families with what they are tried with: one that needs a model without it, and with a tiny one.
+TRIALS = [
+    *(pytest.param((name, False), id=name) for name in FAMILY_NAMES),
+    *(pytest.param((name, True), id=f"{name}-model", marks=pytest.mark.model) for name in MODELLED),
+]
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory: pytest.TempPathFactory) -> Any:
+    """Makes, once, a tiny model for a family and returns the parameters that name it."""
+
+    @cache
+    def make(name: str) -> dict[str, Any]:
+        pytest.importorskip("torch")
+        folder: Path = tmp_path_factory.mktemp(name)
+        return MAKERS[name](folder)
+
+    return make
+
+
+@pytest.fixture(params=TRIALS)
+def trial(request: pytest.FixtureRequest, tiny: Any) -> tuple[Family, dict[str, Any]]:
+    """A family and the parameters to try it with."""
+    name, modelled = request.param
+    return FAMILIES.load(name), tiny(name) if modelled else {}
 
 
 def compute(family: Family, transcript: Transcript, wanted: set[str], **given: Any) -> list[Value]:
@@ -47,7 +76,9 @@ def test_family_states_its_facts(name: str) -> None:
 def test_metric_states_its_facts(family: Family, metric: Metric) -> None:
     assert metric.source, "a source"
     assert metric.definition.rstrip().endswith("."), "a definition in sentences"
-    assert any(example.value is not None for example in metric.examples), "an example with a value"
+    assert metric.examples
+    if not family.model:  # no model ships, whose value could be stated
+        assert any(example.value is not None for example in metric.examples), "an example with a value"
     assert metric.low is None or metric.high is None or metric.low < metric.high
     assert not (metric.labels and metric.unit != "turn")
 
@@ -76,27 +107,65 @@ def test_example_holds(family: Family, metric: Metric, example: Example) -> None
         assert found.value == pytest.approx(example.value, abs=example.tolerance)
 
 
-@pytest.mark.parametrize("name", FAMILY_NAMES)
-def test_empty_and_one_turn_transcripts_give_missing_values(name: str) -> None:
+def test_each_family_that_needs_a_model_is_tried_with_one() -> None:
+    assert set(MAKERS) == set(MODELLED)
+    for name in MODELLED:
+        assert FAMILIES.load(name).parameters["model"].default == ""
+
+
+@pytest.mark.parametrize("name", MODELLED)
+def test_without_a_model_every_value_is_missing_and_says_so(name: str) -> None:
     family = FAMILIES.load(name)
-    values = compute(family, conversation(), all_metrics(family))
+    for transcript in demonstrations(family):
+        values = compute(family, transcript, all_metrics(family))
+        assert {value.metric for value in values} == all_metrics(family)
+        assert {(value.value, value.label, value.error) for value in values} == {
+            (None, None, family.no_model)
+        }
+
+
+@pytest.mark.parametrize("name", MODELLED)
+def test_a_model_that_is_not_there_is_refused(name: str, tmp_path: Path) -> None:
+    family = FAMILIES.load(name)
+    with pytest.raises(ModelError, match="no model is there"):
+        family.rater({"model": str(tmp_path / "none")})
+    with pytest.raises(ModelError, match="no model is there"):
+        compute(
+            family, conversation(*family.demonstration), all_metrics(family), model=str(tmp_path / "none")
+        )
+
+
+@pytest.mark.model
+@pytest.mark.parametrize("name", MODELLED)
+def test_with_a_model_every_metric_has_values(name: str, tiny: Any) -> None:
+    family, given = FAMILIES.load(name), tiny(name)
+    values = [
+        v for each in demonstrations(family) for v in compute(family, each, all_metrics(family), **given)
+    ]
+    assert {v.metric for v in values if v.value is not None or v.label is not None} == all_metrics(family)
+    assert str(given["model"]) not in family.rater(given), "a model's place is nobody's business"
+    assert "+model=" in family.rater(given)
+
+
+def test_empty_and_one_turn_transcripts_give_missing_values(trial: tuple[Family, dict[str, Any]]) -> None:
+    family, given = trial
+    values = compute(family, conversation(), all_metrics(family), **given)
     assert {value.metric for value in values} == all_metrics(family), "nothing is left out silently"
     for value in values:
         assert value.value is None, f"{value.metric} of nothing is missing, not {value.value}"
         assert value.label is None
         assert value.error
-    one = compute(family, conversation(("clinician", "Hm")), all_metrics(family))
+    one = compute(family, conversation(("clinician", "Hm")), all_metrics(family), **given)
     assert {value.metric for value in one} == all_metrics(family)
     for value in one:
         assert (value.value is None and value.label is None) == (value.error is not None)
 
 
-@pytest.mark.parametrize("name", FAMILY_NAMES)
-def test_only_what_is_wanted_is_computed(name: str) -> None:
-    family = FAMILIES.load(name)
+def test_only_what_is_wanted_is_computed(trial: tuple[Family, dict[str, Any]]) -> None:
+    family, given = trial
     for transcript in demonstrations(family):
         for metric in family.metrics:
-            values = compute(family, transcript, {metric.name})
+            values = compute(family, transcript, {metric.name}, **given)
             assert {value.metric for value in values} == {metric.name}
 
 
@@ -106,11 +175,10 @@ def demonstrations(family: Family) -> list[Transcript]:
     return [*made, conversation(*family.demonstration)] if family.demonstration else made
 
 
-@pytest.mark.parametrize("name", FAMILY_NAMES)
-def test_values_lie_in_range_on_known_units(name: str) -> None:
-    family = FAMILIES.load(name)
+def test_values_lie_in_range_on_known_units(trial: tuple[Family, dict[str, Any]]) -> None:
+    family, given = trial
     for transcript in demonstrations(family):
-        for value in compute(family, transcript, all_metrics(family)):
+        for value in compute(family, transcript, all_metrics(family), **given):
             metric = family.metric(value.metric)
             assert (value.error is None) == (value.value is not None or value.label is not None)
             if value.error is None:
@@ -125,28 +193,33 @@ def test_values_lie_in_range_on_known_units(name: str) -> None:
                 assert value.label in metric.labels
 
 
-@pytest.mark.parametrize("name", FAMILY_NAMES)
-def test_same_values_twice_and_no_change_of_the_input(name: str) -> None:
-    family = FAMILIES.load(name)
+def test_same_values_twice_and_no_change_of_the_input(trial: tuple[Family, dict[str, Any]]) -> None:
+    family, given = trial
     for transcript in demonstrations(family):
         before = copy.deepcopy(transcript)
-        first = compute(family, transcript, all_metrics(family))
-        assert compute(family, transcript, all_metrics(family)) == first
+        first = compute(family, transcript, all_metrics(family), **given)
+        assert compute(family, transcript, all_metrics(family), **given) == first
         assert transcript == before
 
 
 @pytest.mark.parametrize(
     ("name", "parameter"),
-    [(name, parameter) for name in FAMILY_NAMES for parameter in FAMILIES.load(name).parameters],
+    [
+        pytest.param(name, parameter, marks=pytest.mark.model if name in MODELLED else ())
+        for name in FAMILY_NAMES
+        for parameter in FAMILIES.load(name).parameters
+    ],
 )
-def test_each_parameter_changes_something(name: str, parameter: str) -> None:
+def test_each_parameter_changes_something(name: str, parameter: str, tiny: Any) -> None:
     family = FAMILIES.load(name)
     transcript = conversation(*family.demonstration)
     facts = family.parameters[parameter]
     assert facts.description
-    changed = compute(family, transcript, all_metrics(family), **{parameter: facts.alternative})
-    assert changed != compute(family, transcript, all_metrics(family))
-    assert family.rater({parameter: facts.alternative}) != family.rater()
+    before = tiny(name) if name in MODELLED and parameter != "model" else {}
+    after = before | (tiny(name) if parameter == "model" else {parameter: facts.alternative})
+    changed = compute(family, transcript, all_metrics(family), **after)
+    assert changed != compute(family, transcript, all_metrics(family), **before)
+    assert family.rater(after) != family.rater(before)
 
 
 @pytest.mark.parametrize("name", FAMILY_NAMES)

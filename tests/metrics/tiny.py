@@ -1,0 +1,10 @@
+"""Tiny models with random weights, made on the spot: what a metric family that needs a model is tried with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+#: For each family that needs a model: makes one in a folder and returns the family's parameters that name it.
+MAKERS: dict[str, Callable[[Path], dict[str, Any]]] = {}
