@@ -1,0 +1,66 @@
+"""What a rater fills in, by name: the one place that page, files and answers agree on.
+
+A *field* is the ``name`` of a control on the labelling page (``from_name`` in an answer) and a column of an offline
+file.
+
+- rate: ``<rubric>``: one choice, a level as text (``"4"``, ``"0.5"``) or a label; of a set, any number of labels.
+  :data:`NOT_APPLICABLE` where the rubric has a case for it.
+- audit: ``agree__<rubric>``: :data:`AGREE` or :data:`DISAGREE`; and ``<rubric>``: the rater's own choice, as in rate,
+  needed where the rater disagrees.
+- findings: ``<rubric>``: :data:`LISTED` or :data:`NOTHING`; and ``<rubric>__<n>``: a text area that takes any number of
+  entries, each of them an entry of the rubric's n-th label (from 0), such as a category of concerns.
+- codes: ``<code>__<n>``: one choice, the label of the n-th turn (from 0) of the code's role, in the order of the task's
+  ``clinician_turns`` or ``patient_turns``.
+- all: ``notes``: the rater's notes on the item.
+
+Every choice is a ``Choices`` control and every text a ``TextArea``. In codes mode the controls stand in a ``Repeater``
+over ``$clinician_turns`` or ``$patient_turns``, whose index makes the number in the field's name.
+"""
+
+from __future__ import annotations
+
+from bedside.judges.rubric import Part, Rubric
+
+NOTES = "notes"
+NOT_APPLICABLE = "no answer can be given"
+AGREE, DISAGREE = "agree", "disagree"
+LISTED, NOTHING = "listed", "nothing to list"
+
+
+def choices(rubric: Rubric) -> tuple[tuple[str, str], ...]:
+    """What a rater can choose by a rubric of levels or labels, each with its descriptor, in order."""
+    shown = rubric.shown()
+    found = [(f"{level.value:g}", level.descriptor) for level in shown.scale]
+    found += [(label.label, label.descriptor) for label in shown.labels]
+    if shown.not_applicable:
+        found.append((NOT_APPLICABLE, shown.not_applicable))
+    return tuple(found)
+
+
+def agree_field(rubric: str) -> str:
+    """The field that says whether a rater agrees with the judge on a rubric."""
+    return f"agree__{rubric}"
+
+
+def entry_part(rubric: Rubric) -> tuple[Part, Part]:
+    """The label and the text that an entry of a list rubric is made of.
+
+    Raises:
+        ValueError: its entries are made of anything else.
+    """
+    items = rubric.answer[0].items if rubric.kind == "list" else ()
+    if sorted(item.type for item in items) != ["label", "text"]:
+        raise ValueError(f"{rubric.name} is no list of entries with a label and a text")
+    label, text = sorted(items, key=lambda item: item.type)
+    return label, text
+
+
+def entry_fields(rubric: Rubric) -> dict[str, str]:
+    """Field → label, for each label of a list rubric."""
+    label, _ = entry_part(rubric)
+    return {f"{rubric.name}__{number}": each.label for number, each in enumerate(label.labels)}
+
+
+def code_field(code: str, position: int) -> str:
+    """The field of a code and the turn at ``position`` (from 0) among the turns of the code's role."""
+    return f"{code}__{position}"

@@ -1,0 +1,192 @@
+"""What raters are shown: the tasks of a labelling page, made of a plan and its run.
+
+A task is ``{"data": {…}}`` with
+
+- ``external_id``: the item's opaque id;
+- ``dialogue``: the turns shown, ``[{"speaker": "Clinician", "text": …}, …]``, in order; of a turn that is rated on its
+  own, the turns up to it;
+- ``input_<name>``: text of an input that one of the plan's rubrics needs (background, goal, …);
+- ``rated_turn``: where single turns are rated, the number (from 1) of the rated turn, the last one shown;
+- ``clinician_turns``, ``patient_turns``: in codes mode, the turns to be coded, ``[{"turn": "3", "speaker": …,
+  "text": …}, …]`` with the number (from 1) as the page counts them; only of roles that have a code;
+- ``judge_<rubric>``, ``judge_reason_<rubric>``: in audit mode, the judge's score, as a choice of the page, and its
+  reason.
+
+Nothing else: no system, case, factor, file name or id of a transcript, and speakers go by their roles, because names of
+speakers can say who wrote a conversation.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import polars as pl
+
+from bedside.annotation.fields import choices
+from bedside.annotation.plan import Item, Plan, TrainingItem
+from bedside.errors import DataError, InputError
+from bedside.judges import Rubric
+from bedside.ratings import Run, parse_transcript
+from bedside.transcripts import Transcript
+
+#: Largest task in bytes of JSON, and turns of one: with more, a browser's tab can take a minute to open or give up.
+MAX_BYTES = 2_000_000
+MAX_TURNS = 2_000
+EMPTY_TURN = "(nothing was said)"
+_NO_REASON = "(no reason given)"
+_UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """A text without characters that databases and spreadsheets refuse."""
+    return _UNWRITABLE.sub("\ufffd", text)
+
+
+def dialogue(transcript: Transcript, unit: str = "transcript") -> list[dict[str, str]]:
+    """The turns shown for a unit of a transcript."""
+    shown = transcript.turns if unit == "transcript" else transcript.turns[: turn_of(unit) + 1]
+    return [
+        {"speaker": turn.role.capitalize(), "text": clean(turn.text).strip() or EMPTY_TURN} for turn in shown
+    ]
+
+
+def turn_of(unit: str) -> int:
+    """The turn's index (from 0) in a unit ``turn:<index>``."""
+    return int(unit.removeprefix("turn:"))
+
+
+def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript) -> dict[str, str]:
+    """The inputs that rubrics need of a transcript's reference, as texts."""
+    names = dict.fromkeys(name for rubric in rubrics for name in rubric.references)
+    return {name: _words(transcript.reference.get(name)) for name in names}
+
+
+def _words(value: object) -> str:
+    if isinstance(value, list | tuple):
+        return "\n".join(f"{number}. {_words(entry)}" for number, entry in enumerate(value, 1))
+    if isinstance(value, Mapping):
+        return "; ".join(f"{clean(str(key))}: {_words(entry)}" for key, entry in value.items())
+    return "" if value is None else clean(str(value)).strip()
+
+
+def problem(rubrics: Sequence[Rubric], transcript: Transcript) -> str | None:
+    """Why a transcript can't be shown to raters; None if it can."""
+    if not transcript.turns:
+        return "no turns"
+    for name, text in inputs_of(rubrics, transcript).items():
+        if not text:
+            return f"no {name.replace('_', ' ')}"
+    roles = {turn.role for turn in transcript.turns}
+    for rubric in rubrics:
+        if rubric.unit == "turn" and rubric.role is not None and rubric.role not in roles:
+            return f"no turn of the {rubric.role}"
+    if len(transcript.turns) > MAX_TURNS or len(transcript.to_json()) > MAX_BYTES:
+        return f"too long for a page (over {MAX_TURNS:,} turns or {MAX_BYTES // 1_000_000} MB)"
+    return None
+
+
+def coded_turns(rubrics: Sequence[Rubric], transcript: Transcript) -> dict[str, list[int]]:
+    """Role → indices (from 0) of the turns to be coded, for the roles that have a code."""
+    roles = dict.fromkeys(rubric.role for rubric in rubrics if rubric.role is not None)
+    return {role: [turn.index for turn in transcript.of(role)] for role in roles}
+
+
+def shown_transcripts(plan: Plan, run: Run) -> dict[str, Transcript]:
+    """The transcript of each of the plan's items, by the item's id.
+
+    Raises:
+        RunError: the run keeps no text.
+    """
+    wanted = {item.transcript for item in plan.everything}
+    found = {transcript.id: transcript for transcript in run.transcripts() if transcript.id in wanted}
+    shown = {item.id: found[item.transcript] for item in plan.items}
+    for item in plan.training:
+        content = item.content
+        shown[item.id] = found[item.transcript] if content is None else parse_transcript(content)
+    return shown
+
+
+def label_studio_tasks(plan: Plan, run: Run, rater: str | None = None) -> list[dict[str, Any]]:
+    """The tasks of a labelling page.
+
+    Args:
+        plan: the plan.
+        run: its run.
+        rater: whose tasks, in the rater's order; None for one page that raters share: the training set, then all items.
+
+    Raises:
+        RunError: the run keeps no text.
+        DataError: in audit mode, the judge has not rated an item.
+        InputError: a transcript is too long for a page, or can't be shown by the plan's rubrics.
+    """
+    rubrics = [each.rubric for each in plan.rubrics]
+    transcripts = shown_transcripts(plan, run)
+    said = judge_scores(plan, run) if plan.judge is not None else {}
+    order = plan.assignment[rater] if rater is not None else [item.id for item in plan.everything]
+    return [{"data": dict(_data(plan, rubrics, plan.by_id[name], transcripts[name], said))} for name in order]
+
+
+def _data(
+    plan: Plan,
+    rubrics: Sequence[Rubric],
+    item: Item | TrainingItem,
+    transcript: Transcript,
+    said: Mapping[tuple[str, str, str], tuple[str, str]],
+) -> Iterator[tuple[str, Any]]:
+    wrong = problem(rubrics, transcript)
+    if wrong is not None:
+        raise InputError(
+            f"transcript {transcript.id!r} can't be shown: {wrong}",
+            where="the plan",
+            todo="make another plan with bedside sample",
+        )
+    yield "external_id", item.id
+    yield "dialogue", dialogue(transcript, item.unit)
+    for name, text in inputs_of(rubrics, transcript).items():
+        yield f"input_{name}", text
+    if item.unit != "transcript":
+        yield "rated_turn", str(turn_of(item.unit) + 1)
+    if plan.mode == "codes":
+        for role, indices in coded_turns(rubrics, transcript).items():
+            turns = dialogue(transcript)
+            yield f"{role}_turns", [{"turn": str(index + 1), **turns[index]} for index in indices]
+    if plan.mode == "audit":
+        for rubric in rubrics:
+            score, reason = said[item.transcript, item.unit, rubric.name]
+            yield f"judge_{rubric.name}", score
+            yield f"judge_reason_{rubric.name}", reason
+
+
+def judge_scores(plan: Plan, run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
+    """What the plan's judge said: (transcript, unit, rubric) → the choice and the reason, of its first pass.
+
+    Raises:
+        DataError: it has not rated one of the items.
+    """
+    table = run.ratings
+    names = [each.rubric.name for each in plan.rubrics]
+    rows = table.filter(
+        pl.col("rater") == plan.judge, pl.col("metric").is_in(names), pl.col("error").is_null()
+    ).sort("replicate", maintain_order=True)
+    found: dict[tuple[str, str, str], tuple[str, str]] = {}
+    columns = ("transcript_id", "unit", "metric", "value", "label", "reason")
+    for transcript, unit, metric, value, label, reason in rows.select(columns).iter_rows():
+        choice = label if label is not None else f"{value:g}"
+        found.setdefault((transcript, unit, metric), (choice, clean(reason or "").strip() or _NO_REASON))
+    for item in plan.items:
+        for each in plan.rubrics:
+            key = (item.transcript, item.unit, each.rubric.name)
+            if key not in found:
+                raise DataError(
+                    f"{plan.judge} has not rated transcript {item.transcript!r} on {each.rubric.name}",
+                    where=str(run.path),
+                    todo="have it judged, or make another plan",
+                )
+            if found[key][0] not in [choice for choice, _ in choices(each.rubric)]:
+                raise DataError(
+                    f"{plan.judge} gave {found[key][0]!r} on {each.rubric.name}, which is not on the rubric's scale",
+                    where=str(run.path),
+                )  # fmt: skip
+    return found

@@ -1,0 +1,376 @@
+"""An annotation plan: who rates what, by which rubrics, in which order.
+
+A plan is a JSON file that people can read and that bedside checks: it is sealed by a hash, so that a plan edited by
+hand is noticed, and it names the run by the content of its transcripts, so that it can't be used with another. It holds
+the map from opaque item ids to transcripts, so it stays with the run and never goes to raters or a server.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    TypeAdapter,
+    ValidationError,
+    model_validator,
+)
+
+from bedside.annotation.fields import entry_part
+from bedside.errors import BedsideError, InputError
+from bedside.files import write_text
+from bedside.judges import Rubric
+from bedside.ratings import Run
+
+Mode = Literal["rate", "audit", "findings", "codes"]
+Focus = Literal["random", "disagreement", "uncertain"]
+MODES: tuple[Mode, ...] = ("rate", "audit", "findings", "codes")
+FOCI: tuple[Focus, ...] = ("random", "disagreement", "uncertain")
+#: Kinds of rubrics that people can answer in each mode.
+KINDS: Mapping[Mode, tuple[str, ...]] = {
+    "rate": ("level", "label", "set"),
+    "audit": ("level", "label"),
+    "findings": ("list",),
+    "codes": ("label",),
+}
+
+RaterName = Annotated[str, StringConstraints(pattern=r"^[^\W_](?:[\w.@+-]*\w)?$", max_length=64)]
+_RUBRIC = TypeAdapter(Rubric)
+
+
+class PlanError(BedsideError):
+    """A plan can't be read, was changed, or belongs to another run."""
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class PlannedRubric(_Part):
+    """A rubric in full, with the hash of its wording.
+
+    Attributes:
+        version: :attr:`bedside.judges.Rubric.version`.
+        rubric: the rubric.
+    """
+
+    version: str
+    rubric: Annotated[Rubric, Field(strict=False)]
+
+    @model_validator(mode="after")
+    def _same(self) -> Self:
+        if self.rubric.version != self.version:
+            raise ValueError(f"the wording of {self.rubric.name} is not that of version {self.version}")
+        return self
+
+
+class Stratum(_Part):
+    """A stratum of the run's transcripts.
+
+    Attributes:
+        factors: what its transcripts have in common: factor → value; empty where the run isn't divided.
+        available: units (transcripts or turns) there are.
+        wanted: how many were asked for.
+        drawn: how many the plan has.
+    """
+
+    factors: dict[str, str]
+    available: int
+    wanted: int
+    drawn: int
+
+    @property
+    def name(self) -> str:
+        """The values, in words."""
+        return " · ".join(self.factors.values()) or "all"
+
+
+class Item(_Part):
+    """What is rated: a transcript, or a turn of one.
+
+    Attributes:
+        id: opaque; all that raters and servers see.
+        transcript: id of the transcript in the run.
+        unit: ``transcript`` or ``turn:<index>``.
+        stratum: position of its stratum in the plan.
+        drawn: how it came into the plan.
+    """
+
+    id: str
+    transcript: str
+    unit: str = "transcript"
+    stratum: int
+    drawn: Focus
+
+
+class TrainingItem(_Part):
+    """A transcript with known answers, rated first by everyone and never counted as a rating.
+
+    Attributes:
+        id: opaque, as of an :class:`Item`.
+        transcript: id of the transcript.
+        unit: as of an :class:`Item`.
+        content: the transcript (``Transcript.to_json``) where it isn't one of the run's.
+        answers: rubric → the level or label; in codes mode, code → turn index (as text) → label; in findings mode,
+            rubric → list of ``{"category": …, "text": …}``.
+    """
+
+    id: str
+    transcript: str
+    unit: str = "transcript"
+    content: str | None = None
+    answers: dict[str, Any]
+
+
+class Plan(_Part):
+    """Who rates what.
+
+    Attributes:
+        format: of the file.
+        mode: ``rate`` (blind), ``audit`` (the judge's score and reason are shown), ``findings`` (concerns are listed)
+            or ``codes`` (turns are coded).
+        run: :func:`run_identity` of the run.
+        rubrics: what is asked, in the order it is shown.
+        judge: in audit mode, the rater whose scores are shown.
+        raters: names; a rating's rater is ``human:<name>``.
+        overlap: raters of each item.
+        shared: items rated by everyone instead.
+        by: factors that divide the strata.
+        focus: which units go first.
+        random_share: share of each stratum that is drawn at random whatever the focus.
+        seed: of everything drawn at random.
+        strata: with their counts.
+        left_out: reason → units that can't be rated.
+        training: the training set, in the order it is shown.
+        items: what is rated, in the order of their ids.
+        assignment: rater → ids in the order they are shown: the training set, then the rater's items, shuffled.
+        seal: SHA-256 (hex) of all the rest.
+    """
+
+    format: Literal[1] = 1
+    mode: Mode
+    run: str
+    rubrics: tuple[PlannedRubric, ...] = Field(min_length=1, strict=False)
+    judge: str | None = None
+    raters: tuple[RaterName, ...] = Field(min_length=1, strict=False)
+    overlap: int = Field(ge=1)
+    shared: int = Field(default=0, ge=0)
+    by: tuple[str, ...] = Field(default=(), strict=False)
+    focus: Focus = "random"
+    random_share: float = Field(default=0.0, ge=0, le=1)
+    seed: int
+    strata: tuple[Stratum, ...] = Field(strict=False)
+    left_out: dict[str, int] = {}
+    training: tuple[TrainingItem, ...] = Field(default=(), strict=False)
+    items: tuple[Item, ...] = Field(strict=False)
+    assignment: dict[str, Annotated[tuple[str, ...], Field(strict=False)]]
+    seal: str = ""
+
+    @model_validator(mode="after")
+    def _belongs(self) -> Self:
+        names = [each.rubric.name for each in self.rubrics]
+        for what, found in (("rubric", names), ("rater", [rater.casefold() for rater in self.raters])):
+            doubled = [name for name, count in Counter(found).items() if count > 1]
+            if doubled:
+                raise ValueError(f"the {what} {doubled[0]} is there twice")
+        for each in self.rubrics:
+            check_rubric(self.mode, each.rubric)
+        ids = [item.id for item in self.everything]
+        if len(set(ids)) != len(ids):
+            raise ValueError("an item's id is there twice")
+        if set(self.assignment) != set(self.raters):
+            raise ValueError("the assignment is not of the plan's raters")
+        known = set(ids)
+        for rater, order in self.assignment.items():
+            if not known.issuperset(order) or len(set(order)) != len(order):
+                raise ValueError(f"the assignment of {rater} names an unknown item, or one twice")
+        if any(not 0 <= item.stratum < len(self.strata) for item in self.items):
+            raise ValueError("an item is of an unknown stratum")
+        return self
+
+    @property
+    def everything(self) -> tuple[Item | TrainingItem, ...]:
+        """The training set and the items."""
+        return (*self.training, *self.items)
+
+    @property
+    def blind(self) -> bool:
+        """Whether raters must see neither system nor judge's scores."""
+        return self.mode != "audit"
+
+    @cached_property
+    def by_id(self) -> Mapping[str, Item | TrainingItem]:
+        """Items and training items by their id."""
+        return {item.id: item for item in self.everything}
+
+    @cached_property
+    def raters_of(self) -> Mapping[str, tuple[str, ...]]:
+        """Item's id → its raters."""
+        found: dict[str, list[str]] = {}
+        for rater in self.raters:
+            for item in self.assignment[rater]:
+                found.setdefault(item, []).append(rater)
+        return {item: tuple(raters) for item, raters in found.items()}
+
+    def rubric(self, name: str) -> Rubric:
+        """The rubric of this name."""
+        return next(each.rubric for each in self.rubrics if each.rubric.name == name)
+
+
+def check_rubric(mode: Mode, rubric: Rubric) -> None:
+    """Say whether people can answer a rubric in a mode.
+
+    Raises:
+        ValueError: they can't.
+    """
+    if rubric.kind not in KINDS[mode]:
+        kinds = " or ".join(KINDS[mode])
+        raise ValueError(f"{rubric.name} asks for a {rubric.kind}; mode {mode} takes rubrics of kind {kinds}")
+    if mode == "findings":
+        entry_part(rubric)
+    if mode == "codes" and (rubric.unit != "turn" or rubric.role is None):
+        raise ValueError(f"{rubric.name} is not about the turns of a role")
+
+
+def run_identity(run: Run) -> str:
+    """A hash (hex) of the ids and contents of a run's transcripts: the same wherever the run is, whatever is rated."""
+    rows = sorted(run.index.select("id", "hash").iter_rows())
+    return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
+
+
+def plan_hash(plan: Plan) -> str:
+    """The plan's own name: the first 12 digits of its seal."""
+    return plan.seal[:12]
+
+
+def page_version(plan: Plan) -> str:
+    """What answers on one labelling page have in common, as 12 hexadecimal digits: mode, rubrics and their wording."""
+    seen = [plan.mode, *([each.rubric.name, each.version] for each in plan.rubrics)]
+    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:12]
+
+
+def sealed(plan: Plan) -> Plan:
+    """The plan with its seal."""
+    return plan.model_copy(update={"seal": _seal(plan)})
+
+
+def _seal(plan: Plan) -> str:
+    return hashlib.sha256(_text(plan.model_copy(update={"seal": ""})).encode()).hexdigest()
+
+
+def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
+    """Write a plan, sealed, whole or not at all."""
+    write_text(Path(path), _text(sealed(plan)))
+
+
+def _text(plan: Plan) -> str:
+    """Indented JSON, with one line for each rubric, stratum, item and rater."""
+    data: dict[str, Any] = plan.model_dump(mode="json")
+    data["rubrics"] = [
+        {
+            "version": each.version,
+            "rubric": _RUBRIC.dump_python(each.rubric, mode="json", exclude_defaults=True),
+        }
+        for each in plan.rubrics
+    ]
+    lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in data.items()]
+    return "{\n  " + ",\n  ".join(lines) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    def compact(each: Any) -> str:
+        return json.dumps(each, ensure_ascii=False)
+
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n    " + ",\n    ".join(map(compact, value)) + "\n  ]"
+    if isinstance(value, dict) and value:
+        return "{\n    " + ",\n    ".join(f"{compact(k)}: {compact(v)}" for k, v in value.items()) + "\n  }"
+    return compact(value)
+
+
+def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Plan:
+    """Read a plan.
+
+    Args:
+        path: the file.
+        run: the run it must belong to.
+
+    Raises:
+        PlanError: it can't be read, has been changed since it was made, or is of another run.
+    """
+    where = str(path)
+    try:
+        plan = Plan.model_validate_json(Path(path).read_bytes())
+    except FileNotFoundError as error:
+        raise PlanError("there is no such plan", where=where, todo="make one with bedside sample") from error
+    except OSError as error:
+        raise PlanError(f"can't be read ({error.strerror})", where=where, todo="check its path") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        key = ".".join(map(str, first["loc"])) or "the file"
+        message = first["msg"].removeprefix("Value error, ")
+        raise PlanError(f"{key}: {message}", where=where, todo="make a plan with bedside sample") from error
+    if _seal(plan) != plan.seal:
+        raise PlanError(
+            "the plan was changed after it was made",
+            where=where,
+            todo="use the original, or make another with bedside sample",
+        )
+    if run is not None and plan.run != run_identity(run):
+        raise PlanError(
+            "the plan was made for another run",
+            where=where,
+            todo=f"name its run; {run.path} has other transcripts",
+        )
+    return plan
+
+
+def check_current(plan: Plan, known: Iterable[Rubric], where: str) -> None:
+    """See that the rubrics of a plan still are those of their name.
+
+    Args:
+        plan: the plan.
+        known: rubrics as they are now; those that the plan hasn't are ignored.
+        where: the plan's place, for the message.
+
+    Raises:
+        PlanError: one has changed since.
+    """
+    versions = {rubric.name: rubric.version for rubric in known}
+    for each in plan.rubrics:
+        now = versions.get(each.rubric.name, each.version)
+        if now != each.version:
+            raise PlanError(
+                f"the rubric {each.rubric.name} was changed since the plan was made ({each.version}, now {now})",
+                where=where,
+                todo="make another plan with bedside sample, or restore the rubric",
+            )
+
+
+def rater_of(plan: Plan, name: str, where: str) -> str:
+    """The plan's rater of this name, whatever its case.
+
+    Raises:
+        InputError: there is none.
+    """
+    found = {rater.casefold(): rater for rater in plan.raters}.get(name.strip().casefold())
+    if found is None:
+        raise InputError(
+            f"{name!r} is no rater of the plan", where=where, todo=f"its raters: {', '.join(plan.raters)}"
+        )
+    return found
+
+
+def planned(rubrics: Sequence[Rubric]) -> tuple[PlannedRubric, ...]:
+    """Rubrics as a plan holds them."""
+    return tuple(PlannedRubric(version=rubric.version, rubric=rubric) for rubric in rubrics)
