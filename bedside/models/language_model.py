@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from bedside.files import saying_where, sync
 from bedside.models._files import cache_folder, digest, library, quiet, said
 
 _EXTRA = "local"
+_LOG = logging.getLogger(__name__)
 
 
 def load_language_model(path: Path) -> tuple[Any, Any]:
@@ -56,6 +58,7 @@ def _converted(file: Path) -> Path:
     target = cache_folder() / f"{file.stem}-{digest(file)[:12]}"
     if target.is_dir():
         return target
+    _LOG.warning("Converting %s once: about half a minute. It is kept in %s.", file.name, target.parent)
     model, tokenizer = _from_folder(file.parent, file.name)
     # What is written is no longer quantized, and is refused where it says that it is.
     model.hf_quantizer = None
