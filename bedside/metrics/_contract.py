@@ -62,6 +62,7 @@ class Metric:
         direction: whether higher is better, lower is better, or neither.
         definition: what is computed, with formula and unit of measurement.
         needs: what it needs beside the turns, in words, e.g. ``codes of clinician turns``.
+        turns: of a metric of transcripts, the metrics of turns it is made of, without role: a report points at them.
         source: citation.
         examples: worked examples, at least one with a value.
         digits: decimals to print.
@@ -80,6 +81,7 @@ class Metric:
     labels: tuple[str, ...] = ()
     direction: Direction = "none"
     needs: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
     digits: int = 2
 
 

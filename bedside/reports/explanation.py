@@ -1,0 +1,267 @@
+"""What stands behind one number of a table: its record, the ratings, the definition, and the tests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from bedside.errors import DataError
+from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.registry import nearest
+from bedside.reports.table import DASH, Cell, Column, Row, Table, number
+
+#: Where a record names systems, metrics and raters.
+_SYSTEMS = ("system", "a", "b", "systems", "reference")
+_RATERS = ("raters", "rater", "judge", "group")
+#: Records and ratings shown; all are in the JSON.
+_SHOWN_RECORDS = 6
+_SHOWN_RATINGS = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What stands behind a cell.
+
+    Attributes:
+        definitions: of the metrics concerned, Markdown.
+        tables: the cell's record; the value of each transcript; the ratings themselves; the tests it is part of.
+    """
+
+    definitions: tuple[str, ...]
+    tables: tuple[Table, ...]
+
+
+def explain(evaluation: Evaluation, table: Table, cell: str, tests: Table | None = None) -> Explanation:
+    """Everything behind one cell of a table.
+
+    Args:
+        evaluation: the ratings.
+        table: the table the cell is in.
+        cell: what the cell is of, parts joined by slashes, in any order and as many as tell it apart:
+            ``empathy/sysA``, ``empathy/judge:openai/gpt-5-mini/sysA``.
+        tests: the table of comparisons, for the tests that the cell's metric and system are part of.
+
+    Raises:
+        DataError: no cell is of that; the nearest are given.
+    """
+    records = _matching(table, cell)
+    metrics = list(dict.fromkeys(str(record["metric"]) for record in records if record.get("metric")))
+    ratings = _ratings(evaluation, records)
+    made = [_records_table(table, cell, records)]
+    if table.name == "results":
+        made += [_values_table(evaluation, record) for record in records[:_SHOWN_RECORDS]]
+    if not ratings.is_empty():
+        made.append(_ratings_table(evaluation, ratings))
+    if tests is not None and tests.name != table.name:
+        made += _tests_table(tests, records)
+    return Explanation(tuple(_definition(name) for name in metrics), tuple(made))
+
+
+# -- finding the cell -------------------------------------------------------------------------------
+
+
+def _matching(table: Table, cell: str) -> list[Mapping[str, Any]]:
+    """The records whose own values are the parts of ``cell``."""
+    wanted = cell.strip("/").casefold()
+    for strict in (True, False):
+        found = [record for record in table.records if _is_of(wanted, _values(record, strict))]
+        if found:
+            return found
+    known = dict.fromkeys(
+        "/".join(str(record[name]) for name in ("metric", "system", "a", "b") if record.get(name) is not None)
+        for record in table.records
+    )
+    raise DataError(
+        f"the table {table.name!r} has no cell {cell!r}",
+        where="--cell",
+        todo=nearest(cell, filter(None, known)),
+    )
+
+
+def _values(record: Mapping[str, Any], strict: bool) -> frozenset[str]:
+    """What a record says of itself in words; not strictly, also its metric's title and name without role."""
+    found = {value.casefold() for value in record.values() if isinstance(value, str) and value}
+    if not strict and record.get("metric"):
+        name = str(record["metric"])
+        found |= {name.partition(".")[0].casefold(), facts(name).title.casefold()}
+    return frozenset(found)
+
+
+def _is_of(wanted: str, values: frozenset[str]) -> bool:
+    """Whether ``wanted`` is some of the values joined by slashes, which the values may contain too."""
+    if wanted in values:
+        return True
+    return any(
+        wanted.startswith(value + "/") and _is_of(wanted[len(value) + 1 :], values - {value})
+        for value in values
+    )
+
+
+# -- what stands behind it --------------------------------------------------------------------------
+
+
+def _named(record: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
+    return [str(record[key]) for key in keys if isinstance(record.get(key), str)]
+
+
+def _ratings(evaluation: Evaluation, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+    """The ratings of the records' metrics, systems and raters."""
+    known_systems, known_raters = set(evaluation.systems()), set(evaluation.raters())
+    chosen = pl.lit(False)
+    for record in records:
+        if not record.get("metric"):
+            continue
+        mine = pl.col("metric") == str(record["metric"])
+        systems = [name for name in _parts(_named(record, _SYSTEMS)) if name in known_systems]
+        if systems:
+            mine &= pl.col("system").is_in(systems)
+        groups = _parts(_named(record, _RATERS))
+        raters = [name for name in groups if name in known_raters]
+        people = PEOPLE in groups
+        if raters or people:
+            by = pl.col("rater").is_in(raters)
+            mine &= by | pl.col("rater").str.starts_with("human:") if people else by
+        chosen |= mine
+    keys = ("metric", "system", "transcript_id", "unit", "rater", "replicate")
+    return evaluation.ratings.filter(chosen).sort(*keys, nulls_last=True)
+
+
+def _parts(texts: Iterable[str]) -> list[str]:
+    """Names that stand alone or in a list with commas."""
+    return [part for text in texts for part in dict.fromkeys([text, *text.split(", ")])]
+
+
+def _definition(metric: str) -> str:
+    """A metric's or rubric's own facts."""
+    from bedside.judges import RUBRICS, describe
+    from bedside.metrics import FAMILIES
+    from bedside.metrics._describe import describe_metric
+    from bedside.scoring import metric_names
+
+    base = metric.partition(".")[0]
+    owners = metric_names()
+    if base in owners:
+        return describe_metric(FAMILIES.load(owners[base]), base)
+    if metric in RUBRICS:
+        return describe(RUBRICS.load(metric))
+    return f"### {facts(metric).title} (`{metric}`)\n\nRatings brought by the user; bedside knows no definition of it."
+
+
+def _records_table(table: Table, cell: str, records: Sequence[Mapping[str, Any]]) -> Table:
+    shown = records[:_SHOWN_RECORDS]
+    rows = [
+        Row((Cell(name.replace("_", " ")), Cell(_text(value))), None if len(shown) == 1 else f"{position}")
+        for position, record in enumerate(shown, 1)
+        for name, value in record.items()
+        if value is not None and value != ""
+    ]
+    notes = [f"{len(records):,} cells are of {cell}; the first {len(shown)} are shown."] if len(records) > len(
+        shown
+    ) else []  # fmt: skip
+    return Table(
+        name="cell",
+        title=f"{cell} in the table “{table.title}”",
+        columns=(Column("", "left"), Column("", "left")),
+        rows=tuple(rows),
+        notes=(*notes, *table.notes),
+        records=tuple(records),
+    )
+
+
+def _text(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
+
+
+def _values_table(evaluation: Evaluation, record: Mapping[str, Any]) -> Table:
+    """The value of each transcript that a mean is of, and the arithmetic."""
+    metric = str(record["metric"])
+    values = evaluation.transcript_values([metric]).sort("transcript_id")
+    if record.get("raters") is not None:
+        values = values.filter(pl.col("group") == str(record["raters"]))
+    if record.get("system") in set(evaluation.systems()):
+        values = values.filter(pl.col("system") == str(record["system"]))
+    there = values.drop_nulls("value")
+    rows = [
+        Row((Cell(name), Cell(number(value, 4)), Cell(error or "")))
+        for name, value, error in values.select("transcript_id", "value", "error").iter_rows()
+    ]
+    total, n = float(there["value"].sum()), there.height
+    sums = f"{n:,} values; {values.height - n:,} missing, which count in neither sum nor n."
+    if n:
+        sums = f"Mean = sum / n = {total:.6g} / {n} = {total / n:.6g}. " + sums
+    if n > 1:
+        sums += f" Standard deviation with n − 1: {there['value'].std(ddof=1):.6g}."
+    return Table(
+        name="values",
+        title=f"{facts(metric).title}, {record.get('system', 'all')}: one value a transcript",
+        columns=(Column("Transcript", "left"), Column("Value"), Column("Missing because", "left")),
+        rows=tuple(rows),
+        notes=(sums, "Passes and, among people, raters are averaged first."),
+        records=tuple(values.to_dicts()),
+    )
+
+
+def _ratings_table(evaluation: Evaluation, ratings: pl.DataFrame) -> Table:
+    names = (
+        "metric",
+        "system",
+        "transcript_id",
+        "unit",
+        "rater",
+        "replicate",
+        "value",
+        "label",
+        "reason",
+        "error",
+    )
+    shown = ratings.head(_SHOWN_RATINGS).select(names)
+    rows = []
+    for row in shown.iter_rows(named=True):
+        said = row["label"] if row["label"] is not None else number(row["value"], 4)
+        why = row["error"] or row["reason"] or ""
+        cells = (row["metric"], row["transcript_id"], row["unit"], row["rater"], str(row["replicate"]),
+                 said if row["error"] is None else DASH, why if len(why) <= 80 else why[:79] + "…")  # fmt: skip
+        rows.append(Row(tuple(map(Cell, cells)), row["system"]))
+    more = ratings.height - shown.height
+    notes = [f"{more:,} more are not shown; --json has all."] if more else []
+    if evaluation.run is not None and any(rater.startswith("judge:") for rater in ratings["rater"].unique()):
+        notes.append(f"What a judge was asked and replied: bedside judgements list {evaluation.run.path}.")
+    return Table(
+        name="ratings",
+        title=f"The {ratings.height:,} ratings behind it",
+        columns=(
+            Column("Metric", "left"), Column("Transcript", "left"), Column("Unit", "left"), Column("Rater", "left"),
+            Column("Pass"), Column("Value"), Column("Reason", "left"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(ratings.select(names).to_dicts()),
+    )  # fmt: skip
+
+
+def _tests_table(tests: Table, records: Sequence[Mapping[str, Any]]) -> list[Table]:
+    """The comparisons that the cell's metric and system are part of."""
+    keys = {(str(record.get("metric")), record.get("system")) for record in records}
+    chosen = [
+        position
+        for position, record in enumerate(tests.records)
+        if any(
+            metric == record["metric"] and (system is None or system in (record["a"], record["b"]))
+            for metric, system in keys
+        )
+    ]
+    if not chosen or len(tests.records) != len(tests.rows):
+        return []
+    return [
+        Table(
+            name="tests",
+            title="Tests it is part of",
+            columns=tests.columns,
+            rows=tuple(tests.rows[position] for position in chosen),
+            notes=tests.notes,
+            records=tuple(tests.records[position] for position in chosen),
+        )
+    ]

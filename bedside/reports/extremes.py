@@ -1,0 +1,228 @@
+"""The transcripts at either end of each metric, and the turns that made their score."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from bedside.comparison import quality_metrics
+from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.ratings import Run
+from bedside.transcripts.model import Transcript
+
+#: Metrics shown, turns marked for one score, and words a quote must have to be looked for.
+MOST_METRICS = 16
+MOST_MARKS = 6
+_QUOTE_WORDS = 3
+#: Labels that say a turn has nothing of what is coded.
+_NOTHING = frozenset(("none", "neutral", "other", "0"))
+_QUOTES = re.compile(r"“([^”]+)”|\"([^\"]+)\"|‘([^’]{12,})’|«([^»]+)»")
+_TURNS = re.compile(r"\bturns?\s+((?:\[?\d+\]?(?:\s*(?:,|and|to|–|-)\s*)?)+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A turn that made a score, and what is said of it."""
+
+    turn: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Extreme:
+    """A transcript at one end of a metric.
+
+    Attributes:
+        metric, raters: what was rated, by whom.
+        end: ``highest`` or ``lowest``.
+        transcript, system: which.
+        value: its value.
+        shared: how many transcripts have this value.
+        reasons: (rater, reason) as given.
+        marks: the turns that made the score.
+    """
+
+    metric: str
+    raters: str
+    end: str
+    transcript: str
+    system: str | None
+    value: float
+    shared: int
+    reasons: tuple[tuple[str, str], ...]
+    marks: tuple[Mark, ...]
+
+
+def extremes(evaluation: Evaluation) -> tuple[Extreme, ...]:
+    """The highest and the lowest transcript of each metric that differs between transcripts.
+
+    Metrics that say something of quality come first, then those whose turns can be pointed at, up to
+    :data:`MOST_METRICS`.
+    """
+    names = quality_metrics(evaluation)
+    names += [name for name in evaluation.metrics() if name not in names and _turn_metrics(name)]
+    values = evaluation.transcript_values(names).drop_nulls("value")
+    found: list[Extreme] = []
+    used = 0
+    for metric in names:
+        mine = values.filter(pl.col("metric") == metric)
+        groups = sorted(mine["group"].unique(), key=lambda name: (name != PEOPLE, name))
+        if used == MOST_METRICS:
+            break
+        used += bool(groups)
+        for group in groups:
+            rows = mine.filter(pl.col("group") == group).sort("value", "transcript_id")
+            if rows["value"].n_unique() < 2:
+                continue
+            worst_first = facts(metric).direction != "lower"
+            ends = [("lowest", rows["value"].min()), ("highest", rows["value"].max())]
+            for end, value in ends if worst_first else reversed(ends):
+                at = rows.filter(pl.col("value") == value)
+                found.append(_extreme(evaluation, metric, group, end, at))
+    return tuple(found)
+
+
+def _extreme(evaluation: Evaluation, metric: str, group: str, end: str, at: pl.DataFrame) -> Extreme:
+    row = at.row(0, named=True)
+    mine = evaluation.ratings.filter(
+        (pl.col("transcript_id") == row["transcript_id"])
+        & (pl.col("rater").str.starts_with("human:") if group == PEOPLE else pl.col("rater") == group)
+    )
+    given = mine.filter((pl.col("metric") == metric) & pl.col("reason").is_not_null()).sort(
+        "rater", "replicate"
+    )
+    reasons = tuple(dict.fromkeys(given.select("rater", "reason").iter_rows()))
+    return Extreme(
+        metric=metric,
+        raters=group,
+        end=end,
+        transcript=row["transcript_id"],
+        system=row["system"],
+        value=row["value"],
+        shared=at.height,
+        reasons=reasons,
+        marks=tuple(_turns_rated(mine, metric)),
+    )
+
+
+def _turn_metrics(metric: str) -> tuple[str, ...]:
+    """The metrics of turns that a metric of transcripts is made of."""
+    from bedside.metrics import FAMILIES
+    from bedside.scoring import metric_names
+
+    base = metric.partition(".")[0]
+    owner = metric_names().get(base)
+    return FAMILIES.load(owner).metric(base).turns if owner is not None else ()
+
+
+def _turns_rated(ratings: pl.DataFrame, metric: str) -> Iterator[Mark]:
+    """The turns whose own ratings the score is made of: those with the highest values, or coded with something."""
+    names = _turn_metrics(metric)
+    rows = ratings.filter(pl.col("metric").is_in(names) & pl.col("error").is_null()).with_columns(
+        pl.col("unit").str.strip_prefix("turn:").cast(pl.Int64, strict=False).alias("turn")
+    )
+    role = metric.partition(".")[2]
+    if role and (rows["metric"].str.ends_with(f".{role}")).any():
+        rows = rows.filter(pl.col("metric").str.ends_with(f".{role}"))
+    numbers = rows.drop_nulls(["value", "turn"]).sort(["value", "turn"], descending=[True, False])
+    labels = rows.drop_nulls(["label", "turn"]).filter(~pl.col("label").is_in(_NOTHING)).sort("turn")
+    for row in [
+        *numbers.head(MOST_MARKS).iter_rows(named=True),
+        *labels.head(MOST_MARKS).iter_rows(named=True),
+    ]:
+        what = row["label"] if row["label"] is not None else f"{row['value']:.2f}"
+        because = f" ({row['reason']})" if row["reason"] else ""
+        yield Mark(row["turn"], f"{facts(row['metric']).title}: {what}{because}")
+
+
+def cited(reason: str, transcript: Transcript) -> Iterator[Mark]:
+    """The turns that a reason names by number or quotes."""
+    for match in _TURNS.finditer(reason):
+        for number in re.findall(r"\d+", match[1]):
+            if int(number) < len(transcript.turns):
+                yield Mark(int(number), "named in the reason")
+    for match in _QUOTES.finditer(reason):
+        quote = next(filter(None, match.groups()))
+        if len(quote.split()) < _QUOTE_WORDS:
+            continue
+        wanted = _plain(quote)
+        for turn in transcript.turns:
+            if wanted and wanted in _plain(turn.text):
+                yield Mark(turn.index, f"quoted: “{quote}”")
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"\W+", " ", text).strip().casefold()
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """What the report shows of transcripts: the ends of each metric, and the transcripts with their marked turns.
+
+    Attributes:
+        extremes: as :func:`extremes` gives them.
+        transcripts: those that are shown, by id; empty where the run keeps no text or none is wanted.
+        marks: of each transcript, by turn: the metric with its end, and what is said.
+        left_out: how many extreme transcripts are not shown, to keep the page small.
+    """
+
+    extremes: tuple[Extreme, ...]
+    transcripts: Mapping[str, Transcript]
+    marks: Mapping[str, Mapping[int, tuple[str, ...]]]
+    left_out: int
+
+
+def review(
+    evaluation: Evaluation, run: Run, *, text: bool = True, most_characters: int = 1_500_000
+) -> Review:
+    """Gather what the report shows of transcripts.
+
+    Args:
+        evaluation: the ratings.
+        run: their run.
+        text: whether to show what was said.
+        most_characters: of turns, over all transcripts shown.
+    """
+    found = extremes(evaluation)
+    if not text:
+        return Review(tuple(_without_words(one) for one in found), {}, {}, 0)
+    transcripts: dict[str, Transcript] = {}
+    left_out = 0
+    if run.manifest["transcripts"]["text"]:
+        room = most_characters
+        for name in dict.fromkeys(one.transcript for one in found):
+            transcript = run.transcript(name)
+            size = sum(len(turn.text) for turn in transcript.turns)
+            if size > room:
+                left_out += 1
+                continue
+            room -= size
+            transcripts[name] = transcript
+    marks: dict[str, dict[int, dict[str, None]]] = {}
+    for one in found:
+        if one.transcript not in transcripts:
+            continue
+        title = f"{facts(one.metric).title}, {one.end}"
+        said = [mark for _, reason in one.reasons for mark in cited(reason, transcripts[one.transcript])]
+        for mark in (*one.marks, *said):
+            words = marks.setdefault(one.transcript, {}).setdefault(mark.turn, {})
+            words[f"{title}: {mark.why}"] = None
+    shown = {name: {turn: tuple(words) for turn, words in turns.items()} for name, turns in marks.items()}
+    return Review(found, transcripts, shown, left_out)
+
+
+def _without_words(one: Extreme) -> Extreme:
+    """The same without what may quote a transcript."""
+    from dataclasses import replace
+
+    return replace(one, reasons=(), marks=())
+
+
+def turns_of(review_: Review, one: Extreme) -> Sequence[int]:
+    """The marked turns of one extreme, in order."""
+    title = f"{facts(one.metric).title}, {one.end}: "
+    turns = review_.marks.get(one.transcript, {})
+    return sorted(turn for turn, words in turns.items() if any(text.startswith(title) for text in words))
