@@ -121,7 +121,8 @@ def _turn_metrics(metric: str) -> tuple[str, ...]:
 def _turns_rated(ratings: pl.DataFrame, metric: str) -> Iterator[Mark]:
     """The turns whose own ratings the score is made of: those with the highest values, or coded with something."""
     names = _turn_metrics(metric)
-    rows = ratings.filter(pl.col("metric").is_in(names) & pl.col("error").is_null()).with_columns(
+    named = pl.col("metric").str.split(".").list.first().is_in(names)
+    rows = ratings.filter(named & pl.col("error").is_null()).with_columns(
         pl.col("unit").str.strip_prefix("turn:").cast(pl.Int64, strict=False).alias("turn")
     )
     role = metric.partition(".")[2]

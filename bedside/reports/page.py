@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bedside.evaluation import facts
+from bedside.reports.extremes import Extreme, Review, turns_of
 from bedside.reports.render import csv_text, escape_html, html, latex
-from bedside.reports.table import Table
+from bedside.reports.table import Table, number
+from bedside.reports.tables.results import rater_words
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d5dbe3; --paper: #ffffff; --tint: #f4f6f9;
@@ -33,6 +36,19 @@ td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 tbody:last-child tr:last-child > * { border-bottom: 2px solid var(--ink); }
 tr.group th { font-style: italic; color: var(--soft); padding-top: .6rem; }
 #table-missing td:nth-child(3) { white-space: normal; }
+a.skip { position: absolute; left: -99rem; }
+a.skip:focus { left: 1rem; top: 1rem; background: var(--paper); padding: .5rem; }
+:focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
+h3 { font-size: 1rem; margin: 1.5rem 0 .25rem; }
+ul.ends { padding-left: 1.2rem; margin: .25rem 0; } ul.ends .why { color: var(--soft); }
+details.transcript { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; padding: .4rem .9rem; }
+details.transcript summary { cursor: pointer; font-weight: 600; }
+ol.turns { list-style: none; padding: 0; }
+ol.turns li { padding: .3rem .6rem; border-left: 4px solid transparent; white-space: pre-wrap; overflow-wrap: anywhere; }
+ol.turns li.marked { border-color: #d55e00; background: var(--tint); }
+ol.turns li:target { outline: 2px solid var(--link); }
+ol.turns .who { color: var(--soft); font-size: .87rem; }
+ol.turns .because { display: block; font-size: .85rem; color: var(--soft); white-space: normal; }
 .copy { margin: .4rem .5rem 0 0; font: inherit; font-size: .82rem; padding: .15rem .6rem; border-radius: .3rem;
   border: 1px solid var(--line); background: var(--tint); color: var(--ink); cursor: pointer; }
 """
@@ -50,17 +66,25 @@ document.addEventListener('click', async function (event) {
   button.textContent = done ? 'Copied' : 'Could not copy';
   setTimeout(function () { button.textContent = label; }, 1500);
 });
+function reveal() {
+  const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  const closed = target && target.closest('details:not([open])');
+  if (closed) { closed.open = true; target.scrollIntoView(); }
+}
+window.addEventListener('hashchange', reveal);
+reveal();
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A part of the page: heading, paragraphs (plain text), tables and figures (SVG with caption)."""
+    """A part of the page: heading, paragraphs (plain text), tables, figures (SVG with caption), transcripts."""
 
     title: str
     paragraphs: tuple[str, ...] = ()
     tables: tuple[Table, ...] = ()
     figures: tuple[tuple[str, str], ...] = ()
+    review: Review | None = None
 
 
 def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequence[Section]) -> str:
@@ -91,13 +115,14 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequ
 <style>{_STYLE}</style>
 </head>
 <body>
+<a class="skip" href="#content">Skip to the content</a>
 <header>
 <h1>{escape_html(title)}</h1>
 <p class="lead">{escape_html(lead)}</p>
 <nav aria-label="Contents"><ul>{contents}</ul></nav>
 <dl class="facts">{shown}</dl>
 </header>
-<main>
+<main id="content">
 {body}
 </main>
 <script>{_SCRIPT}</script>
@@ -125,5 +150,60 @@ def _section(number: int, section: Section) -> str:
             name = f"source-{table.name}-{what.lower()}"
             parts.append(f'<button type="button" class="copy" data-source="{name}">Copy as {what}</button>')
             parts.append(f'<textarea id="{name}" hidden readonly>{escape_html(text)}</textarea>')
+    if section.review is not None:
+        parts += _review(section.review)
     parts.append("</section>")
     return "\n".join(parts)
+
+
+def _review(review: Review) -> list[str]:
+    """The ends of each metric, and the transcripts they link to."""
+    numbers = {name: position for position, name in enumerate(review.transcripts, 1)}
+    parts = []
+    for metric, raters in dict.fromkeys((one.metric, one.raters) for one in review.extremes):
+        parts.append(
+            f'<h3>{escape_html(f"{facts(metric).title} ({rater_words(raters)})")}</h3><ul class="ends">'
+        )
+        parts += [
+            _end(review, one, numbers.get(one.transcript))
+            for one in review.extremes
+            if (one.metric, one.raters) == (metric, raters)
+        ]
+        parts.append("</ul>")
+    if review.transcripts:
+        parts.append("<h3>The transcripts</h3>")
+    parts += [_transcript(review, name, position) for name, position in numbers.items()]
+    return parts
+
+
+def _end(review: Review, one: Extreme, position: int | None) -> str:
+    name = escape_html(one.transcript)
+    link = name if position is None else f'<a href="#transcript-{position}">{name}</a>'
+    system = f" ({escape_html(one.system)})" if one.system else ""
+    shared = f", as {one.shared - 1} more" if one.shared > 1 else ""
+    text = f"{one.end.capitalize()}: {number(one.value, facts(one.metric).digits)}{shared}: {link}{system}"
+    turns = turns_of(review, one)
+    if position is not None and turns:
+        text += "; turns " + ", ".join(f'<a href="#turn-{position}-{turn}">{turn}</a>' for turn in turns)
+    for rater, reason in one.reasons:
+        text += f'<br><span class="why">{escape_html(rater_words(rater))}: {escape_html(reason)}</span>'
+    return f"<li>{text}</li>"
+
+
+def _transcript(review: Review, name: str, position: int) -> str:
+    transcript = review.transcripts[name]
+    marks = review.marks.get(name, {})
+    turns = []
+    for turn in transcript.turns:
+        why = "".join(
+            f'<span class="because">{escape_html(text)}</span>' for text in marks.get(turn.index, ())
+        )
+        marked = ' class="marked"' if why else ""
+        who = f'<span class="who">[{turn.index}] {escape_html(turn.speaker)}:</span> '
+        turns.append(f'<li id="turn-{position}-{turn.index}"{marked}>{who}{escape_html(turn.text)}{why}</li>')
+    system = f", {escape_html(transcript.system)}" if transcript.system else ""
+    about = f"{escape_html(name)}{system}, {len(transcript.turns)} turns, {len(marks)} marked"
+    return (
+        f'<details class="transcript" id="transcript-{position}"><summary>{about}</summary>'
+        f'<ol class="turns">{"".join(turns)}</ol></details>'
+    )
