@@ -44,7 +44,8 @@ ul.ends { padding-left: 1.2rem; margin: .25rem 0; } ul.ends .why { color: var(--
 details.transcript { border: 1px solid var(--line); border-radius: .4rem; margin: .5rem 0; padding: .4rem .9rem; }
 details.transcript summary { cursor: pointer; font-weight: 600; }
 ol.turns { list-style: none; padding: 0; }
-ol.turns li { padding: .3rem .6rem; border-left: 4px solid transparent; white-space: pre-wrap; overflow-wrap: anywhere; }
+ol.turns li { padding: .3rem .6rem; border-left: 4px solid transparent; white-space: pre-wrap;
+  overflow-wrap: anywhere; }
 ol.turns li.marked { border-color: #d55e00; background: var(--tint); }
 ol.turns li:target { outline: 2px solid var(--link); }
 ol.turns .who { color: var(--soft); font-size: .87rem; }
