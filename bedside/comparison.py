@@ -16,7 +16,16 @@ from bedside.registry import nearest
 from bedside.stats.results import Result
 
 Test = Literal[
-    "auto", "wilcoxon", "permutation", "t", "mcnemar", "friedman", "mannwhitney", "welch", "kruskal"
+    "auto",
+    "wilcoxon",
+    "permutation",
+    "t",
+    "mcnemar",
+    "friedman",
+    "mannwhitney",
+    "welch",
+    "student",
+    "kruskal",
 ]
 Families = Literal["all", "metric", "level"]
 Correction = Literal["holm", "bonferroni", "bh"]
@@ -268,7 +277,11 @@ def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
         permuted.update(zip(positions, paired.permutations(x, y, seed=seed), strict=True))
     found = []
     for position, one in enumerate(matched):
-        difference = paired.t_test(one.x, one.y) if one.paired else unpaired.t_test(one.x, one.y)
+        difference = (
+            paired.t_test(one.x, one.y)
+            if one.paired
+            else unpaired.t_test(one.x, one.y, equal_variances=one.test == "student")
+        )
         if one.test == "wilcoxon":
             result = paired.wilcoxon(one.x, one.y)
         elif one.test == "permutation":

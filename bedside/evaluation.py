@@ -110,6 +110,7 @@ class Evaluation:
         factors: a column for each factor, by ``transcript_id``; None where the ratings are a plain file.
         name: the run or file, for messages.
         run: the run; None where the ratings are a plain file.
+        reference: a reference corpus that systems are held against; None where none is named.
     """
 
     ratings: pl.DataFrame
@@ -117,6 +118,7 @@ class Evaluation:
     factors: pl.DataFrame | None
     name: str
     run: Run | None = None
+    reference: Evaluation | None = None
 
     def metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
         """Metrics that are rated, in the order of tables; those that match one of the ``patterns``.

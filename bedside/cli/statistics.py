@@ -63,7 +63,9 @@ def compare(
     raters: Annotated[str | None, typer.Option(help="Raters or patterns: human:*,judge:*.")] = None,
     test: Annotated[
         str,
-        typer.Option(help="auto, wilcoxon, permutation, t, mcnemar, friedman; mannwhitney, welch, kruskal."),
+        typer.Option(
+            help="auto, wilcoxon, permutation, t, mcnemar, friedman; mannwhitney, welch, student, kruskal."
+        ),
     ] = "auto",
     family: Annotated[str, typer.Option(help="p-values corrected together: all, metric or level.")] = "all",
     correction: Annotated[str, typer.Option(help="holm, bonferroni or bh.")] = "holm",

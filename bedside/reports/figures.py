@@ -10,7 +10,7 @@ import polars as pl
 
 from bedside.comparison import quality_metrics
 from bedside.evaluation import PEOPLE, Evaluation, facts
-from bedside.reports.tables.results import ALL, rater_words
+from bedside.reports.tables._measures import ALL, rater_words
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table

@@ -12,7 +12,7 @@ from bedside.comparison import compare
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, facts
 from bedside.reports.table import Cell, Column, Row, Table, decimal, number
-from bedside.reports.tables.results import rater_words
+from bedside.reports.tables._measures import rater_words
 from bedside.stats import planning
 
 _LEVEL = 0.05

@@ -9,19 +9,30 @@ from typing import Any, Literal
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One cell: the text shown, and how it is marked."""
+    """One cell: the text shown, and how it is marked.
+
+    Attributes:
+        text: as printed.
+        bold: one of the best.
+        marks: printed raised after the text, such as asterisks of a test.
+        underline: the second best.
+        record: position in the table's records of what the number comes from; None where the cell holds none.
+    """
 
     text: str
     bold: bool = False
     marks: str = ""
+    underline: bool = False
+    record: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column: its title and alignment."""
+    """One column: its title, its alignment, and the heading it shares with the columns beside it."""
 
     title: str
     align: Literal["left", "right"] = "right"
+    group: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +53,8 @@ class Table:
         columns: in order.
         rows: in order; rows of one group stand together.
         notes: what the numbers are, below the table.
-        records: the same content as plain records at full precision, for CSV and JSON.
+        records: the same content as plain records at full precision, for CSV and JSON. Where a record is one number of
+            the table, its ``cell`` names it: ``empathy/sysA``.
     """
 
     name: str
@@ -59,6 +71,16 @@ class Table:
             if not found or found[-1][0] != row.group:
                 found.append((row.group, []))
             found[-1][1].append(row)
+        return found
+
+    def spans(self) -> list[tuple[str | None, int]]:
+        """The headings that columns share, in order, each with its number of columns."""
+        found: list[tuple[str | None, int]] = []
+        for column in self.columns:
+            if found and column.group is not None and found[-1][0] == column.group:
+                found[-1] = (column.group, found[-1][1] + 1)
+            else:
+                found.append((column.group, 1))
         return found
 
 

@@ -12,7 +12,7 @@ import polars as pl
 from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.metrics import Direction
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
-from bedside.reports.tables.results import ALL, rater_words
+from bedside.reports.tables._measures import ALL, rater_words
 
 ARROWS: Mapping[Direction, str] = {"higher": " ↑", "lower": " ↓", "none": ""}
 MICRO, CASE_LEVEL = "micro", "case-level"

@@ -5,9 +5,25 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from pydantic import BaseModel, ConfigDict
+
 from bedside.evaluation import Evaluation
 from bedside.registry import Registry
 from bedside.reports.table import Table
+
+
+class Options(BaseModel):
+    """What a suite can say of a table or figure of some kind; kinds that have options add their own.
+
+    Attributes:
+        id: name of the table: of its files, and to ask for it.
+        title: its caption; the kind's own unless given.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str | None = None
+    title: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +35,21 @@ class TableKind:
         title: what it shows, in a few words.
         order: position in a report.
         build: the table of an evaluation with its figures drawn from a seed; None where the evaluation has nothing
-            for it.
+            for it. Where ``options`` is given, it is called with them as third argument.
+        options: what a suite can say of such a table.
     """
 
     name: str
     title: str
     order: int
-    build: Callable[[Evaluation, int], Table | None]
+    build: Callable[..., Table | None]
+    options: type[Options] | None = None
+
+    def make(self, evaluation: Evaluation, seed: int = 0, options: Options | None = None) -> Table | None:
+        """The table, as the options say."""
+        if self.options is None:
+            return self.build(evaluation, seed)
+        return self.build(evaluation, seed, options or self.options())
 
 
 TABLES: Registry[TableKind] = Registry(

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
+
+from pydantic import Field
 
 from bedside.agreement import Agreement, agree
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
-from bedside.reports.tables._contract import TableKind
+from bedside.reports.tables._contract import Options, TableKind
+from bedside.reports.tables._measures import Headed, matching
+from bedside.reports.tables._sources import absent_notes
 from bedside.stats.reading import reading
 from bedside.stats.results import Result
 
@@ -207,12 +212,33 @@ def confusion_tables(agreements: Sequence[Agreement]) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
+class AgreementOptions(Options):
+    """Which agreement a table shows.
+
+    Attributes:
+        metrics: the metrics; all that two raters rated unless named.
+    """
+
+    metrics: Headed = Field(default_factory=dict)
+
+
+def build(evaluation: Evaluation, seed: int, options: AgreementOptions) -> Table | None:
     """Agreement on every code and rubric that two raters rated; None where there is none."""
+    wanted = [one.metric for measures in options.metrics.values() for one in measures]
+    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    if wanted and not names:
+        return None
     try:
-        return agreement_table(agree(evaluation, seed=seed))
+        table = agreement_table(agree(evaluation, metrics=names or None, seed=seed))
     except DataError:
         return None
+    absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
+    return replace(
+        table,
+        name=options.id or table.name,
+        title=options.title or table.title,
+        notes=(*table.notes, *absent),
+    )
 
 
-TABLE = TableKind("agreement", "Agreement of raters", 30, build)
+TABLE = TableKind("agreement", "Agreement of raters", 30, build, AgreementOptions)

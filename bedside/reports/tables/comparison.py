@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from bedside.comparison import Comparison, Overall, compare
+from pydantic import Field
+
+from bedside.comparison import Comparison, Correction, Families, Overall, Test, compare
 from bedside.evaluation import Evaluation, facts
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
-from bedside.reports.tables._contract import TableKind
-from bedside.reports.tables.results import rater_words
-
-_CORRECTIONS = {
-    "holm": "Holm",
-    "bonferroni": "Bonferroni",
-    "benjamini-hochberg": "Benjamini and Hochberg",
-    None: "none",
-}
+from bedside.reports.tables._contract import Options, TableKind
+from bedside.reports.tables._measures import Headed, matching, rater_words
+from bedside.reports.tables._sources import absent_notes
+from bedside.reports.tables.results import CORRECTION_WORDS
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
@@ -24,10 +22,12 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     several = {(c.metric, c.raters) for c in comparisons}
     doubled = {metric for metric, _ in several if sum(m == metric for m, _ in several) > 1}
     rows = []
-    for comparison in comparisons:
+    for position, comparison in enumerate(comparisons):
         known = facts(comparison.metric)
         by = f" ({rater_words(comparison.raters)})" if comparison.metric in doubled else ""
-        rows.append(Row(tuple(map(Cell, _cells(comparison, known.digits))), known.title + by))
+        first, *others = _cells(comparison, known.digits)
+        cells = (Cell(first), *(Cell(text, record=position) for text in others))
+        rows.append(Row(cells, known.title + by))
     return Table(
         name="comparison",
         title="Systems compared pair by pair",
@@ -91,6 +91,7 @@ def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
 def _record(comparison: Comparison) -> Mapping[str, Any]:
     test, difference, effect = comparison.test, comparison.difference, comparison.test.effect
     return {
+        "cell": f"{comparison.metric}/{comparison.a}-{comparison.b}",
         "metric": comparison.metric,
         "raters": comparison.raters,
         "a": comparison.a,
@@ -168,18 +169,50 @@ def _corrections(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
     if len(families) > 3:
         sizes = sorted({size or 0 for _, _, size in families})
         correction = next(iter(families))[0]
-        return [f"p corrected by {_CORRECTIONS[correction]} within {len(families)} families of {sizes[0]} to "
+        return [f"p corrected by {CORRECTION_WORDS[correction]} within {len(families)} families of {sizes[0]} to "
                 f"{sizes[-1]} tests, one a metric or heading."]  # fmt: skip
-    return [f"p corrected by {_CORRECTIONS[correction]} within the family “{family}” of {size} tests."
+    return [f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of {size} tests."
             for correction, family, size in families]  # fmt: skip
 
 
-def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
-    """All pairs of systems on all metrics; None where there are fewer than two systems."""
+class ComparisonOptions(Options):
+    """Which comparisons a table shows.
+
+    Attributes:
+        metrics: the metrics; those that say something of quality unless named.
+        test, family, correction, against: as for ``bedside compare``; ``against`` is its reference.
+    """
+
+    metrics: Headed = Field(default_factory=dict)
+    test: Test = "auto"
+    family: Families = "all"
+    correction: Correction = "holm"
+    against: str | None = None
+
+
+def build(evaluation: Evaluation, seed: int, options: ComparisonOptions) -> Table | None:
+    """All pairs of systems; None where there are fewer than two systems or none of the metrics has a value."""
     if len(evaluation.systems()) < 2:
         return None
-    comparisons = compare(evaluation, seed=seed).pairs
-    return comparison_table(comparisons) if comparisons else None
+    wanted = [one.metric for measures in options.metrics.values() for one in measures]
+    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    if wanted and not names:
+        return None
+    comparisons = compare(
+        evaluation, metrics=names or None, test=options.test, family=options.family,
+        reference=options.against if options.against in evaluation.systems() else None,
+        correction=options.correction, seed=seed,
+    ).pairs  # fmt: skip
+    if not comparisons:
+        return None
+    table = comparison_table(comparisons)
+    absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
+    return replace(
+        table,
+        name=options.id or table.name,
+        title=options.title or table.title,
+        notes=(*table.notes, *absent),
+    )
 
 
-TABLE = TableKind("comparison", "Systems compared pair by pair", 20, build)
+TABLE = TableKind("comparison", "Systems compared pair by pair", 20, build, ComparisonOptions)

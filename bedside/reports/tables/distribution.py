@@ -1,0 +1,109 @@
+"""Distribution of a metric over transcripts: where it lies, and whether it leans to one side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from pydantic import Field
+
+from bedside.evaluation import Evaluation, facts
+from bedside.reports.table import Cell, Column, Row, Table, number, p_value
+from bedside.reports.tables._contract import Options, TableKind
+from bedside.reports.tables._measures import Headed, Item, Measure, Sample, measure
+from bedside.reports.tables._sources import absent_notes
+from bedside.stats.results import Result
+
+
+class DistributionOptions(Options):
+    """Which metrics' distributions a table describes.
+
+    Attributes:
+        metrics: the metrics of whole transcripts; all unless named.
+    """
+
+    metrics: Headed = Field(default_factory=dict)
+
+
+def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Table | None:
+    """Mean, spread, median, extremes and skewness with D'Agostino's test; None where no metric has a value."""
+    from bedside.stats.families import family
+    from bedside.stats.shape import skewness
+
+    wanted = [one.metric for measures in options.metrics.values() for one in measures]
+    headed = options.metrics if wanted else {"": [Measure(metric=name) for name in evaluation.metrics()]}
+    measured = measure(evaluation, headed)
+    if not measured.items:
+        return None
+    cells: list[tuple[Item, str, Sample]] = []
+    for item, samples in measured.items:
+        systems = sorted((system, sample) for (system, _), sample in samples.items())
+        cells += [(item, system, sample) for system, sample in systems if sample.n]
+    name = f"skewness of {len(cells)} distributions"
+    tests = family([skewness(sample.values) for _, _, sample in cells], name)
+    rows = tuple(
+        Row(tuple(_cells(item, system, sample, test, position)), item.title)
+        for position, ((item, system, sample), test) in enumerate(zip(cells, tests, strict=True))
+    )
+    return Table(
+        name=options.id or "distribution",
+        title=options.title or "Distribution over transcripts",
+        columns=(
+            Column("System", "left"), Column("n"), Column("Mean"), Column("SD"), Column("Median"), Column("Lowest"),
+            Column("Highest"), Column("Skewness"), Column("z"), Column("p"), Column("p corrected"),
+        ),
+        rows=rows,
+        notes=_notes(tests, cells, [*absent_notes(measured.absent)]),
+        records=tuple(
+            {
+                "cell": f"{item.key}/{system}", "metric": item.metric, "raters": item.group, "system": system,
+                "n": sample.n, "missing": sample.missing, "why_missing": sample.why, "mean": sample.estimate,
+                "sd": sample.sd, "median": float(np.median(sample.values)), "minimum": float(sample.values.min()),
+                "maximum": float(sample.values.max()), "skewness": test.estimate, "test": test.method,
+                "statistic": test.statistic, "p": test.p, "p_corrected": test.p_adjusted,
+                "correction": test.correction, "family": test.family, "family_size": test.family_size,
+                "no_test": test.missing,
+            }
+            for (item, system, sample), test in zip(cells, tests, strict=True)
+        ),
+    )  # fmt: skip
+
+
+def _cells(item: Item, system: str, sample: Sample, test: Result, position: int) -> list[Cell]:
+    digits = item.digits
+    values = sample.values * item.scale
+    texts = [
+        f"{sample.n:,}" + (f"/{sample.n + sample.missing:,}" if sample.missing else ""),
+        number(float(values.mean()), digits),
+        number(float(values.std(ddof=1)) if values.size > 1 else None, digits),
+        number(float(np.median(values)), digits),
+        number(float(values.min()), digits),
+        number(float(values.max()), digits),
+        number(test.estimate, 2),
+        number(test.statistic, 2),
+        p_value(test.p),
+        p_value(test.p_adjusted),
+    ]
+    return [Cell(system), *(Cell(text, record=position) for text in texts)]
+
+
+def _notes(
+    tests: Sequence[Result], cells: Sequence[tuple[Item, str, Sample]], absent: Sequence[str]
+) -> tuple[str, ...]:
+    notes = ["Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."]
+    size = tests[0].family_size
+    notes.append(f"p corrected by Holm within the family “{tests[0].family}” of {size} tests.")
+    if any(sample.missing for _, _, sample in cells):
+        notes.append("n=3/4: three of four have a value.")
+    reasons: dict[str, list[str]] = {}
+    for test, (item, system, _) in zip(tests, cells, strict=True):
+        if test.missing:
+            reasons.setdefault(test.missing, []).append(f"{facts(item.metric).title} of {system}")
+    notes += [
+        f"{reason}: {', '.join(of[:4])}{f' and {len(of) - 4} more' if len(of) > 4 else ''}."
+        for reason, of in reasons.items()
+    ]
+    return (*notes, *absent)
+
+
+TABLE = TableKind("distribution", "Distribution over transcripts", 42, build, DistributionOptions)
