@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from bedside.ratings import Run, read_run
     from bedside.scoring import score
     from bedside.transcripts import ReadOptions, Transcript, Turn, read_transcripts
+    from bedside.transcripts.convokit import from_convokit, to_convokit
 
 # Name → module: imported when first used, so that ``import bedside`` costs nothing.
 _PLACES = {
@@ -20,9 +21,11 @@ _PLACES = {
     "Run": "bedside.ratings",
     "Transcript": "bedside.transcripts",
     "Turn": "bedside.transcripts",
+    "from_convokit": "bedside.transcripts.convokit",
     "read_run": "bedside.ratings",
     "read_transcripts": "bedside.transcripts",
     "score": "bedside.scoring",
+    "to_convokit": "bedside.transcripts.convokit",
 }
 
 __all__ = [
@@ -32,9 +35,11 @@ __all__ = [
     "Transcript",
     "Turn",
     "__version__",
+    "from_convokit",
     "read_run",
     "read_transcripts",
     "score",
+    "to_convokit",
 ]
 
 

@@ -8,6 +8,7 @@ from typing import Any, Literal
 import orjson
 
 from bedside.errors import InputError
+from bedside.transcripts.convokit import MARK, in_order, is_ours, turn_meta
 from bedside.transcripts.model import Role, Transcript, role_of
 from bedside.transcripts.readers._common import described
 from bedside.transcripts.reading import Head, Reader, Source
@@ -40,7 +41,7 @@ def _read(source: Source) -> Iterator[Transcript]:
             yield value if isinstance(value, InputError) else _utterance(value, where)
 
     for name, group in source.grouped(items()):
-        transcript = source.attempt(_transcript, source, name, group, conversations, speakers)
+        transcript = source.attempt(conversation, source, name, group, conversations, speakers)
         if transcript is not None:
             yield transcript
 
@@ -72,30 +73,36 @@ def _utterance(value: Any, where: str) -> tuple[str, str, int, dict[str, Any]] |
     return where, name, len(text) if isinstance(text, str) else 0, value
 
 
-def _transcript(
+def conversation(
     source: Source,
     name: str,
     group: list[tuple[str, dict[str, Any]]],
     conversations: Mapping[str, Any],
     speakers: Mapping[str, Any],
 ) -> Transcript:
-    times = [utterance.get("timestamp") for _, utterance in group]
-    if all(isinstance(time, int | float) and not isinstance(time, bool) for time in times):
-        group = sorted(group, key=lambda placed: placed[1]["timestamp"])
+    """A transcript of the placed utterances of one conversation, with what is known of conversations and speakers."""
+    group = in_order(group)
+    about = conversations.get(name)
+    ours = is_ours(about)
     names, roles, metas = [], [], []
     for where, utterance in group:
         speaker = utterance.get("speaker", utterance.get("user"))
-        names.append(speaker)
-        roles.append(_role(source, speaker, speakers, where))
-        meta = dict(utterance.get("meta") or {})
-        if utterance.get("timestamp") is not None:
-            meta.setdefault("time", utterance["timestamp"])
-        if utterance.get("id") is not None:
-            meta.setdefault("utterance_id", utterance["id"])
+        who = speakers.get(speaker) if ours and isinstance(speaker, str) else None
+        if isinstance(who, dict):
+            names.append(who.get("name"))
+            roles.append(source.role(who.get("role"), where))
+            meta = turn_meta(utterance.get("meta"))
+        else:
+            names.append(speaker)
+            roles.append(_role(source, speaker, speakers, where))
+            meta = dict(utterance.get("meta") or {})
+            if utterance.get("timestamp") is not None:
+                meta.setdefault("time", utterance["timestamp"])
+            if utterance.get("id") is not None:
+                meta.setdefault("utterance_id", utterance["id"])
         source.kept(meta, where)
         metas.append(meta)
-    about = conversations.get(name)
-    fields = described(about, ()) if isinstance(about, dict) else {}
+    fields = described(about, (MARK, "source") if ours else ()) if isinstance(about, dict) else {}
     return source.transcript(
         source.turns(
             names,
@@ -132,7 +139,7 @@ READER = Reader(
         "conversation stand together; they are put in order of time where all have a numeric `timestamp`. A "
         "speaker's role is told by the name, or by the speaker's meta "
         f"({', '.join(f'`{key}`' for key in _ROLE_KEYS)}). A conversation's meta becomes "
-        "factors (single values) and reference."
+        "factors (single values) and reference. What `bedside.to_convokit` made is read back as it was."
     ),
     example=(
         '{"id": "u1", "conversation_id": "a-1", "text": "What brings you here?", "speaker": "therapist", '
