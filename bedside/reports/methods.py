@@ -28,7 +28,7 @@ def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
         raters = ", ".join(rater for rater in entry["raters"] if not rater.startswith("human:"))
         missing = sum(row["n"] for row in entry["missing"])
         if "judges" in entry:
-            paragraphs += [_judged(rater, told, entry) for rater, told in entry["judges"].items()]
+            paragraphs += [judged_words(rater, told, entry) for rater, told in entry["judges"].items()]
             continue
         paragraphs.append(
             f"bedside {entry['bedside']} (Python {entry['python']}, polars {entry['libraries'].get('polars', '?')}) "
@@ -36,7 +36,7 @@ def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
             f"the reason kept."
         )
     for entry in run.manifest["imports"]:
-        scales = "; ".join(f"{name} {_levels(levels)}" for name, levels in entry["scales"].items())
+        scales = "; ".join(f"{name} {levels_words(levels)}" for name, levels in entry["scales"].items())
         paragraphs.append(
             f"{entry['ratings']:,} ratings were imported from {Path(entry['file']).name}"
             + (f" (scales: {scales})." if scales else ".")
@@ -44,7 +44,7 @@ def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
     return tuple(paragraphs)
 
 
-def _judged(rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def judged_words(rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """What one judge did."""
     titles = ", ".join(f"{facts(name).title} ({version})" for name, version in told["prompts"].items())
     missing = sum(row["n"] for row in entry["missing"])
@@ -70,7 +70,7 @@ def facts_title(metric: str) -> str:
     return metric
 
 
-def _levels(levels: Sequence[float | str]) -> str:
+def levels_words(levels: Sequence[float | str]) -> str:
     numbers = [level for level in levels if isinstance(level, int | float)]
     if len(numbers) == len(levels):
         return f"{min(numbers):g}–{max(numbers):g}"

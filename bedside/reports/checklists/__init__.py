@@ -1,0 +1,1 @@
+"""Checklists of reporting guidelines, one YAML file each."""
