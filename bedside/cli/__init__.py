@@ -14,6 +14,7 @@ from bedside.cli import (
     catalogue,
     coders,
     demonstration,
+    explaining,
     judgements,
     planning,
     protocols,
@@ -47,6 +48,7 @@ for _command in (
     statistics.validate,
     statistics.estimate,
     reporting.report,
+    explaining.explain,
     demonstration.demo,
 ):
     app.command()(_command)

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from bedside.cli._common import JsonOption, SeedOption, read_names, say, show_tables
+from bedside.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from bedside.ratings import Run
 
 
 def report(
@@ -16,6 +20,15 @@ def report(
     format_: Annotated[
         str | None, typer.Option("--format", help="Of md,latex,html,csv; all unless named.")
     ] = None,
+    no_text: Annotated[
+        bool, typer.Option("--no-text", help="Show nothing of what was said, nor reasons that may quote it.")
+    ] = False,
+    methods: Annotated[bool, typer.Option("--methods", help="Print the methods paragraph alone.")] = False,
+    card: Annotated[bool, typer.Option("--card", help="Print the judge card alone.")] = False,
+    checklist: Annotated[
+        bool,
+        typer.Option("--checklist", help="Print the reporting checklists alone, filled from the run."),
+    ] = False,
     out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; RUN/report unless named.")] = None,
     seed: SeedOption = 0,
     json: JsonOption = False,
@@ -24,8 +37,14 @@ def report(
     from bedside.ratings import read_run
     from bedside.reports.build import write_report
 
+    if methods + card + checklist > 1:
+        raise InputError("one at a time", where="--methods, --card, --checklist", todo="name one of them")
+    opened = read_run(run)
+    if methods or card or checklist:
+        _show_part(opened, methods, card, seed, json)
+        return
     tables, files = write_report(
-        read_run(run), tables=read_names(table), formats=read_names(format_), out=out, seed=seed
+        opened, tables=read_names(table), formats=read_names(format_), out=out, text=not no_text, seed=seed
     )
     if json:
         show_tables(tables, True)
@@ -33,3 +52,28 @@ def report(
     say(f"Wrote {len(files)} files to {files[0].parent}:")
     for file in files:
         say(f"  {file}")
+
+
+def _show_part(run: Run, methods: bool, card: bool, seed: int, json: bool) -> None:
+    """Print the methods paragraph, the judge cards, or the checklists."""
+    from bedside.evaluation import open_evaluation
+    from bedside.reports.build import build_tables
+    from bedside.reports.checklist import checklists
+    from bedside.reports.methods import methods as paragraphs
+    from bedside.reports.validation import card_tables
+
+    evaluation = open_evaluation(run.path)
+    if methods:
+        for paragraph in paragraphs(run, evaluation):
+            say(paragraph)
+    elif card:
+        cards = card_tables(evaluation, seed)
+        if not cards:
+            raise DataError(
+                "no judge rated what a person rated too",
+                where=str(run.path),
+                todo="score with --judge, and import people's ratings with bedside ratings import",
+            )
+        show_tables(cards, json)
+    else:
+        show_tables(checklists(run, evaluation, build_tables(evaluation, seed=seed)), json)

@@ -11,13 +11,19 @@ from bedside.files import saying_where, write_text
 from bedside.ratings import Run
 from bedside.registry import nearest
 from bedside.reports import figures
+from bedside.reports.checklist import checklists
+from bedside.reports.extremes import review
 from bedside.reports.methods import methods
 from bedside.reports.page import Section, page
 from bedside.reports.render import FORMATS
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
+from bedside.reports.validation import card_tables
 
 PAGE = "report.html"
+_CHECKLISTS = (
+    "What reporting guidelines ask for, as far as the run knows it. The rest is for the authors to say."
+)
 
 
 def build_tables(
@@ -34,7 +40,7 @@ def build_tables(
     )
     made = []
     for kind in kinds:
-        table = kind.build(evaluation, seed)
+        table = kind.make(evaluation, seed)
         if table is not None:
             made.append(table)
         elif names:
@@ -63,6 +69,7 @@ def write_report(
     tables: Sequence[str] | None = None,
     formats: Sequence[str] | None = None,
     out: Path | None = None,
+    text: bool = True,
     seed: int = 0,
 ) -> tuple[tuple[Table, ...], tuple[Path, ...]]:
     """Write a run's report.
@@ -73,6 +80,7 @@ def write_report(
         formats: of ``md``, ``latex``, ``html`` and ``csv``; all unless named. ``html`` is one page with every table
             and figure.
         out: the folder; ``report`` in the run unless named.
+        text: whether the page shows what was said at either end of each metric, and raters' reasons.
         seed: of what the tables draw at random.
 
     Returns:
@@ -87,12 +95,12 @@ def write_report(
     folder = out or run.path / "report"
     written = list(write_tables(made, folder, [name for name in chosen if name != "html"]))
     if "html" in chosen:
-        write_text(folder / PAGE, _page(run, evaluation, made))
+        write_text(folder / PAGE, _page(run, evaluation, made, text, seed))
         written.append(folder / PAGE)
     return made, tuple(written)
 
 
-def _page(run: Run, evaluation: Evaluation, tables: Sequence[Table]) -> str:
+def _page(run: Run, evaluation: Evaluation, tables: Sequence[Table], text: bool, seed: int) -> str:
     by_name = {table.name: table for table in tables}
     source = run.manifest["transcripts"]
     missing = evaluation.ratings["error"].drop_nulls().len()
@@ -121,7 +129,12 @@ def _page(run: Run, evaluation: Evaluation, tables: Sequence[Table]) -> str:
     sections += [Section(table.title, tables=(table,)) for table in by_name.values()]
     if absent is not None:
         sections.append(Section("Missing", ("Nothing is scored 0 for want of a value.",), (absent,)))
+    sections += _review(evaluation, run, text)
+    card = card_tables(evaluation, seed)
+    if card:
+        sections.append(Section("Judge card", tables=card))
     sections.append(Section("Methods", methods(run, evaluation)))
+    sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, evaluation, tables)))
     counts = (
         ("Transcripts", f"{source['count']:,}"),
         ("Turns", f"{source['turns']:,}"),
@@ -132,3 +145,18 @@ def _page(run: Run, evaluation: Evaluation, tables: Sequence[Table]) -> str:
     )
     lead = f"Made by bedside from the ratings in {run.path.name}; every table can be made again with one command."
     return page(f"Report on {run.path.name}", lead, counts, sections)
+
+
+def _review(evaluation: Evaluation, run: Run, text: bool) -> list[Section]:
+    """The section of the transcripts at either end of each metric."""
+    found = review(evaluation, run, text=text)
+    if not found.extremes:
+        return []
+    told = [
+        "For each metric the transcript with the lowest and the highest value, and the turns that made it so."
+    ]
+    if not text or not run.manifest["transcripts"]["text"]:
+        told.append("What was said is left out.")
+    elif found.left_out:
+        told.append(f"{found.left_out} of these transcripts are not shown, to keep the page small.")
+    return [Section("Transcripts to look at", tuple(told), review=found)]

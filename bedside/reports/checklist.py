@@ -76,6 +76,11 @@ class _Known:
         return [name for name in self.evaluation.metrics() if name in there]
 
 
+def checklists(run: Run, evaluation: Evaluation, tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Every checklist, filled from a run and its tables."""
+    return tuple(checklist_table(one, run, evaluation, tables) for one in CHECKLISTS.all().values())
+
+
 def checklist_table(checklist: Checklist, run: Run, evaluation: Evaluation, tables: Sequence[Table]) -> Table:
     """A checklist as a table: each item with what the run knows of it."""
     known = _Known(run, evaluation, {table.name: table for table in tables})

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from bedside.errors import DataError
 from bedside.estimation import Estimate
-from bedside.evaluation import facts
+from bedside.evaluation import Evaluation, facts
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
 from bedside.stats.reading import reading
 from bedside.stats.results import Result
-from bedside.validation import FEWEST_UNITS, JudgeCard, Validation
+from bedside.validation import FEWEST_UNITS, JudgeCard, Validation, validate
 
 
 def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:
@@ -19,6 +20,17 @@ def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:
     for position, card in enumerate(cards, 1):
         tables += [_card(card, position), _agreement(card, position), _bias(card, position)]
     return tuple(tables)
+
+
+def card_tables(evaluation: Evaluation, seed: int = 0) -> tuple[Table, ...]:
+    """The judge cards of a run's language-model judges; none where no judge and no person rated the same."""
+    judges = [rater for rater in evaluation.raters() if rater.startswith("judge:")]
+    if not judges:
+        return ()
+    try:
+        return validation_tables(validate(evaluation, judges=judges, seed=seed))
+    except DataError:
+        return ()
 
 
 def _card(card: JudgeCard, position: int) -> Table:
