@@ -50,13 +50,13 @@ def run_demo(
         added, _ = import_ratings(summary.run, path, read_rating_file(path, scales=parse_scales(["1-5"])))
         say(f"   {added} ratings by two people")
     if judge is not None:
-        from bedside.judging import chosen_rubrics, judge_run
+        from bedside.judging import Work, chosen_rubrics, judge_run
 
         rubrics = ",".join(_RUBRICS)
         with as_file(files("bedside") / "examples") as folder:
             path = folder / "transcripts.jsonl"
             say(f"   bedside score {path} --out {out} --judge {judge} --rubrics {rubrics}")
-            judged = judge_run(Run(out), [path], [judge], chosen_rubrics(_RUBRICS))
+            judged = judge_run(Run(out), [path], [judge], Work(chosen_rubrics(_RUBRICS)))
             for one in judged:
                 say(f"   {one.ratings} ratings by {one.rater} from {one.calls} calls")
     say(f"3. bedside compare {out}; bedside agree {out}; bedside report {out}\n")

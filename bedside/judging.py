@@ -1,7 +1,10 @@
-"""Judging a run: language models rate its transcripts by rubrics, and the ratings join the run.
+"""Judging a run: language models rate its transcripts by rubrics, or code their turns, and the ratings join the run.
 
 Where the rubrics asked belong to a protocol (:mod:`bedside.protocols.judged`), what is asked about another rubric's
 answers waits for these, and the protocol's metrics follow from the answers, pass by pass.
+
+Instead of asking at once, the calls can be written to files for a service that answers many together, and its answers
+read later (:mod:`bedside.judges.clients.batch`): what was to be asked is kept in the run's manifest.
 """
 
 from __future__ import annotations
@@ -9,68 +12,58 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 import polars as pl
 
 from bedside.errors import DataError, InputError, RegistryError
-from bedside.judges import Rubric, rubrics_with
-from bedside.judges.client import Price, Sampling, judge_name, known_price, open_client
-from bedside.judges.coding import code_transcripts, plan_coding
-from bedside.judges.engine import Answer, Engine, Group, Patience, Progress, Tally
-from bedside.judges.judging import Judged, RubricCount, RubricPlan, _check, _run, plan_judging, ratings_of
-from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Order, Prompt, Question
-from bedside.judges.store import Store, judgement_key, read_judgements
+from bedside.judges import RUBRICS, Rubric, rubrics_with
+from bedside.judges.asking import Asking, Judged, Planner, Questions, Rows, RubricPlan, Stage, ask
+from bedside.judges.client import Client, JudgeName, Price, check_batchable, judge_name, missing_extra
+from bedside.judges.coding import CODEBOOK, code_transcripts, plan_coding
+from bedside.judges.engine import Answer, Group, Progress, Tally
+from bedside.judges.judging import asked_with, ratings_of
+from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Prompt, Question
+from bedside.judges.rubric import as_data, read
+from bedside.judges.store import read_judgements, stored_keys
 from bedside.metrics import FAMILIES
 from bedside.protocols.judged import Later, Pipeline, later_of, pipelines_for
 from bedside.ratings import Run, missing_counts, rating_writer
 from bedside.scoring import run_versions
 from bedside.transcripts import Reading, ReadOptions, Transcript
 
+if TYPE_CHECKING:
+    from bedside.judges.clients.batch import Answers, BatchFile
+
 STORE = "judgements.sqlite"
 #: Follows a rubric's name in a plan where its calls can't be known before others are answered.
 ESTIMATED = " (estimated)"
 
+#: Calls looked up or written between two looks at the store.
+_AT_ONCE = 64
+
+Transcripts = Callable[[], Iterator[Transcript]]
+
 
 @dataclass(frozen=True, slots=True)
-class Asking:
-    """How judges are asked.
+class Work:
+    """What a judge is asked about a run.
 
     Attributes:
-        passes: how often each thing is asked.
-        temperature: 0 to 2; None leaves it to the provider.
-        max_concurrency: requests under way at once.
-        max_calls: requests sent at most; None for no limit.
-        max_prompt_tokens: what is estimated to be longer is not sent.
-        order: whether a prompt begins with the transcript or with the rubric.
-        expected: whether to ask for token probabilities and rate expected scores too.
-        price: US dollars per million tokens, where it isn't known.
-        seed: of random waits and sampling.
+        rubrics: to rate by.
+        codes: behaviour codes to give, in place of rubrics; names of :data:`bedside.transcripts.model.CODES`.
+        suite: name of the suite that names the rubrics, for the manifest.
     """
 
-    passes: int = 1
-    temperature: float | None = 0.0
-    max_concurrency: int = 8
-    max_calls: int | None = None
-    max_prompt_tokens: int | None = None
-    order: Order = "transcript-first"
-    expected: bool = False
-    price: Price | None = None
-    seed: int = 0
-
-    def sampling(self) -> Sampling:
-        """How a model is asked to write."""
-        return Sampling(
-            temperature=self.temperature,
-            probabilities=self.expected,
-            seed=self.seed,
-            max_prompt_tokens=self.max_prompt_tokens,
-        )
+    rubrics: tuple[Rubric, ...] = ()
+    codes: tuple[str, ...] = ()
+    suite: str | None = None
 
 
 def chosen_rubrics(names: Iterable[str], folder: Path | None = None) -> tuple[Rubric, ...]:
@@ -86,13 +79,15 @@ def chosen_rubrics(names: Iterable[str], folder: Path | None = None) -> tuple[Ru
     return found
 
 
+# -- asking at once ---------------------------------------------------------------------------------
+
+
 def judge_run(
     run: Run,
     paths: Iterable[str | os.PathLike[str]],
     judges: Sequence[str],
-    rubrics: Sequence[Rubric],
+    work: Work,
     *,
-    suite: str | None = None,
     options: ReadOptions | None = None,
     asking: Asking | None = None,
     progress: Callable[[str, Progress], None] | None = None,
@@ -106,8 +101,7 @@ def judge_run(
         run: the run.
         paths: the files that the run was scored from.
         judges: models, see :mod:`bedside.judges.client`.
-        rubrics: what is asked.
-        suite: name of the suite, for the manifest.
+        work: what is asked.
         options: how to read the files.
         asking: passes, limits and the like.
         progress: called with the judge and how far it is.
@@ -115,150 +109,21 @@ def judge_run(
     Raises:
         JudgeError: a judge can't be asked; what was finished is kept in the run's store.
     """
-    how = asking or Asking()
-    _check(passes=how.passes, max_concurrency=how.max_concurrency)
-    files = list(paths)
-    known = dict(run.index.select("id", "hash").iter_rows())
-    made = []
+    files, made = list(paths), []
+    transcripts = _the_same(run, lambda: iter(Reading(files, options)))
     with run.locked():
         for judge in judges:
-            with tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
-                ratings = rating_writer(Path(folder))
-                judging = _Judging(judge, rubrics, how, Path(folder), ratings.add)
-                settings = {pipeline.name: _settings(run, pipeline) for pipeline in judging.pipelines}
-
-                def transcripts() -> Iterator[Transcript]:
-                    return _same(Reading(files, options), known)
-
-                judging.ask(run, transcripts, None if progress is None else _named(progress, judge))
-                judging.derive(transcripts, settings)
-                judged = judging.judged()
-                table = ratings.result()
-                names = [*(rubric.name for rubric in rubrics), *judging.metrics]
-                parameters = {
-                    pipeline.family: settings[pipeline.name]
-                    for pipeline in judging.pipelines
-                    if settings[pipeline.name]
-                }
-                _add(run, table, judge, judged, names, suite=suite, parameters=parameters, seed=how.seed)
-            made.append(judged)
+            with _done(run, transcripts, judge, work, asking or Asking(), progress=progress) as done:
+                done.add(run)
+            made.append(done.judged)
     return tuple(made)
-
-
-def code_run(
-    run: Run,
-    paths: Iterable[str | os.PathLike[str]],
-    judges: Sequence[str],
-    codes: Sequence[str],
-    *,
-    options: ReadOptions | None = None,
-    asking: Asking | None = None,
-    progress: Callable[[str, Progress], None] | None = None,
-) -> tuple[Judged, ...]:
-    """Have judges give behaviour codes to the turns of a run, and add codes and session measures to it.
-
-    Arguments and errors as for :func:`judge_run`; ``codes`` are names of :data:`bedside.transcripts.model.CODES`.
-    """
-    how = asking or Asking()
-    files = list(paths)
-    known = dict(run.index.select("id", "hash").iter_rows())
-    made = []
-    with run.locked():
-        for judge in judges:
-            with tempfile.TemporaryDirectory(prefix=".coding.", dir=run.path) as folder:
-                ratings = rating_writer(Path(folder))
-                judged = code_transcripts(
-                    _same(Reading(files, options), known),
-                    judge,
-                    store_path=run.path / STORE,
-                    add=ratings.add,
-                    codes=codes,
-                    passes=how.passes,
-                    max_concurrency=how.max_concurrency,
-                    max_calls=how.max_calls,
-                    temperature=how.temperature,
-                    seed=how.seed,
-                    order=how.order,
-                    max_prompt_tokens=how.max_prompt_tokens,
-                    price=how.price,
-                    text=bool(run.manifest["transcripts"]["text"]),
-                    progress=None if progress is None else _named(progress, judge),
-                )
-                table = ratings.result()
-                _add(run, table, judge, judged, list(codes), suite=None, parameters={}, seed=how.seed)
-            made.append(judged)
-    return tuple(made)
-
-
-def plan_codes(
-    out: Path,
-    paths: Iterable[str | os.PathLike[str]],
-    judges: Sequence[str],
-    codes: Sequence[str],
-    *,
-    options: ReadOptions | None = None,
-    asking: Asking | None = None,
-) -> tuple[RubricPlan, ...]:
-    """What :func:`code_run` would send; nothing is sent or written."""
-    how = asking or Asking()
-    files = list(paths)
-    plans: list[RubricPlan] = []
-    for judge in judges:
-        plans += plan_coding(
-            Reading(files, options),
-            judge,
-            store_path=out / STORE,
-            codes=codes,
-            passes=how.passes,
-            temperature=how.temperature,
-            seed=how.seed,
-            order=how.order,
-            max_prompt_tokens=how.max_prompt_tokens,
-            price=how.price,
-        )
-    return tuple(plans)
-
-
-def _add(
-    run: Run,
-    table: pl.LazyFrame,
-    judge: str,
-    judged: Judged,
-    metrics: Sequence[str],
-    *,
-    suite: str | None,
-    parameters: Mapping[str, Any],
-    seed: int,
-) -> None:
-    """Add a judge's ratings to a run, and what it was asked to the manifest."""
-    entry = {
-        "suite": suite,
-        "metrics": list(metrics),
-        "parameters": dict(parameters),
-        "seed": seed,
-        "judges": {
-            judged.rater: {
-                "model": judge,
-                **judged.parameters,
-                "passes": judged.passes,
-                "complete": judged.complete,
-                "prompts": {count.rubric: count.version for count in judged.rubrics},
-                "rubrics": [asdict(count) for count in judged.rubrics],
-            }
-        },
-        **run_versions(),
-        "ratings": judged.ratings,
-        "raters": [judged.rater],
-        "missing": missing_counts(table),
-    }
-    run.add(table, {**run.manifest, "scorings": [*run.manifest["scorings"], entry]})
 
 
 def plan_run(
     out: Path,
     paths: Iterable[str | os.PathLike[str]],
     judges: Sequence[str],
-    rubrics: Sequence[Rubric],
+    work: Work,
     *,
     options: ReadOptions | None = None,
     asking: Asking | None = None,
@@ -267,31 +132,121 @@ def plan_run(
 
     What waits for answers that aren't there yet is estimated, and its plan's rubric ends in :data:`ESTIMATED`.
     """
-    how = asking or Asking()
-    files = list(paths)
-    asked = {rubric.name for rubric in rubrics}
-    later = later_of(pipelines_for(asked), asked)
-    at_once = [rubric for rubric in rubrics if rubric.name not in later]
+    how, files = asking or Asking(), list(paths)
     plans: list[RubricPlan] = []
     for judge in judges:
-        plans += plan_judging(
-            Reading(files, options),
-            at_once,
-            judge,
-            store_path=out / STORE,
-            passes=how.passes,
-            temperature=how.temperature,
-            seed=how.seed,
-            order=how.order,
-            max_prompt_tokens=how.max_prompt_tokens,
-            expected=how.expected,
-            price=how.price,
-        )
-        if later:
-            planning = _Planning(out / STORE, judge, rubrics, later.values(), how)
-            for waiting in later.values():
-                plans += planning.plans(Reading(files, options), waiting)
+        if work.codes:
+            plans += plan_coding(
+                Reading(files, options), judge, store_path=out / STORE, codes=work.codes, asking=how
+            )
+        else:
+            plans += _Planning(out / STORE, judge, work.rubrics, how).plans(
+                lambda: iter(Reading(files, options))
+            )
     return tuple(plans)
+
+
+def _the_same(run: Run, source: Transcripts) -> Transcripts:
+    """The transcripts, each of them checked to be the run's."""
+    known = dict(run.index.select("id", "hash").iter_rows())
+
+    def transcripts() -> Iterator[Transcript]:
+        for transcript in source():
+            if known.get(transcript.id) != transcript.content_hash():
+                raise InputError(
+                    f"transcript {transcript.id!r} is not the one in the run",
+                    where=transcript.source,
+                    todo="judge the files that the run was scored from",
+                )
+            yield transcript
+
+    return transcripts
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """One judge's work on a run, before it is added to it."""
+
+    judge: str
+    work: Work
+    how: Asking
+    judged: Judged
+    ratings: pl.LazyFrame
+    metrics: list[str]
+    parameters: dict[str, Any]
+
+    def add(self, run: Run, *, batch: bool = False) -> None:
+        """Add the ratings to the run, and to its manifest what was asked."""
+        entry = {
+            "suite": self.work.suite,
+            "metrics": self.metrics,
+            "parameters": self.parameters,
+            "seed": self.how.seed,
+            "judges": {self.judged.rater: self._asked(batch)},
+            **run_versions(),
+            "ratings": self.judged.ratings,
+            "raters": [self.judged.rater],
+            "missing": missing_counts(self.ratings),
+        }
+        manifest = {**run.manifest, "scorings": [*run.manifest["scorings"], entry]}
+        own = {rubric.name: as_data(rubric) for rubric in self.work.rubrics if rubric.name not in RUBRICS}
+        if own:
+            manifest["rubrics"] = {**run.manifest.get("rubrics", {}), **own}
+        run.add(self.ratings, manifest)
+
+    def _asked(self, batch: bool) -> dict[str, Any]:
+        """All that it takes to do the same again, and what it took."""
+        judged = self.judged
+        return {
+            "model": self.judge,
+            **judged.parameters,
+            "max_prompt_tokens": self.how.max_prompt_tokens,
+            "price": None if self.how.price is None else asdict(self.how.price),
+            "passes": judged.passes,
+            "codes": list(self.work.codes),
+            "batch": batch,
+            "complete": judged.complete,
+            "prompts": {count.rubric: count.version for count in judged.rubrics},
+            "rubrics": [asdict(count) for count in judged.rubrics],
+        }
+
+
+@contextmanager
+def _done(
+    run: Run,
+    transcripts: Transcripts,
+    judge: str,
+    work: Work,
+    how: Asking,
+    *,
+    client: Callable[[], Client] | None = None,
+    progress: Callable[[str, Progress], None] | None = None,
+) -> Iterator[_Done]:
+    """Have one judge do some work on a run that is locked; the ratings are there as long as the block lasts."""
+    given: dict[str, Any] = {
+        "text": bool(run.manifest["transcripts"]["text"]),
+        "progress": None if progress is None else partial(progress, judge),
+        "client": client,
+    }
+    store = run.path / STORE
+    with tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
+        ratings = rating_writer(Path(folder))
+        if work.codes:
+            judged = code_transcripts(
+                transcripts(), judge, store_path=store, add=ratings.add, codes=work.codes, asking=how, **given
+            )
+            yield _Done(judge, work, how, judged, ratings.result(), list(work.codes), {})
+            return
+        judging = _Judging(judge, work.rubrics, how, Path(folder), ratings.add)
+        settings = {pipeline.name: _settings(run, pipeline) for pipeline in judging.pipelines}
+        judged = judging.judge(store, transcripts, settings, **given)
+        metrics = [*(rubric.name for rubric in work.rubrics), *judging.metrics]
+        parameters = {
+            pipeline.family: settings[pipeline.name]
+            for pipeline in judging.pipelines
+            if settings[pipeline.name]
+        }
+        yield _Done(judge, work, how, judged, ratings.result(), metrics, parameters)
 
 
 def _settings(run: Run, pipeline: Pipeline) -> dict[str, Any]:
@@ -303,20 +258,244 @@ def _settings(run: Run, pipeline: Pipeline) -> dict[str, Any]:
     return FAMILIES.load(pipeline.family).settings(given)
 
 
-def _same(reading: Reading, known: Mapping[str, str]) -> Iterator[Transcript]:
-    """The transcripts, each of them checked to be the run's."""
-    for transcript in reading:
-        if known.get(transcript.id) != transcript.content_hash():
-            raise InputError(
-                f"transcript {transcript.id!r} is not the one in the run",
-                where=transcript.source,
-                todo="judge the files that the run was scored from",
+# -- by batch files ---------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Batched:
+    """What reading a batch's answers and writing its calls did.
+
+    Attributes:
+        judged: what each work came to.
+        files: the files of calls that were written.
+        lines: lines of answers and errors that were read.
+        taken: answers that were taken.
+        errors: lines that hold an error in place of an answer.
+        there: answers to what was judged already.
+        foreign: answers and errors to nothing that this run asks.
+        twice: lines whose call an earlier line answers.
+        unreadable: lines that are no answers, such as one that is cut off.
+        first_unreadable: where the first of these is.
+    """
+
+    judged: tuple[Judged, ...]
+    files: tuple[BatchFile, ...]
+    lines: int = 0
+    taken: int = 0
+    errors: int = 0
+    there: int = 0
+    foreign: int = 0
+    twice: int = 0
+    unreadable: int = 0
+    first_unreadable: str | None = None
+
+    @property
+    def unusable(self) -> int:
+        """Judgements that came to nothing however often they were asked."""
+        return sum(count.unusable for one in self.judged for count in one.rubrics)
+
+    @property
+    def open(self) -> int:
+        """Judgements that are to be asked still, or again."""
+        return sum(count.failed + count.not_asked for one in self.judged for count in one.rubrics)
+
+    @property
+    def waiting(self) -> tuple[str, ...]:
+        """Rubrics that can be asked about only when answers to others are there."""
+        return tuple(dict.fromkeys(name for one in self.judged for name in one.waiting))
+
+
+def batch_out(
+    run: Run,
+    judges: Sequence[str],
+    work: Work,
+    out: Path,
+    *,
+    asking: Asking | None = None,
+    progress: Callable[[str, Progress], None] | None = None,
+) -> Batched:
+    """Write the calls that judging a run would make to files, and note in the run what they are for.
+
+    What is judged already is rated as by :func:`judge_run`; what isn't is missing, and says that it waits.
+
+    Args:
+        run: the run.
+        judges: models that are asked in OpenAI's form.
+        work: what is asked.
+        out: the file; there may be several, see :class:`bedside.judges.clients.batch.CallWriter`.
+        asking: passes and the like; the limit of calls is that of calls written.
+        progress: called with the judge and how far it is.
+
+    Raises:
+        InputError: a model is not asked in OpenAI's form.
+        RunError: the files can't be written.
+    """
+    how = asking or Asking()
+    orders = [_Order(judge, work, how) for judge in judges]
+    return _batch(run, orders, None, out, how.max_calls, progress)
+
+
+def batch_again(
+    run: Run,
+    answers: Sequence[Path] = (),
+    out: Path | None = None,
+    *,
+    progress: Callable[[str, Progress], None] | None = None,
+) -> Batched:
+    """Read a batch's answers into a run, as if they had been had at once, and write the calls that remain.
+
+    What :func:`batch_out` was told is not told again. Replies that can't be used are asked for again in the next file,
+    as often as in a live run; calls that ended in an error are in it too, and the questions that follow from answers.
+
+    Args:
+        run: the run.
+        answers: files that the service gave; their order doesn't matter, and they may be read again.
+        out: the file of calls to be made next; None for none.
+        progress: called with the judge and how far it is.
+
+    Raises:
+        InputError: nothing was exported from this run, or the answers are to another's calls.
+    """
+    from bedside.judges.clients.batch import Answers
+
+    orders = _orders(run)
+    if not orders:
+        raise InputError(
+            "no calls were exported from this run",
+            where=str(run.path),
+            todo="bedside score FILES --judge MODEL --batch-out FILE",
+        )
+    return _batch(run, orders, Answers(answers) if answers else None, out, None, progress)
+
+
+@dataclass(frozen=True, slots=True)
+class _Order:
+    judge: str
+    work: Work
+    how: Asking
+
+    @property
+    def name(self) -> JudgeName:
+        return judge_name(self.judge)
+
+
+def _batch(
+    run: Run,
+    orders: Sequence[_Order],
+    answers: Answers | None,
+    out: Path | None,
+    max_calls: int | None,
+    progress: Callable[[str, Progress], None] | None,
+) -> Batched:
+    try:
+        from bedside.judges.clients.batch import BatchClient, writing
+    except ImportError as error:
+        raise missing_extra("aiohttp") from error
+
+    for order in orders:
+        check_batchable(order.name)
+    # What a run keeps is read faster than the files it was made of, and is there when these are not.
+    transcripts = run.transcripts if run.manifest["transcripts"]["text"] else _the_same(run, _read_again(run))
+    with run.locked(), writing(out, max_calls) as writer, ExitStack() as stack:
+        works = [
+            stack.enter_context(
+                _done(
+                    run,
+                    transcripts,
+                    order.judge,
+                    order.work,
+                    replace(order.how, max_concurrency=_AT_ONCE, max_calls=None),
+                    client=partial(BatchClient, order.name, order.how.sampling(), answers, writer),
+                    progress=progress,
+                )
             )
-        yield transcript
+            for order in orders
+        ]
+        counts = {} if answers is None else _counts(run, answers)
+        for done in works:
+            done.add(run, batch=True)
+        files = () if writer is None else writer.finish()
+    return Batched(tuple(done.judged for done in works), files, **counts)
 
 
-def _named(progress: Callable[[str, Progress], None], judge: str) -> Callable[[Progress], None]:
-    return lambda state: progress(judge, state)
+def _counts(run: Run, answers: Answers) -> dict[str, Any]:
+    """What became of a batch's answers, once all that are wanted were taken.
+
+    Raises:
+        InputError: none of them is to a call of this run.
+    """
+    from bedside.judges.clients.batch import KEY_DIGITS, key_of
+
+    known = {key[:KEY_DIGITS] for key in stored_keys(run.path / STORE, failed=True)}
+    left = answers.left
+    there = sum(key_of(custom_id) in known for custom_id in left)
+    if left and len(left) - there == answers.ids:
+        raise InputError(
+            f"none of the {answers.ids} answers is to a call of this run",
+            where=str(run.path),
+            todo="name the run that the calls were exported from",
+        )
+    return {
+        "lines": answers.lines,
+        "taken": answers.taken,
+        "errors": answers.errors,
+        "there": there,
+        "foreign": len(left) - there,
+        "twice": answers.twice,
+        "unreadable": answers.unreadable,
+        "first_unreadable": answers.first_unreadable,
+    }
+
+
+def _orders(run: Run) -> list[_Order]:
+    """What was exported from a run; of what was exported twice, the later, and not what has another wording since.
+
+    Raises:
+        InputError: all of it has.
+    """
+    found: dict[tuple[str, frozenset[str]], tuple[dict[str, Any], dict[str, Any]]] = {}
+    for entry in run.manifest["scorings"]:
+        for told in entry.get("judges", {}).values():
+            if told.get("batch"):
+                found[told["model"], frozenset(told["prompts"])] = (entry, told)
+    orders = [_order(run, entry, told) for entry, told in found.values()]
+    kept = [order for order in orders if order is not None]
+    if orders and not kept:
+        raise InputError(
+            "the rubrics have another wording than when their calls were exported",
+            where=str(run.path),
+            todo="export anew: bedside score FILES --judge MODEL --batch-out FILE",
+        )
+    return kept
+
+
+def _order(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> _Order | None:
+    codes = tuple(told["codes"])
+    own = run.manifest.get("rubrics", {})
+    rubrics = [
+        CODEBOOK.load(name) if codes else read(own[name]) if name in own else RUBRICS.find(name)
+        for name in told["prompts"]
+    ]
+    if any(rubric.version != told["prompts"][rubric.name] for rubric in rubrics):
+        return None
+    how = Asking(
+        passes=told["passes"],
+        temperature=told["temperature"],
+        max_prompt_tokens=told["max_prompt_tokens"],
+        order=told["order"],
+        expected=told["probabilities"],
+        price=None if told["price"] is None else Price(**told["price"]),
+        seed=entry["seed"],
+        max_tokens=told["max_tokens"],
+    )
+    return _Order(told["model"], Work(() if codes else tuple(rubrics), codes, entry["suite"]), how)
+
+
+def _read_again(run: Run) -> Transcripts:
+    """The transcripts of a run that keeps no text, from the files that it was scored from."""
+    told = run.manifest["transcripts"]
+    paths = [file["path"] for file in told["inputs"]]
+    return lambda: iter(Reading(paths, ReadOptions(**told["options"])))
 
 
 # -- one judge --------------------------------------------------------------------------------------
@@ -381,106 +560,73 @@ class _Judging:
         self._followed = frozenset[str]().union(*(pipeline.rubrics for pipeline in self.pipelines))
         self._name = judge_name(judge)
         self._how = how
-        self._sampling = how.sampling()
-        self._questions = {rubric.name: Question(rubric) for rubric in rubrics}
-        self._tallies = {rubric.name: Tally() for rubric in rubrics}
+        self._questions = Questions(map(Question, rubrics), how.passes)
         self._spools = [_Spool(folder / f"said-{stage}") for stage in range(2 if self._later else 1)]
-        self._add = add
-        self._count = 0
-        self._calls = 0
+        self._rows = Rows(self._name.rater, add)
 
     @property
     def metrics(self) -> list[str]:
         """The metrics that follow from the answers."""
         return [name for found in self._metrics.values() for name in sorted(found)]
 
-    def judged(self) -> Judged:
-        """What the judging did."""
-        counts = tuple(
-            RubricCount(name, question.version, **asdict(self._tallies[name]))
-            for name, question in self._questions.items()
-        )
-        parameters = {
-            **self._sampling.parameters(),
-            "order": self._how.order,
-            "items_per_call": ITEMS_PER_CALL,
-        }
-        return Judged(self._name.rater, parameters, self._how.passes, counts, self._count, self._calls)
-
-    # -- asking --------------------------------------------------------------------------------------
-
-    def ask(
+    def judge(
         self,
-        run: Run,
-        transcripts: Callable[[], Iterator[Transcript]],
-        progress: Callable[[Progress], None] | None,
-    ) -> None:
-        """Ask everything, and rate what is answered."""
-        text = bool(run.manifest["transcripts"]["text"])
+        store: Path,
+        transcripts: Transcripts,
+        settings: Mapping[str, Mapping[str, Any]],
+        **given: Any,
+    ) -> Judged:
+        """Ask everything, rate what is answered, and make the metrics that follow.
 
-        async def ask() -> None:
-            model = open_client(self._name, self._sampling)
-            try:
-                store = Store(run.path / STORE, text=text)
-                try:
-                    before = Progress(0, 0, 0, 0)
-                    for stage, spool in enumerate(self._spools):
-                        watch = _Watch(before, progress)
-                        engine = Engine(
-                            model,
-                            self._name,
-                            store,
-                            self._sampling,
-                            partial(self._emit, spool),
-                            patience=Patience(),
-                            max_concurrency=self._how.max_concurrency,
-                            max_calls=self._how.max_calls,
-                            max_prompt_tokens=self._how.max_prompt_tokens,
-                            order=self._how.order,
-                            price=self._how.price or known_price(self._name),
-                            progress=watch,
-                        )
-                        # The limit of calls is that of all stages together.
-                        engine.calls = self._calls
-                        await engine.run(
-                            self._at_once(transcripts()) if stage == 0 else self._after(transcripts())
-                        )
-                        self._calls = engine.calls
-                        before = watch.last
-                        spool.close()
-                finally:
-                    store.close()
-            finally:
-                await model.close()
-
+        Args:
+            store: where judgements are kept.
+            transcripts: what is asked about.
+            settings: parameters of each pipeline's metric family.
+            given: further arguments of :func:`bedside.judges.asking.ask`.
+        """
+        at_once = [name for name in self._questions.questions if name not in self._later]
+        stages: list[Stage] = [
+            (lambda: self._questions.groups(transcripts(), at_once), partial(self._emit, self._spools[0]))
+        ]
+        if self._later:
+            stages.append((lambda: self._after(transcripts()), partial(self._emit, self._spools[1])))
         try:
-            _run(ask)
+            calls = ask(self._name, self._how, store, stages, **given)
         finally:
             for spool in self._spools:
                 spool.close()
-
-    def _at_once(self, transcripts: Iterable[Transcript]) -> Iterator[Group]:
-        for transcript in transcripts:
-            conversation = Conversation(transcript)
-            for name, question in self._questions.items():
-                if name not in self._later:
-                    for number in range(self._how.passes):
-                        yield Group(conversation, question, number, self._tallies[name])
+        self._derive(transcripts, settings)
+        tallies = self._questions.tallies
+        waiting = tuple(
+            name
+            for name, later in self._later.items()
+            if tallies[later.after].not_asked or tallies[later.after].failed
+        )
+        return Judged(
+            self._name.rater,
+            asked_with(self._how, ITEMS_PER_CALL),
+            self._how.passes,
+            self._questions.counts(),
+            self._rows.count,
+            calls,
+            waiting,
+        )
 
     def _after(self, transcripts: Iterable[Transcript]) -> Iterator[Group]:
+        self._spools[0].close()
         said = self._spools[0].of()
         for transcript in transcripts:
             passes = said(transcript.id)
             for name, later in self._later.items():
-                tally = self._tallies[name]
                 for number in range(self._how.passes):
                     try:
                         asked = _with_input(transcript, later, later.find(transcript, passes[number]))
                     except DataError:  # what it says is rated when metrics are made
+                        tally = self._questions.tallies[name]
                         tally.judgements += 1
                         tally.not_askable += 1
                         continue
-                    yield Group(Conversation(asked), self._questions[name], number, tally)
+                    yield self._questions.group(Conversation(asked), name, number)
 
     def _emit(self, spool: _Spool, group: Group) -> None:
         rubric = group.question.rubric
@@ -489,24 +635,11 @@ class _Judging:
             spool.add(group)
 
     def _rate(self, transcript: Transcript, rubric: Rubric, number: int, answers: Sequence[Answer]) -> None:
-        for unit, metric, *cells in ratings_of(rubric, transcript, answers):
-            self._row(transcript, unit, metric, self._name.rater, number, *cells)
+        for rating in ratings_of(rubric, transcript, answers):
+            self._rows.add(transcript, number, *rating)
 
-    def _row(self, transcript: Transcript, *cells: Any) -> None:
-        self._add((transcript.id, transcript.system, transcript.case_id, *cells))
-        self._count += 1
-
-    # -- what follows --------------------------------------------------------------------------------
-
-    def derive(
-        self, transcripts: Callable[[], Iterator[Transcript]], settings: Mapping[str, Mapping[str, Any]]
-    ) -> None:
-        """Make the metrics that follow from what was answered.
-
-        Args:
-            transcripts: those that were asked about.
-            settings: parameters of each pipeline's metric family.
-        """
+    def _derive(self, transcripts: Transcripts, settings: Mapping[str, Mapping[str, Any]]) -> None:
+        """Make the metrics that follow from what was answered."""
         if not self.pipelines:
             return
         readers = [spool.of() for spool in self._spools]
@@ -517,7 +650,7 @@ class _Judging:
                 for name, later in self._later.items():
                     if name not in said:
                         said[name] = [_not_asked(transcript, later, said)]
-                        self._rate(transcript, self._questions[name].rubric, number, said[name])
+                        self._rate(transcript, self._questions.questions[name].rubric, number, said[name])
                 for pipeline in self.pipelines:
                     for value in pipeline.values(
                         transcript,
@@ -526,16 +659,16 @@ class _Judging:
                         self._metrics[pipeline.name],
                         settings[pipeline.name],
                     ):
-                        self._row(
+                        self._rows.add(
                             transcript,
+                            number,
                             "transcript" if value.turn is None else f"turn:{value.turn}",
                             value.metric if value.role is None else f"{value.metric}.{value.role}",
-                            value.rater,
-                            number,
                             value.value,
                             value.label,
                             value.reason,
                             value.error,
+                            rater=value.rater,
                         )
 
 
@@ -552,48 +685,37 @@ def _not_asked(transcript: Transcript, later: Later, said: Mapping[str, Sequence
     raise AssertionError("it could have been asked")
 
 
-class _Watch:
-    """Adds what one stage does to what was done before it."""
-
-    def __init__(self, before: Progress, progress: Callable[[Progress], None] | None) -> None:
-        self.last = self._before = before
-        self._progress = progress
-
-    def __call__(self, state: Progress) -> None:
-        before = self._before
-        self.last = Progress(
-            before.done + state.done,
-            before.stored + state.stored,
-            before.missing + state.missing,
-            state.calls,
-        )
-        if self._progress is not None:
-            self._progress(self.last)
-
-
 # -- planning ---------------------------------------------------------------------------------------
 
 
 class _Planning:
-    """Plans what waits for answers: exactly where these are kept already, else with a stand-in for them."""
+    """Plans a judge's rating of a run.
 
-    def __init__(
-        self, store: Path, judge: str, rubrics: Sequence[Rubric], later: Iterable[Later], how: Asking
-    ) -> None:
-        involved = {name for waiting in later for name in (waiting.rubric, waiting.after)}
-        self._name = judge_name(judge)
+    What waits for answers is planned exactly where these are kept already, else with a stand-in for them.
+    """
+
+    def __init__(self, store: Path, judge: str, rubrics: Sequence[Rubric], how: Asking) -> None:
+        asked = {rubric.name for rubric in rubrics}
+        self._later = later_of(pipelines_for(asked), asked)
         self._how = how
-        self._parameters = orjson.dumps(how.sampling().parameters(), option=orjson.OPT_SORT_KEYS).decode()
-        self._questions = {rubric.name: Question(rubric) for rubric in rubrics if rubric.name in involved}
-        self._price = how.price or known_price(self._name)
+        self._questions = Questions(map(Question, rubrics), how.passes)
+        self._planner = Planner(judge_name(judge), how, store)
+        followed = {later.after for later in self._later.values()}
         self._kept = {
             judgement.key: Answer(judgement.unit, judgement.items, judgement.answer, judgement.error)
-            for judgement in read_judgements(store)
-            if judgement.state != "failed" and judgement.rubric in involved
+            for judgement in (read_judgements(store) if followed else ())
+            if judgement.state != "failed" and judgement.rubric in followed
         }
 
-    def plans(self, transcripts: Iterable[Transcript], later: Later) -> list[RubricPlan]:
-        """The plan of what is known and of what is estimated, if there is any of it."""
+    def plans(self, transcripts: Transcripts) -> list[RubricPlan]:
+        """The plan of each rubric; of one that waits, that of what is known and that of what is estimated."""
+        at_once = [name for name in self._questions.questions if name not in self._later]
+        made = [*self._planner.plans(self._questions, transcripts(), at_once)]
+        for later in self._later.values():
+            made += self._waiting(transcripts(), later)
+        return made
+
+    def _waiting(self, transcripts: Iterable[Transcript], later: Later) -> list[RubricPlan]:
         known, estimated = Tally(), Tally()
         for transcript in transcripts:
             conversation = Conversation(transcript)
@@ -608,19 +730,9 @@ class _Planning:
                         continue
                     tally, value = estimated, later.expect(transcript)
                 asked = Conversation(_with_input(transcript, later, value))
-                for prompt in self._questions[later.rubric].prompts(asked, self._how.order):
-                    self._count(tally, prompt, number)
+                self._planner.count(self._questions.group(asked, later.rubric, number), tally)
         return [
-            RubricPlan(
-                later.rubric + ending,
-                self._name.rater,
-                tally.calls,
-                tally.stored,
-                tally.not_askable,
-                tally.input_tokens,
-                tally.output_tokens,
-                None if self._price is None else self._price.of(tally.input_tokens, tally.output_tokens),
-            )
+            self._planner.plan(later.rubric + ending, tally)
             for tally, ending in ((known, ""), (estimated, ESTIMATED))
             if tally != Tally()
         ]
@@ -628,29 +740,13 @@ class _Planning:
     def _said(self, conversation: Conversation, rubric: str, number: int) -> dict[str, list[Answer]] | None:
         """What is kept of a rubric's answers; None where some is to be asked still."""
         found = []
-        for prompt in self._questions[rubric].prompts(conversation, self._how.order):
+        for prompt in self._questions.questions[rubric].prompts(conversation, self._how.order):
             answer: Answer | None
-            if isinstance(prompt, Prompt) and not self._too_long(prompt):
-                answer = self._kept.get(self._key(prompt, number))
+            if isinstance(prompt, Prompt) and self._planner.askable(prompt):
+                answer = self._kept.get(self._planner.key(prompt, number))
             else:
                 answer = Answer(prompt.unit, prompt.asked, None, "it can't be asked")
             if answer is None:
                 return None
             found.append(answer)
         return {rubric: found}
-
-    def _count(self, tally: Tally, prompt: Any, number: int) -> None:
-        if not isinstance(prompt, Prompt) or self._too_long(prompt):
-            tally.not_askable += 1
-        elif self._key(prompt, number) in self._kept:
-            tally.stored += 1
-        else:
-            tally.calls += 1
-            tally.input_tokens += prompt.tokens
-            tally.output_tokens += prompt.reply_tokens
-
-    def _too_long(self, prompt: Prompt) -> bool:
-        return self._how.max_prompt_tokens is not None and prompt.tokens > self._how.max_prompt_tokens
-
-    def _key(self, prompt: Prompt, number: int) -> str:
-        return judgement_key(self._name.identity, self._parameters, prompt.digest(), number)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import platform
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
@@ -108,13 +108,14 @@ class Summary:
     ignored: int
 
 
-def rate(transcript: Transcript, plan: Plan) -> Iterable[tuple[Any, ...]]:
-    """The ratings of one transcript as rows of the ratings table."""
+def rate(transcript: Transcript, plan: Plan, waiting: Collection[str] = ()) -> Iterable[tuple[Any, ...]]:
+    """The ratings of one transcript as rows of the ratings table; ``waiting`` as for :func:`score`."""
     head = (transcript.id, transcript.system, transcript.case_id)
     for family, wanted, settings in plan.families:
         rater = family.rater(settings)
         for value in family.compute(transcript, wanted, **settings):
-            yield head + _cells(value, rater)
+            if value.error is None or value.rater is not None or value.metric not in waiting:
+                yield head + _cells(value, rater)
 
 
 def _cells(value: Value, rater: str) -> tuple[Any, ...]:
@@ -139,6 +140,7 @@ def score(
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     options: ReadOptions | None = None,
     labels: str | os.PathLike[str] | None = None,
+    waiting: Collection[str] = (),
     text: bool = True,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
@@ -154,6 +156,7 @@ def score(
         options: how to read the files.
         labels: file of labels that a protocol's metrics are computed from (matches, findings, turns' features), in
             place of a judge's; labelled transcripts make a run of their own.
+        waiting: metrics that follow from a judge's answers later: what no labels are there for is not rated as missing.
         text: whether the run keeps the transcripts' text; without it, ids, factors and hashes are kept.
         seed: kept in the manifest, for metrics that draw at random.
         progress: called with the number of transcripts and of files done.
@@ -170,9 +173,11 @@ def score(
     plan = make_plan(names, merged)
     reading = Reading(paths, options)
     target = Path(out)
-    scoring = _Scoring(plan, reading, text, progress, labels)
+    scoring = _Scoring(plan, reading, text, progress, labels, frozenset(waiting))
     entry = {
         "suite": chosen.name if metrics is None else None,
+        # A suite of the user's own is kept whole, so that a report can be made from the run alone.
+        "own_suite": _own(chosen) if metrics is None else None,
         "metrics": [metric.name for metric in plan.metrics],
         "parameters": {family.name: settings for family, _, settings in plan.families if settings},
         "seed": seed,
@@ -199,6 +204,13 @@ def score(
         }
         write_new_run(folder, ratings, manifest)
     return scoring.summary(Run(target), counts, 0)
+
+
+def _own(suite: Suite) -> dict[str, Any] | None:
+    """A suite that isn't one of the registry's."""
+    if suite.name in SUITES and SUITES.load(suite.name) == suite:
+        return None
+    return suite.model_dump(mode="json")
 
 
 def _add(run: Run, scoring: _Scoring, entry: dict[str, Any]) -> Summary:
@@ -233,8 +245,10 @@ class _Scoring:
         text: bool,
         progress: Callable[[int, int], None] | None,
         labels: str | os.PathLike[str] | None,
+        waiting: frozenset[str],
     ) -> None:
         self.plan = plan
+        self.waiting = waiting
         self.reading = reading
         self.source = iter(reading) if labels is None else _labelled(reading, plan, labels)
         self.text = text
@@ -257,7 +271,7 @@ class _Scoring:
                     where="--out",
                     todo="choose another folder with --out",
                 )
-            for rating in rate(transcript, self.plan):
+            for rating in rate(transcript, self.plan, self.waiting):
                 ratings.add(rating)
             self.transcripts += 1
             self.turns += len(transcript.turns)

@@ -66,6 +66,7 @@ def with_bedside(url: str, conversations: int) -> None:
 
     import bedside.judges.clients.openai_compatible  # noqa: F401 (imports are done before)
     from bedside.judges import find_rubric
+    from bedside.judges.asking import Asking
     from bedside.judges.judging import judge_transcripts
     from bedside.ratings import rating_writer
     from bedside.transcripts import Transcript
@@ -87,7 +88,7 @@ def with_bedside(url: str, conversations: int) -> None:
             f"{url}#tiny",
             store_path=Path(folder) / "judgements.sqlite",
             add=ratings.add,
-            max_concurrency=CONCURRENCY,
+            asking=Asking(max_concurrency=CONCURRENCY),
         )
         assert not ratings.result().select(pl.col("value").is_null().sum()).collect().item()
         report(start, cpu, judged.calls)

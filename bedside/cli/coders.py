@@ -57,6 +57,7 @@ def coders_evaluate(
             raise InputError("no judge is named", where="--dry-run", todo="add --judge MODEL")
         show_tables(coder_tables(evaluate(reading, CODERS.load(coder))), json)
         return
+    from bedside.judges.asking import Asking
     from bedside.judges.coding import coded_by_people, evaluate_judge, plan_coding
     from bedside.reports.judging import judged_table, plan_table
     from bedside.transcripts.model import CODES
@@ -66,7 +67,6 @@ def coders_evaluate(
     if dry_run:
         show_tables([plan_table(plan_coding(coded_by_people(reading, wanted), judge, **how))], json)
         return
-    evaluation, judged = evaluate_judge(
-        reading, judge, max_concurrency=max_concurrency, max_calls=max_calls, **how
-    )
+    asking = Asking(max_concurrency=max_concurrency, max_calls=max_calls)
+    evaluation, judged = evaluate_judge(reading, judge, asking=asking, **how)
     show_tables((judged_table([judged]), *coder_tables(evaluation)), json)

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import JsonOption, say, show_tables
+from bedside.cli.scoring import judging_progress, say_batched
 
 judgements_app = typer.Typer(
     help="What judges were asked and replied.", no_args_is_help=True, rich_markup_mode=None
@@ -34,3 +35,39 @@ def judgements_show(run: Path, key: Annotated[str, typer.Argument(help="The key'
     from bedside.reports.judging import judgement_text
 
     say(judgement_text(run, key))
+
+
+@judgements_app.command("import")
+def judgements_import(
+    run: Path,
+    files: Annotated[list[Path], typer.Argument(help="What the service answered, errors included.")],
+    batch_out: Annotated[
+        Path | None, typer.Option("--batch-out", help="Write the calls that remain to this JSONL file.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Read the answers of a batch that `bedside score --batch-out` wrote the calls of, and make the ratings."""
+    _again(run, files, batch_out, json)
+
+
+@judgements_app.command("export")
+def judgements_export(
+    run: Path,
+    file: Annotated[
+        Path, typer.Argument(help="The JSONL file of calls; several where they don't fit in one.")
+    ],
+) -> None:
+    """Write the calls that remain of what `bedside score --batch-out` was told."""
+    _again(run, [], file, False)
+
+
+def _again(run: Path, files: list[Path], out: Path | None, json: bool) -> None:
+    from bedside.judging import batch_again
+    from bedside.ratings import Run
+    from bedside.reports.judging import judged_table
+
+    with judging_progress() as watch:
+        batched = batch_again(Run(run), files, out, progress=watch)
+    if files:
+        show_tables([judged_table(batched.judged)], json)
+    say_batched(batched, run)

@@ -113,6 +113,13 @@ def score(
     price: Annotated[
         str | None, typer.Option(help="US dollars per million tokens, where unknown: in=0.25,out=2.")
     ] = None,
+    batch_out: Annotated[
+        Path | None,
+        typer.Option(
+            "--batch-out",
+            help="Ask nothing: write the calls to this JSONL file, for a service that answers batches.",
+        ),
+    ] = None,
     dry_run: Annotated[
         bool,
         typer.Option("--dry-run", help="Print calls and tokens per rubric and judge; ask and write nothing."),
@@ -129,33 +136,25 @@ def score(
 
     options = reading_options(format_, roles, columns, path_fields, on_error)
     chosen = SUITES.find(suite)
-    asked = None
+    work: Any = None
+    asking: Any = None
     if judge and labels:
         raise InputError("labels take a judge's place", where="--labels", todo="give labels or a judge")
     if judge:
-        from bedside.judges.client import judge_name
-        from bedside.judging import chosen_rubrics
-
-        for name in judge:
-            judge_name(name)  # a name that is none stops here, before anything is written
-        coded = _codes(codes)
-        if not coded:
-            asked = chosen_rubrics(read_names(rubrics) or chosen.rubrics, rubric_folder)
+        work = _work(
+            judge, codes, read_names(rubrics) or chosen.rubrics, rubric_folder, chosen.name, batch_out
+        )
         asking = _asking(
             passes, temperature, max_concurrency, max_calls, max_prompt_tokens, order, expected, price, seed
         )
-    elif dry_run or rubrics or rubric_folder or codes:
-        raise InputError(
-            "no judge is named", where="--dry-run" if dry_run else "--rubrics", todo="add --judge MODEL"
-        )
+    elif dry_run or rubrics or rubric_folder or codes or batch_out:
+        where = "--dry-run" if dry_run else "--batch-out" if batch_out else "--rubrics"
+        raise InputError("no judge is named", where=where, todo="add --judge MODEL")
     if dry_run and judge:
-        from bedside.judging import plan_codes, plan_run
+        from bedside.judging import plan_run
         from bedside.reports.judging import plan_table
 
-        if asked:
-            plans = plan_run(out, files, judge, asked, options=options, asking=asking)
-        else:
-            plans = plan_codes(out, files, judge, coded, options=options, asking=asking)
+        plans = plan_run(out, files, judge, work, options=options, asking=asking)
         show_tables([plan_table(plans)], json)
         return
     with scoring_progress("Scoring", None) as progress:
@@ -167,31 +166,26 @@ def score(
             parameters=read_settings(set_ or ()),
             options=options,
             labels=labels,
+            waiting=_waiting(work),
             text=not no_text,
             seed=seed,
             progress=progress,
         )
     _say_scored(summary, judged=bool(judge))
-    if judge:
-        from bedside.judging import code_run, judge_run
+    if judge and batch_out:
+        from bedside.judging import batch_out as write_calls
+
+        with judging_progress() as watch:
+            batched = write_calls(summary.run, judge, work, batch_out, asking=asking, progress=watch)
+        say_batched(batched, out)
+    elif judge:
+        from bedside.judging import judge_run
         from bedside.reports.judging import judged_table
 
         with judging_progress() as watch:
-            if asked:
-                judged = judge_run(
-                    summary.run,
-                    files,
-                    judge,
-                    asked,
-                    suite=chosen.name,
-                    options=options,
-                    asking=asking,
-                    progress=watch,
-                )
-            else:
-                judged = code_run(
-                    summary.run, files, judge, coded, options=options, asking=asking, progress=watch
-                )
+            judged = judge_run(
+                summary.run, files, judge, work, options=options, asking=asking, progress=watch
+            )
         show_tables([judged_table(judged)], json)
         if not all(one.complete for one in judged):
             say("Not everything was answered: the same command asks what is missing.")
@@ -199,6 +193,63 @@ def score(
     elif chosen.rubrics:
         say(
             f"The suite's {len(chosen.rubrics)} rubrics wait for a judge: --judge MODEL (see docs on judges)."
+        )
+
+
+def _work(
+    judges: Iterable[str],
+    codes: str | None,
+    rubrics: Iterable[str],
+    folder: Path | None,
+    suite: str,
+    batch_out: Path | None,
+) -> Any:
+    """What the judges are asked. Names that are none stop here, before anything is written."""
+    from bedside.judges.client import check_batchable, judge_name
+    from bedside.judging import Work, chosen_rubrics
+
+    for name in map(judge_name, judges):
+        if batch_out is not None:
+            check_batchable(name)
+    coded = _codes(codes)
+    return Work((), coded) if coded else Work(chosen_rubrics(rubrics, folder), (), suite)
+
+
+def _waiting(work: Any) -> frozenset[str]:
+    """The metrics that a judge's answers will give."""
+    if work is None:
+        return frozenset()
+    from bedside.protocols.judged import metrics_from_labels
+
+    return metrics_from_labels({rubric.name for rubric in work.rubrics})
+
+
+def say_batched(batched: Any, run: Path) -> None:
+    """Say what reading a batch's answers and writing its calls did, and what comes next."""
+    if batched.lines or batched.unreadable:
+        say(f"Read {batched.lines:,} answers: {batched.taken:,} taken.")
+        for count, words in (
+            (batched.errors, "errors in place of an answer; these calls are made again"),
+            (batched.there, "to what was judged already"),
+            (batched.foreign, "to calls that this run doesn't make"),
+            (batched.twice, "a second time to the same call; the first counts"),
+            (batched.unreadable, f"lines that are no answers, the first at {batched.first_unreadable}"),
+        ):
+            if count:
+                say(f"  {count:,} {words}")
+    for file in batched.files:
+        size = f"{file.calls:,} calls, about {file.tokens:,} tokens in"
+        say(f"Wrote {file.path} for {file.judge.removeprefix('judge:')}: {size}")
+    if batched.waiting:
+        named = ", ".join(batched.waiting)
+        say(f"Another round follows: {named} can be asked about when these are answered.")
+    if batched.files:
+        say(f"Next: have the service answer, then bedside judgements import {run} ANSWERS.jsonl")
+    elif batched.open:
+        say(f"{batched.open:,} judgements are open: bedside judgements export {run} FILE.jsonl")
+    else:
+        say(
+            f"Nothing is left to ask. Next: bedside agree {run}; bedside validate {run}; bedside report {run}"
         )
 
 
@@ -227,8 +278,8 @@ def _asking(
     price: str | None,
     seed: int,
 ) -> Any:
+    from bedside.judges.asking import Asking
     from bedside.judges.client import Price
-    from bedside.judging import Asking
 
     if order not in ("transcript-first", "rubric-first"):
         raise InputError(f"{order!r} is no order", where="--order", todo="transcript-first or rubric-first")

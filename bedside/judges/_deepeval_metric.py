@@ -31,7 +31,7 @@ from bedside.judges.client import (
     missing_extra,
     open_client,
 )
-from bedside.judges.clients.deepeval_models import ENVIRONMENT, _as_model
+from bedside.judges.clients.deepeval_models import ENVIRONMENT, schema_class
 from bedside.judges.engine import Answer, Engine, Group, Patience, Tally
 from bedside.judges.prompt import Conversation, NotAskable, Question
 from bedside.judges.rubric import Rubric
@@ -207,7 +207,7 @@ class _ModelClient:
 
     async def complete(self, request: Request) -> Reply:
         """Send one request; see :class:`bedside.judges.client.Client`."""
-        given = {"schema": _as_model(orjson.loads(request.schema))} if self._takes_schema else {}
+        given = {"schema": schema_class(orjson.loads(request.schema))} if self._takes_schema else {}
         try:
             made = self._generate(request.single(), **given)
             if inspect.isawaitable(made):

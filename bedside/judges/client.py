@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
@@ -25,7 +25,7 @@ from functools import cache
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from bedside.errors import BedsideError, MissingExtraError, RegistryError
+from bedside.errors import BedsideError, InputError, MissingExtraError, RegistryError
 from bedside.judges.reply import Token
 from bedside.registry import nearest
 
@@ -56,6 +56,14 @@ class FaultError(Exception):
 
 class RefusedError(Exception):
     """This one request is not accepted, and won't be if it is sent again."""
+
+
+class NotAskableError(Exception):
+    """The request can't be put to this model, as where it is longer than the model takes in; others can."""
+
+
+class NotAskedError(Exception):
+    """The request was not sent, for a reason that has nothing to do with it; another run may send it."""
 
 
 class WrongFormError(Exception):
@@ -98,6 +106,10 @@ class Request:
         corrections: earlier replies to this prompt that couldn't be used, each with what was wrong.
         seed: for sampling; None where it isn't sent.
         form: the first form of structured output to try; see :class:`Forms`.
+        asked: the numbers of the items or turns that are asked about; None where one thing is.
+        choices: the numbers that each part of the answer can be which is the number of an item or turn.
+        key: of the judgement that it is for.
+        number: which reply to the judgement's prompt it wants, from 1.
     """
 
     text: str
@@ -105,6 +117,10 @@ class Request:
     corrections: tuple[tuple[str, str], ...] = ()
     seed: int | None = None
     form: int = 0
+    asked: tuple[int, ...] | None = None
+    choices: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    key: str = ""
+    number: int = 1
 
     def messages(self) -> list[dict[str, str]]:
         """The request as a chat."""
@@ -209,6 +225,8 @@ class Client(Protocol):
             JudgeError: nothing can be asked of this model.
             FaultError: it may work another time.
             RefusedError: this request won't be answered.
+            NotAskableError: it can't be put to this model.
+            NotAskedError: it wasn't sent.
             WrongFormError: to be sent again in another form.
             UnusableError: there is a reply, but none that could be read.
         """
@@ -398,6 +416,20 @@ def judge_name(text: str) -> JudgeName:
         known = [*DIRECT, *PROVIDERS]
         raise RegistryError(f"no provider is called {provider!r}", todo=nearest(provider, known))
     return JudgeName(model, provider, None)
+
+
+def check_batchable(name: JudgeName) -> None:
+    """Refuse models that are not asked in OpenAI's form, which batch files have.
+
+    Raises:
+        InputError: it is one.
+    """
+    if name.url is None:
+        raise InputError(
+            f"batch files are not for {name.identity}",
+            where="--judge",
+            todo="name an openai/ model, or http://host:port/v1#model of the server that will answer",
+        )
 
 
 def open_client(name: JudgeName, sampling: Sampling) -> Client:

@@ -8,7 +8,7 @@ asked again is the engine's.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,13 +20,13 @@ from bedside.coders._measures import EARLY_TURNS, MEASURES
 from bedside.coders._people import people_codes
 from bedside.coders.evaluation import CoderEvaluation, GivenCodes, evaluate
 from bedside.errors import InputError, RegistryError
-from bedside.judges.client import Client, JudgeName, Price, Sampling, judge_name, known_price, open_client
-from bedside.judges.engine import Engine, Group, Patience, Progress, Tally
-from bedside.judges.judging import Judged, RubricCount, RubricPlan, _check, _run, ratings_of
+from bedside.judges.asking import Asking, Judged, Planner, Questions, Rows, RubricPlan, ask, check_numbers
+from bedside.judges.client import Client, judge_name
+from bedside.judges.engine import Group, Progress
+from bedside.judges.judging import ratings_of
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.rubric import Rubric
 from bedside.judges.rubric_files import SUFFIX, _examine, _load
-from bedside.judges.store import Store, judgement_key, stored_keys
 from bedside.metrics import Value
 from bedside.metrics.behaviour import FAMILY
 from bedside.registry import DataRegistry, nearest
@@ -160,20 +160,10 @@ def code_transcripts(
     codes: Sequence[str] = tuple(CODES),
     turns_per_call: int = TURNS_PER_CALL,
     context: int = CONTEXT,
-    passes: int = 1,
-    max_concurrency: int = 8,
-    max_calls: int | None = None,
-    temperature: float | None = 0.0,
-    max_tokens: int = 4096,
-    seed: int = 0,
-    order: Order = "transcript-first",
-    timeout: float = 120.0,
-    max_prompt_tokens: int | None = None,
-    price: Price | None = None,
-    patience: Patience | None = None,
+    asking: Asking | None = None,
     text: bool = True,
     progress: Callable[[Progress], None] | None = None,
-    client: Client | None = None,
+    client: Callable[[], Client] | None = None,
 ) -> Judged:
     """Have a language model give behaviour codes to turns.
 
@@ -190,8 +180,8 @@ def code_transcripts(
         codes: which codes; each is asked about on its own.
         turns_per_call: how many turns one call asks about.
         context: how many turns, of whatever role, are shown before the first of them.
-        passes, max_concurrency, max_calls, temperature, max_tokens, seed, order, timeout, max_prompt_tokens, price,
-            patience, text, progress, client: as for :func:`bedside.judges.judging.judge_transcripts`.
+        asking: passes, limits and the like.
+        text, progress, client: as for :func:`bedside.judges.asking.ask`.
 
     Raises:
         RegistryError: the judge's name is none, or there is no such code.
@@ -200,51 +190,18 @@ def code_transcripts(
         RunError: the store can't be used.
         InputError: an argument is out of range.
     """
-    questions = _questions(codes, turns_per_call, context)
-    _check(passes=passes, max_concurrency=max_concurrency, max_tokens=max_tokens)
-    name = judge_name(judge) if client is None else JudgeName(judge, None, None)
-    sampling = Sampling(temperature, max_tokens, False, seed, timeout, max_prompt_tokens)
-    tallies = [Tally() for _ in questions]
+    name, how = judge_name(judge), asking or Asking()
+    questions = _questions(codes, turns_per_call, context, how)
     rows = _Rows(name.rater, questions, add)
-
-    async def run() -> int:
-        model = client or open_client(name, sampling)
-        try:
-            store = Store(store_path, text=text)
-            try:
-                engine = Engine(
-                    model,
-                    name,
-                    store,
-                    sampling,
-                    rows.emit,
-                    patience=patience or Patience(),
-                    max_concurrency=max_concurrency,
-                    max_calls=max_calls,
-                    max_prompt_tokens=max_prompt_tokens,
-                    order=order,
-                    price=price or known_price(name),
-                    progress=progress,
-                )
-                await engine.run(_groups(transcripts, questions, tallies, passes))
-                return engine.calls
-            finally:
-                store.close()
-        finally:
-            await model.close()
-
-    calls = _run(run)
-    counts = tuple(
-        RubricCount(question.rubric.name, question.version, **asdict(tally))
-        for question, tally in zip(questions, tallies, strict=True)
-    )
+    stage = (lambda: questions.groups(transcripts, by_pass=True), rows.emit)
+    calls = ask(name, how, store_path, [stage], text=text, progress=progress, client=client)
     parameters = {
-        **sampling.parameters(),
-        "order": order,
+        **how.sampling().parameters(),
+        "order": how.order,
         "turns_per_call": turns_per_call,
         "context": context,
     }
-    return Judged(name.rater, parameters, passes, counts, rows.count, calls)
+    return Judged(name.rater, parameters, how.passes, questions.counts(), rows.count, calls)
 
 
 def plan_coding(
@@ -255,117 +212,46 @@ def plan_coding(
     codes: Sequence[str] = tuple(CODES),
     turns_per_call: int = TURNS_PER_CALL,
     context: int = CONTEXT,
-    passes: int = 1,
-    temperature: float | None = 0.0,
-    max_tokens: int = 4096,
-    seed: int = 0,
-    order: Order = "transcript-first",
-    max_prompt_tokens: int | None = None,
-    price: Price | None = None,
+    asking: Asking | None = None,
 ) -> tuple[RubricPlan, ...]:
     """What :func:`code_transcripts` with the same arguments would send; nothing is sent, and no key is needed."""
-    questions = _questions(codes, turns_per_call, context)
-    _check(passes=passes)
-    name = judge_name(judge)
-    parameters = orjson.dumps(
-        Sampling(temperature, max_tokens, False, seed).parameters(), option=orjson.OPT_SORT_KEYS
-    ).decode()
-    price = price or known_price(name)
-    known = stored_keys(store_path)
-    tallies = [Tally() for _ in questions]
-    for group in _groups(transcripts, questions, tallies, passes):
-        tally = group.tally
-        for prompt in group.question.prompts(group.conversation, order):
-            if isinstance(prompt, NotAskable) or (
-                max_prompt_tokens is not None and prompt.tokens > max_prompt_tokens
-            ):
-                tally.not_askable += 1
-                continue
-            key = judgement_key(name.identity, parameters, prompt.digest(), group.number)
-            if key in known:
-                tally.stored += 1
-                continue
-            known.add(key)
-            tally.calls += 1
-            tally.input_tokens += prompt.tokens
-            tally.output_tokens += prompt.reply_tokens
-    return tuple(
-        RubricPlan(
-            question.rubric.name,
-            name.rater,
-            tally.calls,
-            tally.stored,
-            tally.not_askable,
-            tally.input_tokens,
-            tally.output_tokens,
-            None if price is None else price.of(tally.input_tokens, tally.output_tokens),
-        )
-        for question, tally in zip(questions, tallies, strict=True)
-    )
+    how = asking or Asking()
+    questions = _questions(codes, turns_per_call, context, how)
+    return Planner(judge_name(judge), how, store_path).plans(questions, transcripts)
 
 
-def _questions(codes: Sequence[str], turns_per_call: int, context: int) -> list[Batches]:
-    _check(turns_per_call=turns_per_call)
+def _questions(codes: Sequence[str], turns_per_call: int, context: int, how: Asking) -> Questions:
+    check_numbers(turns_per_call=turns_per_call)
     if context < 0:
         raise InputError(f"context is {context}", todo="give a number from 0")
     if not codes:
         raise InputError("no codes are named", todo=f"name some of {', '.join(CODES)}")
-    return [Batches(CODEBOOK.load(code), turns_per_call, context) for code in dict.fromkeys(codes)]
+    wanted = dict.fromkeys(codes)
+    return Questions((Batches(CODEBOOK.load(code), turns_per_call, context) for code in wanted), how.passes)
 
 
-def _groups(
-    transcripts: Iterable[Transcript], questions: Sequence[Batches], tallies: Sequence[Tally], passes: int
-) -> Iterator[Group]:
-    for transcript in transcripts:
-        conversation = Conversation(transcript)
-        for number in range(passes):
-            for question, tally in zip(questions, tallies, strict=True):
-                yield Group(conversation, question, number, tally)
-
-
-class _Rows:
+class _Rows(Rows):
     """Makes rows of the groups that come out: of each the codes, and after a pass's last code the measures."""
 
-    def __init__(
-        self, rater: str, questions: Sequence[Batches], add: Callable[[tuple[Any, ...]], object]
-    ) -> None:
-        self.count = 0
-        self._rater = rater
-        self._last = questions[-1]
-        self._add = add
-        codes = {question.rubric.name for question in questions}
-        self._measures = frozenset(measure.name for measure in MEASURES if codes.issuperset(measure.codes))
+    def __init__(self, rater: str, questions: Questions, add: Callable[[tuple[Any, ...]], object]) -> None:
+        super().__init__(rater, add)
+        codes = list(questions.questions)
+        self._last = codes[-1]
+        self._measures = frozenset(measure.name for measure in MEASURES if {*codes} >= {*measure.codes})
         #: Of the transcript and pass at hand: turn index → code → label.
         self._codes: dict[int, dict[str, str]] = {}
 
     def emit(self, group: Group) -> None:
-        transcript = group.transcript
-        for unit, metric, _, label, reason, error in ratings_of(
-            group.question.rubric, transcript, group.answers
-        ):
-            self._row(group, unit, metric, None, label, reason, error)
+        transcript, rubric = group.transcript, group.question.rubric
+        for unit, metric, _, label, reason, error in ratings_of(rubric, transcript, group.answers):
+            self.add(transcript, group.number, unit, metric, None, label, reason, error)
             if label is not None:
                 self._codes.setdefault(turn_of(unit), {})[metric] = label
-        if group.question is self._last:
+        if rubric.name == self._last:
             for value in _measured(transcript, self._codes, self._measures):
-                self._row(group, "transcript", value.metric, value.value, None, value.reason, value.error)
+                cells = (value.value, None, value.reason, value.error)
+                self.add(transcript, group.number, "transcript", value.metric, *cells)
             self._codes = {}
-
-    def _row(self, group: Group, unit: str, metric: str, *cells: Any) -> None:
-        transcript = group.transcript
-        self._add(
-            (
-                transcript.id,
-                transcript.system,
-                transcript.case_id,
-                unit,
-                metric,
-                self._rater,
-                group.number,
-                *cells,
-            )
-        )
-        self.count += 1
 
 
 def turn_of(unit: str) -> int:
@@ -402,6 +288,7 @@ def evaluate_judge(
     *,
     store_path: Path,
     codes: Sequence[str] = tuple(CODES),
+    asking: Asking | None = None,
     **options: Any,
 ) -> tuple[CoderEvaluation, Judged]:
     """A judge's codes against people's, as :func:`bedside.coders.evaluation.evaluate` of any coder.
@@ -413,7 +300,8 @@ def evaluate_judge(
         judge: the model.
         store_path: the file that keeps judgements; the same call again asks only what is missing.
         codes: which codes.
-        options: further arguments of :func:`code_transcripts`, but ``add`` and ``passes``.
+        asking: limits and the like; it is asked once.
+        options: further arguments of :func:`code_transcripts`, but ``add``.
 
     Raises:
         DataError: no transcript has people's codes, or the judge coded nothing.
@@ -431,6 +319,12 @@ def evaluate_judge(
             causes.setdefault(transcript, error)
 
     judged = code_transcripts(
-        coded_by_people(kept, codes), judge, store_path=store_path, add=take, codes=codes, passes=1, **options
+        coded_by_people(kept, codes),
+        judge,
+        store_path=store_path,
+        add=take,
+        codes=codes,
+        asking=replace(asking or Asking(), passes=1),
+        **options,
     )
     return evaluate(kept, GivenCodes(judged.rater, tuple(codes), given, causes)), judged

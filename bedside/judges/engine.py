@@ -12,17 +12,17 @@ import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any
-
-import orjson
+from typing import Any, TypeVar
 
 from bedside.judges.client import (
     Client,
     FaultError,
     JudgeError,
     JudgeName,
+    NotAskableError,
+    NotAskedError,
     Price,
     RefusedError,
     Reply,
@@ -33,7 +33,7 @@ from bedside.judges.client import (
 )
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.reply import expected_score, parse
-from bedside.judges.store import Judgement, State, Store, judgement_key
+from bedside.judges.store import Judgement, State, Store, judgement_key, parameters_text
 from bedside.transcripts.model import Transcript
 
 #: Attempts of a call while no server has answered anything yet.
@@ -44,6 +44,8 @@ _GIVE_UP = 3
 _LOOK_AGAIN = 0.5
 #: How much of a reply that can't be used is shown to the model again.
 _SHOWN_AGAIN = 4000
+_UNUSABLE = "no usable reply in {}: {}"
+Number = TypeVar("Number", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,22 +162,20 @@ class Group:
         self._left -= 1
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Ask:
     group: Group
     place: int
     prompt: Prompt
     digest: str
     key: str
-
-
-class _NotAskedError(Exception):
-    """The limit of calls is reached."""
+    #: What an earlier run that failed left of it.
+    before: Judgement | None = None
 
 
 @dataclass(slots=True)
 class _Record:
-    """What happened while one judgement was made."""
+    """What happened in this run while one judgement was made."""
 
     calls: int = 0
     replies: list[str] = field(default_factory=list)
@@ -231,7 +231,7 @@ class Engine:
         self._name = name
         self._store = store
         self._sampling = sampling
-        self._parameters = orjson.dumps(sampling.parameters(), option=orjson.OPT_SORT_KEYS).decode()
+        self._parameters = parameters_text(sampling)
         self._emit = emit
         self._patience = patience
         self._max_concurrency = max_concurrency
@@ -346,6 +346,7 @@ class Engine:
             rest = same
             if key in claims.mine:
                 rest = same[1:]
+                same[0].before = claims.mine[key]
                 await self._queue.put(same[0])
             if rest:
                 self._deferred.setdefault(key, []).extend(rest)
@@ -366,8 +367,9 @@ class Engine:
             claims = await self._store.claim(keys)
             for key, judgement in claims.found.items():
                 self._answer_stored(self._deferred.pop(key, []), judgement)
-            for key in claims.mine:
+            for key, before in claims.mine.items():
                 first, *rest = self._deferred.pop(key)
+                first.before = before
                 if rest:
                     self._deferred[key] = rest
                 await self._queue.put(first)
@@ -426,31 +428,51 @@ class Engine:
             ask = await self._queue.get()
             try:
                 judgement = await self._judge(ask)
-            except _NotAskedError:
+            except (NotAskedError, NotAskableError) as error:
                 await self._store.release([ask.key])
-                reason = f"not asked: the limit of {self._max_calls} calls was reached"
                 for each in (ask, *self._deferred.pop(ask.key, [])):
-                    each.group.tally.not_asked += 1
-                    self._missing += 1
-                    self._put(
-                        each.group, each.place, Answer(each.prompt.unit, each.prompt.asked, None, reason)
-                    )
+                    self._without_answer(each, error)
                 continue
             await self._store.finish(judgement, ask.prompt.pieces, ask.prompt.schema)
             self._answer(ask, judgement)
             self._answer_stored(self._deferred.pop(ask.key, []), judgement)
 
+    def _without_answer(self, ask: _Ask, why: NotAskedError | NotAskableError) -> None:
+        tally = ask.group.tally
+        if isinstance(why, NotAskableError):
+            tally.not_askable += 1
+        else:
+            tally.not_asked += 1
+        self._missing += 1
+        self._put(ask.group, ask.place, Answer(ask.prompt.unit, ask.prompt.asked, None, str(why)))
+
     async def _judge(self, ask: _Ask) -> Judgement:
+        """Ask until there is a judgement. Replies that an earlier run had count, and aren't asked for again.
+
+        Raises:
+            NotAskedError, NotAskableError: nothing was sent.
+        """
         started = _now()
         record = _Record()
-        rubric, prompt = ask.group.question.rubric, ask.prompt
-        request = Request(prompt.text, prompt.schema.text, seed=self._sampling.pass_seed(ask.group.number))
+        rubric, prompt, before = ask.group.question.rubric, ask.prompt, ask.before
+        had = before.replies if before else ()
+        spent = (before.input_tokens, before.output_tokens, before.cost) if before else (None, None, None)
+        request = Request(
+            prompt.text,
+            prompt.schema.text,
+            seed=self._sampling.pass_seed(ask.group.number),
+            asked=prompt.asked,
+            choices=prompt.choices,
+            key=ask.key,
+        )
+        if before is not None and had and had[-1] and (problem := _problem_of(before)) is not None:
+            request = _corrected(request, had[-1], problem)
         state: State = "failed"
         answer = error = expected = note = None
         try:
-            for number in range(self._patience.replies):
+            for number in range(len(had) + 1, max(len(had) + 1, self._patience.replies) + 1):
                 try:
-                    reply = await self._reply(request, record, ask.group.tally)
+                    reply = await self._reply(replace(request, number=number), record, ask.group.tally)
                     problem = None
                 except UnusableError as unusable:
                     reply, problem = unusable.reply, unusable.problem
@@ -466,13 +488,17 @@ class Engine:
                     break
                 if reply.cut:
                     problem = f"{problem}; it was cut off at {self._sampling.max_tokens} tokens, so be brief"
-                state, error = "unusable", f"no usable reply in {number + 1}: {problem}"
+                state, error = "unusable", _UNUSABLE.format(number, problem)
                 if reply.text:
-                    request = self._corrected(request, reply.text[:_SHOWN_AGAIN], problem)
+                    request = _corrected(request, reply.text, problem)
         except FaultError as fault:
             state, error = "failed", f"{fault.what}, after {self._patience.attempts} attempts"
         except RefusedError as refused:
             state, error = "failed", str(refused)
+        except NotAskedError:
+            if not record.replies:
+                raise
+            state = "failed"  # what was paid for is kept, and the next run goes on from there
         return Judgement(
             key=ask.key,
             model=self._name.identity,
@@ -489,19 +515,15 @@ class Engine:
             error=error,
             expected=expected,
             expected_note=note,
-            replies=tuple(record.replies),
-            faults=tuple(record.faults),
-            calls=record.calls,
-            input_tokens=record.input_tokens,
-            output_tokens=record.output_tokens,
-            cost=self._count(record, ask.group.tally),
+            replies=(*had, *record.replies),
+            faults=(*(before.faults if before else ()), *record.faults),
+            calls=record.calls + (before.calls if before else 0),
+            input_tokens=_sum(record.input_tokens, spent[0]),
+            output_tokens=_sum(record.output_tokens, spent[1]),
+            cost=_sum(self._count(record, ask.group.tally), spent[2]),
             started=started,
             finished=_now(),
         )
-
-    @staticmethod
-    def _corrected(request: Request, text: str, problem: str) -> Request:
-        return Request(request.text, request.schema, ((text, problem),), request.seed, request.form)
 
     def _count(self, record: _Record, tally: Tally) -> float | None:
         """Add a judgement's tokens to the rubric's; returns its cost."""
@@ -521,20 +543,20 @@ class Engine:
 
         Raises:
             FaultError: the attempts are used up.
-            RefusedError, UnusableError, JudgeError: as the client does.
-            _NotAskedError: the limit of calls is reached.
+            RefusedError, NotAskableError, UnusableError, JudgeError: as the client does.
+            NotAskedError: the limit of calls is reached, or the client sends nothing.
         """
         attempt = 0
         while True:
             await self._wait_for_server()
             if self._max_calls is not None and self.calls >= self._max_calls:
-                raise _NotAskedError
-            self.calls += 1
-            record.calls += 1
-            tally.calls += 1
+                raise NotAskedError(f"not asked: the limit of {self._max_calls} calls was reached")
+            self._count_call(1, record, tally)
             try:
-                sent = Request(request.text, request.schema, request.corrections, request.seed, record.form)
-                reply = await self._client.complete(sent)
+                reply = await self._client.complete(replace(request, form=record.form))
+            except (NotAskedError, NotAskableError):
+                self._count_call(-1, record, tally)
+                raise
             except WrongFormError as wrong:
                 self._server_answered = True
                 record.form = wrong.form
@@ -564,6 +586,11 @@ class Engine:
             else:
                 self._has_replied()
                 return reply
+
+    def _count_call(self, one: int, record: _Record, tally: Tally) -> None:
+        self.calls += one
+        record.calls += one
+        tally.calls += one
 
     def _has_replied(self) -> None:
         self._server_answered = self._model_replied = True
@@ -598,6 +625,21 @@ class Engine:
 
     def _jitter(self, most: float) -> float:
         return self._random.random() * most
+
+
+def _corrected(request: Request, text: str, problem: str) -> Request:
+    return replace(request, corrections=((text[:_SHOWN_AGAIN], problem),))
+
+
+def _problem_of(judgement: Judgement) -> str | None:
+    """What was wrong with the last reply to a judgement that failed; None where it failed for another reason."""
+    beginning, _, problem = (judgement.error or "").partition(": ")
+    return problem if f"{beginning}: " == _UNUSABLE.format(len(judgement.replies), "") else None
+
+
+def _sum(one: Number | None, other: Number | None) -> Number | None:
+    """The sum of what is known."""
+    return other if one is None else one if other is None else one + other
 
 
 def _expected(reply: Reply, rubric: Any, at: int) -> tuple[float | None, str | None]:

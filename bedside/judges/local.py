@@ -13,7 +13,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -21,7 +20,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from bedside.judges.client import JudgeError, JudgeName, RefusedError, Reply, Request, Sampling
+from bedside.judges.client import JudgeError, JudgeName, NotAskableError, Reply, Request, Sampling
 from bedside.judges.reply import Token
 from bedside.models._files import TOY, find_model, library
 from bedside.models.language_model import load_language_model
@@ -115,7 +114,7 @@ class Scorer:
         Nothing in the message can end it: what looks like a model's control token is taken letter by letter.
 
         Raises:
-            RefusedError: it is more than the model takes in.
+            NotAskableError: it is more than the model takes in.
         """
         if self.tokenizer.chat_template is None:
             return self._fitting(self._encode(text, add_special_tokens=True))
@@ -130,7 +129,7 @@ class Scorer:
 
     def _fitting(self, tokens: list[int]) -> list[int]:
         if self.window is not None and len(tokens) > self.window:
-            raise RefusedError(
+            raise NotAskableError(
                 f"prompt and reply have {len(tokens)} tokens, more than the model's window of {self.window}"
             )
         return tokens
@@ -154,7 +153,7 @@ class Scorer:
             tails: tokens of the continuations, of which none begins with all of another.
 
         Raises:
-            RefusedError: it is more than the model takes in.
+            NotAskableError: it is more than the model takes in.
         """
         self._fitting([*head, *max(tails, key=len)])
         shared = _common(tails)
@@ -300,7 +299,7 @@ class LocalJudge:
 
     def _answer(self, request: Request) -> Reply:
         head = self._scorer.prompt(request.single())
-        writing = _Writing(self._scorer, head, request.text, self._who)
+        writing = _Writing(self._scorer, head, request, self._who)
         writing.object(json.loads(request.schema)["properties"])
         text = writing.text
         tokens = writing.tokens() if self._probabilities else ()
@@ -313,15 +312,15 @@ class _Writing:
     Args:
         scorer: the model.
         head: the tokens of the prompt.
-        prompt: the prompt.
+        request: what is asked.
         who: whose answer it is, for the reason, which says that there is none. Other texts are the same.
     """
 
-    def __init__(self, scorer: Scorer, head: Sequence[int], prompt: str, who: str) -> None:
+    def __init__(self, scorer: Scorer, head: Sequence[int], request: Request, who: str) -> None:
         self.text = ""
         self._scorer = scorer
         self._head = head
-        self._shown = _Shown(prompt)
+        self._request = request
         self._who = who
         self._reason = ""
         self._chosen: list[tuple[int, Token]] = []
@@ -360,7 +359,7 @@ class _Writing:
         elif "number" in kinds:
             self._choose([*_GRID, *null], end)
         elif "integer" in kinds:
-            self._choose([*self._shown.numbers(key), *null], end)
+            self._choose([*self._request.choices[key], *null], end)
         elif "object" in kinds:
             self._divide(list(schema["properties"]), end)
         elif _is_list(schema):
@@ -377,7 +376,7 @@ class _Writing:
     def _choose(self, values: Sequence[Any], end: str) -> None:
         """Write the most probable of several values."""
         if not values:
-            raise RefusedError("the prompt shows nothing that could be named by its number")
+            raise NotAskableError("the prompt shows nothing that could be named by its number")
         texts = [json.dumps(value, ensure_ascii=False) for value in values]
         found = self._log_probabilities([text + end for text in texts]) if len(texts) > 1 else [0.0]
         best = max(range(len(texts)), key=found.__getitem__)
@@ -407,7 +406,7 @@ class _Writing:
     def _answers(self, parts: Mapping[str, Any]) -> None:
         """Write an answer about each item that is asked about."""
         self.text += "["
-        for number, item in enumerate(self._shown.asked):
+        for number, item in enumerate(self._request.asked or ()):
             self.text += ", " if number else ""
             self.object(parts, {"item": item})
         self.text += "]"
@@ -417,33 +416,3 @@ def _is_list(schema: Mapping[str, Any]) -> bool:
     """Whether it is a list of what was found, and not of an answer about each of many."""
     items = schema.get("items", {}).get("properties")
     return items is not None and "item" not in items
-
-
-class _Shown:
-    """What a prompt shows, read from its text: see :mod:`bedside.judges.prompt`, which writes it."""
-
-    def __init__(self, prompt: str) -> None:
-        self._prompt = prompt
-
-    @property
-    def asked(self) -> list[int]:
-        """The numbers of the items or turns asked about, which its last line holds."""
-        last = self._prompt.rstrip().rpartition("\n")[2]
-        found = re.search(r"by number: ([\d, ]+)\.$", last)
-        return [int(number) for number in found[1].split(",")] if found else []
-
-    def numbers(self, key: str) -> list[int]:
-        """The numbers that the value of ``key`` can have: those before the turns or items that it counts."""
-        code = re.search(r"carry the code ([0-9a-f]{12})\.", self._prompt)
-        assert code is not None
-        fenced = re.compile(
-            rf"^--- (.+) begins, code {code[1]} ---\n(.*?)\n--- \1 ends, code {code[1]} ---$", re.M | re.S
-        )
-        outside = fenced.sub("", self._prompt)
-        line = re.search(
-            rf'^ *- "{key}": (?:a number of the (.+?)|the number of a turn), as shown', outside, re.M
-        )
-        assert line is not None
-        contents = dict(fenced.findall(self._prompt))
-        content = contents.get(line[1] or "conversation", "")
-        return [int(number) for number in re.findall(r"^\[(\d+)\] ", content, re.M)]

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import itemgetter
 from typing import Literal
 
 import orjson
@@ -79,6 +80,7 @@ class Prompt:
         schema: JSON Schema of the reply.
         asked: the numbers of the items or turns that are asked about; None where the rubric asks one thing.
         counts: how many items each input has, and how many turns there are, for checking indices.
+        choices: the numbers that each part of the answer can be which is the number of an item or turn.
         reply_tokens: how long the reply will be, roughly.
     """
 
@@ -87,6 +89,7 @@ class Prompt:
     schema: Piece
     asked: tuple[int, ...] | None
     counts: Mapping[str, int]
+    choices: Mapping[str, Sequence[int]]
     reply_tokens: int
 
     @property
@@ -190,13 +193,16 @@ class Question:
     ) -> Prompt:
         rubric, transcript = self.rubric, conversation.transcript
         material = []
-        first = 0
+        first, last = 0, len(transcript.turns) - 1
         if turn is not None:
             first = 0 if rubric.window is None else max(0, turn.index - rubric.window)
-            material.append(conversation.part(first, turn.index))
+            last = turn.index
+            material.append(conversation.part(first, last))
         elif rubric.transcript:
             material.append(conversation.whole)
         counts = {"turns": len(transcript.turns)}
+        turns = transcript.turns[first : last + 1] if rubric.transcript else ()
+        shown: dict[str, Sequence[int]] = {"turns": [each.index for each in turns]}
         for item in rubric.inputs:
             value = (
                 FROM_TURNS[item.name](transcript, turn)
@@ -204,6 +210,7 @@ class Question:
                 else transcript.reference[item.name]
             )
             counts[item.name] = _count(value)
+            shown[item.name] = range(counts[item.name])
             material.append(conversation.input(item.name, item.description, value))
         rated = Piece(_rated(rubric, turn, asked, first))
         if order == "transcript-first":
@@ -211,7 +218,8 @@ class Question:
         else:
             pieces = (self.text, conversation.introduction, *material, rated)
         answers = 1 if asked is None else len(asked)
-        return Prompt(unit, pieces, self.schema, asked, counts, answers * self._answer_tokens)
+        choices = {part.name: shown[part.of] for part in rubric.parts if part.type == "index" and part.of}
+        return Prompt(unit, pieces, self.schema, asked, counts, choices, answers * self._answer_tokens)
 
 
 class Conversation:
@@ -285,7 +293,9 @@ def _value(value: object) -> str:
 
 def _entry(value: object) -> str:
     if isinstance(value, Mapping):
-        return "; ".join(f"{_clean(str(key))}: {_entry(each)}" for key, each in value.items())
+        # In one order, wherever the transcript was read from.
+        named = sorted(((str(key), each) for key, each in value.items()), key=itemgetter(0))
+        return "; ".join(f"{_clean(key)}: {_entry(each)}" for key, each in named)
     if isinstance(value, list | tuple):
         return ", ".join(map(_entry, value))
     return _clean(str(value))

@@ -284,7 +284,7 @@ class Rubric:
         """The inputs that a transcript's ``reference`` must hold for the rubric to be rated."""
         return tuple(item.name for item in self.inputs if item.name not in FROM_TRANSCRIPT)
 
-    @property
+    @cached_property
     def parts(self) -> tuple[Part, ...]:
         """The parts of an answer, whatever the kind; after the reason, in the order of a reply."""
         optional = self.not_applicable is not None
@@ -391,6 +391,12 @@ def read(data: Mapping[str, Any]) -> Rubric:
         pydantic.ValidationError: a key is unknown, missing or wrong, or keys don't go together.
     """
     return _RUBRIC.validate_python(data)
+
+
+def as_data(rubric: Rubric) -> dict[str, Any]:
+    """A rubric as :func:`read` takes it: plain values, without those that are the default."""
+    data: dict[str, Any] = _RUBRIC.dump_python(rubric, mode="json", exclude_defaults=True)
+    return data
 
 
 def named_inputs(text: str) -> set[str]:

@@ -23,6 +23,7 @@ import orjson
 
 from bedside.errors import RunError
 from bedside.files import saying_where
+from bedside.judges.client import Sampling
 from bedside.judges.prompt import Piece
 
 FILE_NAME = "judgements.sqlite"
@@ -70,6 +71,11 @@ CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
 def judgement_key(model: str, parameters: str, prompt: str, number: int) -> str:
     """The key of a judgement (64 hexadecimal digits)."""
     return hashlib.sha256(orjson.dumps([model, parameters, prompt, number])).hexdigest()
+
+
+def parameters_text(sampling: Sampling) -> str:
+    """The parameters that are part of a judgement's key, as JSON."""
+    return orjson.dumps(sampling.parameters(), option=orjson.OPT_SORT_KEYS).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,12 +137,12 @@ class Claims:
 
     Attributes:
         found: judgements that are there already, by key.
-        mine: keys to be asked now.
+        mine: keys to be asked now, each with what an earlier run that failed left of it, if there is any.
         others: keys that somebody is asking at the moment.
     """
 
     found: dict[str, Judgement] = field(default_factory=dict)
-    mine: set[str] = field(default_factory=set)
+    mine: dict[str, Judgement | None] = field(default_factory=dict)
     others: set[str] = field(default_factory=set)
 
 
@@ -225,16 +231,18 @@ class Store:
     def _claim(self, keys: Sequence[str]) -> Claims:
         claims = Claims()
         marks = ",".join("?" * len(keys))
-        found = self._connection.execute(
-            f"SELECT * FROM judgements WHERE key IN ({marks}) AND state != 'failed'", list(keys)
-        )
-        for row in found:
-            claims.found[row[0]] = _judgement(row)
+        failed: dict[str, Judgement] = {}
+        for row in self._connection.execute(f"SELECT * FROM judgements WHERE key IN ({marks})", list(keys)):
+            judgement = _judgement(row)
+            (failed if judgement.state == "failed" else claims.found)[judgement.key] = judgement
         for key in keys:
             if key in claims.found or key in claims.mine:
                 continue
             made = self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, self._owner))
-            (claims.mine if made.rowcount else claims.others).add(key)
+            if made.rowcount:
+                claims.mine[key] = failed.get(key)
+            else:
+                claims.others.add(key)
         if claims.others:
             self._reap()
         return claims
@@ -347,12 +355,13 @@ def read_judgements(path: Path) -> Iterator[Judgement]:
             yield _judgement(row)
 
 
-def stored_keys(path: Path) -> set[str]:
-    """The keys of all judgements that a run would not ask again."""
+def stored_keys(path: Path, *, failed: bool = False) -> set[str]:
+    """The keys of all judgements that a run would not ask again; with ``failed``, also of the others."""
     if not path.is_file():
         return set()
+    left_out = "" if failed else " WHERE state != 'failed'"
     with closing(_open_to_read(path)) as connection:
-        return {key for (key,) in connection.execute("SELECT key FROM judgements WHERE state != 'failed'")}
+        return {key for (key,) in connection.execute(f"SELECT key FROM judgements{left_out}")}
 
 
 def read_prompt(path: Path, prompt: str) -> str | None:

@@ -145,6 +145,13 @@ def pipelines_for(asked: Collection[str]) -> tuple[Pipeline, ...]:
     return tuple(pipeline for pipeline in PIPELINES.values() if pipeline.metrics(asked))
 
 
+def metrics_from_labels(asked: Collection[str]) -> frozenset[str]:
+    """The metrics that these rubrics give and that labels alone can give, which no algorithm gives beside them."""
+    return frozenset[str]().union(
+        *(pipeline.metrics(asked) for pipeline in PIPELINES.values() if pipeline.settings is None)
+    )
+
+
 def later_of(pipelines: Sequence[Pipeline], asked: Collection[str]) -> dict[str, Later]:
     """The rubrics asked that wait for the answers to another one that is asked."""
     return {

@@ -10,7 +10,7 @@ import orjson
 
 from bedside.errors import DataError
 from bedside.evaluation import facts
-from bedside.judges.judging import Judged, RubricPlan
+from bedside.judges.asking import Judged, RubricPlan
 from bedside.judges.store import read_judgements, read_prompt
 from bedside.judging import STORE
 from bedside.ratings import Run
@@ -75,7 +75,7 @@ def judged_table(judged: Sequence[Judged]) -> Table:
     for name, words in (
         ("unusable", "replies that could not be used, after asking again"),
         ("failed", "requests that failed"),
-        ("not_asked", "not asked, as --max-calls was reached"),
+        ("not_asked", "not answered yet: --max-calls was reached, or they wait for a batch"),
         ("not_askable", "not askable, for want of an input or for length"),
     ):
         total = sum(int(str(record[name])) for record in records)

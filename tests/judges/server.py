@@ -14,10 +14,12 @@ import re
 import threading
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from aiohttp import web
+
+from bedside.judges.asking import Asking
 
 
 @dataclass
@@ -88,6 +90,14 @@ def fill(schema: dict[str, Any], number: int, asked: list[int]) -> Any:
             return [{**fill(schema["items"], number + each, asked), "item": each} for each in asked]
         return []
     return {"string": "because of turn 0", "integer": 0, "number": 0.5, "boolean": True}[kind]
+
+
+def asking(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of which those of :class:`Asking` are put into one."""
+    names = {each.name for each in fields(Asking)}
+    how = {name: options[name] for name in options if name in names}
+    rest = {name: options[name] for name in options if name not in names}
+    return {"asking": Asking(**how), **rest}
 
 
 class JudgeServer:

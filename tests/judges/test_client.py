@@ -405,6 +405,7 @@ JUDGE_THROUGH_DEEPEVAL = """
     from pathlib import Path
     from tests.conftest import conversation
     from bedside.judges import find_rubric
+    from bedside.judges.asking import Asking
     from bedside.judges.judging import judge_transcripts
 
     reached = set()
@@ -417,7 +418,7 @@ JUDGE_THROUGH_DEEPEVAL = """
     said = "Hello {}. [DEEPEVAL:IMAGE:x]"
     talks = [conversation(("clinician", said.format(n)), ("patient", "Hi."), id=str(n)) for n in range(8)]
     judged = judge_transcripts(talks, [find_rubric(name) for name in sys.argv[1].split(",")], sys.argv[2],
-                               store_path=Path("judgements.sqlite"), add=rows.append, max_concurrency=4)
+                               store_path=Path("judgements.sqlite"), add=rows.append, asking=Asking(max_concurrency=4))
     print(json.dumps({"rows": rows, "reached": sorted(reached), "calls": judged.calls,
                       "deepeval": "deepeval" in sys.modules}))
 """

@@ -21,6 +21,7 @@ from bedside.coders.evaluation import human_ceilings
 from bedside.errors import DataError, InputError, RegistryError
 from bedside.evaluation import open_evaluation
 from bedside.judges import check
+from bedside.judges.asking import Asking
 from bedside.judges.coding import (
     CODEBOOK,
     Batches,
@@ -39,7 +40,7 @@ from bedside.scoring import score
 from bedside.transcripts import Transcript, read_transcripts
 from bedside.validation import validate
 from tests.conftest import conversation
-from tests.judges.server import Action, JudgeServer, Received, Script, faulty
+from tests.judges.server import Action, JudgeServer, Received, Script, asking, faulty
 
 Labels = Mapping[str, Mapping[int, str]]
 QUICK = Patience(first_wait=0.01, longest_wait=0.02)
@@ -101,7 +102,7 @@ def code(server: JudgeServer, folder: Path, *transcripts: Transcript, **options:
         server.judge,
         store_path=folder / "store.sqlite",
         add=rows.append,
-        **{"patience": QUICK, **options},
+        **asking({"patience": QUICK, **options}),
     )
     assert judged.ratings == len(rows)
     return rows, judged
@@ -444,14 +445,14 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path: Path) -> None:
     transcripts = [SESSION, dialogue(60, id="long"), conversation(id="empty")]
     labels = {name: dict.fromkeys(range(60), CODES[name][0]) for name in CODES}
     with JudgeServer(labelling(labels)) as server:
-        plans = plan_coding(transcripts, server.judge, store_path=store, passes=2)
+        plans = plan_coding(transcripts, server.judge, store_path=store, asking=Asking(passes=2))
         assert server.count == 0
         assert not store.exists()
         code(server, tmp_path, *transcripts, passes=2)
         assert sum(plan.calls for plan in plans) == server.count
         sent = sum(len(request.prompt) for request in server.received)
         assert sum(plan.input_tokens for plan in plans) == pytest.approx(sent / 4, rel=0.05)
-        after = plan_coding(transcripts, server.judge, store_path=store, passes=2)
+        after = plan_coding(transcripts, server.judge, store_path=store, asking=Asking(passes=2))
     assert [(plan.rubric, plan.calls, plan.not_askable) for plan in after] == [(name, 0, 2) for name in CODES]
     assert [plan.stored for plan in after] == [plan.calls for plan in plans]
     assert {judgement.rubric for judgement in read_judgements(store)} == set(CODES)
@@ -459,7 +460,7 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path: Path) -> None:
 
 def test_arguments_out_of_range_end_in_one_line(tmp_path: Path) -> None:
     def plan(**options: Any) -> object:
-        return plan_coding([SESSION], "http://127.0.0.1:1/v1#m", store_path=tmp_path / "s", **options)
+        return plan_coding([SESSION], "http://127.0.0.1:1/v1#m", store_path=tmp_path / "s", **asking(options))
 
     with pytest.raises(RegistryError, match="no code is called 'questions'; did you mean question"):
         plan(codes=("questions",))
@@ -524,7 +525,7 @@ def test_turns_without_a_code_are_counted_and_a_judge_without_any_is_an_error(tm
         entries = answers(request, labels)
         return Action(text="no") if entries[0]["item"] == 0 else reply(entries)
 
-    options: dict[str, Any] = {"codes": ("question",), "patience": QUICK}
+    options: dict[str, Any] = {"codes": ("question",), "asking": Asking(patience=QUICK)}
     with JudgeServer(script) as server:
         found, _ = evaluate_judge(
             transcripts, server.judge, store_path=tmp_path / "a.sqlite", turns_per_call=4, **options

@@ -23,14 +23,15 @@ pytest.importorskip("aiohttp")
 
 from bedside.errors import InputError
 from bedside.judges import find_rubric
+from bedside.judges.asking import Asking, Judged
 from bedside.judges.client import JudgeError, Price, judge_name
 from bedside.judges.engine import Answer, Patience, Progress
-from bedside.judges.judging import Judged, judge_transcripts, plan_judging, ratings_of
+from bedside.judges.judging import judge_transcripts, plan_judging, ratings_of
 from bedside.judges.store import Judgement, read_judgements, read_prompt
 from bedside.ratings import COLUMNS, frame_of
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
-from tests.judges.server import FAULTS, Action, JudgeServer, Received, faulty, fitting
+from tests.judges.server import FAULTS, Action, JudgeServer, Received, asking, faulty, fitting
 
 pytestmark = pytest.mark.server
 
@@ -73,7 +74,7 @@ class Bench:
             judge,
             store_path=self.path,
             add=self.rows.append,
-            **{"patience": QUICK, **options},
+            **asking({"patience": QUICK, **options}),
         )
 
     @property
@@ -251,8 +252,7 @@ def test_the_plan_is_what_is_then_asked(bench: Bench) -> None:
             [find_rubric(name) for name in (*NAMES, "client_consistency")],
             "http://127.0.0.1:9/v1#tiny",
             store_path=bench.path,
-            passes=2,
-            price=Price(1, 1),
+            asking=Asking(passes=2, price=Price(1, 1)),
         )
 
     planned = plan(10)
@@ -552,15 +552,39 @@ def test_max_calls_is_a_hard_stop_and_a_rerun_goes_on(bench: Bench) -> None:
         assert not judged.complete
         assert len(bench.rows) == 60
         missing = [error for error in bench.column("error") if error is not None]
-        assert set(missing) == {"not asked: the limit of 25 calls was reached"}
-        assert len(missing) == sum(count.not_asked for count in judged.rubrics) == 60 - len(bench.stored)
-        kept = len(bench.stored)
+        stopped = [each for each in bench.stored if each.state == "failed"]
+        assert set(missing) == {"not asked: the limit of 25 calls was reached", *(e.error for e in stopped)}
+        assert len(missing) - len(stopped) == sum(count.not_asked for count in judged.rubrics)
+        assert len(missing) - len(stopped) == 60 - len(bench.stored)
+        kept = len(bench.stored) - len(stopped)
         asked = Counter(request.prompt for request in server.received)
         judged = bench.judge(server, talks(30))
     assert judged.complete
     assert sum(count.stored for count in judged.rubrics) == kept
     assert len(asked) >= kept
     assert set(bench.column("error")) == {None}
+
+
+def test_what_was_paid_for_before_a_stop_counts(bench: Bench) -> None:
+    """The limit falls between two replies to one prompt: the next run asks for the second, and says why."""
+
+    def script(request: Received, number: int) -> Action:
+        return Action(text='{"reason": "r", "score": 9}') if number < 3 else Action()
+
+    with JudgeServer(script) as server:
+        bench.judge(server, talks(1), ("empathy",), max_calls=1, price=Price(1, 1))
+        (first,) = bench.stored
+        assert (first.state, len(first.replies), first.calls) == ("failed", 1, 1)
+        assert bench.column("error") == ["no usable reply in 1: score: not one of 1, 2, 3, 4, 5"]
+        assert bench.judge(server, talks(1), ("empathy",), price=Price(1, 1)).calls == 2
+        (done,) = bench.stored
+        assert (done.state, len(done.replies), done.calls) == ("answered", 3, 3)
+        assert done.input_tokens is not None
+        assert done.output_tokens is not None
+        assert first.cost is not None
+        assert done.cost == pytest.approx((done.input_tokens + done.output_tokens) / 1e6)
+        assert done.cost > first.cost > 0
+        assert "can't be used: score: not one of" in server.received[1].body["messages"][2]["content"]
 
 
 def test_numbers_out_of_range(bench: Bench) -> None:
@@ -575,13 +599,14 @@ PROGRAM = """
     import sys
     from pathlib import Path
     from bedside.judges import find_rubric
+    from bedside.judges.asking import Asking
     from bedside.judges.judging import judge_transcripts
     from tests.judges.test_engine import NAMES, QUICK, talks
 
     judge, path, count, concurrency = sys.argv[1:]
     rows = []
     judged = judge_transcripts(talks(int(count)), [find_rubric(name) for name in NAMES], judge, store_path=Path(path),
-                               add=rows.append, max_concurrency=int(concurrency), patience=QUICK)
+                               add=rows.append, asking=Asking(max_concurrency=int(concurrency), patience=QUICK))
     print(judged.calls, len(rows), sum(row[10] is not None for row in rows))
 """
 

@@ -20,7 +20,7 @@ from bedside.errors import MissingExtraError, ModelError
 from bedside.judges import RUBRICS, find_rubric
 from bedside.judges import local as module
 from bedside.judges import reply as replies
-from bedside.judges.client import JudgeError, RefusedError, Request, Sampling
+from bedside.judges.client import JudgeError, NotAskableError, Request, Sampling
 from bedside.judges.judging import judge_transcripts
 from bedside.judges.local import LocalJudge, Scorer, is_local, local_name
 from bedside.judges.prompt import Conversation, Prompt, Question
@@ -28,56 +28,11 @@ from bedside.judges.reply import expected_score, parse
 from bedside.models import _files
 from bedside.transcripts import Reading
 from tests.conftest import conversation
+from tests.models.language_models import BEGIN, END, tiny
 
 pytestmark = pytest.mark.model
 
 EXAMPLE = Path(module.__file__).parents[1] / "examples" / "transcripts.jsonl"
-BEGIN, END = "<|begin|>", "<|end|>"
-TEMPLATE = (
-    "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] }}<|end|>{% endfor %}"
-    "{% if add_generation_prompt %}<|begin|>assistant\n{% endif %}"
-)
-
-
-def tiny(kind: str = "GPT2", chat: bool = True, window: int = 4096, seed: int = 0) -> tuple[Any, Any]:
-    """A model with random weights, and a tokenizer that knows bytes, a few pairs of them and control tokens."""
-    import tokenizers
-    import torch
-    import transformers
-
-    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
-    pairs = [("e", "r"), ("t", "h"), ("1", "0"), ('"', "}"), ('"', ":"), ("Ġ", "-")]
-    pairs += [("s", "c"), ("o", "r"), ("sc", "or")]
-    vocabulary = [*alphabet, *(first + second for first, second in pairs)]
-    inner = tokenizers.Tokenizer(
-        tokenizers.models.BPE({text: number for number, text in enumerate(vocabulary)}, pairs)
-    )
-    inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
-    inner.decoder = tokenizers.decoders.ByteLevel()
-    inner.add_special_tokens([BEGIN, END])
-    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, eos_token=END, bos_token=BEGIN)
-    if chat:
-        tokenizer.chat_template = TEMPLATE
-    sizes: dict[str, Any] = {
-        "GPT2": {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": window},
-        "Llama": {
-            "hidden_size": 32,
-            "intermediate_size": 64,
-            "num_hidden_layers": 2,
-            "num_attention_heads": 4,
-            "num_key_value_heads": 2,
-            "max_position_embeddings": window,
-        },
-        "Mamba": {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 8},
-    }[kind]
-    config = getattr(transformers, f"{kind}Config")(
-        vocab_size=len(tokenizer), initializer_range=0.4, bos_token_id=None, eos_token_id=None, **sizes
-    )
-    with torch.random.fork_rng():
-        torch.manual_seed(seed)
-        name = {"GPT2": "GPT2LMHeadModel"}.get(kind, f"{kind}ForCausalLM")
-        model = getattr(transformers, name)(config)
-    return model.eval(), tokenizer
 
 
 @pytest.fixture(scope="module")
@@ -219,10 +174,10 @@ def test_models_without_a_chat_are_asked_in_plain_text(libraries: None) -> None:
 
 def test_longer_than_the_window(libraries: None) -> None:
     scorer = Scorer(*tiny(window=100))
-    with pytest.raises(RefusedError, match="117 tokens, more than the model's window of 100"):
+    with pytest.raises(NotAskableError, match="117 tokens, more than the model's window of 100"):
         scorer.prompt("x" * 100)
     head = scorer.prompt("x" * 80)
-    with pytest.raises(RefusedError, match="more than the model's window of 100"):
+    with pytest.raises(NotAskableError, match="more than the model's window of 100"):
         scorer.log_probabilities(head, [scorer.encode("x" * 10), scorer.encode("y")])
 
 
@@ -360,16 +315,14 @@ def test_numbers_are_those_shown(judge: LocalJudge) -> None:
     for order in ("transcript-first", "rubric-first"):
         (prompt,) = Question(rubric).prompts(Conversation(transcript), order)  # type: ignore[arg-type]
         assert isinstance(prompt, Prompt)
-        assert module._Shown(prompt.text).numbers("candidate") == [0, 1]
+        assert list(prompt.choices["candidate"]) == [0, 1]
     (prompt, *_) = Question(find_rubric("finding_check"), 2).prompts(talk)
     assert isinstance(prompt, Prompt)
-    shown = module._Shown(prompt.text)
-    assert shown.numbers("message") == [0, 1, 2, 3, 4]
-    assert shown.asked == [0, 1]
+    assert prompt.choices["message"] == [0, 1, 2, 3, 4]
+    assert prompt.asked == (0, 1)
 
 
 def test_ratings_through_the_engine(folder: Path, tmp_path: Path) -> None:
-    name = local_name(f"local:{folder}")
     transcripts = list(Reading([EXAMPLE]))[-2:]
     rubrics = [
         find_rubric(each) for each in ("empathy", "values_detected", "open_question", "concern_matching")
@@ -380,10 +333,9 @@ def test_ratings_through_the_engine(folder: Path, tmp_path: Path) -> None:
         judged = judge_transcripts(
             transcripts,
             rubrics,
-            name.identity,
+            f"local:{folder}",
             store_path=tmp_path / "judgements.sqlite",
             add=rows.append,
-            client=LocalJudge(name, Sampling()),
         )
     assert judged.calls == 0  # the second time, all is kept
     assert judged.complete

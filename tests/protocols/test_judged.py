@@ -16,8 +16,9 @@ import bedside
 from bedside.cli import main
 from bedside.errors import DataError
 from bedside.judges import RUBRICS
+from bedside.judges.asking import Asking
 from bedside.judges.engine import Answer
-from bedside.judging import Asking, plan_run
+from bedside.judging import Work, plan_run
 from bedside.metrics import FAMILIES
 from bedside.protocols import medconceal, note2chat
 from bedside.protocols.judged import PIPELINES, later_of, pipelines_for
@@ -383,22 +384,22 @@ def test_each_pass_matches_its_own_findings(tmp_path: Path) -> None:
 def test_a_dry_run_estimates_what_waits_and_is_exact_afterwards(tmp_path: Path) -> None:
     talks = cases()
     path, folder = written(tmp_path, talks), tmp_path / "run"
-    rubrics = [RUBRICS.load(name) for name in SUITES.load("medconceal").rubrics]
+    work = Work(tuple(RUBRICS.load(name) for name in SUITES.load("medconceal").rubrics))
     with JudgeServer(scripted(talks, replies_to(talks))) as server:
-        before = {plan.rubric: plan for plan in plan_run(folder, [path], [server.judge], rubrics)}
+        before = {plan.rubric: plan for plan in plan_run(folder, [path], [server.judge], work)}
         assert not server.received
         assert before["concern_matching (estimated)"].calls == 3
         assert before["concern_matching (estimated)"].input_tokens > 3 * 500
         assert "concern_matching" not in before
         run("score", path, "--rubrics", "finding_extraction", "--judge", server.judge, "--out", folder)
-        between = {plan.rubric: plan for plan in plan_run(folder, [path], [server.judge], rubrics)}
+        between = {plan.rubric: plan for plan in plan_run(folder, [path], [server.judge], work)}
         assert between["finding_extraction"].stored == between["concern_matching"].calls == 3
         sent = len(server.received)
         run("score", path, "--suite", "medconceal", "--judge", server.judge, "--out", folder)
         assert len(server.received) - sent == sum(plan.calls for plan in between.values())
-        after = plan_run(folder, [path], [server.judge], rubrics)
+        after = plan_run(folder, [path], [server.judge], work)
         assert sum(plan.calls for plan in after) == 0
-        twice = plan_run(folder, [path], [server.judge], rubrics, asking=Asking(passes=2))
+        twice = plan_run(folder, [path], [server.judge], work, asking=Asking(passes=2))
         assert {plan.rubric: plan.calls for plan in twice}["concern_matching (estimated)"] == 3
 
 

@@ -186,7 +186,7 @@ class DeepEvalClient:
 
     def _schema(self, text: str) -> type[BaseModel]:
         if text not in self._schemas:
-            self._schemas[text] = _as_model(orjson.loads(text))
+            self._schemas[text] = schema_class(orjson.loads(text))
         return self._schemas[text]
 
     async def close(self) -> None:
@@ -217,7 +217,7 @@ def _is_connection(error: BaseException) -> bool:
     return any("Connect" in name or "Timeout" in name or name == "TransportError" for name in names)
 
 
-def _as_model(schema: dict[str, Any]) -> type[BaseModel]:
+def schema_class(schema: dict[str, Any]) -> type[BaseModel]:
     """A Pydantic class, which is what deepeval takes, that stands for a JSON Schema.
 
     It lets any object through: whether a reply fits the rubric is checked where all replies are.

@@ -52,7 +52,7 @@ class OpenAICompatible:
         self._name = name
         self._url = f"{name.url}/chat/completions"
         self._sampling = sampling
-        self._secrets = Secrets(more=[key])
+        self.secrets = Secrets(more=[key])
         self._forms = Forms(_WORDS)
         self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
         if key:
@@ -70,16 +70,17 @@ class OpenAICompatible:
     async def complete(self, request: Request) -> Reply:
         """Send one request; see :class:`bedside.judges.client.Client`."""
         form = self._forms.choose(request)
-        status, headers, body = await self._post(self._content(request, form))
+        status, headers, body = await self._post(self.content(request, form))
         if status != 200:
             if status in _FORM_STATUSES:
                 self._forms.failed(form, refused=status < 500)
             raise self._failure(status, headers, body)
-        reply = self._read(body)
+        reply = self.read(body)
         self._forms.worked(form)
         return reply
 
-    def _content(self, request: Request, form: int) -> bytes:
+    def content(self, request: Request, form: int = _JSON_SCHEMA) -> bytes:
+        """The body of a request, with structured output of this form."""
         content = {**self._body, "messages": request.messages()}
         if request.seed is not None:
             content["seed"] = request.seed
@@ -120,11 +121,11 @@ class OpenAICompatible:
         except aiohttp.InvalidURL as error:
             raise JudgeError("the address can't be read", where=self._name.url) from error
         except (aiohttp.ClientError, OSError) as error:
-            said = self._secrets.line(str(error)) or type(error).__name__
+            said = self.secrets.line(str(error)) or type(error).__name__
             raise FaultError(f"the connection failed ({said})", unreachable=True) from error
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
-        text = self._secrets.line(_message(body))
+        text = self.secrets.line(message_of(body))
         said = f"{status}: {text}" if text else str(status)
         where = self._name.url
         if status in _NOT_ALLOWED:
@@ -138,17 +139,22 @@ class OpenAICompatible:
                 todo="check the address, which mostly ends in /v1, and the model's name",
             )
         if 300 <= status < 400:
-            target = self._secrets.line(headers.get("Location", "elsewhere"))
+            target = self.secrets.line(headers.get("Location", "elsewhere"))
             return JudgeError(f"the server redirects to {target}", where=where, todo="name that address")
-        if status == 429 and "insufficient_quota" in _message(body):
+        if status == 429 and "insufficient_quota" in message_of(body):
             return JudgeError(f"the account's quota is used up ({said})", where=where)
         if status in (408, 409, 425, 429) or status >= 500:
             wait = retry_after(headers.get("Retry-After"))
             return FaultError(f"the server answered {said}", wait=wait, busy=status in (429, 503))
         return RefusedError(f"the server refused the request ({said})")
 
-    def _read(self, body: bytes) -> Reply:
-        """The reply in an answer's body; one that doesn't have the protocol's form is a fault."""
+    def read(self, body: bytes) -> Reply:
+        """The reply in an answer's body.
+
+        Raises:
+            FaultError: it doesn't have the protocol's form.
+            UnusableError: it holds no text.
+        """
         data = _json(body)
         try:
             choice = data["choices"][0]
@@ -157,18 +163,18 @@ class OpenAICompatible:
             used = data.get("usage") or {}
             counts = _count(used.get("prompt_tokens")), _count(used.get("completion_tokens"))
         except (KeyError, IndexError, TypeError, AttributeError) as error:
-            said = self._secrets.line(_message(body))
+            said = self.secrets.line(message_of(body))
             raise FaultError(f"the server's answer holds no reply ({said})") from error
         if isinstance(content, list):
             content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
         cut = choice.get("finish_reason") == "length"
         if not isinstance(content, str) or not content.strip():
             if isinstance(refusal, str) and refusal:
-                raise UnusableError(f"the model declined: {self._secrets.line(refusal)}", "", *counts)
+                raise UnusableError(f"the model declined: {self.secrets.line(refusal)}", "", *counts)
             ended = f" within {self._sampling.max_tokens} tokens" if cut else ""
             raise UnusableError(f"the reply is empty{ended}", "", *counts)
         tokens = _tokens(choice.get("logprobs")) if self._sampling.probabilities else ()
-        return Reply(self._secrets.scrub(content), *counts, tokens=tokens, cut=cut)
+        return Reply(self.secrets.scrub(content), *counts, tokens=tokens, cut=cut)
 
     async def close(self) -> None:
         """Close the connections."""
@@ -176,7 +182,7 @@ class OpenAICompatible:
             await self._session.close()
 
 
-def _message(body: bytes) -> str:
+def message_of(body: bytes) -> str:
     """What an error's body says."""
     text = body[:100_000].decode("utf-8", "replace")
     try:
