@@ -60,8 +60,13 @@ def sync(path: Path) -> None:
 
 def write_text(target: Path, text: str) -> None:
     """Write a UTF-8 file, whole or not at all."""
+    write_bytes(target, text.encode("utf-8"))
+
+
+def write_bytes(target: Path, content: bytes) -> None:
+    """Write a file, whole or not at all."""
     with replacing(target) as temporary:
-        temporary.write_bytes(text.encode("utf-8"))
+        temporary.write_bytes(content)
 
 
 def write_json(target: Path, value: Any) -> None:

@@ -91,11 +91,17 @@ def suites_show(name: str) -> None:
         say("\nRubrics, for a judge:")
     for rubric in suite.rubrics:
         say(f"  {rubric}")
+    for what, entries in (("Tables", suite.tables), ("Figures", suite.figures)):
+        if entries:
+            say(f"\n{what} of its report:")
+        for entry in entries:
+            say(f"  {entry.id}: {entry.title or entry.kind}")
 
 
 @suites_app.command("check")
 def suites_check(file: str) -> None:
-    """Check a suite file of your own: its form, and that its metrics and parameters exist."""
+    """Check a suite file of your own: its form, and that its metrics, parameters, tables and figures exist."""
+    from bedside.reports.contents import check_suite
     from bedside.scoring import make_plan
     from bedside.suites import SUITES
 
@@ -103,7 +109,12 @@ def suites_check(file: str) -> None:
         raise InputError("a suite file's name ends in .yaml", where=file, todo="rename it")
     suite = SUITES.find(file)
     plan = make_plan(suite.metrics, suite.parameters)
-    say(f"{file}: good; {len(plan.metrics)} metrics")
+    for remark in check_suite(suite):
+        note(f"{file}: {remark}")
+    shown = (
+        f", {len(suite.tables)} tables, {len(suite.figures)} figures" if suite.tables or suite.figures else ""
+    )
+    say(f"{file}: good; {len(plan.metrics)} metrics{shown}")
 
 
 FolderOption = Annotated[Path | None, typer.Option("--folder", help="Folder of rubrics of your own.")]

@@ -2,28 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, open_evaluation
-from bedside.files import saying_where, write_text
+from bedside.files import saying_where, write_bytes, write_text
 from bedside.ratings import Run
 from bedside.registry import nearest
-from bedside.reports import figures
 from bedside.reports.checklist import checklists
+from bedside.reports.contents import Part, Settings, make_parts, make_tables
 from bedside.reports.extremes import review
+from bedside.reports.figures import Drawing
 from bedside.reports.methods import methods
 from bedside.reports.page import Section, page
 from bedside.reports.render import FORMATS
 from bedside.reports.table import Table
-from bedside.reports.tables import TABLES
 from bedside.reports.validation import card_tables
+from bedside.suites import Suite
 
 PAGE = "report.html"
 _CHECKLISTS = (
     "What reporting guidelines ask for, as far as the run knows it. The rest is for the authors to say."
 )
+
+
+#: Formats of tables, and of figures.
+TABLE_FORMATS = tuple(FORMATS)
+FIGURE_FORMATS = ("svg", "pdf", "png")
 
 
 def build_tables(
@@ -35,17 +42,7 @@ def build_tables(
         RegistryError: a name is unknown.
         DataError: a table that was asked for by name has nothing to show.
     """
-    kinds = sorted(
-        (TABLES.load(name) for name in names or TABLES.names()), key=lambda kind: (kind.order, kind.name)
-    )
-    made = []
-    for kind in kinds:
-        table = kind.make(evaluation, seed)
-        if table is not None:
-            made.append(table)
-        elif names:
-            raise DataError(f"there is nothing for the table {kind.name!r}", where=evaluation.name)
-    return tuple(made)
+    return make_tables(evaluation, names, settings=Settings(seed=seed))
 
 
 def write_tables(
@@ -63,6 +60,21 @@ def write_tables(
     return tuple(written)
 
 
+def write_figures(drawings: Iterable[Drawing], folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
+    """Write each figure in each format into ``folder``, named after the figure."""
+    written = []
+    with saying_where(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for drawing in drawings:
+        for name in formats:
+            written.append(folder / f"{drawing.name}.{name}")
+            content = (
+                drawing.svg().encode() if name == "svg" else drawing.pdf() if name == "pdf" else drawing.png()
+            )
+            write_bytes(written[-1], content)
+    return tuple(written)
+
+
 def write_report(
     run: Run,
     *,
@@ -70,70 +82,71 @@ def write_report(
     formats: Sequence[str] | None = None,
     out: Path | None = None,
     text: bool = True,
-    seed: int = 0,
+    suite: Suite | None = None,
+    reference: Evaluation | None = None,
+    settings: Settings | None = None,
 ) -> tuple[tuple[Table, ...], tuple[Path, ...]]:
     """Write a run's report.
 
     Args:
         run: the run.
-        tables: names of tables; all unless named.
-        formats: of ``md``, ``latex``, ``html`` and ``csv``; all unless named. ``html`` is one page with every table
-            and figure.
+        tables: names of tables, of the run's suites or kinds of tables; all and all figures unless named.
+        formats: of ``md``, ``latex``, ``html`` and ``csv`` for tables, ``svg``, ``pdf`` and ``png`` for figures; all
+            unless named. ``html`` is one page with every table and figure.
         out: the folder; ``report`` in the run unless named.
         text: whether the page shows what was said at either end of each metric, and raters' reasons.
-        seed: of what the tables draw at random.
+        suite: whose tables to make in place of those of the suites the run was scored by.
+        reference: a corpus that systems are held against.
+        settings: what is the same for all tables.
 
     Returns:
         The tables, and the files written.
     """
-    chosen = list(formats) if formats is not None else list(FORMATS)
+    known = (*TABLE_FORMATS, *FIGURE_FORMATS)
+    chosen = list(formats) if formats is not None else list(known)
     for name in chosen:
-        if name not in FORMATS:
-            raise DataError(f"no format {name!r}", where="--format", todo=nearest(name, FORMATS))
-    evaluation = open_evaluation(run.path)
-    made = build_tables(evaluation, tables, seed)
+        if name not in known:
+            raise DataError(f"no format {name!r}", where="--format", todo=nearest(name, known))
+    chosen_settings = settings or Settings()
+    evaluation = replace(open_evaluation(run.path), reference=reference)
+    if tables is None:
+        parts = make_parts(evaluation, suite=suite, settings=chosen_settings)
+    else:
+        made = make_tables(evaluation, tables, suite=suite, settings=chosen_settings)
+        parts = tuple(Part(table.title, tables=(table,)) for table in made)
+    all_tables = tuple(table for part in parts for table in part.tables)
     folder = out or run.path / "report"
-    written = list(write_tables(made, folder, [name for name in chosen if name != "html"]))
+    plain = [name for name in chosen if name in TABLE_FORMATS and name != "html"]
+    written = list(write_tables(all_tables, folder, plain))
+    drawings = [drawing for part in parts for drawing in part.figures]
+    written += write_figures(drawings, folder, [name for name in chosen if name in FIGURE_FORMATS])
     if "html" in chosen:
-        write_text(folder / PAGE, _page(run, evaluation, made, text, seed))
+        write_text(folder / PAGE, _page(run, evaluation, parts, text, chosen_settings.seed))
         written.append(folder / PAGE)
-    return made, tuple(written)
+    return all_tables, tuple(written)
 
 
-def _page(run: Run, evaluation: Evaluation, tables: Sequence[Table], text: bool, seed: int) -> str:
-    by_name = {table.name: table for table in tables}
+def _page(run: Run, evaluation: Evaluation, parts: Sequence[Part], text: bool, seed: int) -> str:
     source = run.manifest["transcripts"]
     missing = evaluation.ratings["error"].drop_nulls().len()
     systems = evaluation.systems()
     sections = []
-    drawings = []
-    drawing = figures.distributions(evaluation) if "results" in by_name else None
-    if drawing is not None:
-        caption = "One dot a transcript; the marked point is the mean, the bar its 95 % t interval."
-        drawings.append((drawing, caption))
-    if "results" in by_name:
-        sections.append(Section("Results", tables=(by_name.pop("results"),), figures=tuple(drawings)))
-    if "comparison" in by_name:
-        sections.append(Section("Comparison", tables=(by_name.pop("comparison"),)))
-    if "agreement" in by_name:
-        forest = figures.agreement(by_name["agreement"])
-        caption = "Krippendorff's alpha or kappa with its 95 % interval; bands after Landis and Koch (1977)."
-        sections.append(
-            Section(
-                "Agreement",
-                tables=(by_name.pop("agreement"),),
-                figures=((forest, caption),) if forest is not None else (),
-            )
+    for part in parts:
+        told = [part.about] if part.about else []
+        if part.left_out:
+            told.append("Left out, for want of their metrics: " + " ".join(part.left_out))
+        if any(table.name == "missing" for table in part.tables):
+            told.append("Nothing is scored 0 for want of a value.")
+        drawn = tuple(
+            (drawing.svg(), " ".join((f"{drawing.title}.", *drawing.notes))) for drawing in part.figures
         )
-    absent = by_name.pop("missing", None)
-    sections += [Section(table.title, tables=(table,)) for table in by_name.values()]
-    if absent is not None:
-        sections.append(Section("Missing", ("Nothing is scored 0 for want of a value.",), (absent,)))
+        sections.append(Section(part.title, tuple(told), part.tables, drawn))
     sections += _review(evaluation, run, text)
     card = card_tables(evaluation, seed)
     if card:
         sections.append(Section("Judge card", tables=card))
     sections.append(Section("Methods", methods(run, evaluation)))
+    tables = tuple(table for part in parts for table in part.tables)
     sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, evaluation, tables)))
     counts = (
         ("Transcripts", f"{source['count']:,}"),

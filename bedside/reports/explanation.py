@@ -244,14 +244,11 @@ def _ratings_table(evaluation: Evaluation, ratings: pl.DataFrame) -> Table:
 
 def _tests_table(tests: Table, records: Sequence[Mapping[str, Any]]) -> list[Table]:
     """The comparisons that the cell's metric and system are part of."""
-    keys = {(str(record.get("metric")), record.get("system")) for record in records}
+    keys = {(str(record.get("metric")), record["system"]) for record in records if record.get("system")}
     chosen = [
         position
         for position, record in enumerate(tests.records)
-        if any(
-            metric == record["metric"] and (system is None or system in (record["a"], record["b"]))
-            for metric, system in keys
-        )
+        if any(metric == record["metric"] and system in (record["a"], record["b"]) for metric, system in keys)
     ]
     if not chosen or len(tests.records) != len(tests.rows):
         return []

@@ -6,14 +6,34 @@ from pathlib import Path
 from typing import Any
 
 import yaml
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bedside.errors import RegistryError
 from bedside.registry import DataRegistry
 
 
+class Entry(BaseModel):
+    """A table or figure of a suite; further keys are options of its kind (`bedside.reports`).
+
+    Attributes:
+        id: its name: of its files, and to ask for it alone.
+        kind: what kind of table or figure it is.
+        title: its caption; the kind's own unless given.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")
+    kind: str
+    title: str | None = None
+
+    def options(self) -> dict[str, Any]:
+        """What the kind is given."""
+        return {"id": self.id, "title": self.title, **(self.model_extra or {})}
+
+
 class Suite(BaseModel):
-    """A named set of metrics with their parameters, and of rubrics for a judge.
+    """A named set of metrics with their parameters, of rubrics for a judge, and of what a report shows of them.
 
     Attributes:
         name: equal to the file's name.
@@ -23,6 +43,8 @@ class Suite(BaseModel):
         metrics: names of metric families (all their metrics) and of single metrics, in the order of the tables.
         parameters: parameters of families that differ from their defaults, by family and name.
         rubrics: names of rubrics, in the order of the tables; they are scored where a judge is given.
+        tables: the tables of a report, in order.
+        figures: its figures, in order.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -34,6 +56,17 @@ class Suite(BaseModel):
     metrics: tuple[str, ...] = Field(min_length=1)
     parameters: dict[str, dict[str, Any]] = {}
     rubrics: tuple[str, ...] = ()
+    tables: tuple[Entry, ...] = ()
+    figures: tuple[Entry, ...] = ()
+
+    @field_validator("tables", "figures")
+    @classmethod
+    def _named_once(cls, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        names = [entry.id for entry in entries]
+        doubled = next((name for name in names if names.count(name) > 1), None)
+        if doubled is not None:
+            raise ValueError(f"two are called {doubled!r}")
+        return entries
 
 
 def parse_suite(path: Path) -> Suite:
@@ -55,14 +88,19 @@ def parse_suite(path: Path) -> Suite:
     try:
         suite = Suite.model_validate(data)
     except ValidationError as error:
-        first = error.errors()[0]
-        key = ".".join(map(str, first["loc"])) or "the file"
-        raise RegistryError(f"{key}: {first['msg']}", where=str(path), todo="mend this key") from error
+        raise RegistryError(first_fault(error), where=str(path), todo="mend this key") from error
     if suite.name != path.stem:
         raise RegistryError(
             f"the suite calls itself {suite.name!r}", where=str(path), todo="name the file after the suite"
         )
     return suite
+
+
+def first_fault(error: ValidationError) -> str:
+    """The key that is wrong first, and how."""
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"])) or "the file"
+    return f"{key}: {first['msg'].removeprefix('Value error, ')}"
 
 
 SUITES: DataRegistry[Suite] = DataRegistry(

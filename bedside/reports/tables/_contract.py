@@ -37,6 +37,7 @@ class TableKind:
         build: the table of an evaluation with its figures drawn from a seed; None where the evaluation has nothing
             for it. Where ``options`` is given, it is called with them as third argument.
         options: what a suite can say of such a table.
+        general: whether every report has it, or only a suite that names it.
     """
 
     name: str
@@ -44,6 +45,7 @@ class TableKind:
     order: int
     build: Callable[..., Table | None]
     options: type[Options] | None = None
+    general: bool = True
 
     def make(self, evaluation: Evaluation, seed: int = 0, options: Options | None = None) -> Table | None:
         """The table, as the options say."""

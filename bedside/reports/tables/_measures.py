@@ -111,7 +111,7 @@ class Sample:
         numerator, denominator: the sums of a ratio.
     """
 
-    values: np.ndarray
+    values: np.ndarray[Any, Any]
     cases: tuple[str | None, ...]
     missing: int = 0
     why: str | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from pydantic import Field
@@ -23,6 +24,24 @@ MOST_PERSONS = 4
 _HEADINGS = {"people": "People among themselves", "ceiling": "One person against the consensus of the others"}
 
 
+#: The statistic of each column; none of those that hold none of the row's own.
+_STATISTICS = (
+    "",
+    "",
+    "",
+    "percent agreement",
+    "kappa",
+    "",
+    "",
+    "fleiss",
+    "ac",
+    "alpha",
+    "icc",
+    "spearman",
+    "bias",
+)
+
+
 def agreement_table(agreements: Sequence[Agreement]) -> Table:
     """The table of agreements already computed."""
     shown = [a for a in agreements if a.kind != "person" or _persons(agreements, a) <= MOST_PERSONS]
@@ -36,13 +55,21 @@ def agreement_table(agreements: Sequence[Agreement]) -> Table:
     order.sort(
         key=lambda heading: list(_HEADINGS.values()).index(heading) if heading in _HEADINGS.values() else 9
     )
-    rows = [
-        Row(tuple(map(Cell, _cells(agreement, ceilings.get((agreement.metric, agreement.title, agreement.kind))))),
-            heading)
-        for heading in order
-        for agreement in shown
-        if _heading(agreement) == heading
-    ]  # fmt: skip
+    records: list[Mapping[str, Any]] = []
+    places: dict[tuple[int, str], int] = {}
+    for agreement in agreements:
+        for record in _records(agreement):
+            places[id(agreement), str(record["statistic"])] = len(records)
+            records.append(record)
+    rows = []
+    for heading in order:
+        for agreement in (one for one in shown if _heading(one) == heading):
+            ceiling = ceilings.get((agreement.metric, agreement.title, agreement.kind))
+            cells = [
+                Cell(text, record=places.get((id(agreement), statistic)))
+                for text, statistic in zip(_cells(agreement, ceiling), _STATISTICS, strict=True)
+            ]
+            rows.append(Row(tuple(cells), heading))
     columns = (
         Column("Metric", "left"), Column("Raters"), Column("Units"), Column("Agreement"), Column("κ [95 % CI]"),
         Column("Reading", "left"), Column("Ceiling"), Column("Fleiss κ"), Column("AC [95 % CI]"),
@@ -56,7 +83,7 @@ def agreement_table(agreements: Sequence[Agreement]) -> Table:
         columns=tuple(columns[i] for i in used),
         rows=tuple(Row(tuple(row.cells[i] for i in used), row.group) for row in rows),
         notes=_notes(agreements, {columns[i].title.partition(" ")[0] for i in used}),
-        records=tuple(record for agreement in agreements for record in _records(agreement)),
+        records=tuple(records),
     )
 
 
@@ -164,6 +191,7 @@ def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
     }  # fmt: skip
     return [
         {
+            "cell": f"{agreement.title}/{agreement.between}/{name}",
             **base,
             "statistic": name,
             "estimate": result.estimate,
@@ -222,16 +250,41 @@ class AgreementOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
+class _Same:
+    """An evaluation as a key: the same one and no other."""
+
+    def __init__(self, evaluation: Evaluation) -> None:
+        self.evaluation = evaluation
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Same) and other.evaluation is self.evaluation
+
+    def __hash__(self) -> int:
+        return id(self.evaluation)
+
+
+@lru_cache(maxsize=2)
+def _agreements(same: _Same, names: tuple[str, ...], seed: int) -> tuple[Agreement, ...]:
+    try:
+        return agree(same.evaluation, metrics=names or None, seed=seed)
+    except DataError:
+        return ()
+
+
+def agreements_of(evaluation: Evaluation, options: AgreementOptions, seed: int) -> tuple[Agreement, ...]:
+    """The agreements a table or figure shows, computed once for both; none where no two raters rated anything."""
+    wanted = [one.metric for measures in options.metrics.values() for one in measures]
+    names = tuple(name for metric in wanted for name in matching(evaluation, metric))
+    return () if wanted and not names else _agreements(_Same(evaluation), names, seed)
+
+
 def build(evaluation: Evaluation, seed: int, options: AgreementOptions) -> Table | None:
     """Agreement on every code and rubric that two raters rated; None where there is none."""
+    found = agreements_of(evaluation, options, seed)
+    if not found:
+        return None
+    table = agreement_table(found)
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(evaluation, metric)]
-    if wanted and not names:
-        return None
-    try:
-        table = agreement_table(agree(evaluation, metrics=names or None, seed=seed))
-    except DataError:
-        return None
     absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
     return replace(
         table,

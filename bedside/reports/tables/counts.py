@@ -45,9 +45,12 @@ def build(evaluation: Evaluation, seed: int, options: CountsOptions) -> Table | 
         return None
     systems = sorted(counted["system"].unique())
     found = {(r["metric"], r["group"], r["label"], r["system"]): r for r in counted.iter_rows(named=True)}
-    rows, records = [], []
+    rows: list[Row] = []
+    records: list[dict[str, Any]] = []
     for metric in names:
-        groups = sorted({key[1] for key in found if key[0] == metric}, key=lambda name: (name != PEOPLE, name))
+        groups = sorted(
+            {key[1] for key in found if key[0] == metric}, key=lambda name: (name != PEOPLE, name)
+        )
         for group in groups:
             by = f" ({rater_words(group)})" if len(groups) > 1 else ""
             for label in _ordered(metric, {key[2] for key in found if key[:2] == (metric, group)}):
@@ -92,4 +95,4 @@ def _record(metric: str, group: str, label: str, system: str, row: Any, by: str)
     }
 
 
-TABLE = TableKind("counts", "Labels given, by system", 40, build, CountsOptions)
+TABLE = TableKind("counts", "Labels given, by system", 40, build, CountsOptions, general=False)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
+from pydantic import Field
 
 from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.reports.table import Cell, Column, Row, Table, number
@@ -35,7 +37,7 @@ class CumulativeOptions(Options):
         turns: after how many clinician turns.
     """
 
-    metrics: Headed
+    metrics: Headed = Field(default_factory=dict)
     by: tuple[str, ...] = ()
     turns: tuple[int, ...] = _TURNS
 
@@ -50,8 +52,8 @@ class Curve:
     metric: str
     group: str
     place: Place
-    means: np.ndarray
-    errors: np.ndarray
+    means: np.ndarray[Any, Any]
+    errors: np.ndarray[Any, Any]
     n: int
     missing: int
 
@@ -76,7 +78,10 @@ def curves(evaluation: Evaluation, metrics: Sequence[str], by: Sequence[str] = (
     keys = ["metric", "group", "system", *factors]
     for (metric, group, system, *stratum), part in rated.partition_by(keys, as_dict=True).items():
         values = (
-            part.drop_nulls("value").group_by("transcript_id", "turn").agg(pl.col("value").mean()).sort("turn")
+            part.drop_nulls("value")
+            .group_by("transcript_id", "turn")
+            .agg(pl.col("value").mean())
+            .sort("turn")
         )
         paths = [one["value"].to_numpy() for one in values.partition_by("transcript_id", maintain_order=True)]
         if not paths:
@@ -117,14 +122,18 @@ def build(evaluation: Evaluation, seed: int, options: CumulativeOptions) -> Tabl
     longest = max(curve.means.size for curve in found)
     # The last turn stands for all after it, so that the table ends where the curves do.
     turns = [turn for turn in options.turns if turn < longest] + [longest]
-    rows, records = [], []
+    rows: list[Row] = []
+    records: list[dict[str, Any]] = []
     for curve in found:
         system, stratum = curve.place
         groups = {other.group for other in found if other.metric == curve.metric}
         by = f" ({rater_words(curve.group)})" if len(groups) > 1 else ""
         known = facts(curve.metric)
         label = " · ".join((*stratum, system))
-        cells = [Cell(label), Cell(f"{curve.n:,}" + (f"/{curve.n + curve.missing:,}" if curve.missing else ""))]
+        cells = [
+            Cell(label),
+            Cell(f"{curve.n:,}" + (f"/{curve.n + curve.missing:,}" if curve.missing else "")),
+        ]
         for turn in turns:
             cells.append(Cell(number(curve.at(turn), known.digits), record=len(records)))
             records.append(
@@ -153,4 +162,6 @@ def build(evaluation: Evaluation, seed: int, options: CumulativeOptions) -> Tabl
     )
 
 
-TABLE = TableKind("cumulative", "Cumulative values by clinician turn", 44, build, CumulativeOptions)
+TABLE = TableKind(
+    "cumulative", "Cumulative values by clinician turn", 44, build, CumulativeOptions, general=False
+)

@@ -90,7 +90,9 @@ def _cells(item: Item, system: str, sample: Sample, test: Result, position: int)
 def _notes(
     tests: Sequence[Result], cells: Sequence[tuple[Item, str, Sample]], absent: Sequence[str]
 ) -> tuple[str, ...]:
-    notes = ["Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."]
+    notes = [
+        "Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."
+    ]
     size = tests[0].family_size
     notes.append(f"p corrected by Holm within the family “{tests[0].family}” of {size} tests.")
     if any(sample.missing for _, _, sample in cells):
@@ -106,4 +108,6 @@ def _notes(
     return (*notes, *absent)
 
 
-TABLE = TableKind("distribution", "Distribution over transcripts", 42, build, DistributionOptions)
+TABLE = TableKind(
+    "distribution", "Distribution over transcripts", 42, build, DistributionOptions, general=False
+)

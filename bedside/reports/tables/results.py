@@ -395,7 +395,7 @@ def _heading(layout: _Layout, row: tuple[Any, ...]) -> str | None:
     """What a group of rows stands under."""
     options = layout.options
     if options.rows == (METRIC,):
-        return layout.items[row[0]].heading
+        return layout.items[int(row[0])].heading
     return _joined(layout, options.rows[:-1], row[:-1])
 
 

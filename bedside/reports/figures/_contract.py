@@ -1,0 +1,153 @@
+"""What a kind of figure states about itself, and what it makes."""
+
+from __future__ import annotations
+
+import io
+import logging
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from bedside.evaluation import Evaluation
+from bedside.registry import Registry
+from bedside.reports.tables._contract import Options
+
+#: Okabe and Ito's colours, told apart by colour-blind readers; markers, hatches and dashes tell them apart in grey.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
+DASHES: tuple[Any, ...] = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1)),
+    (0, (3, 1, 1, 1)),
+    (0, (1, 1)),
+    (0, (7, 2, 1, 2)),
+)
+_STYLE: Any = {
+    "svg.hashsalt": "bedside",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    # A name in another script takes the first of these that is installed.
+    "font.family": ["DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Microsoft YaHei",
+                    "PingFang SC", "Noto Sans Hebrew", "Noto Sans Arabic", "sans-serif"],
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.axisbelow": True,
+    # Names are no formulas.
+    "text.parse_math": False,
+}  # fmt: skip
+#: Dots an inch of a PNG.
+_RESOLUTION = 160
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Matplotlib as figures want it; without its remarks on fonts and letters that aren't installed."""
+    import matplotlib as mpl
+
+    log = logging.getLogger("matplotlib.font_manager")
+    level = log.level
+    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        log.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            log.setLevel(level)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure ready to be written.
+
+    Attributes:
+        name: of its files.
+        title: what it shows, for the caption.
+        notes: what the marks are.
+        draw: makes the matplotlib figure; called within :func:`styled`.
+    """
+
+    name: str
+    title: str
+    notes: tuple[str, ...]
+    draw: Callable[[], Any]
+
+    def svg(self) -> str:
+        """The figure as SVG, its text as text; the same data give the same bytes."""
+        text = self._written("svg", {"Date": None, "Creator": None}).decode()
+        return text[text.index("<svg") :]
+
+    def pdf(self) -> bytes:
+        """The figure as PDF."""
+        return self._written("pdf", {"CreationDate": None, "Creator": None, "Producer": None})
+
+    def png(self) -> bytes:
+        """The figure as PNG."""
+        return self._written("png", {"Software": None})
+
+    def _written(self, kind: str, metadata: dict[str, None]) -> bytes:
+        out = io.BytesIO()
+        with styled():
+            self.draw().savefig(out, format=kind, metadata=metadata, bbox_inches="tight", dpi=_RESOLUTION)
+        return out.getvalue()
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """One kind of figure.
+
+    Attributes:
+        name: equal to the file's name.
+        title: what it shows, in a few words.
+        order: position in a report.
+        build: the figure of an evaluation with its options, drawn from a seed; None where there is nothing to show.
+        options: what a suite can say of such a figure.
+        general: whether every report has it, or only a suite that names it.
+    """
+
+    name: str
+    title: str
+    order: int
+    build: Callable[[Evaluation, int, Any], Drawing | None]
+    options: type[Options]
+    general: bool = False
+
+
+FIGURES: Registry[FigureKind] = Registry(
+    "bedside.reports.figures", "FIGURE", "figure", FigureKind, group="bedside.figures"
+)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty matplotlib figure, sizes in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def panels(count: int, width: float, height: float, most_columns: int = 3) -> tuple[Any, list[Any]]:
+    """A figure of that many panels in rows, and their axes; sizes are of one panel, in inches."""
+    columns = min(most_columns, count)
+    rows = -(-count // columns)
+    figure = new_figure(width * columns, height * rows + 0.2)
+    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for axis in axes[count:]:
+        axis.set_visible(False)
+    return figure, axes[:count]
+
+
+def legend_below(figure: Any, axis: Any, columns: int = 4) -> None:
+    """One legend for all panels, below them."""
+    handles, labels = axis.get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False
+        )

@@ -1,0 +1,82 @@
+"""Bars: means by system with intervals, a panel for each metric; factors set bars side by side."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from bedside.evaluation import Evaluation
+from bedside.reports.figures._contract import (
+    COLOURS,
+    HATCHES,
+    Drawing,
+    FigureKind,
+    legend_below,
+    panels,
+)
+from bedside.reports.tables._contract import Options
+from bedside.reports.tables._measures import ARROWS, Headed, in_order, measure
+from bedside.reports.tables.results import interval_of
+
+_PANELS = 12
+
+
+class BarsOptions(Options):
+    """Which metrics have a panel.
+
+    Attributes:
+        metrics: the measures.
+        by: a factor: its values stand side by side.
+    """
+
+    metrics: Headed = Field(default_factory=dict)
+    by: str | None = None
+
+
+def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | None:
+    """The figure; None where no metric has a value."""
+    items = measure(evaluation, options.metrics, by=[options.by] if options.by else []).items[:_PANELS]
+    if not items:
+        return None
+    systems = sorted({system for _, samples in items for system, _ in samples})
+    strata = in_order([stratum[0] for _, samples in items for _, stratum in samples]) if options.by else [""]
+
+    def draw() -> Any:
+        figure, axes = panels(len(items), max(2.2, 0.5 + 0.3 * len(systems) * len(strata)), 2.1)
+        width = 0.8 / len(systems)
+        for axis, (item, samples) in zip(axes, items, strict=True):
+            for position, system in enumerate(systems):
+                at, heights, low, high = [], [], [], []
+                for place, stratum in enumerate(strata):
+                    sample = samples.get((system, (stratum,) if options.by else ()))
+                    if sample is None or sample.estimate is None:
+                        continue
+                    interval = interval_of(sample, item.level)
+                    at.append(place - 0.4 + width * (position + 0.5))
+                    heights.append(sample.estimate * item.scale)
+                    bounds = (interval.low, interval.high) if interval else (sample.estimate, sample.estimate)
+                    low.append(heights[-1] - bounds[0] * item.scale)
+                    high.append(bounds[1] * item.scale - heights[-1])
+                axis.bar(at, heights, width * 0.92, color=COLOURS[position % len(COLOURS)], edgecolor="black",
+                         hatch=HATCHES[position % len(HATCHES)], linewidth=0.6, label=system)  # fmt: skip
+                axis.errorbar(at, heights, [low, high], fmt="none", ecolor="black", capsize=3, linewidth=1.1)
+            axis.set_title(item.title + ARROWS[item.direction])
+            axis.set_xticks(range(len(strata)), strata if options.by else [""])
+            axis.tick_params(axis="x", length=0)
+            axis.axhline(0, color="black", linewidth=0.8)
+            axis.grid(axis="y", color="#dddddd", linewidth=0.5)
+            if options.by:
+                axis.set_xlabel(options.by.replace("_", " "))
+        legend_below(figure, axes[0])
+        return figure
+
+    return Drawing(
+        options.id or "bars",
+        options.title or "Means by system",
+        ("Bars: means (ratios of sums where the table says so); whiskers: 95 % intervals.",),
+        draw,
+    )
+
+
+FIGURE = FigureKind("bars", "Means by system with intervals", 12, build, BarsOptions)

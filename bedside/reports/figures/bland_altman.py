@@ -1,0 +1,52 @@
+"""Bland and Altman's plot: the difference of judge and people against their mean, with the limits of agreement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bedside.evaluation import Evaluation
+from bedside.reports.figures._contract import COLOURS, Drawing, FigureKind, panels
+from bedside.reports.figures._pairs import PairsOptions, pairs_of
+from bedside.reports.table import number
+
+
+def build(evaluation: Evaluation, seed: int, options: PairsOptions) -> Drawing | None:
+    """The figure; None where people and a judge gave no unit both a number."""
+    found = pairs_of(evaluation, options, labels=False)
+    if not found:
+        return None
+
+    def draw() -> Any:
+        figure, axes = panels(len(found), 2.9, 2.3)
+        for axis, pairs in zip(axes, found, strict=True):
+            difference = pairs.rated - pairs.people
+            middle = (pairs.rated + pairs.people) / 2
+            points, counts = np.unique(np.column_stack([middle, difference]), axis=0, return_counts=True)
+            axis.scatter(points[:, 0], points[:, 1], s=18 * np.sqrt(counts), color=COLOURS[0], alpha=0.6,
+                         edgecolor="black", linewidth=0.5)  # fmt: skip
+            bias = float(difference.mean())
+            axis.axhline(0, color="#888888", linewidth=0.8)
+            axis.axhline(bias, color="black", linewidth=1.4)
+            title = f"{pairs.title}\nbias {number(bias)}"
+            if difference.size > 1:
+                half = 1.96 * float(difference.std(ddof=1))
+                for limit in (bias - half, bias + half):
+                    axis.axhline(limit, color="black", linewidth=1.0, linestyle="--")
+                title += f", limits {number(bias - half)} to {number(bias + half)}"
+            axis.set_title(title)
+            axis.set_xlabel("mean of both")
+            axis.set_ylabel(f"{pairs.judge} − people")
+            axis.margins(0.08)
+        return figure
+
+    return Drawing(
+        options.id or "bland-altman",
+        options.title or "Difference of judge and people",
+        ("Solid line: mean difference; dashed: ± 1.96 standard deviations of the differences.",),
+        draw,
+    )
+
+
+FIGURE = FigureKind("bland_altman", "Difference of judge and people", 36, build, PairsOptions, general=True)

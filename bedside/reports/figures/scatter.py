@@ -1,0 +1,54 @@
+"""Judge and people: one point for each unit that both rated, beside the line of equal values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bedside.evaluation import Evaluation
+from bedside.reports.figures._contract import COLOURS, Drawing, FigureKind, panels
+from bedside.reports.figures._pairs import PairsOptions, pairs_of
+from bedside.reports.table import decimal
+
+
+def build(evaluation: Evaluation, seed: int, options: PairsOptions) -> Drawing | None:
+    """The figure; None where people and a judge gave no unit both a number."""
+    found = pairs_of(evaluation, options, labels=False)
+    if not found:
+        return None
+
+    def draw() -> Any:
+        from bedside.stats.two_raters import correlation
+
+        figure, axes = panels(len(found), 2.7, 2.6)
+        for axis, pairs in zip(axes, found, strict=True):
+            # Equal points are one, its area the number of units.
+            points, counts = np.unique(
+                np.column_stack([pairs.people, pairs.rated]), axis=0, return_counts=True
+            )
+            low, high = float(points.min()), float(points.max())
+            margin = 0.06 * (high - low) or 0.5
+            axis.plot([low - margin, high + margin], [low - margin, high + margin], color="#555555", linewidth=0.9,
+                      linestyle="--")  # fmt: skip
+            axis.scatter(points[:, 0], points[:, 1], s=18 * np.sqrt(counts), color=COLOURS[0], alpha=0.6,
+                         edgecolor="black", linewidth=0.5)  # fmt: skip
+            rho = correlation(pairs.people, pairs.rated, kind="spearman").estimate
+            axis.set_title(f"{pairs.title}\nn = {pairs.people.size:,}, Spearman's ρ {decimal(rho)}")
+            axis.set_xlabel("people, mean")
+            axis.set_ylabel(pairs.judge)
+            axis.set_xlim(low - margin, high + margin)
+            axis.set_ylim(low - margin, high + margin)
+            axis.set_aspect("equal")
+            axis.grid(color="#dddddd", linewidth=0.5)
+        return figure
+
+    return Drawing(
+        options.id or "scatter",
+        options.title or "Judge beside people",
+        ("One point for each unit both rated, larger where several coincide; the dashed line is equality.",),
+        draw,
+    )
+
+
+FIGURE = FigureKind("scatter", "Judge beside people", 34, build, PairsOptions, general=True)
