@@ -115,13 +115,13 @@ def digest(path: Path) -> str:
     return whole.hexdigest()
 
 
-def read_config(folder: Path) -> dict[str, Any]:
-    """The content of a model's config.json.
+def read_config(folder: Path, name: str = "config.json") -> dict[str, Any]:
+    """The content of a model's config.json, or of another such file in its folder.
 
     Raises:
         ModelError: it can't be read.
     """
-    path = folder / "config.json"
+    path = folder / name
     try:
         config = json.loads(path.read_text("utf-8"))
     except (OSError, ValueError) as error:

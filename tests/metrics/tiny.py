@@ -6,5 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from tests.models import classifiers
+
+
+def consistency(folder: Path) -> dict[str, Any]:
+    return {"model": str(classifiers.save(folder))}
+
+
 #: For each family that needs a model: makes one in a folder and returns the family's parameters that name it.
-MAKERS: dict[str, Callable[[Path], dict[str, Any]]] = {}
+MAKERS: dict[str, Callable[[Path], dict[str, Any]]] = {"consistency": consistency}

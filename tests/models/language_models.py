@@ -1,0 +1,60 @@
+"""Tiny causal language models with random weights, made on the spot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+BEGIN, END = "<|begin|>", "<|end|>"
+TEMPLATE = (
+    "{% for message in messages %}<|begin|>{{ message['role'] }}\n{{ message['content'] }}<|end|>{% endfor %}"
+    "{% if add_generation_prompt %}<|begin|>assistant\n{% endif %}"
+)
+
+
+def tiny(kind: str = "GPT2", chat: bool = True, window: int = 4096, seed: int = 0) -> tuple[Any, Any]:
+    """A model with random weights, and a tokenizer that knows bytes, a few pairs of them and control tokens."""
+    import tokenizers
+    import torch
+    import transformers
+
+    alphabet = sorted(tokenizers.pre_tokenizers.ByteLevel.alphabet())
+    pairs = [("e", "r"), ("t", "h"), ("1", "0"), ('"', "}"), ('"', ":"), ("Ġ", "-")]
+    pairs += [("s", "c"), ("o", "r"), ("sc", "or")]
+    vocabulary = [*alphabet, *(first + second for first, second in pairs)]
+    inner = tokenizers.Tokenizer(
+        tokenizers.models.BPE({text: number for number, text in enumerate(vocabulary)}, pairs)
+    )
+    inner.pre_tokenizer = tokenizers.pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    inner.decoder = tokenizers.decoders.ByteLevel()
+    inner.add_special_tokens([BEGIN, END])
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_object=inner, eos_token=END, bos_token=BEGIN)
+    if chat:
+        tokenizer.chat_template = TEMPLATE
+    sizes: dict[str, Any] = {
+        "GPT2": {"n_embd": 32, "n_layer": 2, "n_head": 2, "n_positions": window},
+        "Llama": {
+            "hidden_size": 32,
+            "intermediate_size": 64,
+            "num_hidden_layers": 2,
+            "num_attention_heads": 4,
+            "num_key_value_heads": 2,
+            "max_position_embeddings": window,
+        },
+        "Mamba": {"hidden_size": 32, "num_hidden_layers": 2, "state_size": 8},
+    }[kind]
+    config = getattr(transformers, f"{kind}Config")(
+        vocab_size=len(tokenizer), initializer_range=0.4, bos_token_id=None, eos_token_id=None, **sizes
+    )
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        name = {"GPT2": "GPT2LMHeadModel"}.get(kind, f"{kind}ForCausalLM")
+        model = getattr(transformers, name)(config)
+    return model.eval(), tokenizer
+
+
+def save(folder: Path, **given: Any) -> Path:
+    """A tiny model in a folder, as a user has it."""
+    for part in tiny(**given):
+        part.save_pretrained(folder)
+    return folder
