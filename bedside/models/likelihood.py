@@ -15,6 +15,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from bedside.errors import ModelError, RegistryError
 from bedside.models._files import find_model, library
@@ -29,6 +30,7 @@ _TOLERANCE = 1e-3
 _LOG = logging.getLogger(__name__)
 
 Tokens = Sequence[int]
+Values = npt.NDArray[np.float64]
 
 
 class Continuation(NamedTuple):
@@ -73,9 +75,7 @@ class Likelihood:
         """The tokens of a text; what looks like a control token is taken letter by letter."""
         return list(self._tokenizer.encode(text, add_special_tokens=False, split_special_tokens=True))
 
-    def weigh(
-        self, groups: Sequence[Sequence[Continuation]], *, batch: int = BATCH
-    ) -> list[list[np.ndarray]]:
+    def weigh(self, groups: Sequence[Sequence[Continuation]], *, batch: int = BATCH) -> list[list[Values]]:
         """The natural logarithm of the probability of each token of each continuation's text.
 
         Args:
@@ -89,7 +89,7 @@ class Likelihood:
         Raises:
             ModelError: the model gives something that is no number.
         """
-        made: list[list[np.ndarray]] = []
+        made: list[list[Values]] = []
         if self.together:
             for pack in _packs([_Tree(group) for group in groups], batch):
                 made += self._side_by_side(pack)
@@ -99,7 +99,7 @@ class Likelihood:
             raise ModelError("the model gives probabilities that are no numbers", todo="try another model")
         return made
 
-    def _alone(self, asked: Continuation) -> np.ndarray:
+    def _alone(self, asked: Continuation) -> Values:
         """One continuation, in the plainest way."""
         torch = self._torch
         tokens = torch.tensor([[*asked.context, *asked.text[:-1]]], device=self._model.device)
@@ -108,7 +108,7 @@ class Likelihood:
             logits = self._model(input_ids=tokens, use_cache=False, **keep).logits[0, -len(asked.text) :]
         return self._chosen(logits, asked.text)
 
-    def _side_by_side(self, trees: Sequence[_Tree]) -> list[list[np.ndarray]]:
+    def _side_by_side(self, trees: Sequence[_Tree]) -> list[list[Values]]:
         torch = self._torch
         device = self._model.device
         tokens = [token for tree in trees for token in tree.tokens]
@@ -121,8 +121,13 @@ class Likelihood:
         seen = (of[:, None] == of) & ((branch == _TRUNK) | (branch[:, None] == branch)) & (at <= at[:, None])
         kind = self._model.dtype
         mask = torch.zeros(seen.shape, dtype=kind, device=device).masked_fill_(~seen, torch.finfo(kind).min)
-        starts = np.cumsum([0, *(len(tree.tokens) for tree in trees)])
-        asked = [start + node for tree, start in zip(trees, starts) for nodes in tree.asked for node in nodes]
+        ends = np.cumsum([len(tree.tokens) for tree in trees])
+        asked = [
+            end - len(tree.tokens) + node
+            for tree, end in zip(trees, ends, strict=True)
+            for nodes in tree.asked
+            for node in nodes
+        ]
         targets = [token for tree in trees for text in tree.texts for token in text]
         with torch.inference_mode():
             logits = self._model(
@@ -137,11 +142,11 @@ class Likelihood:
         parts = iter(np.split(values, cuts))
         return [[next(parts) for _ in tree.texts] for tree in trees]
 
-    def _chosen(self, logits: Any, tokens: Tokens) -> np.ndarray:
+    def _chosen(self, logits: Any, tokens: Tokens) -> Values:
         """The log-probability of a token in each row of logits."""
         logits = logits.float()
         chosen = logits.gather(1, self._torch.tensor(tokens, device=logits.device)[:, None])[:, 0]
-        found = (chosen - logits.logsumexp(dim=-1)).double().cpu().numpy()
+        found: Values = (chosen - logits.logsumexp(dim=-1)).double().cpu().numpy()
         return np.minimum(found, 0.0)
 
     def _works_together(self) -> bool:
@@ -179,7 +184,7 @@ class _Tree:
 
     def __init__(self, group: Sequence[Continuation]) -> None:
         fed = [[*each.context, *each.text[:-1]] for each in group]
-        shared = _common(fed)
+        shared = common(fed)
         self.tokens = fed[0][:shared]
         self.places = list(range(shared))
         self.branches = [_TRUNK] * shared
@@ -196,9 +201,9 @@ class _Tree:
             )
 
 
-def _common(rows: Sequence[Tokens]) -> int:
+def common(rows: Sequence[Tokens]) -> int:
     """How many tokens all rows begin with alike."""
-    for place, tokens in enumerate(zip(*rows)):
+    for place, tokens in enumerate(zip(*rows, strict=False)):
         if any(token != tokens[0] for token in tokens):
             return place
     return min(map(len, rows))

@@ -58,3 +58,17 @@ def save(folder: Path, **given: Any) -> Path:
     for part in tiny(**given):
         part.save_pretrained(folder)
     return folder
+
+
+def starting(tokenizer: Any) -> Any:
+    """The same tokenizer, which begins every text with a start token when it is asked for special tokens."""
+    import copy
+
+    from tokenizers.processors import TemplateProcessing
+
+    made = copy.deepcopy(tokenizer)
+    begin = made.convert_tokens_to_ids(BEGIN)
+    made.backend_tokenizer.post_processor = TemplateProcessing(
+        single=f"{BEGIN} $A", special_tokens=[(BEGIN, begin)]
+    )
+    return made
