@@ -97,7 +97,7 @@ def _show_part(run: Run, methods: bool, card: bool, seed: int, json: bool) -> No
 
     evaluation = open_evaluation(run.path)
     if methods:
-        for paragraph in paragraphs(run, evaluation):
+        for paragraph in paragraphs(run, evaluation, build_tables(evaluation, seed=seed)):
             say(paragraph)
     elif card:
         cards = card_tables(evaluation, seed)

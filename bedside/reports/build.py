@@ -145,8 +145,8 @@ def _page(run: Run, evaluation: Evaluation, parts: Sequence[Part], text: bool, s
     card = card_tables(evaluation, seed)
     if card:
         sections.append(Section("Judge card", tables=card))
-    sections.append(Section("Methods", methods(run, evaluation)))
     tables = tuple(table for part in parts for table in part.tables)
+    sections.append(Section("Methods", methods(run, evaluation, tables)))
     sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, evaluation, tables)))
     counts = (
         ("Transcripts", f"{source['count']:,}"),

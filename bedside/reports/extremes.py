@@ -15,7 +15,7 @@ from bedside.transcripts.model import Transcript
 
 #: Metrics shown, turns marked for one score, and words a quote must have to be looked for.
 MOST_METRICS = 16
-MOST_MARKS = 6
+MOST_MARKS = 24
 _QUOTE_WORDS = 3
 #: Labels that say a turn has nothing of what is coded.
 _NOTHING = frozenset(("none", "neutral", "other", "0"))
@@ -129,11 +129,10 @@ def _turns_rated(ratings: pl.DataFrame, metric: str) -> Iterator[Mark]:
     if role and (rows["metric"].str.ends_with(f".{role}")).any():
         rows = rows.filter(pl.col("metric").str.ends_with(f".{role}"))
     numbers = rows.drop_nulls(["value", "turn"]).sort(["value", "turn"], descending=[True, False])
-    labels = rows.drop_nulls(["label", "turn"]).filter(~pl.col("label").is_in(_NOTHING)).sort("turn")
-    for row in [
-        *numbers.head(MOST_MARKS).iter_rows(named=True),
-        *labels.head(MOST_MARKS).iter_rows(named=True),
-    ]:
+    labels = rows.drop_nulls(["label", "turn"]).filter(~pl.col("label").is_in(_NOTHING)).sort("turn", "rater")
+    chosen = pl.concat([numbers, labels])
+    turns = chosen["turn"].unique(maintain_order=True).head(MOST_MARKS)
+    for row in chosen.filter(pl.col("turn").is_in(turns.implode())).iter_rows(named=True):
         what = row["label"] if row["label"] is not None else f"{row['value']:.2f}"
         because = f" ({row['reason']})" if row["reason"] else ""
         yield Mark(row["turn"], f"{facts(row['metric']).title}: {what}{because}")

@@ -8,10 +8,18 @@ from typing import Any
 
 from bedside.evaluation import Evaluation, facts
 from bedside.ratings import Run
+from bedside.reports.table import Table
 
 
-def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
-    """What was done, as paragraphs for a paper's methods section."""
+#: Tables whose notes say how systems were compared and raters' agreement was measured, and how that begins.
+_DONE = {
+    "comparison": "Systems were compared pair by pair.",
+    "agreement": "Agreement of raters was measured.",
+}
+
+
+def methods(run: Run, evaluation: Evaluation, tables: Sequence[Table] = ()) -> tuple[str, ...]:
+    """What was done, as paragraphs for a paper's methods section; ``tables`` are those whose tests it tells of."""
     source = run.manifest["transcripts"]
     systems = evaluation.systems()
     files = [file for file in source["inputs"] if file["transcripts"]]
@@ -41,6 +49,7 @@ def methods(run: Run, evaluation: Evaluation) -> tuple[str, ...]:
             f"{entry['ratings']:,} ratings were imported from {Path(entry['file']).name}"
             + (f" (scales: {scales})." if scales else ".")
         )
+    paragraphs += [" ".join((_DONE[table.name], *table.notes)) for table in tables if table.name in _DONE]
     return tuple(paragraphs)
 
 

@@ -27,7 +27,7 @@ dl.facts div { background: var(--tint); border: 1px solid var(--line); border-ra
 dl.facts dt { color: var(--soft); font-size: .85rem; } dl.facts dd { margin: 0; font-size: 1.3rem; font-weight: 600; }
 figure { margin: 1rem 0; } figcaption { color: var(--soft); font-size: .87rem; margin-top: .5rem; }
 figure.drawing { background: #fff; border: 1px solid var(--line); border-radius: .4rem; padding: 1rem; }
-figure.drawing figcaption { color: #5a6675; } figure.drawing svg { width: 100%; height: auto; max-height: 60rem; }
+figure.drawing figcaption { color: #5a6675; } figure.drawing svg { max-width: 100%; height: auto; }
 .scroll { overflow-x: auto; } table { border-collapse: collapse; font-size: .92rem; }
 caption { text-align: left; font-weight: 600; padding-bottom: .4rem; }
 thead th { border-top: 2px solid var(--ink); border-bottom: 1px solid var(--ink); vertical-align: bottom; }
@@ -35,7 +35,8 @@ th, td { padding: .22rem .75rem .22rem 0; text-align: left; font-weight: 400; wh
 td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; }
 tbody:last-child tr:last-child > * { border-bottom: 2px solid var(--ink); }
 tr.group th { font-style: italic; color: var(--soft); padding-top: .6rem; }
-#table-missing td:nth-child(3) { white-space: normal; }
+#table-missing td:nth-child(3), [id^="table-checklist"] td, [id^="table-judge-card"] td { white-space: normal; }
+[id^="table-checklist"] td, [id^="table-checklist"] th { vertical-align: top; }
 a.skip { position: absolute; left: -99rem; }
 a.skip:focus { left: 1rem; top: 1rem; background: var(--paper); padding: .5rem; }
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
