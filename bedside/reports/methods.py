@@ -10,7 +10,6 @@ from bedside.evaluation import Evaluation, facts
 from bedside.ratings import Run
 from bedside.reports.table import Table
 
-
 #: Tables whose notes say how systems were compared and raters' agreement was measured, and how that begins.
 _DONE = {
     "comparison": "Systems were compared pair by pair.",
