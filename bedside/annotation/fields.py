@@ -3,8 +3,8 @@
 A *field* is the ``name`` of a control on the labelling page (``from_name`` in an answer) and a column of an offline
 file.
 
-- rate: ``<rubric>``: one choice, a level as text (``"4"``, ``"0.5"``) or a label; of a set, any number of labels.
-  :data:`NOT_APPLICABLE` where the rubric has a case for it.
+- rate: ``<rubric>``: one choice, a level as text (``"4"``, ``"0.5"``) or a label; :data:`NOT_APPLICABLE` where the
+  rubric has a case for it; of a set, any number of labels, or :data:`NONE` alone.
 - audit: ``agree__<rubric>``: :data:`AGREE` or :data:`DISAGREE`; and ``<rubric>``: the rater's own choice, as in rate,
   needed where the rater disagrees.
 - findings: ``<rubric>``: :data:`LISTED` or :data:`NOTHING`; and ``<rubric>__<n>``: a text area that takes any number of
@@ -23,6 +23,7 @@ from bedside.judges.rubric import Part, Rubric
 
 NOTES = "notes"
 NOT_APPLICABLE = "no answer can be given"
+NONE = "none of these"
 AGREE, DISAGREE = "agree", "disagree"
 LISTED, NOTHING = "listed", "nothing to list"
 
@@ -32,6 +33,8 @@ def choices(rubric: Rubric) -> tuple[tuple[str, str], ...]:
     shown = rubric.shown()
     found = [(f"{level.value:g}", level.descriptor) for level in shown.scale]
     found += [(label.label, label.descriptor) for label in shown.labels]
+    if shown.kind == "set":
+        found.append((NONE, "None of them applies."))
     if shown.not_applicable:
         found.append((NOT_APPLICABLE, shown.not_applicable))
     return tuple(found)

@@ -65,7 +65,7 @@ class PlannedRubric(_Part):
     """
 
     version: str
-    rubric: Annotated[Rubric, Field(strict=False)]
+    rubric: Rubric
 
     @model_validator(mode="after")
     def _same(self) -> Self:
@@ -160,20 +160,20 @@ class Plan(_Part):
     format: Literal[1] = 1
     mode: Mode
     run: str
-    rubrics: tuple[PlannedRubric, ...] = Field(min_length=1, strict=False)
+    rubrics: tuple[PlannedRubric, ...] = Field(min_length=1)
     judge: str | None = None
-    raters: tuple[RaterName, ...] = Field(min_length=1, strict=False)
+    raters: tuple[RaterName, ...] = Field(min_length=1)
     overlap: int = Field(ge=1)
     shared: int = Field(default=0, ge=0)
-    by: tuple[str, ...] = Field(default=(), strict=False)
+    by: tuple[str, ...] = ()
     focus: Focus = "random"
     random_share: float = Field(default=0.0, ge=0, le=1)
     seed: int
-    strata: tuple[Stratum, ...] = Field(strict=False)
+    strata: tuple[Stratum, ...]
     left_out: dict[str, int] = {}
-    training: tuple[TrainingItem, ...] = Field(default=(), strict=False)
-    items: tuple[Item, ...] = Field(strict=False)
-    assignment: dict[str, Annotated[tuple[str, ...], Field(strict=False)]]
+    training: tuple[TrainingItem, ...] = ()
+    items: tuple[Item, ...]
+    assignment: dict[str, tuple[str, ...]]
     seal: str = ""
 
     @model_validator(mode="after")
@@ -183,8 +183,7 @@ class Plan(_Part):
             doubled = [name for name, count in Counter(found).items() if count > 1]
             if doubled:
                 raise ValueError(f"the {what} {doubled[0]} is there twice")
-        for each in self.rubrics:
-            check_rubric(self.mode, each.rubric)
+        check_rubrics(self.mode, [each.rubric for each in self.rubrics])
         ids = [item.id for item in self.everything]
         if len(set(ids)) != len(ids):
             raise ValueError("an item's id is there twice")
@@ -227,19 +226,30 @@ class Plan(_Part):
         return next(each.rubric for each in self.rubrics if each.rubric.name == name)
 
 
-def check_rubric(mode: Mode, rubric: Rubric) -> None:
-    """Say whether people can answer a rubric in a mode.
+def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
+    """Say whether people can answer rubrics in a mode, all of them on one page.
 
     Raises:
         ValueError: they can't.
     """
-    if rubric.kind not in KINDS[mode]:
-        kinds = " or ".join(KINDS[mode])
-        raise ValueError(f"{rubric.name} asks for a {rubric.kind}; mode {mode} takes rubrics of kind {kinds}")
-    if mode == "findings":
-        entry_part(rubric)
-    if mode == "codes" and (rubric.unit != "turn" or rubric.role is None):
-        raise ValueError(f"{rubric.name} is not about the turns of a role")
+    for rubric in rubrics:
+        if rubric.kind not in KINDS[mode]:
+            kinds = " or ".join(KINDS[mode])
+            raise ValueError(
+                f"{rubric.name} asks for a {rubric.kind}; mode {mode} takes rubrics of kind {kinds}"
+            )
+        if mode == "findings":
+            entry_part(rubric)
+        if mode == "codes" and (rubric.unit != "turn" or rubric.role is None):
+            raise ValueError(f"{rubric.name} is not about the turns of a role")
+    if mode == "findings" and len(rubrics) > 1:
+        raise ValueError("mode findings takes one rubric")
+    turns = [rubric for rubric in rubrics if rubric.unit == "turn"]
+    if mode != "codes" and 0 < len(turns) < len(rubrics):
+        names = ", ".join(rubric.name for rubric in turns)
+        raise ValueError(f"{names} is about turns, and others about transcripts: make a plan for each")
+    if mode != "codes" and len({rubric.role for rubric in turns}) > 1:
+        raise ValueError("the rubrics are about turns of different roles: make a plan for each")
 
 
 def run_identity(run: Run) -> str:

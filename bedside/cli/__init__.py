@@ -11,9 +11,11 @@ from typing import Annotated, NoReturn
 import typer
 
 from bedside.cli import (
+    annotation,
     catalogue,
     coders,
     demonstration,
+    drift,
     explaining,
     judgements,
     planning,
@@ -47,8 +49,12 @@ for _command in (
     statistics.compare,
     statistics.validate,
     statistics.estimate,
+    drift.drift,
+    drift.trend,
+    drift.deviation,
     reporting.report,
     explaining.explain,
+    annotation.sample,
     demonstration.demo,
 ):
     app.command()(_command)
@@ -63,6 +69,7 @@ for _name, _group in {
     "medconceal": protocols.medconceal_app,
     "note2chat": protocols.note2chat_app,
     "plan": planning.plan_app,
+    "annotate": annotation.annotate_app,
 }.items():
     app.add_typer(_group, name=_name)
 

@@ -1,0 +1,124 @@
+"""Which raters rate which item: blocks of raters, balanced as far as the numbers allow."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from itertools import combinations
+from math import comb
+
+import numpy as np
+
+#: Designs with more different blocks than this are not made whole; their items are assigned one after another.
+_WHOLE = 1000
+#: Exchanges tried for each item, to balance pairs.
+_EXCHANGES = 300
+
+Block = tuple[int, ...]
+
+
+def balanced_blocks(raters: int, size: int, count: int, seed: int) -> list[Block]:
+    """``count`` blocks of ``size`` raters (from 0), such that loads and pairs of raters are balanced.
+
+    As long as there are enough items, every block there can be is used equally often: loads are equal, and so are the
+    items that two raters share. The rest is assigned to those with the least to do, and raters are then exchanged
+    between items while that evens out the pairs. Loads differ by 1 at most, always; so do pair counts wherever the
+    exchanges find such a design. Any run of consecutive blocks is nearly balanced too, so that items in the order of
+    their strata are shared out within strata.
+
+    Args:
+        raters: number of raters.
+        size: raters of one item, 1 to ``raters``.
+        count: number of items.
+        seed: of ties and exchanges.
+    """
+    rng = random.Random(seed)
+    names = list(range(raters))
+    rng.shuffle(names)
+    blocks: list[Block] = []
+    whole = comb(raters, size)
+    if whole <= min(count, _WHOLE):
+        every = list(combinations(range(raters), size))
+        rng.shuffle(every)
+        every = _in_balance(every, raters)
+        blocks = every * (count // whole)
+    rest = count - len(blocks)
+    blocks += _in_balance(_even(_least_loaded(raters, size, rest, rng), raters, rng), raters)
+    return [tuple(sorted(names[rater] for rater in block)) for block in blocks]
+
+
+def _least_loaded(raters: int, size: int, count: int, rng: random.Random) -> list[Block]:
+    """Each item to those with the fewest items; of several, to those who share the fewest."""
+    loads = [0] * raters
+    shared = np.zeros((raters, raters), dtype=int)
+    blocks = []
+    for _ in range(count):
+        block: list[int] = []
+        for _ in range(size):
+            left = [rater for rater in range(raters) if rater not in block]
+            rng.shuffle(left)
+            together = shared[block].sum(axis=0)
+            block.append(min(left, key=lambda rater: (loads[rater], together[rater])))
+        for rater in block:
+            loads[rater] += 1
+        for a, b in combinations(block, 2):
+            shared[a, b] += 1
+            shared[b, a] += 1
+        blocks.append(tuple(block))
+    return blocks
+
+
+def pair_counts(blocks: Sequence[Block], raters: int) -> dict[tuple[int, int], int]:
+    """Items that each pair of raters shares."""
+    counts = dict.fromkeys(combinations(range(raters), 2), 0)
+    for block in blocks:
+        for pair in combinations(sorted(block), 2):
+            counts[pair] += 1
+    return counts
+
+
+def _even(blocks: list[Block], raters: int, rng: random.Random) -> list[Block]:
+    """Exchange raters between items, which leaves loads as they are, while that evens out the pairs."""
+    if not blocks or not 1 < len(blocks[0]) < raters:
+        return blocks
+    found = [set(block) for block in blocks]
+    shared = np.zeros((raters, raters), dtype=int)
+    for (a, b), number in pair_counts(blocks, raters).items():
+        shared[a, b] = shared[b, a] = number
+    upper = np.triu_indices(raters, 1)
+    for _ in range(_EXCHANGES * len(found)):
+        if np.ptp(shared[upper]) <= 1:
+            break
+        first, second = rng.randrange(len(found)), rng.randrange(len(found))
+        mine, yours = sorted(found[first] - found[second]), sorted(found[second] - found[first])
+        if not mine:
+            continue
+        a, b = rng.choice(mine), rng.choice(yours)
+        with_a, with_b = sorted(found[first] - {a}), sorted(found[second] - {b})
+        changed = shared.copy()
+        for rater, others, step in ((a, with_a, -1), (b, with_a, 1), (b, with_b, -1), (a, with_b, 1)):
+            changed[rater, others] += step
+            changed[others, rater] += step
+        if (changed[upper] ** 2).sum() <= (shared[upper] ** 2).sum():
+            shared = changed
+            found[first] = {*with_a, b}
+            found[second] = {*with_b, a}
+    return [tuple(sorted(block)) for block in found]
+
+
+def _in_balance(blocks: list[Block], raters: int) -> list[Block]:
+    """The blocks in an order in which the next one is of those who had the fewest so far."""
+    if not blocks:
+        return blocks
+    members = np.array(blocks)
+    loads = np.zeros(raters, dtype=int)
+    left = np.arange(len(blocks))
+    order = []
+    while left.size:
+        # Squares, so that two loads of 2 come before loads of 1 and 3.
+        at = int((loads[members[left]] ** 2).sum(axis=1).argmin())
+        chosen = left[at]
+        loads[members[chosen]] += 1
+        left = np.delete(left, at)
+        order.append(blocks[chosen])
+    return order

@@ -1,0 +1,209 @@
+"""``bedside sample`` and ``bedside annotate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bedside.cli._common import JsonOption, SeedOption, note, read_names, say, show_tables
+from bedside.errors import BedsideError, InputError
+
+if TYPE_CHECKING:
+    from bedside.annotation.answers import Kept
+    from bedside.annotation.plan import Plan
+    from bedside.judges import Rubric
+    from bedside.ratings import Run
+
+annotate_app = typer.Typer(
+    help="People rate: labelling pages, files, and what comes of them.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+PlanArgument = Annotated[Path, typer.Argument(help="A plan that bedside sample made.")]
+RunOption = Annotated[
+    Path | None, typer.Option("--run", help="The plan's run; found beside the plan, or as ./run, unless named.")
+]  # fmt: skip
+RubricFolderOption = Annotated[Path | None, typer.Option(help="Folder of rubrics of your own.")]
+
+
+def open_plan(path: Path, run: Path | None) -> tuple[Plan, Run]:
+    """A plan and its run: the one named, the folder that holds the plan, or ``run`` beside it or here."""
+    from bedside.annotation.plan import PlanError, read_plan, run_identity
+    from bedside.ratings import Run
+
+    if run is not None:
+        opened = Run(run)
+        return read_plan(path, opened), opened
+    plan = read_plan(path)
+    for folder in (*path.resolve().parents, path.resolve().parent / "run", Path("run")):
+        if (folder / "manifest.json").is_file():
+            try:
+                found = Run(folder)
+                if run_identity(found) == plan.run:
+                    return plan, found
+            except BedsideError:
+                continue  # some other folder with a manifest
+    raise PlanError("its run is not beside it", where=str(path), todo="name the run with --run")
+
+
+def say_kept(run: Run, plan: Plan, kept: Kept) -> None:
+    """Print what putting answers into a run did."""
+    say(
+        f"{kept.new:,} new answers, {kept.revised:,} corrections, {kept.unchanged:,} there already; "
+        f"{kept.submitted:,} count, {kept.skipped:,} skipped, {kept.drafts:,} not handed in."
+    )
+    say(f"{kept.ratings:,} ratings in {run.path}, {kept.missing:,} of them missing with the reason.")
+    for who, count in kept.changed_by.items():
+        say(f"Changed by {who}, who is not the rater: {count:,} answers.")
+    names = ",".join(_metrics(plan))
+    say(f"Next: bedside agree {run.path} --rubric {names}")
+
+
+def _metrics(plan: Plan) -> list[str]:
+    from bedside.annotation.progress import plan_metrics
+
+    return plan_metrics(plan)
+
+
+def sample(
+    run: Annotated[Path, typer.Argument(help="A run that keeps the text.")],
+    by: Annotated[
+        str | None, typer.Option(help="What divides the strata: system, case_id, language, factors: a,b.")
+    ] = None,
+    per: Annotated[
+        int | None, typer.Option(help="Transcripts (or turns) of each stratum; all unless given.")
+    ] = None,
+    overlap: Annotated[int, typer.Option(help="Raters of each item.")] = 2,
+    shared: Annotated[int, typer.Option(help="Items that every rater rates.")] = 0,
+    mode: Annotated[str, typer.Option(help="rate (blind), audit, findings or codes.")] = "rate",
+    focus: Annotated[
+        str, typer.Option(help="What goes first: random, disagreement or uncertain.")
+    ] = "random",
+    random_share: Annotated[
+        float, typer.Option("--random", help="With another focus: share drawn at random all the same.")
+    ] = 0.0,
+    raters: Annotated[str, typer.Option(help="Names: anna,ben; or how many.")] = "2",
+    rubrics: Annotated[
+        str | None,
+        typer.Option(help="Rubrics (in mode codes, codes): a,b; those that judges rated unless named."),
+    ] = None,
+    rubric_folder: RubricFolderOption = None,
+    judge: Annotated[str | None, typer.Option(help="In mode audit: whose scores are shown.")] = None,
+    training: Annotated[
+        str | None,
+        typer.Option(
+            help="File of transcripts with known answers; or how many of the run's that people agree on."
+        ),
+    ] = None,
+    out: Annotated[Path, typer.Option("--out", "-o", help="The plan's file.")] = Path("plan.json"),
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Draw what people are to rate: strata, raters and a training set, as a plan.
+
+    The plan holds the map from opaque ids to transcripts: keep it, and don't give it to raters.
+    """
+    from bedside.annotation.sampling import make_plan, read_training, slots, training_from_run
+    from bedside.ratings import read_run
+    from bedside.reports.annotation import plan_tables
+
+    opened = read_run(run)
+    chosen = _rubrics(opened, mode, rubrics, rubric_folder)
+    names = slots(int(raters)) if raters.strip().isdigit() else tuple(read_names(raters) or ())
+    if training is None:
+        cases: tuple[Any, ...] = ()
+    elif training.isdigit():
+        cases = training_from_run(opened, chosen, int(training), seed)
+    else:
+        cases = read_training(training, mode, chosen)  # type: ignore[arg-type]
+    plan = make_plan(
+        opened,
+        mode=mode,  # type: ignore[arg-type]
+        rubrics=chosen,
+        raters=names,
+        by=read_names(by) or (),
+        per=per,
+        overlap=overlap,
+        shared=shared,
+        focus=focus,  # type: ignore[arg-type]
+        random_share=random_share,
+        judge=judge,
+        training=cases,
+        seed=seed,
+    )
+    save_plan(plan, opened, out)
+    show_tables(plan_tables(plan), json)
+    note(f"Wrote {out}. Next: bedside annotate push {out}, or bedside annotate export {out}")
+
+
+def save_plan(plan: Plan, run: Run, out: Path) -> None:
+    """Write a plan where the user said and, so that it can't be lost, into its run."""
+    from bedside.annotation.answers import plan_folder
+    from bedside.annotation.plan import plan_hash, read_plan, write_plan
+    from bedside.files import saying_where
+
+    if out.exists() and plan_hash(read_plan(out)) != plan_hash(plan):
+        raise InputError("holds another plan", where=str(out), todo="choose another file with --out")
+    folder = plan_folder(run, plan)
+    with saying_where(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    for path in (folder / "plan.json", out):
+        write_plan(plan, path)
+
+
+def _rubrics(run: Run, mode: str, names: str | None, folder: Path | None) -> list[Rubric]:
+    import polars as pl
+
+    from bedside.annotation.plan import KINDS
+    from bedside.judges import rubrics_with
+    from bedside.judges.coding import CODEBOOK
+
+    registry = rubrics_with(folder)
+    chosen = read_names(names)
+    if mode == "codes":
+        every = (
+            chosen if chosen is not None else [name for name in CODEBOOK.names() if name != "main_behaviour"]
+        )
+        return [CODEBOOK.load(name) if name in CODEBOOK else registry.find(name) for name in every]
+    if chosen is not None:
+        return [registry.find(name) for name in chosen]
+    if mode == "findings":
+        return [registry.find("finding_extraction")]
+    rated = run.ratings.filter(pl.col("rater").str.starts_with("judge:"), pl.col("unit") == "transcript")
+    found = [registry.find(name) for name in sorted(rated["metric"].unique()) if name in registry]
+    fitting = [rubric for rubric in found if rubric.kind in KINDS.get(mode, ())]  # type: ignore[call-overload]
+    if not fitting:
+        raise InputError(
+            "no judge has rated the run by rubrics", where=str(run.path), todo="name some with --rubrics"
+        )
+    return fitting
+
+
+@annotate_app.command("status")
+def annotate_status(
+    source: Annotated[Path, typer.Argument(help="A plan, or a run for all its plans.")],
+    run: RunOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Show who has done how much, how well in training, and agreement so far."""
+    from bedside.annotation.answers import FOLDER
+    from bedside.annotation.progress import progress
+    from bedside.reports.annotation import status_tables
+
+    if source.is_dir():
+        plans = sorted((source / FOLDER).glob("*/plan.json"))
+        if not plans:
+            raise InputError(
+                "the run has no annotation plan", where=str(source), todo="make one with bedside sample"
+            )
+        opened = [open_plan(path, source) for path in plans]
+    else:
+        opened = [open_plan(source, run)]
+    tables = [
+        table for plan, its_run in opened for table in status_tables(plan, progress(its_run, plan, seed=seed))
+    ]
+    show_tables(tables, json)

@@ -1,0 +1,221 @@
+"""Tables of annotation: what a plan holds, how far raters are, and what to rate next."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from bedside.annotation.findings import SAME, ListAgreement
+from bedside.annotation.plan import Plan, TrainingItem, plan_hash
+from bedside.annotation.progress import Progress
+from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
+from bedside.reports.tables.agreement import agreement_table
+
+_MODES = {
+    "rate": "blind rating",
+    "audit": "audit of the judge",
+    "findings": "listing of findings",
+    "codes": "coding of turns",
+}
+
+
+def plan_tables(plan: Plan) -> tuple[Table, ...]:
+    """The strata of a plan with their counts, and who rates how much and shares how much with whom."""
+    return _strata_table(plan), _raters_table(plan)
+
+
+def _strata_table(plan: Plan) -> Table:
+    at_random = [0] * len(plan.strata)
+    for item in plan.items:
+        at_random[item.stratum] += item.drawn == "random"
+    rows, records = [], []
+    for stratum, count in zip(plan.strata, at_random, strict=True):
+        values = [stratum.factors[name] for name in plan.by] or ["all"]
+        counts = (stratum.available, stratum.wanted, stratum.drawn, count)
+        rows.append(Row(tuple(map(Cell, (*values, *(f"{each:,}" for each in counts))))))
+        records.append(
+            {
+                **stratum.factors,
+                **dict(zip(("available", "wanted", "drawn", "at_random"), counts, strict=True)),
+            }
+        )
+    total = [
+        sum(values) for values in zip(*((s.available, s.wanted, s.drawn) for s in plan.strata), strict=True)
+    ]
+    if len(plan.strata) > 1:
+        blanks = [""] * (max(1, len(plan.by)) - 1)
+        cells = ["all", *blanks, *(f"{each:,}" for each in (*total, sum(at_random)))]
+        rows.append(Row(tuple(Cell(text, bold=True) for text in cells)))
+    short = [stratum.name for stratum in plan.strata if stratum.drawn < stratum.wanted]
+    rubrics = ", ".join(each.rubric.name for each in plan.rubrics)
+    notes = [f"Plan {plan_hash(plan)}: {_MODES[plan.mode]} by {rubrics}; seed {plan.seed}."]
+    if plan.judge is not None:
+        notes.append(
+            f"Raters see the score and reason of {plan.judge}: their ratings are not independent of it."
+        )
+    if plan.focus != "random":
+        notes.append(
+            f"Focus {plan.focus}: what was not drawn at random is no random sample; means corrected by it would be off."
+        )
+    if short:
+        notes.append(f"Fewer than wanted, so all there is: {', '.join(short)}.")
+    notes += [f"Left out: {count:,} with {reason}." for reason, count in plan.left_out.items()]
+    return Table(
+        name="strata",
+        title="Strata",
+        columns=(
+            *(Column(name, "left") for name in plan.by or ("stratum",)),
+            Column("There"), Column("Wanted"), Column("Drawn"), Column("At random"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def _raters_table(plan: Plan) -> Table:
+    items = {
+        rater: {name for name in order if not isinstance(plan.by_id[name], TrainingItem)}
+        for rater, order in plan.assignment.items()
+    }
+    rows, records = [], []
+    for rater in plan.raters:
+        with_others = [len(items[rater] & items[other]) for other in plan.raters if other != rater]
+        low, high = min(with_others, default=0), max(with_others, default=0)
+        shared = f"{low}" if low == high else f"{low}–{high}"
+        rows.append(Row(tuple(map(Cell, (rater, f"{len(plan.training)}", f"{len(items[rater])}", shared)))))
+        records.append({
+            "rater": rater, "training": len(plan.training), "items": len(items[rater]),
+            "shared": {other: len(items[rater] & items[other]) for other in plan.raters if other != rater},
+        })  # fmt: skip
+    pairs = [len(items[a] & items[b]) for a, b in combinations(plan.raters, 2)]
+    ratings = sum(map(len, items.values()))
+    notes = [f"{len(plan.items):,} items, {ratings:,} ratings; each item by {plan.overlap}"
+             + (f", {plan.shared} of them by everyone." if plan.shared else ".")]  # fmt: skip
+    if pairs and min(pairs) == 0:
+        notes.append(
+            f"{pairs.count(0)} of {len(pairs)} pairs of raters share no item: their agreement can't be told."
+        )
+    return Table(
+        name="raters",
+        title="Raters",
+        columns=(
+            Column("Rater", "left"),
+            Column("Training"),
+            Column("Items"),
+            Column("Shared with each other rater"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(records),
+    )
+
+
+def status_tables(plan: Plan, progress: Progress) -> tuple[Table, ...]:
+    """How far raters are, how they did in training, and agreement so far."""
+    tables = [_shares_table(plan, progress)]
+    if progress.training:
+        tables.append(_training_table(progress))
+    if progress.agreement:
+        tables.append(agreement_table(progress.agreement))
+    if progress.lists:
+        tables.append(_lists_table(progress.lists))
+    return tuple(tables)
+
+
+def _shares_table(plan: Plan, progress: Progress) -> Table:
+    several = len(plan.strata) > 1
+    shown = [share for share in progress.shares if several or share.stratum in (None, "training")]
+    rows = []
+    for share in shown:
+        name = "all items" if share.stratum is None else share.stratum
+        cells = (name, f"{share.done}", f"{share.skipped}", f"{share.open}", _time(share.seconds))
+        rows.append(Row(tuple(Cell(text, bold=share.stratum is None) for text in cells), group=share.rater))
+    notes = [f"Plan {plan_hash(plan)}. Median time over the items done."]
+    for rater, others in progress.changed_by.items():
+        changes = ", ".join(f"{count} by {who}" for who, count in others.items())
+        notes.append(f"Answers of {rater} were changed by somebody else: {changes}.")
+    if progress.outside:
+        notes.append(f"{progress.outside} answers are of items that their rater wasn't assigned; they count.")
+    if not progress.agreement and not progress.lists:
+        notes.append("No two raters have rated the same yet.")
+    return Table(
+        name="status",
+        title="Where the raters are",
+        columns=(
+            Column("Rater", "left"), Column("Done"), Column("Skipped"), Column("Open"), Column("Median time"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(
+            {
+                "rater": share.rater, "stratum": share.stratum, "assigned": share.assigned, "done": share.done,
+                "skipped": share.skipped, "open": share.open, "median_seconds": share.seconds,
+            }
+            for share in progress.shares
+        ),
+    )  # fmt: skip
+
+
+def _time(seconds: float | None) -> str:
+    if seconds is None:
+        return DASH
+    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+
+
+def _training_table(progress: Progress) -> Table:
+    rows = [
+        Row(tuple(map(Cell, (each.rater, f"{each.answers}", decimal(each.score), number(each.off)))))
+        for each in progress.training
+    ]
+    return Table(
+        name="training",
+        title="Training set",
+        columns=(Column("Rater", "left"), Column("Answers"), Column("Right"), Column("Levels off")),
+        rows=tuple(rows),
+        notes=(
+            "Right: share of answers that are the known one (of lists, mean F1). Levels off: mean distance from "
+            "the known level. The training set gives no ratings.",
+        ),
+        records=tuple(
+            {"rater": each.rater, "answers": each.answers, "right": each.score, "off": each.off}
+            for each in progress.training
+        ),
+    )
+
+
+def _lists_table(lists: Sequence[ListAgreement]) -> Table:
+    rows, records = [], []
+    for each in lists:
+        results = (each.f1, each.by_label)
+        bounds = [
+            (result.interval.low, result.interval.high) if result.interval is not None else (None, None)
+            for result in results
+        ]
+        who = " and ".join(each.raters) if len(each.raters) == 2 else "all pairs"
+        cells = [who, f"{each.items}", f"{each.entries}", f"{each.matched}"]
+        for result, bound in zip(results, bounds, strict=True):
+            cells += [decimal(result.estimate), between(*bound)]
+        rows.append(Row(tuple(map(Cell, cells))))
+        records.append({
+            "raters": list(each.raters), "items": each.items, "entries": each.entries, "matched": each.matched,
+            "f1": each.f1.estimate, "f1_low": bounds[0][0], "f1_high": bounds[0][1],
+            "label_f1": each.by_label.estimate, "label_f1_low": bounds[1][0], "label_f1_high": bounds[1][1],
+        })  # fmt: skip
+    return Table(
+        name="lists",
+        title="Do the lists agree?",
+        columns=(
+            Column("Raters", "left"), Column("Items"), Column("Entries"), Column("Matched"),
+            Column("F1"), Column("95 % CI"), Column("F1 by label"), Column("95 % CI"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            f"Matched: entries of one label whose wording is alike (the shorter shares {SAME:.0%} or more of its "
+            "content words with the other), one to one. F1: 2 × matched / entries, the mean over items; 1 where both "
+            "list nothing. By label: entries of a label are interchangeable. F1 stands in for kappa where what both "
+            "left out can't be counted (Hripcsak and Rothschild 2005). Wording is no proof of meaning: look at what "
+            "was not matched.",
+        ),
+        records=tuple(records),
+    )  # fmt: skip
