@@ -1,0 +1,135 @@
+"""``bedside drift``, ``trend`` and ``deviation``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli._common import (
+    ColumnsOption,
+    JsonOption,
+    OutOption,
+    ScaleOption,
+    SeedOption,
+    open_source,
+    read_names,
+    read_numbers,
+    show_and_write,
+)
+from bedside.errors import InputError
+
+SystemsOption = Annotated[str | None, typer.Option(help="The systems: A,B,C; all unless named.")]
+RatersOption = Annotated[str | None, typer.Option(help="Raters or patterns: human:*,judge:*.")]
+QualityOption = Annotated[
+    str | None,
+    typer.Option(
+        "--metrics",
+        "--rubric",
+        help="Metrics or patterns; those that say something of quality unless named.",
+    ),
+]
+
+
+def drift(
+    source: Annotated[Path, typer.Argument(help="A run whose transcripts have a factor of lengths.")],
+    by: Annotated[str, typer.Option(help="The factor that holds the length condition.")] = "target_length",
+    lengths: Annotated[
+        str | None, typer.Option(help="The two conditions: 20,80; the least and greatest unless given.")
+    ] = None,
+    systems: SystemsOption = None,
+    metrics: QualityOption = None,
+    raters: RatersOption = None,
+    seed: SeedOption = 0,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show how far each metric changes from the shortest to the longest conversations, paired by case."""
+    from bedside.drift import drift as run_drift
+    from bedside.reports.tables.drift import drift_table
+
+    found = run_drift(
+        open_source(source, None, None),
+        by,
+        lengths=_two(lengths),
+        systems=read_names(systems),
+        metrics=read_names(metrics),
+        raters=read_names(raters),
+        seed=seed,
+    )
+    show_and_write([drift_table(found)], json, source, out)
+
+
+def trend(
+    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings with a metric called turns.")],
+    edges: Annotated[
+        str | None,
+        typer.Option(help="Numbers of messages at which bins begin: 10,20,40; quartiles unless given."),
+    ] = None,
+    systems: SystemsOption = None,
+    metrics: QualityOption = None,
+    raters: RatersOption = None,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show each metric by the number of messages, with a test of the trend."""
+    from bedside.drift import trend as run_trend
+    from bedside.reports.tables.length import length_table
+
+    trends = run_trend(
+        open_source(source, scale, columns),
+        edges=None if edges is None else _whole(edges, "--edges"),
+        systems=read_names(systems),
+        metrics=read_names(metrics),
+        raters=read_names(raters),
+    )
+    show_and_write([length_table(trends)], json, source, out)
+
+
+def deviation(
+    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings.")],
+    reference: Annotated[
+        str, typer.Option(help="The reference corpus: a run, a file of ratings, or a system of SOURCE.")
+    ],
+    systems: SystemsOption = None,
+    metrics: Annotated[
+        str | None,
+        typer.Option("--metrics", "--rubric", help="Metrics or patterns; all that both have unless named."),
+    ] = None,
+    raters: RatersOption = None,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show how far each system's means lie from those of a reference corpus."""
+    from bedside.drift import deviation as run_deviation
+    from bedside.reports.tables.deviation import deviation_table
+
+    found = run_deviation(
+        open_source(source, scale, columns),
+        open_source(Path(reference), scale, columns) if Path(reference).exists() else reference,
+        systems=read_names(systems),
+        metrics=read_names(metrics),
+        raters=read_names(raters),
+    )
+    show_and_write([deviation_table(found, Path(reference).name)], json, source, out)
+
+
+def _two(text: str | None) -> tuple[float, float] | None:
+    if text is None:
+        return None
+    numbers = read_numbers(text, "--lengths")
+    if len(numbers) != 2:
+        raise InputError(f"{text!r} is not two lengths", where="--lengths", todo="write --lengths 20,80")
+    return numbers[0], numbers[1]
+
+
+def _whole(text: str, option: str) -> list[int]:
+    numbers = read_numbers(text, option)
+    if not all(number.is_integer() for number in numbers):
+        raise InputError(f"{text!r} are no whole numbers", where=option, todo=f"write {option} 10,20,40")
+    return [int(number) for number in numbers]

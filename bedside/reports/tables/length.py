@@ -1,0 +1,164 @@
+"""Length: metrics by bins of the number of messages, with a test of the trend."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from pydantic import Field
+
+from bedside.drift import Bin, NothingError, Trend, trend
+from bedside.evaluation import Evaluation, facts
+from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
+from bedside.reports.tables._contract import Options, TableKind
+from bedside.reports.tables._measures import Headed, matching, rater_words
+from bedside.reports.tables._sources import absent_notes
+from bedside.reports.tables.drift import several_raters
+
+#: Transcripts that some system needs before a report shows trends that nobody asked for.
+FEWEST = 20
+
+
+class LengthOptions(Options):
+    """What a table of trends shows.
+
+    Attributes:
+        edges: numbers of messages at which bins begin; quartiles unless given.
+        metrics: those that say something of quality unless named.
+    """
+
+    edges: tuple[int, ...] | None = None
+    metrics: Headed = Field(default_factory=dict)
+
+
+def length_table(trends: Sequence[Trend]) -> Table:
+    """The table of trends already computed, which share their bins."""
+    doubled = several_raters({(one.metric, one.raters) for one in trends})
+    rows: list[Row] = []
+    records: list[Mapping[str, Any]] = []
+    for one in trends:
+        known = facts(one.metric)
+        by = f" ({rater_words(one.raters)})" if one.metric in doubled else ""
+        cells = [Cell(one.system)]
+        for each in one.bins:
+            cells.append(Cell(_bin_cell(each, known.digits), record=len(records)))
+            records.append(_bin_record(one, each))
+        test = one.correlation
+        rho = decimal(test.estimate)
+        if test.interval is not None:
+            rho += f" {between(test.interval.low, test.interval.high)}"
+        cells += [
+            Cell(text, record=len(records)) for text in (rho, p_value(test.p), p_value(test.p_adjusted))
+        ]
+        records.append(_trend_record(one))
+        rows.append(Row(tuple(cells), known.title + by))
+    return Table(
+        name="length",
+        title="Means by number of messages",
+        columns=(
+            Column("System", "left"),
+            *(Column(bin_words(each), group="Messages") for each in trends[0].bins),
+            Column("ρ [95 % CI]", group="Trend"), Column("p", group="Trend"), Column("p corrected", group="Trend"),
+        ),
+        rows=tuple(rows),
+        notes=_notes(trends),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def bin_words(each: Bin) -> str:
+    """A bin as it heads a column."""
+    if each.low is None:
+        return "all" if each.below is None else f"under {each.below}"
+    if each.below is None:
+        return f"{each.low} and more"
+    return f"{each.low}–{each.below - 1}" if each.below - each.low > 1 else str(each.low)
+
+
+def _bin_cell(each: Bin, digits: int) -> str:
+    mean = each.mean.estimate
+    return DASH if mean is None else f"{number(mean, digits)} (n={each.mean.n})"
+
+
+def _notes(trends: Sequence[Trend]) -> tuple[str, ...]:
+    first = trends[0].correlation
+    notes = [
+        "Means over transcripts, with their number in brackets.",
+        f"Trend: {first.method} of value and number of messages over transcripts; p corrected by Holm within the "
+        f"family “{first.family}” of {first.family_size} tests.",
+    ]
+    missing = sum(each.missing for one in trends for each in one.bins)
+    if missing:
+        notes.append(f"Missing values, left out: {missing}. The CSV counts them by bin.")
+    for reason in dict.fromkeys(one.correlation.missing for one in trends if one.correlation.p is None):
+        count = sum(one.correlation.missing == reason for one in trends)
+        notes.append(f"{count} without p: {reason}.")
+    return tuple(notes)
+
+
+def _bin_record(one: Trend, each: Bin) -> Mapping[str, Any]:
+    mean = each.mean
+    return {
+        "metric": one.metric,
+        "raters": one.raters,
+        "system": one.system,
+        "messages": bin_words(each),
+        "low": each.low,
+        "below": each.below,
+        "n": mean.n,
+        "missing": each.missing,
+        "estimate": mean.estimate,
+        "estimate_low": mean.interval.low if mean.interval else None,
+        "estimate_high": mean.interval.high if mean.interval else None,
+        "method": mean.method,
+        "p": None,
+        "p_corrected": None,
+        "why": mean.missing,
+    }
+
+
+def _trend_record(one: Trend) -> Mapping[str, Any]:
+    test = one.correlation
+    return {
+        "metric": one.metric,
+        "raters": one.raters,
+        "system": one.system,
+        "messages": "trend",
+        "low": None,
+        "below": None,
+        "n": test.n,
+        "missing": test.dropped,
+        "estimate": test.estimate,
+        "estimate_low": test.interval.low if test.interval else None,
+        "estimate_high": test.interval.high if test.interval else None,
+        "method": test.method,
+        "p": test.p,
+        "p_corrected": test.p_adjusted,
+        "why": test.missing,
+    }
+
+
+def build(evaluation: Evaluation, seed: int, options: LengthOptions) -> Table | None:
+    """The trends of the metrics wanted; None where there are none, or unasked too few transcripts for one."""
+    wanted = [one.metric for measures in options.metrics.values() for one in measures]
+    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    if wanted and not names:
+        return None
+    try:
+        trends = trend(evaluation, edges=options.edges, metrics=names or None)
+    except NothingError:
+        return None
+    if not wanted and options.edges is None and max(one.correlation.n for one in trends) < FEWEST:
+        return None
+    table = length_table(trends)
+    absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
+    return replace(
+        table,
+        name=options.id or table.name,
+        title=options.title or table.title,
+        notes=(*table.notes, *absent),
+    )
+
+
+TABLE = TableKind("length", "Means by number of messages", 32, build, LengthOptions)

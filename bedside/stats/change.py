@@ -1,0 +1,70 @@
+"""By how many per cent does a mean change from one condition to another, on the same units?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from bedside.stats._arrays import Array, Seed, chosen, pairs
+from bedside.stats._resampling import bootstrap_interval, resample
+from bedside.stats.results import Result
+
+
+def percentage_change(
+    before: Any,
+    after: Any,
+    *,
+    interval: Literal["bca", "percentile"] = "bca",
+    resamples: int = 10_000,
+    level: float = 0.95,
+    seed: Seed = 0,
+) -> Result:
+    """Change of the mean in per cent of the mean before, with a bootstrap interval over pairs.
+
+    ``100 · (mean after − mean before) / mean before``. It needs a mean before above zero: of zero there is no
+    percentage, and below zero its sign would say the opposite. Resamples without such a mean are left out and
+    counted.
+
+    Args:
+        before, after: values of the same units in the same order; None or NaN where missing.
+        interval: ``"bca"`` (Efron 1987) or ``"percentile"``.
+        resamples: number of resamples of the pairs.
+        level: nominal coverage.
+        seed: seed or generator.
+    """
+    chosen("interval", interval, ("bca", "percentile"))
+    base, top, dropped = pairs(before, after)
+    words = f"change of the mean in per cent, bootstrap interval over pairs ({interval}), {level:.0%}"
+    options = {"interval": interval, "resamples": resamples, "level": level, "seed": seed}
+    name = "change of the mean (%)"
+    if base.size == 0:
+        return Result(name, words, dropped=dropped, options=options, missing="no pairs")
+    details: dict[str, float | None] = {"mean before": float(base.mean()), "mean after": float(top.mean())}
+    result = Result(name, words, n=base.size, dropped=dropped, details=details, options=options)
+
+    size = np.abs(base) + np.abs(top)
+
+    def change(weights: Array) -> Array:
+        below = weights @ base
+        # What cancels leaves noise in the last digits, which is no base.
+        there = below > 1e-12 * (weights @ size)
+        found: Array = np.divide(
+            100 * (weights @ top - below), below, out=np.full(below.shape, np.nan), where=there
+        )
+        return found
+
+    estimate = float(change(np.ones((1, base.size)))[0])
+    if np.isnan(estimate):
+        zero = abs(float(base.mean())) <= 1e-12 * float(size.mean())
+        reason = f"undefined: the mean before is {'zero' if zero else 'below zero'}"
+        return replace(result, missing=reason)
+    if base.size == 1:
+        return replace(result, estimate=estimate, missing="no interval: one pair")
+    drawn = resample(change, np.ones(base.size), resamples=resamples, seed=seed, over="pairs")
+    bounds, why, remarks = bootstrap_interval(drawn, level=level, method=interval)
+    return replace(
+        result, estimate=estimate, interval=bounds, standard_error=drawn.standard_error if bounds else None,
+        missing=why, remarks=remarks,
+    )  # fmt: skip
