@@ -117,7 +117,7 @@ def progress(run: Run, plan: Plan, *, seed: int = 0) -> Progress:
         training=tuple(_trained(run, plan, answers)) if plan.training else (),
         changed_by=changed,
         outside=sum(item not in assigned.get(rater, ()) for item, rater in answers),
-        agreement=_agreement(run, plan, seed),
+        agreement=_agreement(run, plan, answers, seed),
         lists=list_agreement(lists(plan, answers), seed=seed) if plan.mode == "findings" else (),
     )
 
@@ -218,21 +218,34 @@ def plan_metrics(plan: Plan) -> list[str]:
     return names
 
 
-def plan_evaluation(run: Run, plan: Plan) -> Evaluation:
-    """The ratings of a plan's metrics and units: by its raters, and by judges and algorithms beside them."""
-    units = pl.DataFrame(
-        {"transcript_id": [item.transcript for item in plan.items]}, schema={"transcript_id": pl.String()}
-    ).unique()
-    people = [f"human:{rater}" for rater in plan.raters]
-    ratings = run.ratings.filter(
-        pl.col("metric").is_in(plan_metrics(plan)),
-        pl.col("rater").is_in(people) | ~pl.col("rater").str.starts_with("human:"),
-    ).join(units, on="transcript_id", how="semi", maintain_order="left")
-    return Evaluation(ratings, scales(plan), None, str(run.path), run)
+def plan_evaluation(run: Run, plan: Plan, answers: Mapping[tuple[str, str], Answer]) -> Evaluation:
+    """The ratings that a plan's answers gave, and those of judges and algorithms on the same transcripts.
+
+    Args:
+        run: the run.
+        plan: its plan.
+        answers: those that count.
+    """
+    given = {
+        (item.transcript, f"human:{rater}")
+        for (name, rater) in answers
+        for item in (plan.by_id[name],)
+        if not isinstance(item, TrainingItem)
+    }
+    columns = pl.Schema({"transcript_id": pl.String(), "rater": pl.String()})
+    pairs = pl.DataFrame(sorted(given), schema=columns, orient="row")
+    of_plan = run.ratings.filter(pl.col("metric").is_in(plan_metrics(plan)))
+    people = of_plan.join(pairs, on=list(columns), how="semi", maintain_order="left")
+    others = of_plan.filter(~pl.col("rater").str.starts_with("human:")).join(
+        pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"
+    )
+    return Evaluation(pl.concat([people, others]), scales(plan), None, str(run.path), run)
 
 
-def _agreement(run: Run, plan: Plan, seed: int) -> tuple[Agreement, ...]:
-    evaluation = plan_evaluation(run, plan)
+def _agreement(
+    run: Run, plan: Plan, answers: Mapping[tuple[str, str], Answer], seed: int
+) -> tuple[Agreement, ...]:
+    evaluation = plan_evaluation(run, plan, answers)
     if evaluation.ratings.is_empty():
         return ()
     try:
