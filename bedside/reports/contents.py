@@ -123,7 +123,7 @@ def make_tables(
         return tuple(table for part in make_parts(evaluation, suite=suite, settings=settings, figures=False)
                      for table in part.tables)  # fmt: skip
     chosen = settings or Settings()
-    own = {one.name: one for each in _suites(evaluation, suite) for one in _planned(each)}
+    own = {one.name: one for planned in _planned_of(_suites(evaluation, suite)).values() for one in planned}
     made = []
     for name in names:
         if name not in own and name not in TABLES:
@@ -157,13 +157,24 @@ def make_parts(
     """
     chosen = settings or Settings()
     suites = _suites(evaluation, suite)
-    parts = [_suite_part(evaluation, each, chosen, figures) for each in suites]
-    shown = {one.metric for each in suites for entry in _planned(each) for one in _measures(entry.options)}
+    planned = _planned_of(suites)
+    parts = [_suite_part(evaluation, each, planned[each.name], chosen, figures) for each in suites]
     if suites:
-        parts += _other_parts(evaluation, shown, chosen, figures)
+        parts += _other_parts(evaluation, [one for mine in planned.values() for one in mine], chosen, figures)
     else:
         parts += _general_parts(evaluation, chosen, figures, _general_kinds())
-    return tuple(part for part in parts if part.tables or part.figures or part.left_out)
+    return tuple(_figures_named_once(part for part in parts if part.tables or part.figures or part.left_out))
+
+
+def _figures_named_once(parts: Iterable[Part]) -> Iterator[Part]:
+    """The parts; a figure whose name is taken by one of an earlier part gets a number."""
+    taken: dict[str, int] = {}
+    for part in parts:
+        drawings = []
+        for drawing in part.figures:
+            count = taken[drawing.name] = taken.get(drawing.name, 0) + 1
+            drawings.append(drawing if count == 1 else replace(drawing, name=f"{drawing.name}-{count}"))
+        yield replace(part, figures=tuple(drawings))
 
 
 def _general_kinds() -> list[TableKind]:
@@ -171,9 +182,15 @@ def _general_kinds() -> list[TableKind]:
     return sorted((kind for kind in kinds if kind.general), key=lambda kind: (kind.order, kind.name))
 
 
-def _suite_part(evaluation: Evaluation, suite: Suite, settings: Settings, figures: bool) -> Part:
+def _suite_part(
+    evaluation: Evaluation,
+    suite: Suite,
+    tables_planned: Sequence[_Planned],
+    settings: Settings,
+    figures: bool,
+) -> Part:
     tables, left_out = [], []
-    for planned in _planned(suite):
+    for planned in tables_planned:
         try:
             table = _made(evaluation, planned, settings)
         except DataError as error:  # a factor the transcripts don't have, a test that doesn't fit
@@ -184,7 +201,7 @@ def _suite_part(evaluation: Evaluation, suite: Suite, settings: Settings, figure
         else:
             sources = " ".join(_sources(planned.options)) or "nothing in this run."
             left_out.append(f"{_title(planned)}. {sources}")
-    drawings = []
+    drawings: list[Drawing] = []
     for kind, options in _planned_figures(suite) if figures else ():
         try:
             drawing = kind.build(evaluation, settings.seed, options)
@@ -196,9 +213,15 @@ def _suite_part(evaluation: Evaluation, suite: Suite, settings: Settings, figure
 
 
 def _other_parts(
-    evaluation: Evaluation, shown: set[str], settings: Settings, figures: bool
+    evaluation: Evaluation, planned: Sequence[_Planned], settings: Settings, figures: bool
 ) -> Iterator[Part]:
-    """Metrics that no table of the suites shows, agreement, and what is missing."""
+    """Metrics that no table of the suites shows, agreement unless a suite shows it, and what is missing."""
+    shown = {
+        name
+        for one in planned
+        for each in _measures(one.options)
+        for name in (each.metric, *each.sum, *each.over)
+    }
     others = [
         name for name in evaluation.metrics() if name not in shown and name.partition(".")[0] not in shown
     ]
@@ -208,8 +231,8 @@ def _other_parts(
         given = {"id": _OTHERS, "title": "Metrics that no table above shows", "metrics": others}
         table = _made(evaluation, _Planned(TABLES.load("results"), options.model_validate(given)), settings)
         yield Part("Other metrics", tables=(table,) if table is not None else ())
-    kinds = [TABLES.load(name) for name in _ALWAYS]
-    yield from _general_parts(evaluation, settings, figures, kinds, only=_ALWAYS)
+    kinds = [TABLES.load(name) for name in _ALWAYS if name not in {one.kind.name for one in planned}]
+    yield from _general_parts(evaluation, settings, figures, kinds, only=[kind.name for kind in kinds])
 
 
 def _general_parts(
@@ -251,11 +274,22 @@ _FIGURE_PLACES: Mapping[str, str] = {
 }
 
 
-def _planned(suite: Suite) -> list[_Planned]:
-    return [_Planned(kind, options) for kind, options in map(_opened_table, suite.tables)]
+def _planned_of(suites: Sequence[Suite]) -> dict[str, list[_Planned]]:
+    """The tables of each suite; where a name is taken by an earlier suite, the suite's name goes before it."""
+    taken: set[str] = set()
+    found: dict[str, list[_Planned]] = {}
+    for suite in suites:
+        for entry in suite.tables:
+            kind, options = _opened_table(entry)
+            if entry.id in taken:
+                options = options.model_copy(update={"id": f"{suite.name}-{entry.id}"})
+            one = _Planned(kind, options)
+            taken.add(one.name)
+            found.setdefault(suite.name, []).append(one)
+    return {suite.name: found.get(suite.name, []) for suite in suites}
 
 
-def _opened_table(entry: Entry) -> tuple[TableKind, Options | None]:
+def _opened_table(entry: Entry) -> tuple[TableKind, Options]:
     kind = TABLES.load(entry.kind)
     if kind.options is None:
         extra = sorted(set(entry.options()) - {"id", "title"})

@@ -36,11 +36,13 @@ class BarsOptions(Options):
 
 def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
-    items = measure(evaluation, options.metrics, by=[options.by] if options.by else []).items[:_PANELS]
+    known = [] if evaluation.factors is None else evaluation.factors.columns
+    by = options.by if options.by in known else None
+    items = measure(evaluation, options.metrics, by=[by] if by else []).items[:_PANELS]
     if not items:
         return None
     systems = sorted({system for _, samples in items for system, _ in samples})
-    strata = in_order([stratum[0] for _, samples in items for _, stratum in samples]) if options.by else [""]
+    strata = in_order([stratum[0] for _, samples in items for _, stratum in samples]) if by else [""]
 
     def draw() -> Any:
         figure, axes = panels(len(items), max(2.2, 0.5 + 0.3 * len(systems) * len(strata)), 2.1)
@@ -49,7 +51,7 @@ def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | 
             for position, system in enumerate(systems):
                 at, heights, low, high = [], [], [], []
                 for place, stratum in enumerate(strata):
-                    sample = samples.get((system, (stratum,) if options.by else ()))
+                    sample = samples.get((system, (stratum,) if by else ()))
                     if sample is None or sample.estimate is None:
                         continue
                     interval = interval_of(sample, item.level)
@@ -62,12 +64,12 @@ def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | 
                          hatch=HATCHES[position % len(HATCHES)], linewidth=0.6, label=system)  # fmt: skip
                 axis.errorbar(at, heights, [low, high], fmt="none", ecolor="black", capsize=3, linewidth=1.1)
             axis.set_title(item.title + ARROWS[item.direction])
-            axis.set_xticks(range(len(strata)), strata if options.by else [""])
+            axis.set_xticks(range(len(strata)), strata if by else [""])
             axis.tick_params(axis="x", length=0)
             axis.axhline(0, color="black", linewidth=0.8)
             axis.grid(axis="y", color="#dddddd", linewidth=0.5)
-            if options.by:
-                axis.set_xlabel(options.by.replace("_", " "))
+            if by:
+                axis.set_xlabel(by.replace("_", " "))
         legend_below(figure, axes[0])
         return figure
 

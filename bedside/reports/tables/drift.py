@@ -103,8 +103,8 @@ def _notes(found: Drift) -> tuple[str, ...]:
     fewer = sum(any("undefined on" in remark for remark in one.change.remarks) for one in found.changes)
     if fewer:
         notes.append(
-            f"{fewer} interval{'' if fewer == 1 else 's'}: some resamples have no mean above zero to take per cent of and "
-            "are left out; the CSV says how many."
+            f"{fewer} interval{'' if fewer == 1 else 's'}: some resamples have no mean above zero to take per "
+            "cent of and are left out; the CSV says how many."
         )
     if found.between:
         listed = ", ".join(f"{length:g}" for length in found.between)

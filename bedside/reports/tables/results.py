@@ -11,6 +11,8 @@ import polars as pl
 from pydantic import Field, model_validator
 
 from bedside.comparison import Comparison, Correction, Families, Test, compare
+from bedside.drift import Deviation, deviation
+from bedside.errors import DataError
 from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
@@ -23,7 +25,6 @@ from bedside.reports.tables._measures import (
     Measured,
     Place,
     Sample,
-    Samples,
     in_order,
     measure,
 )
@@ -118,6 +119,7 @@ def results_table(evaluation: Evaluation, metrics: Sequence[str]) -> Table | Non
 
 def build(evaluation: Evaluation, seed: int, options: ResultsOptions) -> Table | None:
     """The table that the options describe; None where none of its metrics is rated."""
+    options, lacking = _with_known_factors(evaluation, options)
     headed = options.metrics
     if not any(headed.values()):
         headed = {"": tuple(Measure(metric=name) for name in evaluation.metrics())}
@@ -132,7 +134,28 @@ def build(evaluation: Evaluation, seed: int, options: ResultsOptions) -> Table |
         return None
     layout = _laid_out(measured, options)
     tests = _Tests.of(evaluation, layout, seed)
-    return _table(evaluation, layout, measured, tests)
+    table = _table(evaluation, layout, measured, tests)
+    if not lacking:
+        return table
+    note = f"No transcript has the factor {', '.join(lacking)}, by which this table would be divided too."
+    return replace(table, notes=(*table.notes, note))
+
+
+def _with_known_factors(
+    evaluation: Evaluation, options: ResultsOptions
+) -> tuple[ResultsOptions, tuple[str, ...]]:
+    """The options without the factors that no transcript has, and these.
+
+    Raises:
+        DataError: nothing is left of the rows or of the columns.
+    """
+    known = set() if evaluation.factors is None else set(evaluation.factors.columns)
+    lacking = tuple(name for name in options.factors if name not in known)
+    rows = tuple(name for name in options.rows if name not in lacking)
+    columns = tuple(name for name in options.columns if name not in lacking)
+    if not rows or not columns:
+        raise DataError(f"no transcript has the factor {', '.join(lacking)}", where=evaluation.name)
+    return options.model_copy(update={"rows": rows, "columns": columns}), lacking
 
 
 def _laid_out(measured: Measured, options: ResultsOptions) -> _Layout:
@@ -317,7 +340,7 @@ def _table(evaluation: Evaluation, layout: _Layout, measured: Measured, tests: _
                 positions[at] = len(records)
                 records.append(_record(layout, at, tests))
     marked = _marked(layout)
-    reference = _reference(evaluation, layout) if options.deviation else None
+    reference = _deviations(evaluation, layout) if options.deviation else None
     columns = [Column(_label(options.rows[-1]), "left")]
     if not in_rows:
         columns.append(Column("n"))
@@ -344,7 +367,6 @@ def _table(evaluation: Evaluation, layout: _Layout, measured: Measured, tests: _
             cells.append(_reference_cell(item, reference))
         for column in layout.columns:
             at = layout.place(row, column)
-            sample = layout.samples.get(at)
             cell = _cell(layout, at, usual[row if not in_rows else column], options.spread)
             best, second = marked.get(at, (False, False))
             cell = replace(
@@ -352,7 +374,7 @@ def _table(evaluation: Evaluation, layout: _Layout, measured: Measured, tests: _
             )
             cells.append(cell)
             if reference is not None and item is not None:
-                cells.append(_deviation_cell(item, sample, reference, records, positions.get(at)))
+                cells.append(_deviation_cell(item, at[1][0], reference, records, positions.get(at)))
         if pair is not None and item is not None:
             cells += _test_cells(item, pair, tests)
         rows.append(Row(tuple(cells), _heading(layout, row)))
@@ -382,8 +404,8 @@ def _label(dimension: str) -> str:
 
 def _value_title(layout: _Layout, dimension: str, value: Any) -> str:
     if dimension == METRIC:
-        item = layout.items[value]
-        return item.title + ARROWS[item.direction]
+        item = layout.items[int(value)]
+        return f"{item.title}{ARROWS[item.direction]}"
     return str(value)
 
 
@@ -552,53 +574,42 @@ def _count_rows(layout: _Layout, records: list[dict[str, Any]]) -> list[Row]:
 
 # --- distance from a reference corpus
 
+_Deviations = Mapping[tuple[str, str, str], Deviation]
 
-def _reference(evaluation: Evaluation, layout: _Layout) -> Mapping[str, Sample] | None:
-    """The reference corpus's sample of each item, by its key; None where no corpus is named."""
-    corpus = evaluation.reference
-    if corpus is None:
+
+def _deviations(evaluation: Evaluation, layout: _Layout) -> _Deviations | None:
+    """The deviation of each metric, group of raters and system; None where no corpus is named or has any of them."""
+    if evaluation.reference is None:
         return None
-    found: dict[str, Sample] = {}
-    for item in layout.items:
-        own = measure(corpus, {"": (Measure(metric=item.metric),)}, pool=True)
-        same = [(one, samples) for one, samples in own.items if one.group == item.group] or own.items
-        if same:
-            found[item.key] = _only(same[0][1])
-    return found
+    metrics = sorted({item.metric for item in layout.items if item.level == "mean"})
+    try:
+        found = deviation(evaluation, evaluation.reference, metrics=metrics)
+    except DataError:
+        return None
+    return {(one.metric, one.raters, one.system): one for one in found}
 
 
-def _only(samples: Samples) -> Sample:
-    return next(iter(samples.values()))
-
-
-def _reference_cell(item: Item, reference: Mapping[str, Sample]) -> Cell:
-    sample = reference.get(item.key)
-    if sample is None or sample.estimate is None:
-        return Cell(DASH)
-    text = number(sample.estimate * item.scale, item.digits)
-    return Cell(f"{text} ({number(sample.sd * item.scale, item.digits)})" if sample.sd is not None else text)
+def _reference_cell(item: Item, deviations: _Deviations) -> Cell:
+    found = [
+        one
+        for (metric, raters, _), one in deviations.items()
+        if (metric, raters) == (item.metric, item.group)
+    ]
+    mean = found[0].reference if found and item.level == "mean" else None
+    return Cell(DASH if mean is None else number(mean * item.scale, item.digits))
 
 
 def _deviation_cell(
-    item: Item,
-    sample: Sample | None,
-    reference: Mapping[str, Sample],
-    records: list[dict[str, Any]],
-    position: int | None,
+    item: Item, system: str, deviations: _Deviations, records: list[dict[str, Any]], position: int | None
 ) -> Cell:
     """|mean − mean of the reference|, which goes into the record too."""
-    corpus = reference.get(item.key)
-    if (
-        sample is None
-        or corpus is None
-        or sample.estimate is None
-        or corpus.estimate is None
-        or position is None
-    ):
+    found = deviations.get((item.metric, item.group, system))
+    if found is None or found.deviation is None or position is None or item.level != "mean":
         return Cell(DASH)
-    distance = abs(sample.estimate - corpus.estimate)
-    records[position] |= {"reference": corpus.estimate, "reference_n": corpus.n, "deviation": distance}
-    return Cell(number(distance * item.scale, item.digits), record=position)
+    records[position] |= {
+        "reference": found.reference, "reference_n": found.reference_n, "deviation": found.deviation
+    }  # fmt: skip
+    return Cell(number(found.deviation * item.scale, item.digits), record=position)
 
 
 # --- notes
@@ -612,7 +623,7 @@ def _notes(
     usual: Mapping[tuple[Any, ...], int],
     rows: Sequence[Row],
     pair: tuple[str, str] | None,
-    reference: Mapping[str, Sample] | None,
+    reference: _Deviations | None,
 ) -> list[str]:
     options = layout.options
     cells = [cell for row in rows for cell in row.cells[1:]]
@@ -659,9 +670,9 @@ def _notes(
     notes += _test_notes(layout, tests, pair)
     if options.deviation:
         notes.append(
-            "Δ: distance of the mean from the mean of the reference corpus."
+            "Δ: distance of the mean from the mean of the reference corpus under the same raters."
             if reference is not None
-            else "No reference corpus is named, so there is no Δ: bedside report RUN --reference RUN2."
+            else "No reference corpus is named that has these metrics, so no Δ: bedside report RUN --reference RUN2."
         )
         if reference is not None and evaluation.reference is not None:
             notes.append(f"Reference: {evaluation.reference.name}.")

@@ -1,0 +1,69 @@
+"""Drift as a heat map: change of each metric from the shortest to the longest condition, by system."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bedside.drift import drift
+from bedside.errors import DataError
+from bedside.evaluation import Evaluation, facts
+from bedside.reports.figures._contract import Drawing, FigureKind, new_figure
+from bedside.reports.table import number
+from bedside.reports.tables._measures import matching, rater_words
+from bedside.reports.tables.drift import DriftOptions, several_raters
+
+
+def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing | None:
+    """The figure; None where the factor, two lengths or cases with both are lacking."""
+    wanted = [one.metric for measures in options.metrics.values() for one in measures]
+    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    if wanted and not names:
+        return None
+    try:
+        found = drift(
+            evaluation, options.by, lengths=options.lengths, metrics=names or None, resamples=1, seed=seed
+        )
+    except DataError:
+        return None
+    changes = {(one.metric, one.raters, one.system): one.change.estimate for one in found.changes}
+    keys = list(dict.fromkeys(key[:2] for key in changes))
+    systems = sorted({key[2] for key in changes})
+    grid = np.array([[changes.get((*key, system)) for system in systems] for key in keys], dtype=float)
+    if np.isnan(grid).all():
+        return None
+    doubled = several_raters(set(keys))
+    titles = [
+        facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else "")
+        for metric, raters in keys
+    ]
+
+    def draw() -> Any:
+        figure = new_figure(2.6 + 0.85 * len(systems), 1.0 + 0.28 * len(keys))
+        axis = figure.subplots()
+        # One far value must not wash out the others.
+        limit = float(np.clip(np.nanpercentile(np.abs(grid), 90), 1, 100))
+        image = axis.imshow(grid, cmap="PuOr", vmin=-limit, vmax=limit, aspect="auto")
+        for (row, column), value in np.ndenumerate(grid):
+            text = "–" if np.isnan(value) else ("+" if value > 0 else "") + number(float(value), 1)
+            colour = "white" if abs(value) > 0.7 * limit else "black"
+            axis.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
+        axis.set_xticks(range(len(systems)), systems)
+        axis.set_yticks(range(len(titles)), titles)
+        axis.tick_params(length=0)
+        for spine in axis.spines.values():
+            spine.set_visible(False)
+        bar = figure.colorbar(image, ax=axis, shrink=0.8, extend="both")
+        bar.set_label(f"change in %, {options.by.replace('_', ' ')} {found.shortest:g} to {found.longest:g}")
+        return figure
+
+    return Drawing(
+        options.id or "drift",
+        options.title or "Change from the shortest to the longest condition",
+        ("Change of the mean in per cent, paired by case; the table has the intervals.",),
+        draw,
+    )
+
+
+FIGURE = FigureKind("drift", "Change with length, heat map", 20, build, DriftOptions, general=True)
