@@ -1,0 +1,120 @@
+"""What stands behind a number: every record can be named, and the ratings shown are the ones it was made of."""
+
+from __future__ import annotations
+
+import json
+import statistics
+from pathlib import Path
+
+import pytest
+
+import bedside
+from bedside.cli import main
+from bedside.errors import DataError
+from bedside.evaluation import Evaluation, open_evaluation
+from bedside.rating_files import import_ratings, parse_scales, read_rating_file
+from bedside.ratings import Run
+from bedside.reports.build import build_tables
+from bedside.reports.explanation import explain
+from bedside.reports.table import Table
+from bedside.scoring import score
+
+EXAMPLES = Path(bedside.__file__).parent / "examples"
+
+
+@pytest.fixture(scope="module")
+def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+    made = score(
+        [EXAMPLES / "transcripts.jsonl"],
+        tmp_path_factory.mktemp("explained") / "run",
+        metrics=["structure", "open_question_ratio", "percent_complex_reflections", "question"],
+    ).run
+    path = EXAMPLES / "ratings.csv"
+    import_ratings(made, path, read_rating_file(path, scales=parse_scales(["1-5"])))
+    return open_evaluation(made.path)
+
+
+@pytest.fixture(scope="module")
+def tables(evaluation: Evaluation) -> dict[str, Table]:
+    names = ["results", "comparison", "agreement"]
+    return {table.name: table for table in build_tables(evaluation, names)}
+
+
+def test_every_mean_is_the_mean_of_the_ratings_shown(
+    evaluation: Evaluation, tables: dict[str, Table]
+) -> None:
+    checked = 0
+    for record in tables["results"].records:
+        if record["value"] is None:
+            continue
+        cell = f"{record['metric']}/{record['raters']}/{record['system']}"
+        found = explain(evaluation, tables["results"], cell)
+        ratings = next(table for table in found.tables if table.name == "ratings").records
+        by_transcript: dict[str, list[float]] = {}
+        for rating in ratings:
+            if rating["value"] is not None:
+                by_transcript.setdefault(rating["transcript_id"], []).append(rating["value"])
+        means = [statistics.fmean(values) for values in by_transcript.values()]
+        assert statistics.fmean(means) == pytest.approx(record["value"])
+        assert len(means) == record["n"]
+        checked += 1
+    assert checked > 30
+
+
+def test_the_definition_stands_with_it(evaluation: Evaluation, tables: dict[str, Table]) -> None:
+    (rubric,) = explain(evaluation, tables["results"], "empathy/steady").definitions
+    assert "deeply and accurately attuned" in rubric
+    (metric,) = explain(evaluation, tables["results"], "words.patient/steady").definitions
+    assert "source:" in metric
+
+
+def test_tests_are_those_of_the_metric_and_system(evaluation: Evaluation, tables: dict[str, Table]) -> None:
+    found = explain(evaluation, tables["results"], "empathy/steady", tables["comparison"])
+    tests = next(table for table in found.tables if table.name == "tests")
+    expected = [
+        record
+        for record in tables["comparison"].records
+        if record["metric"] == "empathy" and "steady" in (record["a"], record["b"])
+    ]
+    assert list(tests.records) == expected
+    assert len(tests.rows) == 2
+
+
+def test_a_pair_and_an_agreement(evaluation: Evaluation, tables: dict[str, Table]) -> None:
+    pair = explain(evaluation, tables["comparison"], "empathy/brisk/steady")
+    ratings = next(table for table in pair.tables if table.name == "ratings").records
+    assert {rating["system"] for rating in ratings} == {"brisk", "steady"}
+    agreement = explain(evaluation, tables["agreement"], "empathy/people/kappa")
+    assert agreement.tables[0].records[0]["statistic"] == "kappa"
+    raters = {r["rater"] for t in agreement.tables if t.name == "ratings" for r in t.records}
+    assert raters == {"human:anna", "human:ben"}
+
+
+def test_a_cell_that_is_none_is_answered_with_the_nearest(
+    evaluation: Evaluation, tables: dict[str, Table]
+) -> None:
+    with pytest.raises(DataError, match="empathy/steady"):
+        explain(evaluation, tables["results"], "empaty/steady")
+
+
+def test_on_the_command_line(evaluation: Evaluation, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", evaluation.name, "--cell", "empathy/steady", "--json"])
+    assert ended.value.code == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert [table["table"] for table in shown] == ["cell", "values", "ratings", "tests"]
+    with pytest.raises(SystemExit) as ended:
+        main(["explain", evaluation.name, "--cell", "empathy/nobody"])
+    assert ended.value.code == 2
+    assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_a_run_of_one_system(tmp_path: Path) -> None:
+    lines = (EXAMPLES / "transcripts.jsonl").read_text("utf-8").splitlines()[:1]
+    file = tmp_path / "one.jsonl"
+    file.write_text(lines[0] + "\n", "utf-8")
+    run: Run = score([file], tmp_path / "run", metrics=["structure"]).run
+    evaluation = open_evaluation(run.path)
+    (table,) = build_tables(evaluation, ["results"])
+    found = explain(evaluation, table, "turns.clinician")
+    assert next(t for t in found.tables if t.name == "values").records[0]["value"] > 0
