@@ -30,6 +30,8 @@ class Coder:
         source: citation.
         code: ``code(transcript)`` gives codes to all turns of the role each code belongs to.
         refuses: ``refuses(transcript)`` is why the coder can't code this transcript, or None where it can.
+        confidence: ``confidence(transcript)`` gives the probability (0–1) of each label of ``code``; None where the
+            coder knows none.
     """
 
     name: str
@@ -40,6 +42,7 @@ class Coder:
     source: str
     code: Callable[[Transcript], TurnCodes]
     refuses: Callable[[Transcript], str | None]
+    confidence: Callable[[Transcript], Mapping[int, Mapping[str, float]]] | None = None
 
     @property
     def rater(self) -> str:
@@ -48,4 +51,20 @@ class Coder:
 
 
 #: The coders by file name; other packages add theirs through the entry-point group ``bedside.coders``.
-CODERS: Registry[Coder] = Registry("bedside.coders", "CODER", "coder", Coder, skip=("evaluation",))
+CODERS: Registry[Coder] = Registry(
+    "bedside.coders", "CODER", "coder", Coder, skip=("evaluation", "trained", "training")
+)
+
+
+def find_coder(name_or_path: str) -> Coder:
+    """The coder of this name, or a trained one by the path of its ``.npz`` file.
+
+    Raises:
+        RegistryError: no coder has this name.
+        InputError: the file is no coder that can be used here.
+    """
+    if name_or_path.endswith(".npz"):
+        from bedside.coders.trained import load_coder
+
+        return load_coder(name_or_path).coder()
+    return CODERS.load(name_or_path)

@@ -8,17 +8,28 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import Any, Protocol
 
 from bedside.coders._contract import TurnCodes
 from bedside.coders._measures import EARLY_TURNS, MEASURES, Labels
 from bedside.coders._people import majority, people_codes, proper
-from bedside.errors import DataError
+from bedside.errors import DataError, InputError
 from bedside.transcripts.model import CODES, Transcript
 
-#: Sessions needed for a correlation.
+#: Sessions needed for a correlation, for a verdict, and of each quality for an area under the curve.
 FEWEST_SESSIONS = 3
+FEWEST_FOR_VERDICT = 20
+FEWEST_OF_QUALITY = 5
+#: Rank correlations from which a measure may be used, and used with care.
+RANKS_AS_PEOPLE, RANKS_ROUGHLY = 0.8, 0.6
+#: A mean is off where it differs by more than this share of people's standard deviation.
+OFF = 0.25
+#: People's measure separates quality from this area under the curve; the coder's may be so much less.
+SEPARATES, LESS = 0.7, 0.1
+#: Factors that name a session's quality unless another is named, and their values.
+QUALITY_FACTORS = ("mi_quality", "quality")
+QUALITIES = ("low", "high")
 
 
 class CodeSource(Protocol):
@@ -227,6 +238,11 @@ class SessionScore:
         pearson, spearman: correlations over sessions; None with fewer than three sessions or equal values.
         mean_absolute_error: in the measure's unit.
         mean_people, mean_coder: means over sessions.
+        auc_people, auc_coder: area under the curve (0–1): how well the measure separates sessions of high from those
+            of low quality, both in the direction in which people's does; None where quality isn't known of five
+            sessions each.
+        use: whether the coder's measure may be used: ``yes``, ``with care``, ``no``, or ``unknown``.
+        why: the reasons, in words.
     """
 
     measure: str
@@ -237,6 +253,10 @@ class SessionScore:
     mean_absolute_error: float | None
     mean_people: float | None
     mean_coder: float | None
+    auc_people: float | None
+    auc_coder: float | None
+    use: str
+    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -306,6 +326,10 @@ class CoderEvaluation:
                 "mean_absolute_error": each.mean_absolute_error,
                 "mean_people": each.mean_people,
                 "mean_coder": each.mean_coder,
+                "auc_people": each.auc_people,
+                "auc_coder": each.auc_coder,
+                "use": each.use,
+                "why": each.why,
             }
             for each in self.sessions
         ]
@@ -333,14 +357,19 @@ def _turns(transcript: Transcript, coded: Mapping[int, Labels]) -> dict[int, _Tu
     }
 
 
-def evaluate(transcripts: Iterable[Transcript], coder: CodeSource) -> CoderEvaluation:
+def evaluate(
+    transcripts: Iterable[Transcript], coder: CodeSource, *, quality: str | None = None
+) -> CoderEvaluation:
     """A coder's codes against people's.
 
     Args:
         transcripts: with people's codes in ``meta["codes"]``; those without any of the coder's codes are left out.
         coder: the coder, or codes that are there already.
+        quality: name of the factor that says ``high`` or ``low`` of a session; ``mi_quality`` or ``quality``, where
+            there is one, unless named.
 
     Raises:
+        InputError: no session has the factor that is named.
         DataError: no transcript has people's codes of what the coder codes, or the coder can code none of them.
     """
     sessions: list[tuple[Transcript, dict[int, _Turn]]] = []
@@ -378,7 +407,7 @@ def evaluate(transcripts: Iterable[Transcript], coder: CodeSource) -> CoderEvalu
         refused=tuple(refused),
         without_codes=without,
         scores=tuple(score for score in scores if score is not None),
-        sessions=_session_scores(sessions, coder),
+        sessions=_session_scores(sessions, coder, _qualities([each for each, _ in sessions], quality)),
     )
 
 
@@ -501,18 +530,35 @@ def _known(number: float) -> float | None:
     return None if number != number else float(number)
 
 
-def _session_scores(
-    sessions: Sequence[tuple[Transcript, dict[int, _Turn]]], coder: CodeSource
-) -> tuple[SessionScore, ...]:
-    from scipy.stats import pearsonr, spearmanr
+def _qualities(transcripts: Sequence[Transcript], factor: str | None) -> list[bool | None]:
+    """Whether each session is of high quality; None where that isn't known."""
+    names = QUALITY_FACTORS if factor is None else (factor,)
+    for name in names:
+        values = [str(transcript.factors.get(name, "")).strip().casefold() for transcript in transcripts]
+        if set(QUALITIES) & set(values):
+            return [value == "high" if value in QUALITIES else None for value in values]
+    if factor is not None:
+        raise InputError(
+            f"no session has a factor {factor!r} of {' or '.join(QUALITIES)}",
+            where="--quality",
+            todo="name another",
+        )
+    return [None] * len(transcripts)
 
+
+def _session_scores(
+    sessions: Sequence[tuple[Transcript, dict[int, _Turn]]],
+    coder: CodeSource,
+    qualities: Sequence[bool | None],
+) -> tuple[SessionScore, ...]:
     scores = []
     for measure in MEASURES:
         if not set(measure.codes) <= set(coder.codes):
             continue
         people: list[float] = []
         given: list[float] = []
-        for transcript, turns in sessions:
+        high: list[bool | None] = []
+        for (transcript, turns), quality in zip(sessions, qualities, strict=True):
             indices = [turn.index for turn in transcript.of(measure.role)]
             both: list[tuple[Labels, Labels]] = []
             for index in indices[:EARLY_TURNS] if measure.early else indices:
@@ -526,20 +572,88 @@ def _session_scores(
             if gold_value is not None and coder_value is not None:
                 people.append(gold_value)
                 given.append(coder_value)
-        n = len(people)
-        varied = n >= FEWEST_SESSIONS and len(set(people)) > 1 and len(set(given)) > 1
-        scores.append(
-            SessionScore(
-                measure=measure.name,
-                sessions=n,
-                missing=len(sessions) - n,
-                pearson=float(pearsonr(people, given).statistic) if varied else None,
-                spearman=float(spearmanr(people, given).statistic) if varied else None,
-                mean_absolute_error=fmean(abs(a - b) for a, b in zip(people, given, strict=True))
-                if n
-                else None,
-                mean_people=fmean(people) if n else None,
-                mean_coder=fmean(given) if n else None,
-            )
-        )
+                high.append(quality)
+        scores.append(_session_score(measure.name, people, given, high, len(sessions)))
     return tuple(scores)
+
+
+def _session_score(
+    measure: str,
+    people: Sequence[float],
+    given: Sequence[float],
+    high: Sequence[bool | None],
+    sessions: int,
+) -> SessionScore:
+    from scipy.stats import pearsonr, spearmanr
+
+    n = len(people)
+    varied = n >= FEWEST_SESSIONS and len(set(people)) > 1 and len(set(given)) > 1
+    spearman = float(spearmanr(people, given).statistic) if varied else None
+    areas = _areas(people, given, high)
+    use, why = _verdict(people, given, spearman, areas)
+    return SessionScore(
+        measure=measure,
+        sessions=n,
+        missing=sessions - n,
+        pearson=float(pearsonr(people, given).statistic) if varied else None,
+        spearman=spearman,
+        mean_absolute_error=fmean(abs(a - b) for a, b in zip(people, given, strict=True)) if n else None,
+        mean_people=fmean(people) if n else None,
+        mean_coder=fmean(given) if n else None,
+        auc_people=None if areas is None else areas[0],
+        auc_coder=None if areas is None else areas[1],
+        use=use,
+        why=why,
+    )
+
+
+def _areas(
+    people: Sequence[float], given: Sequence[float], high: Sequence[bool | None]
+) -> tuple[float, float] | None:
+    """Areas under the curve of people's and the coder's measure, in the direction in which people's separates."""
+    from sklearn.metrics import roc_auc_score
+
+    known = [k for k, each in enumerate(high) if each is not None]
+    labels = [high[k] for k in known]
+    if min(labels.count(True), labels.count(False)) < FEWEST_OF_QUALITY:
+        return None
+    area = float(roc_auc_score(labels, [people[k] for k in known]))
+    coded = float(roc_auc_score(labels, [given[k] for k in known]))
+    return (area, coded) if area >= 0.5 else (1 - area, 1 - coded)
+
+
+def _verdict(
+    people: Sequence[float],
+    given: Sequence[float],
+    spearman: float | None,
+    areas: tuple[float, float] | None,
+) -> tuple[str, str]:
+    """Whether a coder's measure may be used, and why."""
+    if spearman is None or len(people) < FEWEST_FOR_VERDICT:
+        return "unknown", f"{len(people)} sessions with the measure are too few to say"
+    if spearman >= RANKS_AS_PEOPLE:
+        use, why = "yes", "it ranks sessions nearly as people's codes do"
+    elif spearman >= RANKS_ROUGHLY:
+        use, why = (
+            "with care",
+            "it ranks sessions only roughly as people's codes do: for means of many sessions",
+        )
+    else:
+        use, why = "no", "it hardly ranks sessions as people's codes do"
+    reasons = [f"{why} (Spearman {spearman:.2f})"]
+    difference = fmean(given) - fmean(people)
+    if abs(difference) > OFF * stdev(people):
+        use = "with care" if use == "yes" else use
+        reasons.append(
+            f"its mean is {abs(difference):.2g} too {'high' if difference > 0 else 'low'}: correct it by a sample "
+            "that people code"
+        )
+    if areas is not None and areas[0] >= SEPARATES:
+        shown = f"(AUC {areas[1]:.2f}; people's {areas[0]:.2f})"
+        if areas[0] - areas[1] > LESS:
+            use = "no" if areas[1] < SEPARATES else "with care" if use == "yes" else use
+            how = "does not separate" if areas[1] < SEPARATES else "separates less well"
+            reasons.append(f"it {how} sessions of high and low quality, which people's does {shown}")
+        else:
+            reasons.append(f"it separates sessions of high and low quality {shown}")
+    return use, "; ".join(reasons)

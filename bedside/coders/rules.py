@@ -169,8 +169,11 @@ def question_type(text: str) -> str:
     """``open`` or ``closed`` for a turn that is known to hold a question: where :func:`question` finds none, by its
     last sentence."""
     label = question(text)
-    if label != "none":
-        return label
+    return type_of_last(text) if label == "none" else label
+
+
+def type_of_last(text: str) -> str:
+    """``open`` or ``closed`` by a turn's last sentence, taken as a question."""
     last = [body for body, _ in _sentences(text)][-1:]
     return "open" if any(map(_ACCOUNT_ASKED.search, last)) else _type(_OPENERS.sub("", " ".join(last)))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from bedside.coders import CODE_ROLES, CODERS, CODES
+from bedside.coders import CODE_ROLES, CODES, find_coder
 from bedside.coders._measures import EARLY_TURNS, MEASURES, Labels, Measure
 from bedside.coders._people import people_codes, proper
 from bedside.errors import RegistryError
@@ -34,12 +34,14 @@ class _Session:
 
     Attributes:
         codes: rater → turn index → code → label as given.
+        confidence: rater → turn index → code → probability of the label, of raters that know it.
         refusals: raters that can't code this transcript: rater → (codes it would give, why not).
         turns: indices of each role's turns.
     """
 
     def __init__(self, transcript: Transcript, coders: Sequence[str], wanted: frozenset[str]) -> None:
         self.codes: dict[str, Mapping[int, Labels]] = {}
+        self.confidence: dict[str, Mapping[int, Mapping[str, float]]] = {}
         self.refusals: dict[str, tuple[tuple[str, ...], str]] = {}
         self.turns: dict[Role, list[int]] = {"clinician": [], "patient": [], "other": []}
         for turn in transcript.turns:
@@ -48,12 +50,14 @@ class _Session:
             if name == "human":
                 self.codes |= {f"human:{coder}": codes for coder, codes in people_codes(transcript).items()}
                 continue
-            coder = CODERS.load(name)
+            coder = find_coder(name)
             if not any(set(_NEEDS[metric]) <= set(coder.codes) for metric in wanted):
                 continue
             why = coder.refuses(transcript)
             if why is None:
                 self.codes[coder.rater] = coder.code(transcript)
+                if coder.confidence is not None:
+                    self.confidence[coder.rater] = coder.confidence(transcript)
             else:
                 self.refusals[coder.rater] = (coder.codes, why)
 
@@ -77,7 +81,9 @@ def _code(session: _Session, code: str) -> Iterator[Value]:
             if label is None:
                 yield missing(code, "not coded", turn=index, rater=rater)
             elif label in CODES[code]:
-                yield Value(code, label=label, turn=index, rater=rater)
+                chance = session.confidence.get(rater, {}).get(index, {}).get(code)
+                reason = None if chance is None else f"probability {chance:.2f}"
+                yield Value(code, label=label, turn=index, rater=rater, reason=reason)
             else:
                 error = f"{label!r} is not one of {', '.join(CODES[code])}"
                 yield missing(code, error, turn=index, rater=rater)
@@ -392,8 +398,9 @@ FAMILY = Family(
     title="Motivational-interviewing behaviour",
     description=(
         "Behaviour codes of turns (question, reflection, therapist input, main behaviour, client talk) and their "
-        "counts over the session. Codes come from people, as `meta.codes` of the turns, and from the rule coder, which "
-        "tells open from closed questions in English; every coder is a rater of its own. A measure is taken over "
+        "counts over the session. Codes come from people, as `meta.codes` of the turns, and from coders: the rule "
+        "coders, which tell open from closed questions in English and in Chinese, and coders that you train; each is "
+        "a rater of its own. A measure is taken over "
         "the turns that the rater coded."
     ),
     version="1",
@@ -403,7 +410,7 @@ FAMILY = Family(
         "coders": Parameter(
             "human,rules",
             "human",
-            "whose codes are used, with commas: human for all people who coded, and names of coders",
+            "whose codes are used, with commas: human for all who coded, names of coders, files of trained coders",
         ),
         "early_turns": Parameter(
             EARLY_TURNS, 2, "number of first clinician turns for the early open-question ratio"

@@ -7,8 +7,8 @@ from bedside.reports.table import Cell, Column, Row, Table, decimal, number
 
 
 def coder_tables(evaluation: CoderEvaluation) -> tuple[Table, ...]:
-    """Codes with the human ceiling, labels with confusion counts, and session measures."""
-    return (_codes(evaluation), _labels(evaluation), _sessions(evaluation))
+    """Codes with the human ceiling, labels with confusion counts, session measures, and which of these may be used."""
+    return (_codes(evaluation), _labels(evaluation), _sessions(evaluation), _verdicts(evaluation))
 
 
 def _codes(evaluation: CoderEvaluation) -> Table:
@@ -75,17 +75,45 @@ def _labels(evaluation: CoderEvaluation) -> Table:
 
 
 def _sessions(evaluation: CoderEvaluation) -> Table:
-    records = evaluation.session_rows()
+    records = [
+        {key: value for key, value in record.items() if key not in ("use", "why")}
+        for record in evaluation.session_rows()
+    ]
+    if all(record["auc_people"] is None for record in records):
+        for record in records:
+            del record["auc_people"], record["auc_coder"]
     columns = list(records[0]) if records else ["measure"]
     rows = tuple(Row(tuple(Cell(_shown(record[column])) for column in columns)) for record in records)
+    notes = ["Means over sessions; people's codes and the coder's on the same turns."]
+    if "auc_people" in columns:
+        notes.append(
+            "AUC: how well a measure separates sessions of high from those of low quality, in the direction in which "
+            "people's does."
+        )
     return Table(
         name="coder-sessions",
         title="Measures of sessions from the coder's codes beside those from people's",
         columns=tuple(
-            Column(column.replace("_", " ").capitalize(), "left" if not position else "right")
+            Column(
+                column.replace("_", " ").capitalize().replace("Auc", "AUC"), "right" if position else "left"
+            )
             for position, column in enumerate(columns)
         ),
         rows=rows,
+        notes=tuple(notes),
+        records=tuple(records),
+    )
+
+
+def _verdicts(evaluation: CoderEvaluation) -> Table:
+    records = [
+        {key: record[key] for key in ("measure", "use", "why")} for record in evaluation.session_rows()
+    ]
+    return Table(
+        name="coder-verdicts",
+        title="Which measures may be used with these codes in place of people's",
+        columns=(Column("Measure", "left"), Column("May be used", "left"), Column("Why", "left")),
+        rows=tuple(Row(tuple(Cell(str(value)) for value in record.values())) for record in records),
         records=tuple(records),
     )
 
