@@ -69,7 +69,7 @@ def classifier(
             "type_vocab_size": 0,
         }
     if kind == "Roberta":  # positions begin after that of padding
-        sizes |= {"max_position_embeddings": window + 2, "pad_token_id": 1, "type_vocab_size": 1}
+        sizes |= {"max_position_embeddings": window + 1, "pad_token_id": 0}
     if kind == "GPT2":
         sizes = {"n_embd": 16, "n_layer": 2, "n_head": 2, "n_positions": window, "initializer_range": 0.5}
     config = getattr(transformers, f"{kind}Config")(

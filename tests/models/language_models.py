@@ -72,3 +72,35 @@ def starting(tokenizer: Any) -> Any:
         single=f"{BEGIN} $A", special_tokens=[(BEGIN, begin)]
     )
     return made
+
+
+def save_dialoflow(folder: Path, window: int = 512) -> Path:
+    """A tiny model with random weights in the layout of DialoFlow's checkpoint, masks of layers and heads included."""
+    import torch
+    import transformers
+    from safetensors.torch import save_file
+
+    _, tokenizer = tiny()
+    control = ["<bos>", "<eos>", "<info>", "<speaker1>", "<speaker2>", "<empty>", "<pad>"]
+    sizes = {"n_embd": 32, "n_head": 2, "initializer_range": 0.4}
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        config = transformers.GPT2Config(
+            n_layer=2, n_positions=window, vocab_size=len(tokenizer) + len(control), **sizes
+        )
+        reader = transformers.GPT2Model(config)
+        planner = transformers.GPT2Model(
+            transformers.GPT2Config(n_layer=1, n_positions=256, vocab_size=1, **sizes)
+        )
+    weights = {f"speak_model.{name}": each for name, each in reader.state_dict().items()}
+    weights |= {
+        f"planing_model.{name}": each for name, each in planner.state_dict().items() if name != "wte.weight"
+    }
+    weights["speak_model.h.0.attn.bias"] = torch.ones(1, 1, window, window)
+    weights["planing_model.h.0.attn.masked_bias"] = torch.tensor(-1e4)
+    weights["lm_head.weight"] = torch.zeros(config.vocab_size, 2 * config.n_embd)
+    folder.mkdir(parents=True, exist_ok=True)
+    save_file(weights, folder / "model.safetensors")
+    config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
