@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.cli._common import JsonOption, SeedOption, note, read_names, say, show_tables
+from bedside.cli._common import JsonOption, SeedOption, note, read_names, read_pairs, say, show_tables
 from bedside.errors import BedsideError, InputError
 
 if TYPE_CHECKING:
-    from bedside.annotation.answers import Kept
+    from bedside.annotation.answers import Kept, Read
     from bedside.annotation.plan import Plan
     from bedside.judges import Rubric
     from bedside.ratings import Run
@@ -207,3 +207,73 @@ def annotate_status(
         table for plan, its_run in opened for table in status_tables(plan, progress(its_run, plan, seed=seed))
     ]
     show_tables(tables, json)
+
+
+@annotate_app.command("export")
+def annotate_export(
+    plan: PlanArgument,
+    form: Annotated[str, typer.Option("--format", help="label-studio, csv or xlsx.")] = "xlsx",
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")] = Path("to-rate"),
+    run: RunOption = None,
+    rubric_folder: RubricFolderOption = None,
+) -> None:
+    """Write a file for each rater to fill in, where no server is wanted."""
+    from bedside.annotation.offline import export_files
+
+    read, opened = open_plan(plan, run)
+    see_current(read, rubric_folder, plan)
+    paths = export_files(read, opened, form, out)  # type: ignore[arg-type]
+    for path in paths:
+        say(str(path))
+    note(f"Send each rater their file. Next: bedside annotate import {plan} FILES…")
+
+
+def see_current(plan: Plan, folder: Path | None, where: Path) -> None:
+    """Refuse a plan whose rubrics are no longer those of their name."""
+    from bedside.annotation.plan import check_current
+    from bedside.judges import rubrics_with
+    from bedside.judges.coding import CODEBOOK
+
+    names = [each.rubric.name for each in plan.rubrics]
+    registry = rubrics_with(folder)
+    if plan.mode == "codes":
+        known = [CODEBOOK.load(name) for name in names if name in CODEBOOK]
+    else:
+        known = [registry.load(name) for name in names if name in registry]
+    check_current(plan, known, str(where))
+
+
+@annotate_app.command("import")
+def annotate_import(
+    plan: PlanArgument,
+    files: Annotated[list[Path], typer.Argument(help="Files that raters filled in: XLSX, CSV, JSON.")],
+    rater: Annotated[
+        str | None, typer.Option(help="Who answered, where a Label Studio export is of one person.")
+    ] = None,
+    users: Annotated[
+        str | None, typer.Option(help="Who answered, by Label Studio's user id: 3=anna,4=ben.")
+    ] = None,
+    run: RunOption = None,
+) -> None:
+    """Read what raters filled in and add their ratings to the run. Safe to repeat: nothing is there twice or lost."""
+    from bedside.annotation.answers import keep_answers
+    from bedside.annotation.offline import read_files
+
+    read, opened = open_plan(plan, run)
+    pairs = read_pairs(users, "--users")
+    for user in pairs:
+        if not user.isdigit():
+            raise InputError(f"{user!r} is no user id", where="--users", todo="write --users 3=anna,4=ben")
+    found = read_files(
+        read, opened, files, rater=rater, users={int(user): name for user, name in pairs.items()}
+    )
+    say_left_out(found)
+    say_kept(opened, read, keep_answers(opened, read, found.answers))
+
+
+def say_left_out(found: Read) -> None:
+    """Print which answers belong to nobody, or to no item of the plan."""
+    for user, count in found.strangers.items():
+        say(f"Left out: {count:,} answers of user {user}, who is no rater of the plan.")
+    if found.foreign:
+        say(f"Left out: {found.foreign:,} tasks that are of no item of the plan.")
