@@ -1,0 +1,42 @@
+"""MDD-5k (Yin et al., AAAI 2025): the statistics of its dialogues."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from bedside.evaluation import open_evaluation
+from bedside.scoring import score
+from replications._figures import Figure
+
+SOURCE = (
+    "Yin et al., “MDD-5k”, AAAI 2025, Table 1, which is of the first twenty patients, counts a closing message of the "
+    "doctor that the release dropped, and divides the doctor's characters by exchanges + 1; and the means over all 925 "
+    "files that were released. The files here are 150 dialogues of 30 other patients, so no figure can be the same: what is "
+    "shown is that they are of the same size, and how Table 1's definitions differ from the files'."
+)
+NEEDS = "mdd5k"
+_TABLE = "Table 1 is of patients 1–20, none of whom is among the files here"
+_RELEASE = "30 of the 925 patients released"
+
+
+def figures(data: Path, work: Path) -> list[Figure]:
+    """The figures; ``work`` is an empty folder for the run."""
+    names = ["exchanges", "characters", "characters_per_turn"]
+    run = score([data / NEEDS], work / "mdd5k", metrics=names).run
+    values = open_evaluation(run.path).transcript_values(
+        ["exchanges", "characters", "characters_per_turn.clinician", "characters_per_turn.patient"]
+    )
+    means = dict(values.group_by("metric").agg(pl.col("value").mean()).iter_rows())
+    told = (
+        ("exchanges per dialogue", "exchanges", "26.8", "23.17"),
+        ("characters per dialogue", "characters", "6906.8", "5339.9"),
+        ("characters per doctor turn", "characters_per_turn.clinician", "91.1", "99.3"),
+        ("characters per patient turn", "characters_per_turn.patient", "162.8", "131.1"),
+    )
+    found = []
+    for what, metric, table, release in told:
+        found.append(Figure(f"{what}, Table 1", table, means[metric], _TABLE))
+        found.append(Figure(f"{what}, all released files", release, means[metric], _RELEASE))
+    return found
