@@ -6,6 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.models import classifiers, language_models
 
 
@@ -17,5 +19,30 @@ def redirection(folder: Path) -> dict[str, Any]:
     return {"model": str(language_models.save(folder, kind="Llama"))}
 
 
+def politeness(folder: Path) -> dict[str, Any]:
+    """A spaCy pipeline with a parser that saw one sentence."""
+    spacy = pytest.importorskip("spacy")
+    from spacy.training import Example
+
+    pipeline = spacy.blank("en")
+    pipeline.add_pipe("parser", config={"min_action_freq": 1})
+    spacy.util.fix_random_seed(0)
+    said = {"heads": [1, 1, 3, 1, 1], "deps": ["nsubj", "ROOT", "det", "dobj", "punct"]}
+    example = Example.from_dict(pipeline.make_doc("I take the tablets."), said)
+    pipeline.initialize(lambda: [example])
+    pipeline.update([example])
+    pipeline.to_disk(folder)
+    return {"model": str(folder)}
+
+
+def directionality(folder: Path) -> dict[str, Any]:
+    return {"model": str(language_models.save_dialoflow(folder))}
+
+
 #: For each family that needs a model: makes one in a folder and returns the family's parameters that name it.
-MAKERS: dict[str, Callable[[Path], dict[str, Any]]] = {"consistency": consistency, "redirection": redirection}
+MAKERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "consistency": consistency,
+    "directionality": directionality,
+    "redirection": redirection,
+    "politeness": politeness,
+}
