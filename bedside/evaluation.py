@@ -10,9 +10,11 @@ from functools import cache
 from pathlib import Path
 
 import polars as pl
+from pydantic import ValidationError
 
-from bedside.errors import DataError
+from bedside.errors import DataError, RunError
 from bedside.judges import RUBRICS, Rubric
+from bedside.judges.rubric import read
 from bedside.metrics import FAMILIES, Direction
 from bedside.rating_files import Scale, read_rating_file
 from bedside.ratings import Run
@@ -69,9 +71,31 @@ def _known() -> Mapping[str, Facts]:
     return found
 
 
-@cache
+#: Rubrics of the user's own that were met so far.
+_OWN: dict[str, Rubric] = {}
+
+
 def _rubric(name: str) -> Rubric | None:
-    return RUBRICS.load(name) if name in RUBRICS else None
+    return RUBRICS.load(name) if name in RUBRICS else _OWN.get(name)
+
+
+def remember_rubrics(rubrics: Iterable[Rubric]) -> None:
+    """Make the titles, directions and scales of a user's own rubrics known; of two of one name the last counts."""
+    _OWN.update((rubric.name, rubric) for rubric in rubrics if rubric.name not in RUBRICS)
+
+
+def own_rubrics(run: Run) -> tuple[Rubric, ...]:
+    """The rubrics of the user's own that a run was judged by, as they were then.
+
+    Raises:
+        RunError: the run's manifest doesn't hold them as they were written.
+    """
+    try:
+        return tuple(read(data) for data in run.manifest.get("rubrics", {}).values())
+    except ValidationError as error:
+        raise RunError(
+            "the rubrics in the run's manifest can't be read", where=str(run.path), todo="judge again"
+        ) from error
 
 
 def facts(name: str) -> Facts:
@@ -210,6 +234,7 @@ def open_evaluation(
         file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=known_scale)
         return Evaluation(file.ratings, file.scales, None, str(path))
     run = Run(path)
+    remember_rubrics(own_rubrics(run))
     found = {name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in
              entry["scales"].items()}  # fmt: skip
     for name in run.ratings["metric"].unique():

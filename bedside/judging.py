@@ -23,6 +23,7 @@ import orjson
 import polars as pl
 
 from bedside.errors import DataError, InputError, RegistryError
+from bedside.evaluation import own_rubrics
 from bedside.judges import RUBRICS, Rubric, rubrics_with
 from bedside.judges.asking import Asking, Judged, Planner, Questions, Rows, RubricPlan, Stage, ask
 from bedside.judges.client import Client, JudgeName, Price, check_batchable, judge_name, missing_extra
@@ -30,11 +31,11 @@ from bedside.judges.coding import CODEBOOK, code_transcripts, plan_coding
 from bedside.judges.engine import Answer, Group, Progress, Tally
 from bedside.judges.judging import asked_with, ratings_of
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Prompt, Question
-from bedside.judges.rubric import as_data, read
+from bedside.judges.rubric import as_data
 from bedside.judges.store import read_judgements, stored_keys
 from bedside.metrics import FAMILIES
 from bedside.protocols.judged import Later, Pipeline, later_of, pipelines_for
-from bedside.ratings import Run, missing_counts, rating_writer
+from bedside.ratings import KEY, Run, missing_counts, rating_writer
 from bedside.scoring import run_versions
 from bedside.transcripts import Reading, ReadOptions, Transcript
 
@@ -45,6 +46,8 @@ STORE = "judgements.sqlite"
 #: Follows a rubric's name in a plan where its calls can't be known before others are answered.
 ESTIMATED = " (estimated)"
 
+#: What a judge rates of a transcript it rates whole: what was missing for all turns may now be there for each.
+_WHOLE = tuple(column for column in KEY if column != "unit")
 #: Calls looked up or written between two looks at the store.
 _AT_ONCE = 64
 
@@ -192,7 +195,7 @@ class _Done:
         own = {rubric.name: as_data(rubric) for rubric in self.work.rubrics if rubric.name not in RUBRICS}
         if own:
             manifest["rubrics"] = {**run.manifest.get("rubrics", {}), **own}
-        run.add(self.ratings, manifest)
+        run.add(self.ratings, manifest, key=_WHOLE)
 
     def _asked(self, batch: bool) -> dict[str, Any]:
         """All that it takes to do the same again, and what it took."""
@@ -471,9 +474,9 @@ def _orders(run: Run) -> list[_Order]:
 
 def _order(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> _Order | None:
     codes = tuple(told["codes"])
-    own = run.manifest.get("rubrics", {})
+    own = {rubric.name: rubric for rubric in own_rubrics(run)}
     rubrics = [
-        CODEBOOK.load(name) if codes else read(own[name]) if name in own else RUBRICS.find(name)
+        CODEBOOK.load(name) if codes else own[name] if name in own else RUBRICS.find(name)
         for name in told["prompts"]
     ]
     if any(rubric.version != told["prompts"][rubric.name] for rubric in rubrics):

@@ -11,7 +11,7 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cached_property
@@ -273,16 +273,21 @@ class Run:
             )
         return parse_transcript(content, source)
 
-    def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any]) -> int:
+    def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any], *, key: Sequence[str] = KEY) -> int:
         """Add ratings, replacing those of the same key, and put ``manifest`` in place of the old one.
+
+        Args:
+            ratings: the new ones.
+            manifest: the new one.
+            key: the columns of the key; with fewer than :data:`KEY`, old ratings go whose units are not rated again.
 
         Returns:
             How many ratings were replaced.
         """
-        keys = ratings.select(KEY)
+        keys = ratings.select(key).unique()
         old = self.scan()
-        replaced = old.join(keys, on=KEY, how="semi").select(pl.len()).collect().item()
-        kept = old.join(keys, on=KEY, how="anti", maintain_order="left") if replaced else old
+        replaced = old.join(keys, on=key, how="semi").select(pl.len()).collect().item()
+        kept = old.join(keys, on=key, how="anti", maintain_order="left") if replaced else old
         _write_table(self.path / _RATINGS, pl.concat([kept, ratings]))
         write_json(self.path / _MANIFEST, manifest)
         self.manifest = dict(manifest)

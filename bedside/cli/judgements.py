@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import JsonOption, say, show_tables
+from bedside.cli._common import JsonOption, note, say, show_tables
 from bedside.cli.scoring import judging_progress, say_batched
 
 judgements_app = typer.Typer(
@@ -62,12 +62,15 @@ def judgements_export(
 
 
 def _again(run: Path, files: list[Path], out: Path | None, json: bool) -> None:
+    from bedside.evaluation import own_rubrics, remember_rubrics
     from bedside.judging import batch_again
     from bedside.ratings import Run
     from bedside.reports.judging import judged_table
 
+    opened = Run(run)
+    remember_rubrics(own_rubrics(opened))
     with judging_progress() as watch:
-        batched = batch_again(Run(run), files, out, progress=watch)
+        batched = batch_again(opened, files, out, progress=watch)
     if files:
         show_tables([judged_table(batched.judged)], json)
-    say_batched(batched, run)
+    say_batched(batched, run, note if json else say)

@@ -26,11 +26,12 @@ def ratings_import(
 
     A rating of the same transcript, unit, metric, rater and pass replaces the one in the run.
     """
-    from bedside.evaluation import known_scale
+    from bedside.evaluation import known_scale, own_rubrics, remember_rubrics
     from bedside.rating_files import import_ratings, parse_scales, read_rating_file
     from bedside.ratings import read_run
 
     opened = read_run(run)
+    remember_rubrics(own_rubrics(opened))
     found = read_rating_file(
         file,
         scales=parse_scales(scale or []),

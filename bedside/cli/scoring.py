@@ -205,6 +205,7 @@ def _work(
     batch_out: Path | None,
 ) -> Any:
     """What the judges are asked. Names that are none stop here, before anything is written."""
+    from bedside.evaluation import remember_rubrics
     from bedside.judges.client import check_batchable, judge_name
     from bedside.judging import Work, chosen_rubrics
 
@@ -212,7 +213,11 @@ def _work(
         if batch_out is not None:
             check_batchable(name)
     coded = _codes(codes)
-    return Work((), coded) if coded else Work(chosen_rubrics(rubrics, folder), (), suite)
+    if coded:
+        return Work((), coded)
+    chosen = chosen_rubrics(rubrics, folder)
+    remember_rubrics(chosen)
+    return Work(chosen, (), suite)
 
 
 def _waiting(work: Any) -> frozenset[str]:
@@ -224,7 +229,7 @@ def _waiting(work: Any) -> frozenset[str]:
     return metrics_from_labels({rubric.name for rubric in work.rubrics})
 
 
-def say_batched(batched: Any, run: Path) -> None:
+def say_batched(batched: Any, run: Path, say: Callable[[str], None] = say) -> None:
     """Say what reading a batch's answers and writing its calls did, and what comes next."""
     if batched.lines or batched.unreadable:
         say(f"Read {batched.lines:,} answers: {batched.taken:,} taken.")

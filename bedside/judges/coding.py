@@ -21,7 +21,7 @@ from bedside.coders._people import people_codes
 from bedside.coders.evaluation import CoderEvaluation, GivenCodes, evaluate
 from bedside.errors import InputError, RegistryError
 from bedside.judges.asking import Asking, Judged, Planner, Questions, Rows, RubricPlan, ask, check_numbers
-from bedside.judges.client import Client, judge_name
+from bedside.judges.client import Client, JudgeName, judge_name
 from bedside.judges.engine import Group, Progress
 from bedside.judges.judging import ratings_of
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
@@ -170,7 +170,7 @@ def code_transcripts(
     Ratings are given to ``add`` as rows in the order of :data:`bedside.ratings.COLUMNS`: by transcript and pass, the
     codes of its turns (``question`` and so on, with the judge's reason, or missing with the cause) and then the
     session measures of :mod:`bedside.metrics.behaviour` that these codes allow, taken over the turns that were coded.
-    The rater of all of them is ``judge:<model>``.
+    The rater of all of them is ``judge:<model>+codebook``.
 
     Args:
         transcripts: any number of them; they are taken as they are needed.
@@ -192,7 +192,7 @@ def code_transcripts(
     """
     name, how = judge_name(judge), asking or Asking()
     questions = _questions(codes, turns_per_call, context, how)
-    rows = _Rows(name.rater, questions, add)
+    rows = _Rows(coding_rater(name), questions, add)
     stage = (lambda: questions.groups(transcripts, by_pass=True), rows.emit)
     calls = ask(name, how, store_path, [stage], text=text, progress=progress, client=client)
     parameters = {
@@ -201,7 +201,7 @@ def code_transcripts(
         "turns_per_call": turns_per_call,
         "context": context,
     }
-    return Judged(name.rater, parameters, how.passes, questions.counts(), rows.count, calls)
+    return Judged(coding_rater(name), parameters, how.passes, questions.counts(), rows.count, calls)
 
 
 def plan_coding(
@@ -215,9 +215,15 @@ def plan_coding(
     asking: Asking | None = None,
 ) -> tuple[RubricPlan, ...]:
     """What :func:`code_transcripts` with the same arguments would send; nothing is sent, and no key is needed."""
-    how = asking or Asking()
+    name, how = judge_name(judge), asking or Asking()
     questions = _questions(codes, turns_per_call, context, how)
-    return Planner(judge_name(judge), how, store_path).plans(questions, transcripts)
+    plans = Planner(name, how, store_path).plans(questions, transcripts)
+    return tuple(replace(plan, judge=coding_rater(name)) for plan in plans)
+
+
+def coding_rater(name: JudgeName) -> str:
+    """Who gave the codes: a model by this codebook, which is another rater than the model by other rubrics."""
+    return f"{name.rater}+codebook"
 
 
 def _questions(codes: Sequence[str], turns_per_call: int, context: int, how: Asking) -> Questions:

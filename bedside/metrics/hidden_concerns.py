@@ -137,8 +137,18 @@ class _Case:
             return self.course
         settings = self.parameters.measures
         return measure(
-            self.transcript, self.course, turn_limit=settings.turn_limit, open_coder=settings.open_coder
+            self.transcript,
+            self.course,
+            turn_limit=settings.turn_limit,
+            open_coder=settings.open_coder,
+            questions=self.questions,
         )
+
+    @cached_property
+    def questions(self) -> dict[int, str]:
+        """The questions that the rater labelled, by turn."""
+        turns = {} if isinstance(self.labels, DataError) else self.labels.turns
+        return {index: labels.question for index, labels in turns.items() if labels.question is not None}
 
     @cached_property
     def score(self) -> CaseScore | DataError:
@@ -170,11 +180,7 @@ class _Case:
         elif metric in _BY_TURN:
             yield from self._by_turn(metric)
         elif metric in _OF_TRACE:
-            yield (
-                missing(metric, str(self.trace))
-                if isinstance(self.trace, DataError)
-                else _value(metric, _OF_TRACE[metric](self.trace))
-            )
+            yield self._of_trace(metric)
         elif isinstance(self.score, DataError):
             yield missing(metric, str(self.score))
         elif metric in _OF_CATEGORIES:
@@ -187,6 +193,17 @@ class _Case:
             yield missing(metric, str(self.course))
         else:
             yield _value(metric, _OF_BOTH[metric](self.score))
+
+    def _of_trace(self, metric: str) -> Value:
+        if isinstance(self.trace, DataError):
+            return missing(metric, str(self.trace))
+        value = _value(metric, _OF_TRACE[metric](self.trace))
+        if metric != "open_after_address" or value.error is not None:
+            return value
+        by = (
+            "the rater's own labels" if self.questions else f"the coder {self.parameters.measures.open_coder}"
+        )
+        return value._replace(reason=f"open questions by {by}")
 
     def _blocked(self, metric: str) -> Value:
         from bedside.protocols.medconceal.trace import is_blocked
@@ -735,8 +752,8 @@ METRICS = (
         "Open questions after address",
         (
             "Share of the clinician turns after the one that addressed the primary concern that ask an open"
-            " question, by the rule coder or the coder named in the parameter file; missing where the "
-            "conversation stops there."
+            " question, as the rater labelled them, or else by the rule coder or the coder named in the "
+            "parameter file (the reason says which); missing where the conversation stops there."
         ),
         1,
         "the one turn after turn 6 is an open question",

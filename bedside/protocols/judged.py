@@ -292,14 +292,21 @@ def _matches(transcript: Transcript, said: Said) -> list[dict[str, Any]]:
 
 
 def _evaluated(said: Said) -> dict[int, dict[str, Any]]:
+    """The labels of clinician turns; the kinds of their questions too, where the judge was asked and answered."""
     turns = {}
+    try:
+        questions = {index: entry["label"] for index, entry in _entries(said, "open_question").items()}
+    except DataError:
+        questions = {}
     for given, answer in _answers(said, "turn_evaluator"):
         probabilities = {intent: answer["intent_probabilities"][intent] for intent in medconceal.INTENTS}
-        turns[int(given.unit.removeprefix("turn:"))] = {
+        index = int(given.unit.removeprefix("turn:"))
+        turns[index] = {
             "z": {name: answer[name] for name in medconceal.FEATURES},
             "intent": max(probabilities, key=probabilities.__getitem__),
             "intent_probabilities": probabilities,
             "empathy_strength": answer["empathy_strength"],
+            "question": questions.get(index),
             "reason": answer["reason"],
         }
     return turns

@@ -271,8 +271,8 @@ def test_nothing_in_a_turn_changes_the_structure(texts: list[str], name: str) ->
 def test_codes_and_measures_are_ratings_of_the_judge(tmp_path: Path) -> None:
     with JudgeServer(labelling(people_say(SESSION))) as server:
         rows, judged = code(server, tmp_path, SESSION)
-    assert judged.rater == "judge:tiny"
-    assert {row[5] for row in rows} == {"judge:tiny"}
+    assert judged.rater == "judge:tiny+codebook"
+    assert {row[5] for row in rows} == {"judge:tiny+codebook"}
     assert judged.complete
     assert [count.rubric for count in judged.rubrics] == list(CODES)
     for name, labels in people_say(SESSION).items():
@@ -509,7 +509,7 @@ def test_kappa_with_people_is_the_published_one(tmp_path: Path) -> None:
         )
         assert server.count == judged.calls == 15
         assert not any("nobody coded this" in request.prompt for request in server.received)
-    assert (found.coder, found.transcripts, found.without_codes) == ("judge:tiny", 5, 1)
+    assert (found.coder, found.transcripts, found.without_codes) == ("judge:tiny+codebook", 5, 1)
     whole = found.scores[0]
     assert (whole.view, whole.turns, whole.not_coded) == ("question", 50, 0)
     assert whole.kappa == pytest.approx(0.4)
@@ -534,7 +534,9 @@ def test_turns_without_a_code_are_counted_and_a_judge_without_any_is_an_error(tm
     assert found.rows()[0]["not_coded"] == 4
     with (
         JudgeServer(lambda request, number: Action(text="no")) as server,
-        pytest.raises(DataError, match=r"judge:tiny coded none of the 5 .* because: no usable reply in 3"),
+        pytest.raises(
+            DataError, match=r"judge:tiny\+codebook coded none of the 5 .* because: no usable reply in 3"
+        ),
     ):
         evaluate_judge(transcripts, server.judge, store_path=tmp_path / "b.sqlite", **options)
 
@@ -579,7 +581,7 @@ def test_agreement_and_validation_take_a_judges_codes_as_they_are(tmp_path: Path
     (pair,) = [each for each in found if each.title == "Question"]
     assert (pair.units, pair.transcripts) == (50, 5)
     assert pair.statistics["kappa"].estimate == pytest.approx(0.4)
-    (card,) = validate(evaluation, judges=["judge:tiny"], metrics=["question"])
+    (card,) = validate(evaluation, judges=["judge:tiny+codebook"], metrics=["question"])
     assert card.validations[0].with_people == 50
     assert card.validations[0].mean is not None
     assert card.validations[0].mean.statistics["kappa"].estimate == pytest.approx(0.4)

@@ -220,7 +220,8 @@ def test_code_that_a_model_brings_is_not_run(libraries: None, tmp_path: Path) ->
 
 
 def ask(judge: LocalJudge, prompt: Prompt) -> Any:
-    return asyncio.run(judge.complete(Request(prompt.text, prompt.schema.text)))
+    request = Request(prompt.text, prompt.schema.text, asked=prompt.asked, choices=prompt.choices)
+    return asyncio.run(judge.complete(request))
 
 
 def complete_transcript() -> Any:

@@ -280,7 +280,9 @@ def _body(line: dict[str, Any]) -> Any:
     response = line.get("response")
     if line.get("error") or not isinstance(response, dict):
         return None
-    return response.get("body") if response.get("status_code", 200) == 200 else None
+    body = response.get("body")
+    replied = response.get("status_code", 200) == 200 and isinstance(body, dict) and body.get("choices")
+    return body if replied else None
 
 
 class BatchClient:

@@ -48,6 +48,9 @@ Intent = Literal[
 INTENTS: tuple[Intent, ...] = get_args(Intent)
 
 
+Question = Literal["none", "open", "closed"]
+
+
 class Features(Strict):
     """The turn evaluator's vector z: how far a clinician turn shows each of ten behaviours, from 0 to 1."""
 
@@ -92,6 +95,7 @@ class TurnLabels(Strict):
         None, description="How probable each intent is."
     )
     empathy_strength: Share | None = Field(None, description="How strong the turn's empathy is.")
+    question: Question | None = Field(None, description="Whether the turn asks an open or a closed question.")
     reason: str | None = Field(None, description="Why, in words.")
 
 

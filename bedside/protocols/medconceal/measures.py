@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.coders import CODERS, people_codes
@@ -62,7 +62,14 @@ class CaseTrace:
     addressed_at: int | None
 
 
-def measure(transcript: Transcript, trace: Trace, *, turn_limit: int, open_coder: str = "rules") -> CaseTrace:
+def measure(
+    transcript: Transcript,
+    trace: Trace,
+    *,
+    turn_limit: int,
+    open_coder: str = "rules",
+    questions: Mapping[int, str] | None = None,
+) -> CaseTrace:
     """All measures of one trace.
 
     Args:
@@ -70,6 +77,8 @@ def measure(transcript: Transcript, trace: Trace, *, turn_limit: int, open_coder
         trace: its trace.
         turn_limit: clinician turns for ``revealed_by_limit``.
         open_coder: who tells open from closed questions: a coder's name, or ``human`` for what most people coded.
+        questions: clinician turn → ``open``, ``closed`` or ``none``, by whoever labelled the turns; where there are
+            any, they go before the coder's.
 
     Raises:
         RegistryError: an unknown coder.
@@ -102,7 +111,7 @@ def measure(transcript: Transcript, trace: Trace, *, turn_limit: int, open_coder
         turns_to_address=lasted,
         lag=lag,
         meta_probe_rate=ratio(trace.blocked, trace.turns, "no clinician turn"),
-        open_after=_open_after(transcript, trace, open_coder),
+        open_after=_open_after(transcript, trace, open_coder, questions or {}),
         challenged_after=_challenged_after(transcript, trace),
         cumulative_reveal=tuple(trace.revealed_by(state.number) for state in trace.history),
         addressed_at=trace.addressed_at,
@@ -117,14 +126,17 @@ def _not_after(trace: Trace) -> Measured:
     return Measured(missing=_NO_PRIMARY if trace.primary is None else _NOT_ADDRESSED)
 
 
-def _open_after(transcript: Transcript, trace: Trace, coder: str) -> Measured:
+def _open_after(transcript: Transcript, trace: Trace, coder: str, questions: Mapping[int, str]) -> Measured:
     index = _addressed_index(trace)
     if index is None:
         return _not_after(trace)
     turns = [turn.index for turn in transcript.of("clinician") if turn.index > index]
     if not turns:
         return Measured(missing="no clinician turn after the concern was addressed")
-    if coder == "human":
+    labels: list[str | None]
+    if questions:
+        labels = [questions.get(turn) for turn in turns]
+    elif coder == "human":
         people = people_codes(transcript)
         labels = [
             majority(
