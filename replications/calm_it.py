@@ -13,8 +13,8 @@ from bedside.stats.reading import reading
 from replications._figures import Figure
 
 SOURCE = (
-    "Nguyen et al., “CALM-IT”: changes from the shortest to the longest sessions; Dale–Chall scores of AnnoMI's clients "
-    "and therapists, all 133 sessions. Bands after Landis and Koch (1977)."
+    "Nguyen et al., “CALM-IT”: changes from the shortest to the longest sessions; Dale–Chall scores of AnnoMI's "
+    "clients and therapists, all 133 sessions. Bands after Landis and Koch (1977)."
 )
 NEEDS = "annomi/annomi_dev.csv"
 _DALE_CHALL = (

@@ -13,8 +13,8 @@ from replications._figures import Figure
 SOURCE = (
     "Yin et al., “MDD-5k”, AAAI 2025, Table 1, which is of the first twenty patients, counts a closing message of the "
     "doctor that the release dropped, and divides the doctor's characters by exchanges + 1; and the means over all 925 "
-    "files that were released. The files here are 150 dialogues of 30 other patients, so no figure can be the same: what is "
-    "shown is that they are of the same size, and how Table 1's definitions differ from the files'."
+    "files that were released. The files here are 150 dialogues of 30 other patients, so no figure can be the same: "
+    "what is shown is that they are of the same size, and how Table 1's definitions differ from the files'."
 )
 NEEDS = "mdd5k"
 _TABLE = "Table 1 is of patients 1–20, none of whom is among the files here"

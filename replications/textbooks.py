@@ -19,8 +19,8 @@ from replications._figures import Figure
 
 SOURCE = (
     "Fleiss 1971; Fleiss, Cohen and Everitt 1969; Cohen 1968; Krippendorff 2011; Gwet 2008; Shrout and Fleiss 1979; "
-    "Hollander and Wolfe; Agresti; Bland and Altman 1986; Rogan and Gladen 1978; Wilson 1927; Angelopoulos et al. 2023; "
-    "Calderon et al. 2025; those without a printed value by R's irr, vcd, psych and coin."
+    "Hollander and Wolfe; Agresti; Bland and Altman 1986; Rogan and Gladen 1978; Wilson 1927; Angelopoulos et al. "
+    "2023; Calderon et al. 2025; those without a printed value by R's irr, vcd, psych and coin."
 )
 _FLEISS = (
     "00060 03003 01401 00006 03030 20400 00402 20310 20040 00006 10050 11040 03300 10050 02031 00501 30012 51000 02040 "
