@@ -2,15 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from bedside.cli._common import JsonOption, list_entries, listing, read_names, reading_options, show_tables
+from bedside.cli._common import (
+    JsonOption,
+    list_entries,
+    listing,
+    note,
+    read_names,
+    reading_options,
+    say,
+    show_tables,
+)
 from bedside.errors import InputError
 
-coders_app = listing("Coders of behaviour; `evaluate FILE` compares one with people's codes.")
+coders_app = listing(
+    "Coders of behaviour: `train` one on people's codes, `evaluate` one beside them, `show` its card."
+)
+
+FormatOption = Annotated[str | None, typer.Option("--format", help="Reader to use, not the one recognised.")]
+RolesOption = Annotated[str | None, typer.Option(help='Who is who: "Dr Smith=clinician,Anna=patient".')]
+ColumnsOption = Annotated[str | None, typer.Option(help="bedside's column names to the file's.")]
+EmbeddingsOption = Annotated[
+    str | None,
+    typer.Option(help="Folder of a sentence-embedding model, or the name of a package that ships one."),
+]
+FoldsOption = Annotated[int, typer.Option(help="Parts the transcripts are divided in, to score out of fold.")]
+FoldSeedOption = Annotated[int, typer.Option(help="Seed of the division in folds.")]
+QualityOption = Annotated[
+    str | None, typer.Option(help="Factor that says high or low of a session, such as mi_quality.")
+]
 
 
 @coders_app.callback()
@@ -21,14 +47,86 @@ def coders(context: typer.Context) -> None:
     list_entries(context, lambda: [(name, coder.title) for name, coder in CODERS.all().items()])
 
 
+@coders_app.command("train")
+def coders_train(
+    files: Annotated[list[str], typer.Argument(help="Transcripts that people coded.")],
+    out: Annotated[Path, typer.Option("--out", "-o", help="The coder's file, ending in .npz.")],
+    name: Annotated[
+        str | None, typer.Option(help="The coder's name in ratings; the file's unless given.")
+    ] = None,
+    codes: Annotated[
+        str | None, typer.Option(help="Codes to learn, with commas; all that people gave unless named.")
+    ] = None,
+    embeddings: EmbeddingsOption = None,
+    folds: FoldsOption = 5,
+    seed: FoldSeedOption = 0,
+    date: Annotated[
+        str | None,
+        typer.Option(help="Date on the card, 2026-11-30; today's or SOURCE_DATE_EPOCH's unless given."),
+    ] = None,
+    format_: FormatOption = None,
+    roles: RolesOption = None,
+    columns: ColumnsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Train a coder on people's codes, and print how good it is on transcripts that it was not trained on."""
+    from bedside.coders.trained import check_target, save_coder, train
+    from bedside.reports.coder import coder_tables
+    from bedside.transcripts import Reading
+
+    check_target(out)
+    reading = Reading(files, reading_options(format_, roles, columns, None, "stop"))
+    with _progress() as progress:
+        made = train(
+            reading,
+            out.stem if name is None else name,
+            codes=read_names(codes),
+            embeddings=_embeddings(embeddings),
+            folds=folds,
+            seed=seed,
+            day=date,
+            progress=progress,
+        )
+    save_coder(made.coder, out)
+    show_tables(coder_tables(made.evaluation), json)
+    note(f"Wrote {out}: {made.coder.coder().rater}. Use it with --set behaviour.coders=human,{out}")
+
+
+@coders_app.command("show")
+def coders_show(
+    file: Annotated[Path, typer.Argument(help="A trained coder's file.")],
+    json: Annotated[bool, typer.Option("--json", help="Print the card whole, as JSON.")] = False,
+) -> None:
+    """Print the card of a trained coder: what it was trained on, with what, and how good it is."""
+    from bedside.coders.trained import load_card
+    from bedside.reports.coder import card_tables
+
+    card, rater = load_card(file)
+    if json:
+        import orjson
+
+        say(orjson.dumps({"rater": rater, **card}, option=orjson.OPT_INDENT_2).decode())
+        return
+    show_tables(card_tables(card, rater))
+
+
 @coders_app.command("evaluate")
 def coders_evaluate(
     files: Annotated[list[str], typer.Argument(help="Transcripts that people coded.")],
-    coder: Annotated[str, typer.Option(help="The coder to compare with people.")] = "rules",
+    coder: Annotated[
+        str | None,
+        typer.Option(
+            help="The coder to compare with people: a name or a .npz file; one trained out of fold unless given."
+        ),
+    ] = None,
     judge: Annotated[str | None, typer.Option(help="A model to code in place of a coder.")] = None,
     codes: Annotated[
-        str | None, typer.Option(help="With --judge: the codes it gives; all unless named.")
+        str | None, typer.Option(help="With --judge or out of fold: the codes; all unless named.")
     ] = None,
+    embeddings: EmbeddingsOption = None,
+    folds: FoldsOption = 5,
+    seed: FoldSeedOption = 0,
+    quality: QualityOption = None,
     store: Annotated[Path, typer.Option(help="With --judge: the file that keeps what it replied.")] = Path(
         "coding.sqlite"
     ),
@@ -38,15 +136,16 @@ def coders_evaluate(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="With --judge: print calls and tokens; ask nothing.")
     ] = False,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="Reader to use, not the one recognised.")
-    ] = None,
-    roles: Annotated[str | None, typer.Option(help='Who is who: "Dr Smith=clinician,Anna=patient".')] = None,
-    columns: Annotated[str | None, typer.Option(help="bedside's column names to the file's.")] = None,
+    format_: FormatOption = None,
+    roles: RolesOption = None,
+    columns: ColumnsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare a coder with people's codes, beside how well people agree with one another."""
-    from bedside.coders import CODERS
+    """Compare a coder with people's codes, beside how well people agree with one another.
+
+    Without --coder and --judge, coders are trained on the files themselves, each on some of the transcripts, and code
+    those that they were not trained on.
+    """
     from bedside.coders.evaluation import evaluate
     from bedside.reports.coder import coder_tables
     from bedside.transcripts import Reading
@@ -55,9 +154,19 @@ def coders_evaluate(
     if judge is None:
         if dry_run:
             raise InputError("no judge is named", where="--dry-run", todo="add --judge MODEL")
-        show_tables(coder_tables(evaluate(reading, CODERS.load(coder))), json)
+        if coder is not None:
+            source = _on_new_sessions(coder, embeddings)
+            show_tables(coder_tables(evaluate(reading, source, quality=quality)), json)
+            return
+        from bedside.coders.training import out_of_fold, read_training_set
+
+        with _progress() as progress:
+            training = read_training_set(reading, read_names(codes), _embeddings(embeddings))
+            given, _ = out_of_fold(training, folds=folds, seed=seed, progress=progress)
+        show_tables(coder_tables(evaluate(training.transcripts, given, quality=quality)), json)
         return
-    from bedside.judges.asking import Asking
+    if coder is not None:
+        raise InputError("a coder and a judge are named", where="--judge", todo="name one of them")
     from bedside.judges.coding import coded_by_people, evaluate_judge, plan_coding
     from bedside.reports.judging import judged_table, plan_table
     from bedside.transcripts.model import CODES
@@ -67,6 +176,43 @@ def coders_evaluate(
     if dry_run:
         show_tables([plan_table(plan_coding(coded_by_people(reading, wanted), judge, **how))], json)
         return
-    asking = Asking(max_concurrency=max_concurrency, max_calls=max_calls)
-    evaluation, judged = evaluate_judge(reading, judge, asking=asking, **how)
+    evaluation, judged = evaluate_judge(
+        reading, judge, max_concurrency=max_concurrency, max_calls=max_calls, **how
+    )
     show_tables((judged_table([judged]), *coder_tables(evaluation)), json)
+
+
+def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
+    """A coder by name, or a trained one that refuses what it was trained on."""
+    from bedside.coders import find_coder
+
+    if coder.endswith(".npz"):
+        from bedside.coders.trained import load_coder
+
+        return load_coder(coder, embeddings).on_new_sessions()
+    return find_coder(coder)
+
+
+def _embeddings(name: str | None) -> Any:
+    if name is None:
+        return None
+    from bedside.coders._embeddings import Embeddings
+
+    return Embeddings(name)
+
+
+@contextmanager
+def _progress() -> Iterator[Callable[[int, int], None]]:
+    """A bar on a terminal; elsewhere a plain line for every fold."""
+    import sys
+
+    if not sys.stderr.isatty():
+        yield lambda done, total: note(f"Fold {done} of {total}")
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("Folds"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)

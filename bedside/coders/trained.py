@@ -43,6 +43,7 @@ SUFFIX = ".npz"
 #: Largest content of a file, unpacked, in bytes.
 MOST_BYTES = 512 * 2**20
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
+_KEYS = {"name", "date", "codes", "training", "features", "out_of_fold", "made_with"}
 _TRAIN_AGAIN = "train it again with bedside coder train"
 _LIBRARIES = ("numpy", "scikit-learn", "scipy")
 
@@ -329,15 +330,33 @@ def load_coder(
         MissingExtraError: a library or package it needs isn't installed.
     """
     file = Path(path)
+    # The same object for the same content: its tables and its embedding model are made once.
+    return _coder_of(file, _opened(file)[2], None if embeddings is None else str(embeddings))
+
+
+def load_card(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
+    """A coder's card and its rater's name; its embedding model needn't be there.
+
+    Raises:
+        InputError: as :func:`load_coder` does.
+    """
+    card, models, content = _opened(Path(path))
+    return card, TrainedCoder(card, models, None, content).coder().rater
+
+
+Opened = tuple[Mapping[str, Any], tuple[RoleModel, ...], str]
+
+
+def _opened(file: Path) -> Opened:
     try:
         status = file.stat()
     except OSError as error:
-        raise InputError(f"can't be read ({error.strerror})", where=str(path), todo="check it") from error
-    return _loaded(file, None if embeddings is None else str(embeddings), status.st_mtime_ns, status.st_size)
+        raise InputError(f"can't be read ({error.strerror})", where=str(file), todo="check it") from error
+    return _parsed(file, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=8)
-def _loaded(path: Path, embeddings: str | None, *_: int) -> TrainedCoder:
+def _parsed(path: Path, *_: int) -> Opened:
     where = str(path)
     arrays = _read(path)
     stated = arrays.pop("checksum", None)
@@ -376,12 +395,20 @@ def _loaded(path: Path, embeddings: str | None, *_: int) -> TrainedCoder:
             )
             for role in roles
         )
-        _ = (card["name"], card["training"]["languages"], card["training"]["text_sha256"])
+        missing = _KEYS - card.keys() or {"languages", "text_sha256"} - card["training"].keys()
+        if missing or not _NAME.fullmatch(card["name"]):
+            raise ValueError(f"its card lacks {', '.join(sorted(missing)) or 'a name'}")
     except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"not a coder that this version can read ({error})"[:200], where=where, todo=_TRAIN_AGAIN
         ) from error
-    return TrainedCoder(card, models, _embeddings(path, needed, embeddings), _content(card, arrays))
+    return card, models, _content(card, arrays)
+
+
+@lru_cache(maxsize=8)
+def _coder_of(path: Path, content: str, embeddings: str | None) -> TrainedCoder:
+    card, models, _ = _opened(path)
+    return TrainedCoder(card, models, _embeddings(path, card["features"]["embeddings"], embeddings), content)
 
 
 def _read(path: Path) -> dict[str, NDArray[Any]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from bedside.coders.evaluation import CoderEvaluation
 from bedside.reports.table import Cell, Column, Row, Table, decimal, number
 
@@ -122,3 +125,105 @@ def _shown(value: object) -> str:
     if isinstance(value, float):
         return decimal(value)
     return "–" if value is None else str(value)
+
+
+def card_tables(card: Mapping[str, Any], rater: str) -> tuple[Table, ...]:
+    """A trained coder's card: its facts, the turns it was trained on, and its scores out of fold."""
+    return (_facts(card, rater), _trained_on(card), _scores(card), _measures(card))
+
+
+def _facts(card: Mapping[str, Any], rater: str) -> Table:
+    training, features, fold = card["training"], card["features"], card["out_of_fold"]
+    embeddings = features["embeddings"]
+    facts = {
+        "Name in ratings": rater,
+        "Date": card["date"],
+        "Codes": ", ".join(card["codes"]),
+        "Trained on": f"{training['transcripts']} transcripts coded by {training['people']} people",
+        "Language": ", ".join(training["languages"]) or "not stated",
+        "Training data (SHA-256)": training["sha256"],
+        "Left out": f"{training['without_codes']} transcripts without codes",
+        "N-grams": features["ngrams"],
+        "Embeddings": "none"
+        if embeddings is None
+        else f"{embeddings['name']}, {embeddings['dimensions']} dimensions, SHA-256 {embeddings['sha256']}",
+        "Scores below": f"out of fold by transcript, {fold['folds']} folds, seed {fold['seed']}",
+        "Made with": ", ".join(f"{name} {value}" for name, value in card["made_with"].items()),
+    }
+    return Table(
+        name="coder-card",
+        title=f"Coder {card['name']}",
+        columns=(Column("Fact", "left"), Column("", "left")),
+        rows=tuple(Row((Cell(name), Cell(str(value)))) for name, value in facts.items()),
+        records=tuple({"fact": name, "value": str(value)} for name, value in facts.items()),
+    )
+
+
+def _trained_on(card: Mapping[str, Any]) -> Table:
+    training = card["training"]
+    records: list[dict[str, Any]] = [
+        {
+            "code": code,
+            "label": label,
+            "turns": count,
+            "learned": label in card["codes"].get(code, ()),
+        }
+        for code, counts in training["turns"].items()
+        for label, count in counts.items()
+    ]
+    ties = ", ".join(f"{code} {count}" for code, count in training["ties_left_out"].items() if count)
+    return Table(
+        name="coder-training",
+        title="Turns it was trained on",
+        columns=(Column("Label", "left"), Column("Turns"), Column("Learned", "left")),
+        rows=tuple(
+            Row(
+                (Cell(r["label"]), Cell(f"{r['turns']:,}"), Cell("yes" if r["learned"] else "no: too rare")),
+                r["code"],
+            )
+            for r in records
+        ),
+        notes=(f"Left out because people were tied: {ties}.",) if ties else (),
+        records=tuple(records),
+    )
+
+
+def _scores(card: Mapping[str, Any]) -> Table:
+    records = card["out_of_fold"]["codes"]
+    return Table(
+        name="coder-scores",
+        title="Codes out of fold, beside people's agreement",
+        columns=(
+            Column("Code", "left"), Column("Turns"), Column("Macro-F1"), Column("Accuracy"), Column("κ"),
+            Column("Ceiling"), Column("Share of ceiling"),
+        ),
+        rows=tuple(
+            Row(tuple(map(Cell, (
+                record["code"], f"{record['turns']:,}", decimal(record["macro_f1"], 3), decimal(record["accuracy"], 3),
+                decimal(record["kappa"], 3), decimal(record["people_macro_f1"], 3),
+                decimal(record["share_of_people"], 2),
+            ))))
+            for record in records
+        ),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def _measures(card: Mapping[str, Any]) -> Table:
+    records = card["out_of_fold"]["sessions"]
+    return Table(
+        name="coder-measures",
+        title="Measures of sessions out of fold, and which may be used in place of people's",
+        columns=(
+            Column("Measure", "left"), Column("Sessions"), Column("Spearman"), Column("Mean absolute error"),
+            Column("May be used", "left"), Column("Why", "left"),
+        ),
+        rows=tuple(
+            Row(tuple(map(Cell, (
+                record["measure"], str(record["sessions"]), decimal(record["spearman"]),
+                decimal(record["mean_absolute_error"]), record["use"], record["why"],
+            ))))
+            for record in records
+        ),
+        records=tuple(records),
+    )  # fmt: skip
