@@ -294,8 +294,11 @@ def rich_table(table: Table) -> RichTable:
         title=Text(table.title), title_justify="left", caption=Text("\n".join(table.notes)), caption_justify="left",
         box=rich.box.SIMPLE_HEAD, pad_edge=False,
     )  # fmt: skip
-    for column in table.columns:
-        title = column.title if column.group is None else f"{column.group}\n{column.title}"
+    # A heading that columns share stands over the first of them.
+    firsts = [group if not place else "" for group, count in table.spans() for place in range(count)]
+    lines = 2 if any(firsts) else 1
+    for column, above in zip(table.columns, firsts, strict=True):
+        title = column.title if lines == 1 else f"{above or ''}\n{column.title}"
         view.add_column(Text(title), justify=column.align, no_wrap=column.align == "right")
     for group, rows in table.groups():
         if group is not None:

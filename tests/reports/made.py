@@ -22,8 +22,18 @@ MODELLED = {
     "redirection_ratio": (0.0, 1.0), "accepted_redirection": (0.0, 1.0), "greatest_redirection": (0.0, 9.0),
     "delta_change_talk": (-1.0, 1.0), "delta_sustain_talk": (-1.0, 1.0),
 }  # fmt: skip
-COUNTS = ("gold_concerns", "submitted_findings", "matched_concerns", "agreeing_matches", "coarse_matches",
-          "grounded_matches", "revealed_concerns", "concerns_revealed_by_limit", "evaluated_turns", "blocked_turns")  # fmt: skip
+COUNTS = (
+    "gold_concerns", "submitted_findings", "matched_concerns", "agreeing_matches", "coarse_matches",
+    "grounded_matches", "revealed_concerns", "concerns_revealed_by_limit", "evaluated_turns", "blocked_turns",
+)  # fmt: skip
+SHARES = (
+    "concern_precision", "concern_recall", "concern_f1", "concern_category_accuracy", "coarse_precision",
+    "coarse_recall", "coarse_f1", "reveal_rate", "meta_probe_rate", "revealed_by_limit",
+)  # fmt: skip
+HISTORY = (
+    "history_f1", "history_recall", "history_precision", "recall_site", "recall_onset", "recall_timing",
+    "information_control_rate", "factual_conflict_rate", "dont_know_share",
+)  # fmt: skip
 STAGES = ("fostering the relationship", "gathering information", "exit")
 JUDGE = "judge:made-up"
 
@@ -56,7 +66,7 @@ def made_run(folder: Path, suite: str, *, cases: int = 6, seed: int = 0) -> Run:
                             "target_length": length,
                             "setting": ("open", "guarded")[length == 16],
                         },
-                    )  # fmt: skip
+                    )
                 )
     path = folder / "talks.jsonl"
     path.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
@@ -115,10 +125,13 @@ def _rated(rubric: Rubric, better: float, draw: random.Random) -> list[tuple[Any
 def _protocol(suite: str, draw: random.Random, turns: int) -> list[tuple[Any, ...]]:
     found = []
     if suite == "medconceal":
-        for name in COUNTS:
-            found.append(_value(name, JUDGE, float(draw.randint(1, 4))))
-        for name in ("concern_precision", "concern_recall", "concern_f1", "concern_category_accuracy", "coarse_precision",
-                     "coarse_recall", "coarse_f1", "reveal_rate", "meta_probe_rate", "revealed_by_limit"):  # fmt: skip
+        gold, submitted = draw.randint(2, 4), draw.randint(2, 4)
+        matched, revealed = draw.randint(0, 2), draw.randint(1, 2)
+        counts = (gold, submitted, matched, draw.randint(0, matched), 2, min(matched, revealed), revealed, revealed - 1,
+                  turns // 2, draw.randint(0, 2))  # fmt: skip
+        for name, count in zip(COUNTS, counts, strict=True):
+            found.append(_value(name, JUDGE, float(count)))
+        for name in SHARES:
             found.append(_value(name, JUDGE, draw.choice((0.25, 0.5, 0.75, 1.0))))
         for name in ("full_reveal", "concern_addressed", "matched_without_reveal"):
             found.append(_value(name, JUDGE, float(draw.random() < 0.5)))
@@ -130,8 +143,7 @@ def _protocol(suite: str, draw: random.Random, turns: int) -> list[tuple[Any, ..
                 level = min(1.0, level + draw.choice((0, 0, 0.5 if name[0] == "r" else 1.0)))
                 found.append(_value(name, JUDGE, level, f"turn:{turn}"))
     else:
-        for name in ("history_f1", "history_recall", "history_precision", "recall_site", "recall_onset", "recall_timing",
-                     "information_control_rate", "factual_conflict_rate", "dont_know_share"):  # fmt: skip
+        for name in HISTORY:
             found.append(_value(name, JUDGE, draw.choice((0.2, 0.5, 0.8))))
         found.append(_value("history_questions", JUDGE, float(draw.randint(3, 9))))
         rank = draw.choice((0, 1, 2, 3, None))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import textwrap
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -14,8 +15,8 @@ from bedside.evaluation import Evaluation
 from bedside.registry import Registry
 from bedside.reports.tables._contract import Options
 
-#: Okabe and Ito's colours, told apart by colour-blind readers; markers, hatches and dashes tell them apart in grey.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000", "#F0E442")
+#: Okabe and Ito's colours, told apart by colour-blind readers, the first ones by their shade too; markers, hatches and dashes tell them apart in grey.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
 DASHES: tuple[Any, ...] = (
@@ -142,6 +143,11 @@ def panels(count: int, width: float, height: float, most_columns: int = 3) -> tu
     for axis in axes[count:]:
         axis.set_visible(False)
     return figure, axes[:count]
+
+
+def wrapped(title: str, width: int = 30) -> str:
+    """A title in lines that fit a panel."""
+    return "\n".join(textwrap.wrap(title, width))
 
 
 def legend_below(figure: Any, axis: Any, columns: int = 4) -> None:

@@ -14,6 +14,7 @@ from bedside.reports.figures._contract import (
     FigureKind,
     legend_below,
     panels,
+    wrapped,
 )
 from bedside.reports.tables._contract import Options
 from bedside.reports.tables._measures import ARROWS, Headed, in_order, measure
@@ -45,7 +46,8 @@ def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | 
     strata = in_order([stratum[0] for _, samples in items for _, stratum in samples]) if by else [""]
 
     def draw() -> Any:
-        figure, axes = panels(len(items), max(2.2, 0.5 + 0.3 * len(systems) * len(strata)), 2.1)
+        width_of = max(2.4, 0.5 + 0.3 * len(systems) * len(strata))
+        figure, axes = panels(len(items), width_of, 2.2)
         width = 0.8 / len(systems)
         for axis, (item, samples) in zip(axes, items, strict=True):
             for position, system in enumerate(systems):
@@ -63,7 +65,7 @@ def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | 
                 axis.bar(at, heights, width * 0.92, color=COLOURS[position % len(COLOURS)], edgecolor="black",
                          hatch=HATCHES[position % len(HATCHES)], linewidth=0.6, label=system)  # fmt: skip
                 axis.errorbar(at, heights, [low, high], fmt="none", ecolor="black", capsize=3, linewidth=1.1)
-            axis.set_title(item.title + ARROWS[item.direction])
+            axis.set_title(wrapped(item.title + ARROWS[item.direction], int(12 * width_of)))
             axis.set_xticks(range(len(strata)), strata if by else [""])
             axis.tick_params(axis="x", length=0)
             axis.axhline(0, color="black", linewidth=0.8)

@@ -34,7 +34,8 @@ def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Dr
             bins = np.histogram_bin_edges(together, min(_BINS, max(5, int(np.sqrt(together.size)))))
             for position, (axis, system) in enumerate(zip(row, systems, strict=True)):
                 sample = samples.get((system, ()))
-                axis.set_title(f"{item.title}, {system}" if len(systems) > 1 else item.title)
+                title = f"{item.title}, {system}" if len(systems) > 1 else item.title
+                axis.set_title(title)
                 axis.grid(axis="y", color="#dddddd", linewidth=0.5)
                 if sample is None or not sample.n:
                     axis.text(0.5, 0.5, "no value", transform=axis.transAxes, ha="center")
@@ -45,8 +46,8 @@ def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Dr
                 axis.axvline(values.mean(), color="black", linewidth=1.4)
                 axis.axvline(0, color="black", linewidth=0.8, linestyle=":")
                 lean = skewness(values).estimate
-                words = f"mean {number(float(values.mean()), item.digits)}\nskewness {number(lean, 2)}"
-                axis.text(0.98, 0.95, words, transform=axis.transAxes, ha="right", va="top", fontsize=8)
+                mean = number(float(values.mean()), item.digits)
+                axis.set_title(f"{title}\nmean {mean}, skewness {number(lean, 2)}")
             row[0].set_ylabel("transcripts")
         return figure
 

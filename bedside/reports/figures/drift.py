@@ -40,7 +40,7 @@ def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing |
     ]
 
     def draw() -> Any:
-        figure = new_figure(2.6 + 0.85 * len(systems), 1.0 + 0.28 * len(keys))
+        figure = new_figure(2.8 + 1.0 * len(systems), 1.2 + 0.28 * len(keys))
         axis = figure.subplots()
         # One far value must not wash out the others.
         limit = float(np.clip(np.nanpercentile(np.abs(grid), 90), 1, 100))
@@ -49,7 +49,8 @@ def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing |
             text = "–" if np.isnan(value) else ("+" if value > 0 else "") + number(float(value), 1)
             colour = "white" if abs(value) > 0.7 * limit else "black"
             axis.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
-        axis.set_xticks(range(len(systems)), systems)
+        turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if max(map(len, systems)) > 9 else {}
+        axis.set_xticks(range(len(systems)), systems, **turned)
         axis.set_yticks(range(len(titles)), titles)
         axis.tick_params(length=0)
         for spine in axis.spines.values():

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from bedside.comparison import quality_metrics
 from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import COLOURS, MARKERS, Drawing, FigureKind, panels
+from bedside.reports.figures._contract import COLOURS, MARKERS, Drawing, FigureKind, panels, wrapped
 from bedside.reports.tables._contract import Options
 from bedside.reports.tables._measures import Headed, Measure, Sample, Samples, measure
 
@@ -43,7 +43,7 @@ def build(evaluation: Evaluation, seed: int, options: PointsOptions) -> Drawing 
     def draw() -> Any:
         figure, axes = panels(len(items), 3.2, 0.75 + 0.34 * len(systems))
         for axis, (item, samples) in zip(axes, items, strict=True):
-            axis.set_title(item.title)
+            axis.set_title(wrapped(item.title, 38))
             _strip(axis, samples, systems, item.scale)
         return figure
 

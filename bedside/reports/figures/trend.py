@@ -17,6 +17,7 @@ from bedside.reports.figures._contract import (
     FigureKind,
     legend_below,
     panels,
+    wrapped,
 )
 from bedside.reports.tables._measures import matching, rater_words
 from bedside.reports.tables.drift import several_raters
@@ -45,7 +46,8 @@ def build(evaluation: Evaluation, seed: int, options: LengthOptions) -> Drawing 
         figure, axes = panels(len(keys), 3.2, 2.3)
         words = [bin_words(each) for each in trends[0].bins]
         for axis, (metric, raters) in zip(axes, keys, strict=True):
-            axis.set_title(facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else ""))
+            by = f" ({rater_words(raters)})" if metric in doubled else ""
+            axis.set_title(wrapped(facts(metric).title + by, 38))
             for one in trends:
                 if (one.metric, one.raters) != (metric, raters):
                     continue

@@ -77,7 +77,8 @@ class Item:
         metric: name in the ratings table.
         group: people, or a rater's name.
         title: with the raters where several groups gave values.
-        heading: what it stands under.
+        heading: what it stands under; where the suite gives none, the metric's own.
+        headed: whether the suite gives one.
         level: a mean over transcripts, or a ratio of sums over them.
         digits: decimals to print.
         scale: what a value is multiplied by to be printed.
@@ -89,6 +90,7 @@ class Item:
     group: str
     title: str
     heading: str
+    headed: bool
     level: Level
     digits: int
     scale: float
@@ -364,6 +366,7 @@ def _items(
                     group=group,
                     title=f"{title} ({rater_words(group)})" if several else title,
                     heading=heading or known.group,
+                    headed=bool(heading),
                     level=level,
                     digits=digits,
                     scale=100.0 if one.percent else 1.0,

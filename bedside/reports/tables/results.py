@@ -425,7 +425,8 @@ def _column_title(layout: _Layout, column: tuple[Any, ...]) -> tuple[str, str | 
     options = layout.options
     title = _value_title(layout, options.columns[-1], column[-1])
     if options.columns == (METRIC,):
-        return title, layout.items[column[0]].heading
+        item = layout.items[int(column[0])]
+        return title, item.heading if item.headed else None
     return title, _joined(layout, options.columns[:-1], column[:-1])
 
 

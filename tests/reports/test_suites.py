@@ -1,0 +1,195 @@
+"""The shipped suites: what they name exists, they run, and a report prints their tables; a suite of one's own too."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import bedside
+from bedside.cli import app
+from bedside.errors import RegistryError
+from bedside.evaluation import open_evaluation
+from bedside.judges import RUBRICS
+from bedside.ratings import Run
+from bedside.reports.build import write_report
+from bedside.reports.contents import Settings, check_suite, make_parts, make_tables
+from bedside.scoring import make_plan, score
+from bedside.suites import SUITES
+from bedside.suites._model import parse_suite
+from tests.reports.made import made_run
+
+EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
+PROTOCOLS = ("calm-it", "mdd5k", "medconceal", "multisense", "note2chat")
+OWN = """\
+name: own
+title: A suite of my own
+description: What I want to see.
+source: none
+metrics: [structure]
+tables:
+  - id: talk
+    kind: results
+    title: Who talks
+    metrics: {Talk: [talk_share, {metric: completed, percent: true}]}
+    spread: ci
+figures:
+  - id: talk
+    kind: bars
+    metrics: [talk_share]
+"""
+
+
+def test_the_five_protocols_are_there() -> None:
+    assert set(PROTOCOLS) <= set(SUITES.names())
+
+
+def test_every_rubric_belongs_to_a_suite() -> None:
+    named = {rubric for name in PROTOCOLS for rubric in SUITES.load(name).rubrics}
+    assert named == set(RUBRICS.names())
+
+
+@pytest.mark.parametrize("name", SUITES.names())
+def test_what_a_suite_names_exists(name: str) -> None:
+    suite = SUITES.load(name)
+    assert make_plan(suite.metrics, suite.parameters).metrics
+    for rubric in suite.rubrics:
+        assert RUBRICS.load(rubric).name == rubric
+    assert check_suite(suite) == []
+
+
+@pytest.mark.parametrize("name", PROTOCOLS)
+def test_every_rubric_that_rates_is_in_a_table(name: str) -> None:
+    suite = SUITES.load(name)
+    told = str(suite.tables)
+    for rubric in map(RUBRICS.load, suite.rubrics):
+        scale = rubric.rating_scale()
+        if scale is not None and scale.ordered:
+            derived = {
+                "information_control": "information_control_rate",
+                "factual_conflict": "factual_conflict_rate",
+            }
+            assert derived.get(rubric.name, rubric.name) in told
+
+
+@pytest.mark.parametrize("name", SUITES.names())
+def test_a_suite_runs_without_a_judge(name: str, tmp_path: Path) -> None:
+    summary = score([EXAMPLE], tmp_path / "run", suite=name)
+    assert summary.transcripts == 12
+    assert summary.ratings > 0
+    parts = make_parts(open_evaluation(summary.run.path), figures=False)
+    if name in PROTOCOLS:
+        assert parts[0].title == SUITES.load(name).title
+        assert all("bedside" in reason or "nothing" in reason for reason in parts[0].left_out)
+
+
+@pytest.mark.parametrize(
+    ("suite", "tables"),
+    [
+        ("calm-it", ["levels", "drift", "redirection", "sustain-talk", "sessions", "agreement"]),
+        ("mdd5k", ["dataset", "judgements", "pairwise"]),
+        ("medconceal", ["confirmation", "intervention", "style", "concerns", "by-turn", "pairwise"]),
+        ("multisense", ["ratings", "diagnosis", "readability", "patients", "length", "stages"]),
+        ("note2chat", ["history", "socrates", "replies", "pairwise"]),
+    ],
+)
+def test_a_report_prints_the_tables_of_the_paper(suite: str, tables: list[str], tmp_path: Path) -> None:
+    run = made_run(tmp_path, suite, cases=3)
+    own, *_ = make_parts(open_evaluation(run.path), figures=False)
+    assert [table.name for table in own.tables] == tables
+    assert own.left_out == ()
+    for table in own.tables:
+        assert table.rows
+        assert table.title
+        assert all(record.get("metric") or record.get("level") == "count" for record in table.records)
+
+
+def test_all_metrics_of_a_run_are_somewhere(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "mdd5k", cases=3)
+    shown = {
+        record.get("metric") for table in make_tables(open_evaluation(run.path)) for record in table.records
+    }
+    transcripts = run.ratings.filter(run.ratings["unit"] == "transcript", run.ratings["value"].is_not_null())
+    assert set(transcripts["metric"]) <= shown
+
+
+def test_a_suite_of_ones_own(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN, "utf-8")
+    run = score([EXAMPLE], tmp_path / "run", suite=str(path)).run
+    path.unlink()
+    tables, files = write_report(Run(run.path), formats=["md", "svg"])
+    assert tables[0].name == "talk"
+    assert "Share of talk, clinician" in (run.path / "report" / "talk.md").read_text("utf-8")
+    assert run.path / "report" / "talk.svg" in files
+    (again,) = make_tables(open_evaluation(run.path), ["talk"])
+    assert again == tables[0]
+
+
+def test_two_suites_in_one_run_keep_their_names_apart(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN.replace("id: talk\n    kind: results", "id: dataset\n    kind: results"), "utf-8")
+    score([EXAMPLE], tmp_path / "run", suite="mdd5k")
+    run = score([EXAMPLE], tmp_path / "run", suite=str(path)).run
+    names = [table.name for table in make_tables(open_evaluation(run.path))]
+    assert "dataset" in names
+    assert "own-dataset" in names
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("kind: results", "kind: result", "no table is called 'result'; did you mean results"),
+        ("kind: bars", "kind: pie", "no figure is called 'pie'"),
+        ("spread: ci", "spread: range", "table talk: spread: Input should be"),
+        ("    spread: ci", "    metrik: x", "table talk: metrik: Extra inputs"),
+    ],
+)
+def test_a_wrong_suite_is_refused_by_name(old: str, new: str, message: str, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN.replace(old, new), "utf-8")
+    with pytest.raises(RegistryError, match=re.escape(message)):
+        check_suite(parse_suite(path))
+
+
+def test_doubled_names_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN.replace("figures:", "  - {id: talk, kind: counts}\nfigures:"), "utf-8")
+    with pytest.raises(RegistryError, match="two are called 'talk'"):
+        parse_suite(path)
+
+
+def test_checking_says_what_nobody_gives(tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text(OWN.replace("[talk_share]", "[talk_shares]"), "utf-8")
+    (remark,) = check_suite(parse_suite(path))
+    assert "did you mean talk_share" in remark
+    done = CliRunner().invoke(app, ["suites", "check", str(path)])
+    assert "1 tables, 1 figures" in done.output
+
+
+def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Path) -> None:
+    score([EXAMPLE], tmp_path / "run", suite="default")
+    score([EXAMPLE], tmp_path / "corpus", suite="default")
+    out = tmp_path / "out"
+    done = CliRunner().invoke(
+        app,
+        ["report", str(tmp_path / "run"), "--suite", "calm-it", "--reference", str(tmp_path / "corpus"), "--table",
+         "levels", "--against", "steady", "--spread", "none", "--format", "md", "--out", str(out)],
+    )  # fmt: skip
+    assert done.exit_code == 0, done.output
+    text = (out / "levels.md").read_text("utf-8")
+    assert "brisk: Δ" in text
+    assert "Against steady:" in text
+    assert "Reference: " in text
+
+
+def test_settings_go_before_the_suite(tmp_path: Path) -> None:
+    run = made_run(tmp_path, "mdd5k", cases=3)
+    (table,) = make_tables(
+        open_evaluation(run.path), ["judgements"], settings=Settings(spread="none", best="never")
+    )
+    assert not any(cell.bold for row in table.rows for cell in row.cells)
+    assert not any("(" in cell.text for row in table.rows for cell in row.cells[1:])
