@@ -157,7 +157,7 @@ def make_plan(
     identity = run_identity(run)
     items = [
         Item(
-            id=_opaque(identity, seed, mode, unit.transcript, unit.unit),
+            id=opaque_id(identity, seed, mode, unit.transcript, unit.unit),
             transcript=unit.transcript,
             unit=unit.unit,
             stratum=number,
@@ -167,7 +167,7 @@ def make_plan(
     ]
     trained = tuple(
         TrainingItem(
-            id=_opaque(identity, seed, "training", case.transcript, case.unit),
+            id=opaque_id(identity, seed, "training", case.transcript, case.unit),
             transcript=case.transcript,
             unit=case.unit,
             content=case.content,
@@ -438,7 +438,8 @@ def _width(rubric: Rubric) -> float | None:
 # -- who rates what ---------------------------------------------------------------------------------
 
 
-def _opaque(*parts: object) -> str:
+def opaque_id(*parts: object) -> str:
+    """A name that says nothing of what it names to those who don't have the run."""
     return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:12]
 
 

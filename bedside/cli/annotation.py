@@ -277,3 +277,33 @@ def say_left_out(found: Read) -> None:
         say(f"Left out: {count:,} answers of user {user}, who is no rater of the plan.")
     if found.foreign:
         say(f"Left out: {found.foreign:,} tasks that are of no item of the plan.")
+
+
+@annotate_app.command("next")
+def annotate_next(
+    plan: PlanArgument,
+    aim: Annotated[
+        str, typer.Option(help="To what end: kappa, estimate (corrected means) or disagreement.")
+    ] = "kappa",
+    count: Annotated[int, typer.Option(help="Units to propose.")] = 10,
+    judge: Annotated[str | None, typer.Option(help="Which judge; the only one unless named.")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write a plan of it, for the same raters.")
+    ] = None,
+    run: RunOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Propose what to have rated next, and say what it would bring."""
+    from bedside.annotation.proposals import follow_up, propose
+    from bedside.reports.annotation import plan_tables, proposal_tables
+
+    read, opened = open_plan(plan, run)
+    found = propose(opened, read, aim=aim, count=count, judge=judge, seed=seed)  # type: ignore[arg-type]
+    tables = proposal_tables(found)
+    if out is not None:
+        made = follow_up(opened, read, found, seed)
+        save_plan(made, opened, out)
+        tables += plan_tables(made)
+    show_tables(tables, json)
+    note(f"Wrote {out}" if out is not None else "Add --out to make a plan of it.")

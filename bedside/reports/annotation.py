@@ -9,6 +9,7 @@ from bedside.annotation.findings import SAME, ListAgreement
 from bedside.annotation.plan import Plan, TrainingItem, plan_hash
 from bedside.annotation.progress import Progress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
+from bedside.annotation.proposals import SIMULATIONS, Proposals
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
 from bedside.reports.tables.agreement import agreement_table
 
@@ -214,6 +215,76 @@ def _gains_table(found: Proposals) -> Table:
         rows=tuple(rows),
         notes=(
             f"±: half-width of the 95 % interval. Expected: mean of {SIMULATIONS} simulated studies, new units {how}.",
+        ),
+        records=tuple(
+            {
+                "metric": each.metric, "quantity": each.quantity, "units": each.units, "added": each.added,
+                "half_width": each.now, "expected_half_width": each.after, "missing": each.missing,
+            }
+            for each in found.gains
+        ),
+    )  # fmt: skip
+
+
+def proposal_tables(found: Proposals) -> tuple[Table, ...]:
+    """What to rate next, and what it would bring."""
+    tables = [_proposals_table(found)]
+    if found.gains:
+        tables.append(_gains_table(found))
+    return tuple(tables)
+
+
+def _proposals_table(found: Proposals) -> Table:
+    rows = []
+    for each in found.proposals:
+        cells = (each.transcript, each.unit, each.system or DASH, f"{each.have}", f"{each.need}", each.why)
+        rows.append(Row(tuple(map(Cell, cells))))
+    notes = []
+    if found.open:
+        notes.append(f"{found.open:,} answers of the plan are still to come; what they bring is not counted.")
+    if found.aim == "disagreement":
+        notes.append("No random sample: leave these ratings out of corrected means.")
+    return Table(
+        name="next",
+        title=f"To be rated next, for {found.aim}",
+        columns=(
+            Column("Transcript", "left"), Column("Unit", "left"), Column("System", "left"), Column("Rated by"),
+            Column("Raters wanted"), Column("Why", "left"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(
+            {
+                "transcript_id": each.transcript, "unit": each.unit, "system": each.system, "rated_by": each.have,
+                "wanted": each.need, "why": each.why,
+            }
+            for each in found.proposals
+        ),
+    )  # fmt: skip
+
+
+def _gains_table(found: Proposals) -> Table:
+    rows = []
+    for each in found.gains:
+        cells = (each.metric, each.quantity, f"{each.units}", f"{each.added}", number(each.now, 3),
+                 number(each.after, 3), each.missing or "")  # fmt: skip
+        rows.append(Row(tuple(map(Cell, cells))))
+    how = (
+        "drawn from the rated ones with all their ratings"
+        if found.aim == "kappa"
+        else "given the judge's rating and an error drawn from the judge's errors so far"
+    )
+    return Table(
+        name="gain",
+        title="What it would bring",
+        columns=(
+            Column("Metric", "left"), Column("Quantity", "left"), Column("Units"), Column("Added"),
+            Column("± now"), Column("± expected"), Column("", "left"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            "±: half-width of the 95 % interval.",
+            f"Expected: mean of {SIMULATIONS} simulated studies, new units {how}.",
         ),
         records=tuple(
             {
