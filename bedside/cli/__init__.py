@@ -15,12 +15,14 @@ from bedside.cli import (
     catalogue,
     coders,
     demonstration,
+    doctoring,
     drift,
     explaining,
     judgements,
     planning,
     protocols,
     ratings,
+    redirection,
     reporting,
     scoring,
     statistics,
@@ -56,6 +58,7 @@ for _command in (
     explaining.explain,
     annotation.sample,
     demonstration.demo,
+    doctoring.doctor,
 ):
     app.command()(_command)
 for _name, _group in {
@@ -66,6 +69,7 @@ for _name, _group in {
     "coder": coders.coders_app,
     "judgements": judgements.judgements_app,
     "ratings": ratings.ratings_app,
+    "redirection": redirection.redirection_app,
     "medconceal": protocols.medconceal_app,
     "note2chat": protocols.note2chat_app,
     "plan": planning.plan_app,

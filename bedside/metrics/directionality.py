@@ -36,7 +36,8 @@ def similarities(actual: Vectors, predicted: Vectors) -> Vectors:
     there = product > _EPSILON**2
     cosine = np.divide((actual * predicted).sum(axis=1), product, out=np.zeros(len(product)), where=there)
     ratio = np.divide(np.minimum(*lengths), longer, out=np.zeros(len(product)), where=there)
-    return np.clip(cosine * ratio, -1.0, 1.0)
+    found: Vectors = np.clip(cosine * ratio, -1.0, 1.0)
+    return found
 
 
 def flow_score(found: Vectors) -> float:

@@ -1,0 +1,69 @@
+"""``bedside redirection``."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli._common import SeedOption, note, reading_options, say
+
+redirection_app = typer.Typer(
+    help="Redirection's language model: fit one to conversations.",
+    no_args_is_help=True,
+    rich_markup_mode=None,
+)
+
+
+@redirection_app.callback()
+def redirection() -> None:
+    """Redirection's language model."""
+
+
+@redirection_app.command("fit")
+def redirection_fit(
+    files: Annotated[list[str], typer.Argument(help="Transcripts to tune the model on.")],
+    model: Annotated[
+        str,
+        typer.Option(
+            help="The model to begin with: a folder, a .gguf file or a name on the Hugging Face hub."
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the tuned model; a new one.")],
+    method: Annotated[str, typer.Option(help="lora, plain, or auto: LoRA where peft is installed.")] = "auto",
+    epochs: Annotated[float, typer.Option(help="Times that each conversation is gone through.")] = 2.0,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Of AdamW; 2e-4 for LoRA, 5e-5 for plain.")
+    ] = None,
+    window: Annotated[int, typer.Option(help="Tokens of a piece of conversation, at most.")] = 512,
+    batch: Annotated[int, typer.Option(help="Pieces in a step.")] = 8,
+    held_out: Annotated[float, typer.Option(help="Share of transcripts kept to measure the loss on.")] = 0.1,
+    format_: Annotated[
+        str | None, typer.Option("--format", help="Reader to use, not the one recognised.")
+    ] = None,
+    roles: Annotated[str | None, typer.Option(help='Who is who: "Dr Smith=clinician,Anna=patient".')] = None,
+    columns: Annotated[str | None, typer.Option(help="bedside's column names to the file's.")] = None,
+    seed: SeedOption = 0,
+) -> None:
+    """Tune a causal language model on conversations, for scoring redirection with it."""
+    from bedside.models.fine_tuning import Tuning, fine_tune
+    from bedside.transcripts import Reading
+
+    reading = Reading(files, reading_options(format_, roles, columns, None, "stop"))
+    tuning = Tuning(method, epochs, learning_rate, window, batch, held_out, seed)
+    live = sys.stderr.isatty()
+
+    def progress(step: int, steps: int, loss: float) -> None:
+        if live:
+            typer.echo(f"\rstep {step:,} of {steps:,}, loss {loss:.3f}", err=True, nl=step == steps)
+        elif step % 50 == 0:
+            note(f"step {step:,} of {steps:,}, loss {loss:.3f}")
+
+    tuned = fine_tune(reading, model, out, tuning, progress)
+    say(
+        f"Tuned by {tuned.method} on {tuned.trained:,} transcripts in {tuned.steps:,} steps. Loss on "
+        f"{tuned.held_out:,} others, in nats per token: {tuned.before:.3f} before, {tuned.after:.3f} after."
+    )
+    say(f"Next: bedside score FILES --metrics redirection --set redirection.model={tuned.folder}")
