@@ -251,25 +251,29 @@ def test_medconceal_in_one_run_is_what_is_known_by_hand(tmp_path: Path) -> None:
     assert set(ratings["rater"]) == {JUDGE}
     table = next(t for t in bedside_tables(folder) if t.name == "concerns")
     measured = {
-        (row["measure"], row["metric"], row["level"]): row for row in table.records if row["raters"] == JUDGE
+        (row["metric"], row["level"]): row["value"] for row in table.records if row["raters"] == JUDGE
     }
     # 3 matches of 6 findings and 6 concerns; 2 of 6 concerns revealed; one of three primary concerns addressed.
-    for measure, metric, level, wanted in (
-        ("Precision", "concern_precision", "micro", 3 / 6),
-        ("Recall", "concern_recall", "micro", 3 / 6),
-        ("F1", "concern_f1", "micro", 6 / 12),
-        ("F1", "concern_f1", "case-level", (2 / 5 + 2 / 3 + 1 / 2) / 3),
-        ("Precision", "coarse_precision", "micro", 4 / 6),
-        ("Recall", "coarse_recall", "micro", 4 / 6),
-        ("Precision", "grounded_precision", "micro", 1 / 6),
-        ("Recall", "grounded_recall", "micro", 1 / 2),
-        ("Category accuracy", "concern_category_accuracy", "micro", 2 / 3),
-        ("Matched but no reveal, share of cases", "matched_without_reveal", "case-level", 2 / 3),
-        ("Reveal rate", "reveal_rate", "micro", 2 / 6),
-        ("Success, share of cases", "concern_addressed", "case-level", 1 / 3),
-        ("Turns per revealed concern", "turns_per_revealed_concern", "micro", clinician / 2),
+    for metric, level, wanted in (
+        ("concern_precision", "micro", 3 / 6),
+        ("concern_recall", "micro", 3 / 6),
+        ("concern_f1", "micro", 6 / 12),
+        ("concern_f1", "mean", (2 / 5 + 2 / 3 + 1 / 2) / 3),
+        ("coarse_precision", "micro", 4 / 6),
+        ("coarse_recall", "micro", 4 / 6),
+        ("grounded_precision", "micro", 1 / 6),
+        ("grounded_recall", "micro", 1 / 2),
+        ("concern_category_accuracy", "micro", 2 / 3),
+        ("matched_without_reveal", "mean", 2 / 3),
+        ("reveal_rate", "micro", 2 / 6),
+        ("concern_addressed", "mean", 1 / 3),
+        ("turns_per_revealed_concern", "micro", clinician / 2),
     ):
-        assert measured[measure, metric, level]["value"] == pytest.approx(wanted), (metric, level)
+        assert measured[metric, level] == pytest.approx(wanted), (metric, level)
+    # What waits for the judge's labels is not listed as missing beside what the judge says.
+    assert not set(Run(folder).ratings["rater"]) & {"algorithm:hidden_concerns@1"}
+    afterwards = ratings.filter(pl.col("metric") == "open_after_address", pl.col("value").is_not_null())
+    assert set(afterwards["reason"]) == {"open questions by the rater's own labels"}
 
 
 def bedside_tables(folder: Path) -> Any:
@@ -556,8 +560,8 @@ def test_note2chat_in_one_run(tmp_path: Path) -> None:
             assert value(ratings, "case", metric) == pytest.approx(wanted), metric
     rewards = ratings.filter(pl.col("metric") == "turn_reward").sort("unit")
     assert rewards["value"].to_list() == pytest.approx([1, 0, 0, 1, 0.6 * (1 - 2 / 5)])
-    table = next(table for table in bedside_tables(folder) if table.name == "history")
-    measured = {row["metric"]: row["value"] for row in table.records}
+    tables = [table for table in bedside_tables(folder) if table.name in ("history", "socrates", "replies")]
+    measured = {row["metric"]: row["value"] for table in tables for row in table.records}
     assert measured["history_f1"] == pytest.approx(2 / 3)
     assert (measured["diagnosis_top_2"], measured["diagnosis_top_3"]) == (0, 1)
     assert measured["history_questions"] == 4
