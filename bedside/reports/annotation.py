@@ -9,7 +9,6 @@ from bedside.annotation.findings import SAME, ListAgreement
 from bedside.annotation.plan import Plan, TrainingItem, plan_hash
 from bedside.annotation.progress import Progress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
-from bedside.annotation.proposals import SIMULATIONS, Proposals
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
 from bedside.reports.tables.agreement import agreement_table
 
@@ -166,63 +165,60 @@ def _time(seconds: float | None) -> str:
 
 
 def _training_table(progress: Progress) -> Table:
-    rows = []
-    for each in found.proposals:
-        cells = (each.transcript, each.unit, each.system or DASH, f"{each.have}", f"{each.need}", each.why)
-        rows.append(Row(tuple(map(Cell, cells))))
-    notes = []
-    if found.open:
-        notes.append(f"{found.open:,} answers of the plan are still to come; what they bring is not counted.")
-    if found.aim == "disagreement":
-        notes.append("No random sample: leave these ratings out of corrected means.")
+    rows = [
+        Row(tuple(map(Cell, (each.rater, f"{each.answers}", decimal(each.score), number(each.off)))))
+        for each in progress.training
+    ]
     return Table(
-        name="next",
-        title=f"To be rated next, for {found.aim}",
-        columns=(
-            Column("Transcript", "left"), Column("Unit", "left"), Column("System", "left"), Column("Rated by"),
-            Column("Raters wanted"), Column("Why", "left"),
-        ),
+        name="training",
+        title="Training set",
+        columns=(Column("Rater", "left"), Column("Answers"), Column("Right"), Column("Levels off")),
         rows=tuple(rows),
-        notes=tuple(notes),
-        records=tuple(
-            {
-                "transcript_id": each.transcript, "unit": each.unit, "system": each.system, "rated_by": each.have,
-                "wanted": each.need, "why": each.why,
-            }
-            for each in found.proposals
+        notes=(
+            "Right: share of answers that are the known one (of lists, mean F1). Levels off: mean distance from "
+            "the known level. The training set gives no ratings.",
         ),
-    )  # fmt: skip
-
-
-def _gains_table(found: Proposals) -> Table:
-    rows = []
-    for each in found.gains:
-        cells = (each.metric, each.quantity, f"{each.units}", f"{each.added}", number(each.now, 3),
-                 number(each.after, 3), each.missing or "")  # fmt: skip
-        rows.append(Row(tuple(map(Cell, cells))))
-    how = (
-        "drawn from the rated ones with all their ratings"
-        if found.aim == "kappa"
-        else "given the judge's rating and an error drawn from the judge's errors so far"
+        records=tuple(
+            {"rater": each.rater, "answers": each.answers, "right": each.score, "off": each.off}
+            for each in progress.training
+        ),
     )
+
+
+def _lists_table(lists: Sequence[ListAgreement]) -> Table:
+    rows, records = [], []
+    for each in lists:
+        results = (each.f1, each.by_label)
+        bounds = [
+            (result.interval.low, result.interval.high) if result.interval is not None else (None, None)
+            for result in results
+        ]
+        who = " and ".join(each.raters) if len(each.raters) == 2 else "all pairs"
+        cells = [who, f"{each.items}", f"{each.entries}", f"{each.matched}"]
+        for result, bound in zip(results, bounds, strict=True):
+            cells += [decimal(result.estimate), between(*bound)]
+        rows.append(Row(tuple(map(Cell, cells))))
+        records.append({
+            "raters": list(each.raters), "items": each.items, "entries": each.entries, "matched": each.matched,
+            "f1": each.f1.estimate, "f1_low": bounds[0][0], "f1_high": bounds[0][1],
+            "label_f1": each.by_label.estimate, "label_f1_low": bounds[1][0], "label_f1_high": bounds[1][1],
+        })  # fmt: skip
     return Table(
-        name="gain",
-        title="What it would bring",
+        name="lists",
+        title="Do the lists agree?",
         columns=(
-            Column("Metric", "left"), Column("Quantity", "left"), Column("Units"), Column("Added"),
-            Column("± now"), Column("± expected"), Column("", "left"),
+            Column("Raters", "left"), Column("Items"), Column("Entries"), Column("Matched"),
+            Column("F1"), Column("95 % CI"), Column("F1 by label"), Column("95 % CI"),
         ),
         rows=tuple(rows),
         notes=(
-            f"±: half-width of the 95 % interval. Expected: mean of {SIMULATIONS} simulated studies, new units {how}.",
+            f"Matched: entries of one label whose wording is alike (the shorter shares {SAME:.0%} or more of its "
+            "content words with the other), one to one. F1: 2 × matched / entries, the mean over items; 1 where both "
+            "list nothing. By label: entries of a label are interchangeable. F1 stands in for kappa where what both "
+            "left out can't be counted (Hripcsak and Rothschild 2005). Wording is no proof of meaning: look at what "
+            "was not matched.",
         ),
-        records=tuple(
-            {
-                "metric": each.metric, "quantity": each.quantity, "units": each.units, "added": each.added,
-                "half_width": each.now, "expected_half_width": each.after, "missing": each.missing,
-            }
-            for each in found.gains
-        ),
+        records=tuple(records),
     )  # fmt: skip
 
 
