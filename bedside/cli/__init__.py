@@ -19,6 +19,7 @@ from bedside.cli import (
     drift,
     explaining,
     judgements,
+    label_studio,
     planning,
     protocols,
     ratings,
@@ -73,7 +74,7 @@ for _name, _group in {
     "medconceal": protocols.medconceal_app,
     "note2chat": protocols.note2chat_app,
     "plan": planning.plan_app,
-    "annotate": annotation.annotate_app,
+    "annotate": label_studio.annotate_app,
 }.items():
     app.add_typer(_group, name=_name)
 

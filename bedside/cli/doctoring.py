@@ -1,0 +1,44 @@
+"""``bedside doctor``."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bedside.cli._common import JsonOption, show_tables
+
+
+def doctor(
+    judge: Annotated[
+        str | None, typer.Option(help="Also ask this judge one short question (nothing of any transcript).")
+    ] = None,
+    label_studio: Annotated[
+        str | None, typer.Option(help="Also reach the Label Studio at this address.")
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Show what is installed and what is missing, and whether a judge and Label Studio can be reached.
+
+    The exit code is 1 where something that bedside needs, or that you asked for, does not work.
+    """
+    from bedside.doctor import examine
+    from bedside.reports.table import Cell, Column, Row, Table
+
+    found = examine(judge, label_studio)
+    words = {True: "good", False: "bad", None: "not installed"}
+    table = Table(
+        name="doctor",
+        title="What bedside finds on this computer",
+        columns=tuple(Column(title, "left") for title in ("", "State", "Found", "To do")),
+        rows=tuple(
+            Row(tuple(map(Cell, (one.what, words[one.good], one.said, one.todo))), one.group) for one in found
+        ),
+        records=tuple(
+            {"group": one.group, "what": one.what, "good": one.good, "found": one.said, "todo": one.todo}
+            for one in found
+        ),
+    )
+    show_tables([table], json)
+    if any(one.good is False for one in found):
+        raise typer.Exit(1)
