@@ -44,3 +44,7 @@ class ModelError(BedsideError):
 
 class MissingExtraError(BedsideError):
     """An optional library is needed and isn't installed."""
+
+
+class LabelStudioError(BedsideError):
+    """A Label Studio server can't be installed, started or reached, or doesn't hold what was pushed."""

@@ -1,0 +1,500 @@
+"""A Label Studio server of one's own: installed on first use, kept on this machine, with a login for every rater.
+
+The server has an environment of its own, since its libraries don't go together with those of a scoring environment.
+It listens on the loopback interface only, and whatever it would fetch from elsewhere is sent to a closed port. All it
+keeps lies in one folder: its database, its log, and two files that only their owner can read: ``logins.json`` with the
+passwords and ``api-key`` with the key that ``push`` and ``pull`` need.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import re
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from http.cookiejar import CookieJar
+from pathlib import Path
+from typing import Any
+
+from bedside.errors import LabelStudioError
+from bedside.files import replacing, saying_where, write_json
+
+#: The release of Label Studio that is installed; the one all this is tested with.
+VERSION = "1.23.2"
+#: Names an environment that has Label Studio already.
+ENVIRONMENT = "BEDSIDE_LABEL_STUDIO"
+PORT = 8085
+#: Raters log in with an address; this ending belongs to nobody, and no mail is ever sent.
+MAIL = "raters.example"
+ADMINISTRATOR = f"administrator@{MAIL}"
+
+_MARK = ".complete"
+_KEY = "api-key"
+_LOGINS = "logins.json"
+_STATE = "server.json"
+_LOG = "server.log"
+#: Nothing listens on the discard port: what the server would fetch fails at once, and stays here.
+_NOWHERE = "http://127.0.0.1:9"
+_SETTINGS = {
+    "SENTRY_DSN": "",
+    "FRONTEND_SENTRY_DSN": "",
+    "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
+    "LATEST_VERSION_CHECK": "false",
+    "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+    "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+    "DJANGO_DB": "sqlite",
+    "PYTHONUNBUFFERED": "1",
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NOWHERE),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
+}
+#: What a server's process may know of the user's environment: no key of anyone is among it.
+_PASSED = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SYSTEMROOT", "TZ")
+_START_SECONDS = 300
+_STOP_SECONDS = 15
+#: Letters and digits that are not mistaken for one another when read from paper.
+_ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"
+_RATER = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,40}(@[A-Za-z0-9.-]+\.[A-Za-z]{2,})?")
+_CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How somebody gets in.
+
+    Attributes:
+        rater: the rater's name in plans and ratings.
+        email: what the log-in page asks for.
+        password: for the log-in page.
+    """
+
+    rater: str
+    email: str
+    password: str
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that runs.
+
+    Attributes:
+        folder: where it keeps everything.
+        url: its address.
+        process: its process id.
+        version: its release of Label Studio.
+        logins: the raters' logins, in the order they were made.
+        started: whether this call started it.
+    """
+
+    folder: Path
+    url: str
+    process: int
+    version: str
+    logins: tuple[Login, ...]
+    started: bool
+
+    @property
+    def key_file(self) -> Path:
+        """The file with the administrator's API key."""
+        return self.folder / _KEY
+
+    @property
+    def logins_file(self) -> Path:
+        """The file with all passwords, the administrator's among them."""
+        return self.folder / _LOGINS
+
+
+# -- the environment --------------------------------------------------------------------------------
+
+
+def environment_folder() -> Path:
+    """Where the server's environment is, or would be put: the user's cache folder, or what the variable names."""
+    named = os.environ.get(ENVIRONMENT)
+    if named:
+        return Path(named)
+    cache = os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache"
+    return Path(cache) / "bedside" / f"label-studio-{VERSION}"
+
+
+def ensure_environment(folder: Path | None = None, say: Say = lambda line: None) -> Path:
+    """The program ``label-studio``, installed first where it isn't yet.
+
+    Args:
+        folder: a virtual environment; :func:`environment_folder` unless given. Where it has Label Studio it is used as
+            it is, whoever made it.
+        say: takes a line about what is fetched.
+
+    Raises:
+        LabelStudioError: it can't be installed.
+    """
+    import filelock
+
+    target = (folder or environment_folder()).expanduser().absolute()
+    program = _program(target)
+    # An environment of the user's own has no mark; one that bedside began and did not finish has none either.
+    theirs = folder is not None or ENVIRONMENT in os.environ
+    if program.is_file() and (theirs or (target / _MARK).is_file()):
+        return program
+    if theirs and target.exists() and any(target.iterdir()):
+        raise LabelStudioError(
+            "the environment has no Label Studio",
+            where=str(target),
+            todo=f"install it there: pip install label-studio=={VERSION}",
+        )
+    with saying_where(target):
+        target.parent.mkdir(parents=True, exist_ok=True)
+    with filelock.FileLock(target.parent / f".{target.name}.lock"):
+        if program.is_file() and (target / _MARK).is_file():
+            return program
+        say(
+            f"Label Studio {VERSION} is fetched once from the Python package index, about 250 MB (1 GB when "
+            f"installed), into {target}. This takes some minutes."
+        )
+        shutil.rmtree(target, ignore_errors=True)
+        _install(target)
+        (target / _MARK).touch()
+    return program
+
+
+def _program(environment: Path) -> Path:
+    scripts = environment / ("Scripts" if os.name == "nt" else "bin")
+    return scripts / ("label-studio.exe" if os.name == "nt" else "label-studio")
+
+
+def _install(target: Path) -> None:
+    python = _program(target).with_name("python.exe" if os.name == "nt" else "python")
+    pip = ["-m", "pip", "--disable-pip-version-check", "--no-input", "install", "--quiet", "--no-compile"]
+    steps = (
+        [sys.executable, "-m", "venv", str(target)],
+        [str(python), *pip, f"label-studio=={VERSION}"],
+    )
+    for step in steps:
+        done = subprocess.run(step, capture_output=True, text=True, errors="replace", check=False)
+        if done.returncode:
+            last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "no message")
+            shutil.rmtree(target, ignore_errors=True)
+            raise LabelStudioError(
+                f"Label Studio can't be installed ({last.strip()})",
+                where=str(target),
+                todo=f"see that the package index can be reached, or name an environment in {ENVIRONMENT}",
+            )
+
+
+# -- starting, finding, stopping --------------------------------------------------------------------
+
+
+def serve(
+    folder: Path,
+    *,
+    raters: Sequence[str] = (),
+    port: int | None = None,
+    environment: Path | None = None,
+    say: Say = lambda line: None,
+) -> Server:
+    """Start the server of a folder, or find the one that runs, and see that every rater can log in.
+
+    Args:
+        folder: where its database, log and passwords are; made if it isn't there.
+        raters: names; an address is a name too. Raters there already keep their passwords.
+        port: where it listens, on this machine only; where it listened last, or :data:`PORT`, unless given.
+        environment: see :func:`ensure_environment`.
+        say: takes lines about what takes long.
+
+    Raises:
+        LabelStudioError: the port is taken, a name can't be one, or the server doesn't start.
+    """
+    for name in raters:
+        if not _RATER.fullmatch(name):
+            raise LabelStudioError(
+                f"{name!r} can't be a rater's name",
+                where="--raters",
+                todo="use letters, digits, . _ and -, or an address",
+            )
+    folder = folder.absolute()
+    with saying_where(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        found = find(folder)
+        if found is not None and port is not None and found.url != _url(port):
+            raise LabelStudioError(
+                f"the server of this folder runs at {found.url}",
+                where=str(folder),
+                todo="stop it first with --stop, or leave --port out",
+            )
+        started = found is None
+        if found is None:
+            program = ensure_environment(environment, say)
+            _start(folder, program, port or _last_port(folder), say)
+            found = find(folder)
+            assert found is not None
+        _add_raters(found, raters)
+        return Server(found.folder, found.url, found.process, found.version, _logins(folder), started)
+
+
+def find(folder: Path) -> Server | None:
+    """The server of this folder that runs; None where none does.
+
+    It is known by the folder's own key: another server at the same address is not taken for it.
+    """
+    folder = folder.absolute()
+    state = _read(folder / _STATE)
+    if state is None or not _is_ours(state["process"], folder):
+        return None
+    try:
+        about = _get(state["url"], "/api/version", (folder / _KEY).read_text().strip())
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    version = str(about.get("release", "unknown"))
+    return Server(folder, state["url"], state["process"], version, _logins(folder), False)
+
+
+def stop(folder: Path) -> bool:
+    """Stop the server of a folder; its data stay.
+
+    Returns:
+        Whether one was running.
+    """
+    folder = folder.absolute()
+    state = _read(folder / _STATE)
+    if state is None:
+        return False
+    with _locked(folder):
+        process = int(state["process"])
+        running = _is_ours(process, folder)
+        if running:
+            _end(process)
+        # Where it listened is kept: the next start is at the same address.
+        write_json(folder / _STATE, {**state, "process": 0})
+    return running
+
+
+def _start(folder: Path, program: Path, port: int, say: Say) -> None:
+    if _taken(port):
+        raise LabelStudioError(
+            f"port {port} is taken", where="--port", todo=f"choose another, such as --port {port + 1}"
+        )
+    fresh = not (folder / "data" / "label_studio.sqlite3").is_file()
+    for name in ("data", "home"):
+        with saying_where(folder / name):
+            (folder / name).mkdir(exist_ok=True)
+    folder.chmod(0o700)
+    settings = {name: os.environ[name] for name in _PASSED if name in os.environ}
+    settings |= _SETTINGS | {
+        "HOME": str(folder / "home"),
+        "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"),
+        **_administrator(folder),
+    }
+    say(f"Label Studio starts in {folder}" + (": about a minute the first time." if fresh else "."))
+    command = [str(program), "start", "--no-browser", "--internal-host", "127.0.0.1"]
+    command += ["--port", str(port), "--data-dir", str(folder / "data")]
+    with open(folder / _LOG, "wb") as log:
+        process = subprocess.Popen(
+            command,
+            env=settings,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        # Noted before it answers, so that one whose start was interrupted is found and stopped.
+        write_json(folder / _STATE, {"url": _url(port), "process": process.pid})
+        _wait(folder, process, _url(port))
+    except BaseException:
+        _end(process.pid)
+        write_json(folder / _STATE, {"url": _url(port), "process": 0})
+        raise
+
+
+def _wait(folder: Path, process: subprocess.Popen[bytes], url: str) -> None:
+    key = (folder / _KEY).read_text().strip()
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            lines = (folder / _LOG).read_text(errors="replace").splitlines()
+            last = next((line for line in reversed(lines) if line.strip()), "no message")
+            raise LabelStudioError(
+                f"Label Studio ended before it answered ({last.strip()})", where=str(folder / _LOG)
+            )
+        try:
+            # Its own key: the health page says too early that all is well, and says so of a stranger as well.
+            _get(url, "/api/version", key)
+            return
+        except (OSError, ValueError, http.client.HTTPException):
+            time.sleep(0.3)
+    raise LabelStudioError(
+        f"Label Studio didn't answer within {_START_SECONDS} s", where=str(folder / _LOG), todo="read its log"
+    )
+
+
+def _end(process: int) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process, number)
+        except ProcessLookupError:
+            return
+        until = time.monotonic() + _STOP_SECONDS
+        while time.monotonic() < until:
+            # Takes the exit state where the process is our own child, which would stay otherwise.
+            with suppress(ChildProcessError):
+                os.waitpid(process, os.WNOHANG)
+            if not _command(process):
+                return
+            time.sleep(0.05)
+
+
+def _is_ours(process: int, folder: Path) -> bool:
+    """Whether this process is the folder's server, and not one that got the number later."""
+    return process > 0 and str(folder / "data") in _command(process)
+
+
+def _command(process: int) -> str:
+    found = subprocess.run(
+        ["ps", "-ww", "-o", "stat=,command=", "-p", str(process)], capture_output=True, text=True, check=False
+    )
+    state, _, command = found.stdout.strip().partition(" ")
+    return "" if state.startswith("Z") else command
+
+
+def _taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
+
+
+def _url(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def _last_port(folder: Path) -> int:
+    state = _read(folder / _STATE)
+    return PORT if state is None else int(state["url"].rpartition(":")[2])
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    import filelock
+
+    try:
+        with filelock.FileLock(folder / ".lock", timeout=_START_SECONDS):
+            yield
+    except filelock.Timeout as error:
+        raise LabelStudioError(
+            "another bedside process starts or stops this server", where=str(folder)
+        ) from error
+
+
+# -- who may come in --------------------------------------------------------------------------------
+
+
+def _administrator(folder: Path) -> dict[str, str]:
+    """The settings that make the administrator; what was made before is kept."""
+    known = _read(folder / _LOGINS)
+    if known is None:
+        known = {"administrator": {"email": ADMINISTRATOR, "password": _password()}, "raters": {}}
+        _write_secret(folder / _KEY, secrets.token_hex(20) + "\n")
+        _write_secret(folder / _LOGINS, json.dumps(known, indent=2) + "\n")
+    return {
+        "LABEL_STUDIO_USERNAME": known["administrator"]["email"],
+        "LABEL_STUDIO_PASSWORD": known["administrator"]["password"],
+        "LABEL_STUDIO_USER_TOKEN": (folder / _KEY).read_text().strip(),
+    }
+
+
+def _logins(folder: Path) -> tuple[Login, ...]:
+    known = _read(folder / _LOGINS) or {"raters": {}}
+    return tuple(Login(name, entry["email"], entry["password"]) for name, entry in known["raters"].items())
+
+
+def _add_raters(server: Server, raters: Sequence[str]) -> None:
+    """Let raters in who are not in yet; a password is kept before it is used, so that none is lost."""
+    key = server.key_file.read_text().strip()
+    known = _read(server.logins_file)
+    assert known is not None
+    new = [name for name in dict.fromkeys(raters) if name not in known["raters"]]
+    known["raters"] |= {
+        name: {"email": (name if "@" in name else f"{name}@{MAIL}").lower(), "password": _password()}
+        for name in new
+    }
+    if new:
+        _write_secret(server.logins_file, json.dumps(known, indent=2) + "\n")
+    there = {user["email"] for user in _get(server.url, "/api/users", key)}
+    missing = [entry for entry in known["raters"].values() if entry["email"] not in there]
+    if missing:
+        invitation = _get(server.url, "/api/invite", key)["token"]
+        for entry in missing:
+            _sign_up(server.url, invitation, entry["email"], entry["password"])
+
+
+def _sign_up(url: str, invitation: str, email: str, password: str) -> None:
+    """Fill in the sign-up form: the API takes no passwords, and a command line would show them to others."""
+    opener = urllib.request.build_opener(
+        urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar()), _Stay()
+    )
+    page = f"{url}/user/signup/?{urllib.parse.urlencode({'token': invitation})}"
+    with opener.open(page, timeout=60) as answer:
+        code = _CSRF.search(answer.read().decode())
+    fields = {"csrfmiddlewaretoken": code[1] if code else "", "email": email, "password": password}
+    request = urllib.request.Request(
+        page, urllib.parse.urlencode(fields).encode(), {"Referer": page}, method="POST"
+    )
+    try:
+        with opener.open(request, timeout=60) as answer:
+            status = answer.status
+    except urllib.error.HTTPError as error:
+        status = error.code
+    # The form leads on where it took the rater in, and is shown again where it did not.
+    if status != 302:
+        raise LabelStudioError(f"Label Studio did not take in {email} (status {status})", where=url)
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    def redirect_request(self, *_: Any) -> None:
+        return None
+
+
+def _get(url: str, path: str, key: str) -> Any:
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    request = urllib.request.Request(url + path, headers={"Authorization": f"Token {key}"})
+    with opener.open(request, timeout=60) as answer:
+        return json.load(answer)
+
+
+def _password() -> str:
+    return "-".join("".join(secrets.choice(_ALPHABET) for _ in range(4)) for _ in range(3))
+
+
+def _write_secret(target: Path, text: str) -> None:
+    # The temporary file is made for its owner alone, and stays so when it takes its place.
+    with replacing(target) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return None
+    except ValueError as error:
+        raise LabelStudioError(
+            "is damaged", where=str(path), todo="restore it, or name another folder"
+        ) from error
