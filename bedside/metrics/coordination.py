@@ -1,7 +1,7 @@
 """Linguistic coordination: how far a speaker takes up the function words of the one answered.
 
 Which turns hold which markers is said by ConvoKit, whose word lists are not copied here; the counting is ours, for
-ConvoKit's wants a corpus for each transcript and takes many times as long. Equality with it is a test.
+ConvoKit's wants a corpus for each transcript and takes several times as long. Equality with it is a test.
 """
 
 from __future__ import annotations
