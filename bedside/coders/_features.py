@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.coders.rules import question, type_of_last
+from bedside.coders.rules import question_and_type
 from bedside.transcripts.model import Role, Transcript
 
 #: Changes when the same turn gets other features.
@@ -103,10 +103,12 @@ class _Read:
 
     text: str
     tokens: list[str]
+    hashes: list[int]
     content: frozenset[str]
-    last: list[str]
+    last: list[int]
     marked: bool
     asks: str
+    kind: str
     cues: list[int]
 
 
@@ -121,13 +123,16 @@ def _read(text: str, clinician: bool) -> _Read:
     tokens = _WORD.findall(plain)
     sentences = _SENTENCE.split(plain)
     asked = next((s for s in reversed(sentences) if s.endswith("?")), sentences[-1])
+    asks, kind = question_and_type(plain) if clinician else ("none", "closed")
     return _Read(
         plain,
         tokens,
+        _hashes(tokens),
         frozenset(tokens) - _FUNCTION,
-        _WORD.findall(asked),
+        _hashes(_WORD.findall(asked)),
         asked.endswith("?"),
-        question(plain) if clinician else "none",
+        asks,
+        kind,
         [] if clinician else [min(2, len(cue.findall(plain))) for cue in _CUES],
     )
 
@@ -152,10 +157,7 @@ def _of_role(transcript: Transcript, role: Role, read: Sequence[_Read]) -> TurnF
         for at in range(0, len(turns), _BATCH)
     ]
     count = len(read)
-    numbers = [
-        _numbers(read[index], read[index - 1] if index else None, index, count, role == "clinician")
-        for index in turns
-    ]
+    numbers = [_numbers(read[index], read[index - 1] if index else None, index, count) for index in turns]
     return TurnFeatures(
         np.array(turns, np.int64),
         vstack(parts, format="csr") if parts else csr_matrix((0, BUCKETS), dtype=np.float32),
@@ -171,15 +173,23 @@ def _hash(token: str) -> int:
     return int.from_bytes(blake2b(token.encode("utf-8", "replace"), digest_size=8).digest(), "little")
 
 
+def _hashes(tokens: list[str]) -> list[int]:
+    """Hashes of words between marks for the turn's beginning and end."""
+    return [_BEGINNING, *map(_hash, tokens), _ENDING]
+
+
+_BEGINNING, _ENDING = _hash("<"), _hash(">")
+
+
 def _grams_of(read: Sequence[_Read], turns: Sequence[int], own_before: Sequence[int]) -> Any:
     from scipy.sparse import csr_matrix
 
     own = [read[index] for index in turns]
-    nothing: list[str] = []
-    before = [read[index - 1].tokens if index else nothing for index in turns]
-    earlier = [read[index].tokens if index >= 0 else nothing for index in own_before]
+    nothing = _hashes([])
+    before = [read[index - 1].hashes if index else nothing for index in turns]
+    earlier = [read[index].hashes if index >= 0 else nothing for index in own_before]
     blocks = (
-        (*_words([each.tokens for each in own], (1, 2, 3), "turn"), 1.0),
+        (*_words([each.hashes for each in own], (1, 2, 3), "turn"), 1.0),
         (*_characters([each.text for each in own], (3, 4, 5), "characters"), 1.0),
         (*_words([each.last for each in own], (1, 2, 3), "last"), 1.0),
         (*_words(before, (1, 2), "before"), 0.7),
@@ -199,10 +209,9 @@ def _grams_of(read: Sequence[_Read], turns: Sequence[int], own_before: Sequence[
     )
 
 
-def _words(lists: Sequence[list[str]], lengths: Sequence[int], salt: str) -> tuple[Rows, Rows]:
-    padded = [["<", *tokens, ">"] for tokens in lists]
-    units = np.array([_hash(token) for token in chain.from_iterable(padded)], np.uint64)
-    return _runs(units, np.repeat(np.arange(len(padded)), list(map(len, padded))), lengths, salt)
+def _words(lists: Sequence[list[int]], lengths: Sequence[int], salt: str) -> tuple[Rows, Rows]:
+    units = np.array(list(chain.from_iterable(lists)), np.uint64)
+    return _runs(units, np.repeat(np.arange(len(lists)), list(map(len, lists))), lengths, salt)
 
 
 def _characters(texts: Sequence[str], lengths: Sequence[int], salt: str) -> tuple[Rows, Rows]:
@@ -232,7 +241,7 @@ def _runs(units: NDArray[np.uint64], owners: Rows, lengths: Sequence[int], salt:
 # -- numbers ------------------------------------------------------------------------------------------
 
 
-def _numbers(turn: _Read, before: _Read | None, index: int, count: int, clinician: bool) -> list[float]:
+def _numbers(turn: _Read, before: _Read | None, index: int, count: int) -> list[float]:
     words = [token for token in turn.tokens if token not in _MARKS]
     length = len(words)
     share = 3 / max(1, length)
@@ -243,7 +252,7 @@ def _numbers(turn: _Read, before: _Read | None, index: int, count: int, clinicia
         turn.asks == "none",
         turn.asks == "open",
         turn.asks == "closed",
-        clinician and (turn.asks == "open" or (turn.asks == "none" and type_of_last(turn.text) == "open")),
+        turn.kind == "open",
         min(3, turn.text.count("?")) / 2,
         "?" in turn.text[-3:],
         turn.marked,

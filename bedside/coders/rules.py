@@ -165,17 +165,22 @@ def question(text: str) -> str:
     return label
 
 
+def question_and_type(text: str) -> tuple[str, str]:
+    """What :func:`question` and :func:`question_type` say, at the cost of one of them."""
+    pieces = list(_sentences(text))
+    label = "none"
+    for body, marked in pieces:
+        label = _sentence(body, marked) or label
+    if label != "none":
+        return label, label
+    last = pieces[-1][0] if pieces else ""
+    return label, "open" if _ACCOUNT_ASKED.search(last) else _type(_OPENERS.sub("", last))
+
+
 def question_type(text: str) -> str:
     """``open`` or ``closed`` for a turn that is known to hold a question: where :func:`question` finds none, by its
     last sentence."""
-    label = question(text)
-    return type_of_last(text) if label == "none" else label
-
-
-def type_of_last(text: str) -> str:
-    """``open`` or ``closed`` by a turn's last sentence, taken as a question."""
-    last = [body for body, _ in _sentences(text)][-1:]
-    return "open" if any(map(_ACCOUNT_ASKED.search, last)) else _type(_OPENERS.sub("", " ".join(last)))
+    return question_and_type(text)[1]
 
 
 def _code(transcript: Transcript) -> TurnCodes:

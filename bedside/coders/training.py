@@ -37,8 +37,9 @@ FOLDS = 5
 _INNER = 4
 #: An n-gram has a weight where it stands in so many turns, and in so many transcripts.
 _TURNS_WITH_GRAM, _TRANSCRIPTS_WITH_GRAM = 3, 2
-#: Inverse penalties: of n-grams, of embeddings (chosen within the training data) and of the calibration.
-_GRAMS_C, _DENSE_C, _CALIBRATION_C = 1.0, (0.0005, 0.002), 0.03
+#: Inverse penalties: of n-grams, of embeddings (chosen within the training data) and, times the number of turns, of the
+#: calibration.
+_GRAMS_C, _DENSE_C, _CALIBRATION_C = 1.0, (0.0005, 0.002), 100.0
 #: Exponents of the class shares that are tried as class weights.
 _EXPONENTS = tuple(k / 10 for k in range(11))
 OUT_OF_FOLD = "algorithm:trained coder, out of fold"
@@ -436,10 +437,12 @@ def _dense_regression(rows: Numbers, positive: NDArray[np.bool_], penalty: float
 
 @contextmanager
 def _unfinished_allowed() -> Iterator[None]:
-    """Without the warning that an optimiser stopped early: what it reached is scored out of fold all the same."""
+    """Without the warning that an optimiser stopped early, for what it reached is scored out of fold all the same; and
+    without checks of arrays that were made here."""
+    from sklearn import config_context
     from sklearn.exceptions import ConvergenceWarning
 
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), config_context(assume_finite=True, skip_parameter_validation=True):
         warnings.simplefilter("ignore", ConvergenceWarning)
         yield
 
@@ -487,7 +490,9 @@ def _calibrate(scores: Numbers, classes: Rows, size: int) -> Calibration:
         mean, scale = scores.mean(axis=0), scores.std(axis=0)
         scale[scale == 0] = 1
         with _unfinished_allowed():
-            model = LogisticRegression(C=_CALIBRATION_C, max_iter=300).fit((scores - mean) / scale, classes)
+            model = LogisticRegression(C=_CALIBRATION_C / len(scores), max_iter=300).fit(
+                (scores - mean) / scale, classes
+            )
         slopes, start = model.coef_.T / scale[:, None], model.intercept_
         if len(present) == 2:
             slopes, start = np.hstack([np.zeros_like(slopes), slopes]), np.append(0.0, start)
