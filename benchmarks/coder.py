@@ -1,29 +1,44 @@
-"""The rule coder on AnnoMI: its speed, its scores beside people's agreement, and people's Fleiss kappa.
+"""Coders on AnnoMI: their speed, their scores beside people's agreement, and people's Fleiss kappa.
 
-    python benchmarks/coder.py [PATH OF annomi_dev.csv]
+    python benchmarks/coder.py [PATH OF annomi_dev.csv] [--folds N] [--embeddings NAME] [--rules-only]
 
-The rules were made with the even-numbered sessions coded by one person; the odd-numbered ones were held out.
+The rules were made with the even-numbered sessions coded by one person; the odd-numbered ones were held out. Trained
+coders are scored out of fold by transcript; their speed is that of a coder trained without embeddings.
 """
 
 from __future__ import annotations
 
-import sys
+import argparse
+import resource
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from bedside.coders import CODE_ROLES, CODERS, CODES, people_codes
+from bedside.coders._embeddings import Embeddings
 from bedside.coders.evaluation import evaluate, human_ceilings
 from bedside.coders.rules import question_type
+from bedside.coders.trained import TrainedCoder
+from bedside.coders.training import fit_roles, out_of_fold, read_training_set
 from bedside.metrics import FAMILIES
 from bedside.transcripts import Transcript, read_transcripts
 
 TARGET = 5_000
+#: Enough of a card to code with.
+BARE_CARD = {"name": "benchmark", "training": {"languages": []}}
 
 
 def main() -> None:
-    path = sys.argv[1] if len(sys.argv) > 1 else "../shared/data/annomi/annomi_dev.csv"
-    transcripts = list(read_transcripts(path))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("path", nargs="?", default="../shared/data/annomi/annomi_dev.csv")
+    parser.add_argument("--folds", type=int, default=10)
+    parser.add_argument("--embeddings")
+    parser.add_argument("--rules-only", action="store_true")
+    asked = parser.parse_args()
+    transcripts = list(read_transcripts(asked.path))
     people = {transcript.id: len(people_codes(transcript)) for transcript in transcripts}
     one = [transcript for transcript in transcripts if people[transcript.id] == 1]
     several = [transcript for transcript in transcripts if people[transcript.id] > 1]
@@ -59,6 +74,55 @@ def main() -> None:
     )
     print("\nFleiss kappa among people")
     table([{"code": code, **row} for code in CODES for row in fleiss(several, code)])
+    if not asked.rules_only:
+        trained_speed(transcripts)
+        trained(one, asked.folds, asked.embeddings)
+
+
+def trained_speed(transcripts: Sequence[Transcript]) -> None:
+    """Turns a second of a trained coder, and the memory that a transcript of 50,000 turns takes."""
+    training = read_training_set(transcripts)
+    coder = TrainedCoder(BARE_CARD, tuple(fit_roles(training)), None, "")
+    turns = sum(len(transcript.turns) for transcript in transcripts)
+    best = min(timed(lambda: [coder.code(t) for t in transcripts]) for _ in range(3))
+    print(f"\ntrained coder, all codes: {turns / best:,.0f} turns/s (target {TARGET:,})")
+    every = [turn for transcript in transcripts for turn in transcript.turns]
+    for count in (5_000, 50_000):
+        long = [replace(every[k % len(every)], index=k) for k in range(count)]
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        seconds = timed(lambda long=long: coder.code(Transcript("long", tuple(long))))
+        more = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) / 1024
+        print(
+            f"one transcript of {count:,} turns: {count / seconds:,.0f} turns/s, {more:,.0f} MB more at the peak"
+        )
+
+
+def trained(transcripts: Sequence[Transcript], folds: int, embeddings: str | None) -> None:
+    """Scores of coders trained out of fold, and how far their probabilities are from what comes true."""
+    training = read_training_set(transcripts, embeddings=Embeddings(embeddings) if embeddings else None)
+    given, seen = out_of_fold(training, folds=folds)
+    evaluation = evaluate(transcripts, given)
+    what = embeddings or "no embeddings"
+    print(f"\ntrained coders out of fold, {folds} folds, {what} ({evaluation.transcripts} sessions)")
+    table(evaluation.rows())
+    table(evaluation.session_rows())
+    print("\ncalibration: mean difference of probability and share that is right, ten bins of probability")
+    table(
+        [{"code": code, "error": miscalibration(training.labels[code], *both)} for code, both in seen.items()]
+    )
+
+
+def miscalibration(labels: Sequence[str], gold: Any, probabilities: Any) -> float:
+    """Expected calibration error of the most probable label."""
+    sure = probabilities.max(axis=1)
+    right = np.array([labels[k] for k in probabilities.argmax(axis=1)]) == gold
+    bins = np.minimum(9, (10 * sure).astype(int))
+    return float(
+        sum(
+            abs(sure[bins == k].mean() - right[bins == k].mean()) * np.mean(bins == k)
+            for k in np.unique(bins)
+        )
+    )
 
 
 def speed(transcripts: Sequence[Transcript]) -> None:

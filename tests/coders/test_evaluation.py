@@ -10,8 +10,8 @@ import pytest
 
 from bedside.coders import CODERS, Coder, people_codes
 from bedside.coders._people import majority
-from bedside.coders.evaluation import evaluate, human_ceilings
-from bedside.errors import DataError
+from bedside.coders.evaluation import SessionScore, evaluate, human_ceilings
+from bedside.errors import DataError, InputError
 from bedside.transcripts import Transcript, read_transcripts
 
 Talk = Callable[..., Transcript]
@@ -184,3 +184,64 @@ def test_files_shown_in_the_docs_are_read(block: str, name: str, tmp_path: Path)
         1: {"client_talk": "change"},
     }
     assert codes["ben"][0] == {"question": "open"}
+
+
+def test_verdicts_follow_from_ranks_means_and_quality(talk: Talk) -> None:
+    """Twenty sessions of ten turns; people find k questions in session k, half of the sessions are of high quality."""
+
+    def found(given: Callable[[int], int]) -> SessionScore:
+        sessions = [
+            replace(
+                session(talk, *({"anna": "open" if k < n // 2 else "none"} for k in range(10)), name=str(n)),
+                factors={"mi_quality": "high" if n >= 10 else "low"},
+            )
+            for n in range(20)
+        ]
+
+        def code(transcript: Transcript) -> dict[int, dict[str, str]]:
+            count = given(int(transcript.id))
+            return {
+                turn.index: {"question": "open" if turn.index < count else "none"}
+                for turn in transcript.turns
+            }
+
+        coder = replace(CODERS.load("rules"), codes=("question",), code=code, refuses=lambda _: None)
+        return next(s for s in evaluate(sessions, coder).sessions if s.measure == "questions_per_turn")
+
+    same = found(lambda n: n // 2)
+    assert (same.use, same.auc_people, same.auc_coder) == ("yes", 1, 1)
+    assert same.spearman == pytest.approx(1)
+    high = found(lambda n: min(10, n // 2 + 3))
+    assert high.use == "with care"
+    assert "too high: correct it" in high.why
+    # The order within each half is turned round: quality is still separated, ranks are not.
+    turned = found(lambda n: (9 - n if n < 10 else 29 - n) // 2)
+    assert turned.auc_coder == 1
+    assert turned.use == "with care"
+    # The same counts, whatever the quality.
+    blind = found(lambda n: (n % 10) // 2 * 2)
+    assert blind.auc_coder == pytest.approx(0.5)
+    assert (blind.use, "does not separate" in blind.why) == ("no", True)
+
+
+def test_quality_may_be_named_and_must_be_there(talk: Talk) -> None:
+    one = session(talk, {"anna": "open"}, {"anna": "none"})
+    assert evaluate([one], coded_by(["open", "none"])).sessions[0].use == "unknown"
+    with pytest.raises(InputError, match="no session has a factor 'mood' of low or high"):
+        evaluate([one], coded_by(["open", "none"]), quality="mood")
+
+
+def test_people_separate_quality_on_annomi_as_published_codes_do(annomi: Path) -> None:
+    # Measured on all sessions: gold R:Q .87 and therapist input .91 (100 of the 133 sessions are here).
+    from bedside.coders.evaluation import GivenCodes
+
+    transcripts = [t for t in read_transcripts(annomi) if len(people_codes(t)) == 1]
+    given = {
+        t.id: {index: dict(labels) for codes in people_codes(t).values() for index, labels in codes.items()}
+        for t in transcripts
+    }
+    codes = ("question", "reflection", "therapist_input")
+    found = {s.measure: s for s in evaluate(transcripts, GivenCodes("human", codes, given)).sessions}
+    assert found["reflection_to_question_ratio"].auc_people == pytest.approx(0.87, abs=0.05)
+    assert found["inputs_per_turn"].auc_people == pytest.approx(0.91, abs=0.03)
+    assert {score.use for score in found.values()} == {"yes"}
