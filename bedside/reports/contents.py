@@ -17,7 +17,7 @@ from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES, TableKind
 from bedside.reports.tables._contract import Options
-from bedside.reports.tables._measures import Measure
+from bedside.reports.tables._measures import Measure, matching
 from bedside.reports.tables._sources import absent_notes
 from bedside.suites import SUITES, Suite
 from bedside.suites._model import Entry, first_fault
@@ -216,15 +216,15 @@ def _other_parts(
     evaluation: Evaluation, planned: Sequence[_Planned], settings: Settings, figures: bool
 ) -> Iterator[Part]:
     """Metrics that no table of the suites shows, agreement unless a suite shows it, and what is missing."""
-    shown = {
+    rated = set(evaluation.metrics())
+    named = {
         name
         for one in planned
         for each in _measures(one.options)
         for name in (each.metric, *each.sum, *each.over)
     }
-    others = [
-        name for name in evaluation.metrics() if name not in shown and name.partition(".")[0] not in shown
-    ]
+    shown = {own for name in named for own in ([name] if name in rated else matching(evaluation, name))}
+    others = [name for name in evaluation.metrics() if name not in shown]
     if others:
         options = TABLES.load("results").options
         assert options is not None

@@ -13,9 +13,11 @@ from bedside.evaluation import Evaluation, open_evaluation
 from bedside.protocols import medconceal, note2chat
 from bedside.protocols._measured import Measured
 from bedside.ratings import frame_of
-from bedside.reports.build import build_tables, write_report
+from bedside.reports.build import write_report
+from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table
 from bedside.scoring import score
+from bedside.suites import SUITES
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 
@@ -55,11 +57,17 @@ def scored(folder: Path, transcripts: list[Transcript], family: str) -> Evaluati
     return open_evaluation(folder / "run")
 
 
+def protocol_table(evaluation: Evaluation, suite: str, name: str) -> Table:
+    (table,) = make_tables(evaluation, [name], suite=SUITES.load(suite))
+    return table
+
+
 def shown(table: Table, metric: str, level: str, system: str) -> Any:
     found = [
         row
         for row in table.records
-        if (row["metric"], row["level"], row["system"], row["raters"]) == (metric, level, system, "people")
+        if (row["metric"], row["level"], row["system"], row["raters"])
+        == (metric, {"case-level": "mean"}.get(level, level), system, "people")
     ]
     return found[0]["value"] if found else None
 
@@ -72,7 +80,7 @@ def the_same(given: float | None, wanted: Measured) -> None:
 def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> None:
     draw = random.Random(seed)
     talks = [hidden(number, draw, system) for system in ("A", "B") for number in range(15)]
-    (table,) = build_tables(scored(tmp_path, talks, "hidden_concerns"), ["concerns"])
+    table = protocol_table(scored(tmp_path, talks, "hidden_concerns"), "medconceal", "concerns")
     parameters = medconceal.PARAMETERS.load("default")
     for system in ("A", "B"):
         matched, traced = [], []
@@ -120,7 +128,7 @@ def test_concerns_are_what_the_protocol_sums_up(tmp_path: Path, seed: int) -> No
 def test_coarse_rests_on_findings_alone(tmp_path: Path) -> None:
     draw = random.Random(9)
     talks = [hidden(number, draw, "A") for number in range(20)]
-    (table,) = build_tables(scored(tmp_path, talks, "hidden_concerns"), ["concerns"])
+    table = protocol_table(scored(tmp_path, talks, "hidden_concerns"), "medconceal", "concerns")
     cases = [
         medconceal.score_case(
             talk, medconceal.concerns_of(talk), medconceal.rater_labels(talk, "human:a").findings or (), ()
@@ -155,7 +163,7 @@ def noted(number: int, draw: random.Random, system: str) -> Transcript:
 def test_history_is_what_the_protocol_sums_up(tmp_path: Path) -> None:
     draw = random.Random(1)
     talks = [noted(number, draw, system) for system in ("A", "B") for number in range(15)]
-    (table,) = build_tables(scored(tmp_path, talks, "history_taking"), ["history"])
+    table = protocol_table(scored(tmp_path, talks, "history_taking"), "note2chat", "history")
     for system in ("A", "B"):
         cases = [
             note2chat.history(talk, note2chat.rater_labels(talk, "human:a"))
@@ -195,7 +203,7 @@ def test_passes_are_averaged_within_a_case_and_lacking_ones_left_out() -> None:
         rows("judge:m", "b", 1, **{**counts, "submitted_findings": 9}, matched_concerns=None),
         rows("judge:m", "c", 0, **counts, matched_concerns=None),
     )
-    (table,) = build_tables(given, ["concerns"])
+    table = protocol_table(given, "medconceal", "concerns")
     (row,) = [
         each for each in table.records if (each["metric"], each["level"]) == ("concern_precision", "micro")
     ]
@@ -211,7 +219,7 @@ def test_several_raters_are_named_and_those_without_values_are_not() -> None:
         rows("human:x", "a", 0, **counts),
         rows("algorithm:hidden_concerns@1", "a", 0, **dict.fromkeys(counts)),
     )
-    (table,) = build_tables(given, ["concerns"])
+    table = protocol_table(given, "medconceal", "concerns")
     titles = [row.cells[0].text for row in table.rows if row.cells[0].text.startswith("Precision, micro")]
     assert titles == ["Precision, micro (people) ↑", "Precision, micro (m) ↑"]
 
@@ -221,7 +229,10 @@ def test_there_is_no_table_where_nobody_labelled_anything(tmp_path: Path) -> Non
     concerns = hidden(0, draw, "A").reference["concerns"]
     bare = conversation(("clinician", "Hello."), ("patient", "Hello."), reference={"concerns": concerns})
     found = scored(tmp_path, [bare], "hidden_concerns")
-    assert {table.name for table in build_tables(found)}.isdisjoint({"concerns", "history"})
+    own, *_ = make_parts(found, suite=SUITES.load("medconceal"), figures=False)
+    assert {"concerns", "confirmation", "by-turn"}.isdisjoint(
+        table.name for table in own.tables if any(row.cells[1].text != "–" for row in table.rows)
+    )
 
 
 def test_the_report_holds_the_table_in_every_format(tmp_path: Path) -> None:
@@ -229,9 +240,9 @@ def test_the_report_holds_the_table_in_every_format(tmp_path: Path) -> None:
     talks = [hidden(number, draw, system) for system in ("A", "B") for number in range(6)]
     found = scored(tmp_path, talks, "hidden_concerns")
     assert found.run is not None
-    _, files = write_report(found.run, tables=["concerns"])
+    _, files = write_report(found.run, tables=["concerns"], suite=SUITES.load("medconceal"))
     texts = {file.name: file.read_text("utf-8") for file in files}
     assert re.search(r"Precision, micro ↑ *\| *0?\.?\d", texts["concerns.md"])
     assert "process-grounded" in texts["report.html"]
-    assert "concern_precision,micro" in texts["concerns.csv"]
+    assert ",concern_precision,people,A,micro," in texts["concerns.csv"]
     assert "concerns.tex" in texts

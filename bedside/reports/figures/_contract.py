@@ -15,7 +15,8 @@ from bedside.evaluation import Evaluation
 from bedside.registry import Registry
 from bedside.reports.tables._contract import Options
 
-#: Okabe and Ito's colours, told apart by colour-blind readers, the first ones by their shade too; markers, hatches and dashes tell them apart in grey.
+#: Okabe and Ito's colours, told apart by colour-blind readers, the first ones by their shade too; markers, hatches and
+#: dashes tell them apart in grey.
 COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
 HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
@@ -143,6 +144,19 @@ def panels(count: int, width: float, height: float, most_columns: int = 3) -> tu
     for axis in axes[count:]:
         axis.set_visible(False)
     return figure, axes[:count]
+
+
+def tiles(axis: Any, grid: Any, **colours: Any) -> Any:
+    """A grid of coloured tiles, the first row on top, drawn as shapes and not as an image."""
+    rows, columns = grid.shape
+    mesh = axis.pcolormesh(
+        [place - 0.5 for place in range(columns + 1)],
+        [place - 0.5 for place in range(rows + 1)],
+        grid,
+        **colours,
+    )
+    axis.set_ylim(rows - 0.5, -0.5)
+    return mesh
 
 
 def wrapped(title: str, width: int = 30) -> str:

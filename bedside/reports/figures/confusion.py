@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import Drawing, FigureKind, panels
+from bedside.reports.figures._contract import Drawing, FigureKind, panels, tiles
 from bedside.reports.figures._pairs import Pairs, PairsOptions, pairs_of
 
 #: A scale with more levels is no confusion matrix to look at.
@@ -25,7 +25,7 @@ def build(evaluation: Evaluation, seed: int, options: PairsOptions) -> Drawing |
         for axis, pairs in zip(axes, found, strict=True):
             counts = _counts(pairs)
             shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
-            axis.imshow(shares, cmap="cividis", vmin=0, vmax=1, aspect="auto")
+            tiles(axis, shares, cmap="cividis", vmin=0, vmax=1)
             for (row, column), count in np.ndenumerate(counts):
                 colour = "black" if shares[row, column] > 0.55 else "white"
                 axis.text(column, row, f"{count:,}", ha="center", va="center", color=colour, fontsize=8)

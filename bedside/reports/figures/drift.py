@@ -9,7 +9,7 @@ import numpy as np
 from bedside.drift import drift
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, facts
-from bedside.reports.figures._contract import Drawing, FigureKind, new_figure
+from bedside.reports.figures._contract import Drawing, FigureKind, new_figure, tiles
 from bedside.reports.table import number
 from bedside.reports.tables._measures import matching, rater_words
 from bedside.reports.tables.drift import DriftOptions, several_raters
@@ -44,7 +44,7 @@ def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing |
         axis = figure.subplots()
         # One far value must not wash out the others.
         limit = float(np.clip(np.nanpercentile(np.abs(grid), 90), 1, 100))
-        image = axis.imshow(grid, cmap="PuOr", vmin=-limit, vmax=limit, aspect="auto")
+        image = tiles(axis, grid, cmap="PuOr", vmin=-limit, vmax=limit)
         for (row, column), value in np.ndenumerate(grid):
             text = "–" if np.isnan(value) else ("+" if value > 0 else "") + number(float(value), 1)
             colour = "white" if abs(value) > 0.7 * limit else "black"

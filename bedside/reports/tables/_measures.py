@@ -140,11 +140,13 @@ class Measured:
     Attributes:
         items: those with a value somewhere, each with its samples.
         empty: titles of those that are rated but have no value anywhere, with the reason.
+        valueless: metric, group of raters and samples of these.
         absent: metrics that are not rated at all.
     """
 
     items: tuple[tuple[Item, Samples], ...]
     empty: Mapping[str, str]
+    valueless: tuple[tuple[str, str, Samples], ...]
     absent: tuple[str, ...]
 
 
@@ -355,8 +357,10 @@ def _items(
         if one.percent and "%" not in title:
             title += " (%)"
         level: Level = "micro" if one.sum else "mean"
-        if case_level and any(m is not one and m.metric == one.metric for _, _, m, _, _ in rows):
-            title += ", micro" if one.sum else ", case-level"
+        if case_level and one.sum:
+            title += ", micro"
+        elif case_level and any(each.sum and each.metric == one.metric for _, _, each, _, _ in rows):
+            title += ", case-level"
         several = len({row[3] for row in giving if (row[1], bool(row[2].sum)) == (metric, bool(one.sum))}) > 1
         digits = one.digits if one.digits is not None else 1 if one.percent else known.digits
         result.append(
@@ -376,7 +380,8 @@ def _items(
                 samples,
             )
         )
-    return Measured(tuple(result), empty, tuple(absent))
+    valueless = tuple((row[1], row[3], row[4]) for row in rows if (row[1], bool(row[2].sum)) not in having)
+    return Measured(tuple(result), empty, valueless, tuple(absent))
 
 
 def in_order(values: Sequence[str]) -> list[str]:

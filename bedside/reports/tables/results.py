@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -385,8 +385,20 @@ def _table(evaluation: Evaluation, layout: _Layout, measured: Measured, tests: _
         columns=tuple(columns),
         rows=tuple(rows),
         notes=tuple(notes),
-        records=tuple(records),
+        records=(*records, *_valueless(layout, measured)),
     )
+
+
+def _valueless(layout: _Layout, measured: Measured) -> Iterator[dict[str, Any]]:
+    """Records of what has no value anywhere, so that the CSV counts it."""
+    names = layout.options.factors
+    for metric, group, samples in measured.valueless:
+        for (system, stratum), sample in sorted(samples.items()):
+            yield {
+                "cell": "/".join((f"{metric}@{group}", *stratum, system)), "metric": metric, "raters": group,
+                "system": system, **dict(zip(names, stratum, strict=True)), "value": None, "sd": None, "n": 0,
+                "missing": sample.missing, "why_missing": sample.why,
+            }  # fmt: skip
 
 
 def _caption(options: ResultsOptions) -> str:

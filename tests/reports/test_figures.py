@@ -1,0 +1,108 @@
+"""Figures: each is drawn where the run holds what it shows, the same bytes each time, with no date in them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bedside.evaluation import Evaluation, known_scale, open_evaluation
+from bedside.ratings import frame_of
+from bedside.reports.contents import make_parts
+from bedside.reports.figures import FIGURES, Drawing
+from bedside.reports.figures._contract import COLOURS, DASHES, HATCHES, MARKERS
+from tests.reports.made import made_run
+
+
+@pytest.fixture(scope="module")
+def drawings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawing]:
+    """The figures of three suites, by suite and name."""
+    found = {}
+    for suite in ("calm-it", "medconceal", "multisense"):
+        run = made_run(tmp_path_factory.mktemp(suite), suite, cases=3)
+        for part in make_parts(open_evaluation(run.path)):
+            found |= {f"{suite}/{drawing.name}": drawing for drawing in part.figures}
+    return found
+
+
+def test_suites_have_their_figures(drawings: dict[str, Drawing]) -> None:
+    assert set(drawings) == {
+        "calm-it/ratings", "calm-it/drift", "calm-it/sustain-talk", "calm-it/agreement", "medconceal/by-turn",
+        "medconceal/outcomes", "medconceal/agreement", "medconceal/confusion", "medconceal/scatter",
+        "medconceal/bland-altman", "multisense/ratings", "multisense/length", "multisense/agreement",
+        "multisense/confusion", "multisense/scatter", "multisense/bland-altman",
+    }  # fmt: skip
+
+
+@pytest.mark.slow
+def test_same_data_same_bytes_and_no_date(drawings: dict[str, Drawing]) -> None:
+    for name in ("calm-it/drift", "medconceal/by-turn", "multisense/scatter"):
+        one = drawings[name]
+        svg, pdf, png = one.svg(), one.pdf(), one.png()
+        assert (svg, pdf, png) == (one.svg(), one.pdf(), one.png()), name
+        assert not re.search(r"20\d\d-\d\d", svg)
+        assert b"CreationDate" not in pdf
+        assert b"Software" not in png
+        assert png[:4] == b"\x89PNG"
+
+
+def test_names_are_no_formulas(drawings: dict[str, Drawing]) -> None:
+    text = drawings["multisense/ratings"].svg()
+    assert "steady &amp; sure" in text
+    assert "brisk_2" in text
+
+
+def awkward() -> Evaluation:
+    """One system without letters matplotlib's own fonts have, one with dollars, one without any value."""
+    rows: list[Any] = []
+    for system, values in (("中文", [1.0, 2.0]), ("$a_b$ ^", [3.0]), ("none", [None])):
+        for case, value in enumerate(values):
+            for rater in ("human:x", "judge:m"):
+                error = None if value is not None else "gone"
+                head = (f"{system}{case}", system, f"c{case}", "transcript", "empathy", rater, 0)
+                rows.append((*head, value, None, None, error))
+    scale = known_scale("empathy")
+    assert scale is not None
+    return Evaluation(frame_of(rows), {"empathy": scale}, None, "ratings")
+
+
+@pytest.mark.parametrize("kind", FIGURES.names())
+def test_little_data_is_drawn_or_left_out(kind: str) -> None:
+    figure = FIGURES.load(kind)
+    drawing = figure.build(awkward(), 0, figure.options.model_validate({"metrics": ["empathy"]}))
+    if drawing is not None:
+        assert drawing.svg().startswith("<svg")
+        assert drawing.title
+        assert drawing.notes
+    empty = Evaluation(frame_of([]), {}, None, "ratings")
+    assert figure.build(empty, 0, figure.options.model_validate({"metrics": ["empathy"]})) is None
+
+
+def test_systems_are_told_apart_without_colour() -> None:
+    assert len(set(MARKERS)) == len(set(HATCHES)) == len(set(map(str, DASHES))) == len(COLOURS) == 8
+
+    def grey(colour: str) -> float:
+        return float(np.dot([int(colour[i : i + 2], 16) for i in (1, 3, 5)], [0.2126, 0.7152, 0.0722]))
+
+    shades = [grey(colour) for colour in COLOURS[:3]]
+    assert min(abs(a - b) for i, a in enumerate(shades) for b in shades[:i]) > 10
+
+
+def test_scatter_and_confusion_show_each_unit_once() -> None:
+    from bedside.reports.figures._pairs import PairsOptions, pairs_of
+    from bedside.reports.figures.confusion import _counts
+
+    (pairs,) = pairs_of(awkward(), PairsOptions.model_validate({"metrics": ["empathy"]}), labels=True)
+    assert sorted(pairs.people) == sorted(pairs.rated) == [1, 2, 3]
+    assert _counts(pairs).trace() == _counts(pairs).sum() == 3
+
+
+def test_a_figure_is_written_for_print_and_screen(drawings: dict[str, Drawing], tmp_path: Path) -> None:
+    from bedside.reports.build import write_figures
+
+    files = write_figures([drawings["medconceal/by-turn"]], tmp_path / "figures", ("svg", "pdf", "png"))
+    assert [file.name for file in files] == ["by-turn.svg", "by-turn.pdf", "by-turn.png"]
+    assert all(file.stat().st_size > 1000 for file in files)
