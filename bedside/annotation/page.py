@@ -38,7 +38,7 @@ _STYLE = """
 .bedside{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:20px;line-height:1.4}
 .bedside-left,.bedside-right{max-height:calc(100vh - 165px);overflow-y:auto;padding-right:8px}
 .bedside-left{counter-reset:turn}
-.bedside-known{max-height:26vh;overflow-y:auto;margin-bottom:6px}
+.bedside-known{max-height:30vh;overflow-y:auto;margin-bottom:6px}
 .bedside-left [class*="time--"],.bedside-left [class*="selectAllBtnWrapper"],
 .bedside-left [class*="wrapper_header"],.bedside .lsf-hint{display:none!important}
 .bedside-left [class*="dialoguetext"],.bedside-known div{white-space:pre-wrap}
@@ -46,7 +46,11 @@ _STYLE = """
 .bedside-left [class*="dialoguename"]::before{content:counter(turn) " "}
 .bedside-rubric{border-bottom:1px solid #d0d0d8;padding-bottom:8px;margin-bottom:8px;font-size:13px}
 .bedside-rubric label,.bedside-rubric .lsf-choice__item{font-weight:400!important;font-size:13px}
+.bedside [class*="htx-text"],.bedside .lsf-text,.bedside-known div,.bedside-rubric div{font-size:13px;line-height:1.35}
+.bedside h5{margin:6px 0 2px!important}
 [class*="sidepanels__wrapper"]{display:none!important}
+[class*="sidepanels__content"]{width:100%!important;max-width:100%!important;padding:0!important}
+[class*="lsf-sidepanels"]{padding-right:0!important;padding-left:0!important}
 """
 
 
@@ -234,11 +238,10 @@ def controls(page: str) -> dict[str, tuple[str, ...]]:
         root = ElementTree.fromstring(page)
     except ElementTree.ParseError as error:
         raise ValueError(str(error)) from error
-    found: dict[str, tuple[str, ...]] = {
-        control.get("name", ""): tuple(
-            each.get("alias") or each.get("value", "") for each in control.iter("Choice")
-        )
-        for kind in ("Choices", "TextArea")
-        for control in root.iter(kind)
-    }
-    return found | {f"${each.get('name')}": (each.get("value", ""),) for each in root.iter("Paragraphs")}
+    found: dict[str, tuple[str, ...]] = {}
+    for control in [*root.iter("Choices"), *root.iter("TextArea")]:
+        recorded = [each.get("alias") or each.get("value", "") for each in control.iter("Choice")]
+        found[str(control.get("name"))] = tuple(recorded)
+    for shown in root.iter("Paragraphs"):
+        found[f"${shown.get('name')}"] = (str(shown.get("value")),)
+    return found
