@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import polars as pl
 from pydantic import ValidationError
 
 from bedside.errors import DataError, RegistryError
@@ -134,7 +135,7 @@ def make_tables(
             raise DataError(
                 f"there is nothing for the table {name!r}",
                 where=evaluation.name,
-                todo=" ".join(_sources(planned.options)) or None,
+                todo=" ".join(_sources(evaluation, planned.options)) or None,
             )
         made.append(table)
     return tuple(made)
@@ -199,8 +200,8 @@ def _suite_part(
         if table is not None:
             tables.append(table)
         else:
-            sources = " ".join(_sources(planned.options)) or "nothing in this run."
-            left_out.append(f"{_title(planned)}. {sources}")
+            sources = _sources(evaluation, planned.options) or ["Nothing in this run."]
+            left_out.append(" ".join((f"{_title(planned)}.", *sources)))
     drawings: list[Drawing] = []
     for kind, options in _planned_figures(suite) if figures else ():
         try:
@@ -335,8 +336,26 @@ def _measures(options: Options | None) -> list[Measure]:
     return [measure for measures in headed.values() for measure in measures]
 
 
-def _sources(options: Options | None) -> list[str]:
-    return absent_notes(measure.metric for measure in _measures(options))
+def _sources(evaluation: Evaluation, options: Options | None) -> list[str]:
+    """Why the metrics of a table have no value: the reasons of those that are rated, the commands that bring others."""
+    rated = set(evaluation.metrics())
+    wanted = dict.fromkeys(
+        name
+        for each in _measures(options)
+        for name in ((*each.sum, *each.over) if each.sum else (each.metric,))
+    )
+    there = [own for name in wanted for own in ([name] if name in rated else matching(evaluation, name))]
+    reasons = (
+        evaluation.ratings.filter(pl.col("metric").is_in(there))["error"]
+        .drop_nulls()
+        .value_counts()
+        .sort(["count", "error"], descending=[True, False])["error"]
+        .head(3)
+        .to_list()
+    )
+    missing = [f"Missing for every transcript: {'; '.join(reasons)}."] if reasons else []
+    absent = [name for name in wanted if name not in rated and not matching(evaluation, name)]
+    return [*missing, *absent_notes(absent)]
 
 
 def check_suite(suite: Suite) -> list[str]:

@@ -118,7 +118,7 @@ def results_table(evaluation: Evaluation, metrics: Sequence[str]) -> Table | Non
 
 
 def build(evaluation: Evaluation, seed: int, options: ResultsOptions) -> Table | None:
-    """The table that the options describe; None where none of its metrics is rated."""
+    """The table that the options describe; None where none of its metrics has a value."""
     options, lacking = _with_known_factors(evaluation, options)
     headed = options.metrics
     if not any(headed.values()):
@@ -130,7 +130,7 @@ def build(evaluation: Evaluation, seed: int, options: ResultsOptions) -> Table |
         pool=SYSTEM not in (*options.rows, *options.columns),
         case_level=options.case_level,
     )
-    if not measured.items and not measured.empty:
+    if not measured.items:
         return None
     layout = _laid_out(measured, options)
     tests = _Tests.of(evaluation, layout, seed)
