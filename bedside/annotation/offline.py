@@ -41,6 +41,7 @@ from bedside.annotation.fields import (
     entry_part,
 )
 from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.page import labelling_page
 from bedside.annotation.plan import Plan, plan_hash, rater_of
 from bedside.errors import InputError
 from bedside.files import replacing, write_text
@@ -93,9 +94,14 @@ def export_files(plan: Plan, run: Run, form: Form, folder: Path) -> list[Path]:
                 path, orjson.dumps([{"data": data} for data in tasks], option=orjson.OPT_INDENT_2).decode()
             )
         elif form == "csv":
+            # The mark at its beginning tells a spreadsheet that it is UTF-8.
             write_text(path, "\ufeff" + _csv(plan, rater, tasks))
         else:
             _write_workbook(path, plan, rater, tasks)
+    if form == "label-studio":
+        # What a rater's Label Studio asks for as the project's labelling interface.
+        write_text(folder / "page.xml", labelling_page(plan))
+        paths.append(folder / "page.xml")
     return paths
 
 
@@ -270,7 +276,6 @@ def _write_workbook(path: Path, plan: Plan, rater: str, tasks: Sequence[Mapping[
                 cell = sheet.cell(line, 2)
                 cell.hyperlink = f"#'{number + 1}'!A1"
                 cell.style = "Hyperlink"
-    _same_bytes(book)
     with replacing(path) as temporary:
         book.save(temporary)
 
@@ -312,14 +317,6 @@ def _conversation_sheet(sheet: Any, data: Mapping[str, Any], start: int, put: An
             put(sheet, line, 2, speaker if at == 0 else "").font = bold
             put(sheet, line, 3, text[at : at + _CELL])
     sheet.freeze_panes = "A2"
-
-
-def _same_bytes(book: Any) -> None:
-    """A workbook that doesn't say when it was made."""
-    from datetime import datetime
-
-    book.properties.creator = "bedside"
-    book.properties.created = book.properties.modified = datetime(2000, 1, 1)
 
 
 # -- reading ------------------------------------------------------------------------------------------

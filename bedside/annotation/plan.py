@@ -44,7 +44,9 @@ KINDS: Mapping[Mode, tuple[str, ...]] = {
     "codes": ("label",),
 }
 
-RaterName = Annotated[str, StringConstraints(pattern=r"^[^\W_](?:[\w.@+-]*\w)?$", max_length=64)]
+#: What a rater's name looks like: it is part of a rating's rater, and of a file's name.
+RATER = r"^[^\W_](?:[\w.@+-]{0,62}\w)?$"
+RaterName = Annotated[str, StringConstraints(pattern=RATER)]
 _RUBRIC = TypeAdapter(Rubric)
 
 

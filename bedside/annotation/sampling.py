@@ -6,6 +6,7 @@ import hashlib
 import math
 import os
 import random
+import re
 import statistics
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -20,6 +21,7 @@ from bedside.annotation.items import problem
 from bedside.annotation.plan import (
     FOCI,
     MODES,
+    RATER,
     Focus,
     Item,
     Mode,
@@ -220,6 +222,15 @@ def _check(
         raise DataError(
             f"{len(raters)} raters", where="--raters", todo=f"name 1 to {MOST_RATERS}, or give their number"
         )
+    for rater in raters:
+        if not re.fullmatch(RATER, rater):
+            raise DataError(
+                f"{rater!r} is no name for a rater",
+                where="--raters",
+                todo="use letters, digits and . _ - + @",
+            )
+    if len({rater.casefold() for rater in raters}) < len(raters):
+        raise DataError("a rater is named twice", where="--raters", todo="give each a name of their own")
     if not 1 <= overlap <= len(raters):
         raise DataError(
             f"an overlap of {overlap} needs as many raters, and there are {len(raters)}",

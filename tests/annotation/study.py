@@ -1,0 +1,140 @@
+"""A small study for the tests: conversations of two systems, a judge's ratings of them, and people who answer."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from bedside.annotation.plan import Plan
+from bedside.annotation.sampling import make_plan
+from bedside.judges import RUBRICS
+from bedside.ratings import Run, frame_of
+from bedside.scoring import score
+
+EMPATHY, GOAL = RUBRICS.load("empathy"), RUBRICS.load("goal_alignment")
+JUDGE = "judge:invented/model"
+SYSTEMS = ("GPT-Secret", "Llama-Hidden")
+
+
+def write_transcripts(path: Path, cases: int = 6) -> Path:
+    """``cases`` conversations of each system, with a goal, in bedside's own form."""
+    lines = []
+    for case in range(cases):
+        for system in SYSTEMS:
+            turns = [
+                {
+                    "role": "clinician",
+                    "speaker": f"{system} bot",
+                    "text": f"How was week {case}?",
+                    "meta": {},
+                },
+                {"role": "patient", "speaker": "Pat", "text": 'Hard <b>&</b> "long"\nvery.', "meta": {}},
+                {
+                    "role": "clinician",
+                    "speaker": f"{system} bot",
+                    "text": "So it was hard for you.",
+                    "meta": {},
+                },
+                {"role": "patient", "speaker": "Pat", "text": "=SUM(1) I want to change that.", "meta": {}},
+            ]
+            data = {
+                "id": f"secretfile-{system}-{case}", "system": system, "case_id": f"hushcase{case}", "turns": turns,
+                "factors": {"length": 10 + 10 * (case % 2)}, "reference": {"goal": f"sleep better {case}"},
+                "language": "en",
+            }  # fmt: skip
+            lines.append(json.dumps(data))
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    return path
+
+
+def new_study(folder: Path, cases: int = 6) -> Run:
+    """A run of :func:`write_transcripts` with only the structure metrics, rated twice by :data:`JUDGE`."""
+    run = score([write_transcripts(folder / "in.jsonl", cases)], folder / "run", metrics=["structure"]).run
+    rows = []
+    for number, (name, system, case) in enumerate(
+        sorted(run.index.select("id", "system", "case_id").iter_rows())
+    ):
+        for metric in ("empathy", "goal_alignment"):
+            for replicate in (0, 1):
+                level = 1 + (number + replicate * (number % 3)) % 5
+                row = (
+                    name,
+                    system,
+                    case,
+                    "transcript",
+                    metric,
+                    JUDGE,
+                    replicate,
+                    float(level),
+                    None,
+                    "Because.",
+                    None,
+                )
+                rows.append(row)
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    return run
+
+
+def rating_plan(run: Run, **options: Any) -> Plan:
+    given: dict[str, Any] = {
+        "mode": "rate",
+        "rubrics": (EMPATHY, GOAL),
+        "raters": ("anna", "ben", "cleo"),
+        "seed": 7,
+    }
+    return make_plan(run, **{**given, **options})
+
+
+Say = Callable[[str, str], Mapping[str, Any] | None]
+
+
+def exported(plan: Plan, say: Say, users: Mapping[str, int], **fields: Any) -> list[dict[str, Any]]:
+    """An export of Label Studio in which raters answer what ``say(item, rater)`` gives; None leaves the item open.
+
+    The answer maps fields to a choice, a list of choices, or for text areas ``("text", …)``.
+    """
+    tasks = []
+    for number, (item, raters) in enumerate(sorted(plan.raters_of.items())):
+        annotations = []
+        for rater in raters:
+            given = say(item, rater)
+            if given is None:
+                continue
+            annotations.append({
+                "id": number * 10 + users[rater], "unique_id": f"{item}-{rater}", "completed_by": users[rater],
+                "updated_by": users[rater], "was_cancelled": False, "created_at": "2026-03-01T10:00:00.000000Z",
+                "updated_at": "2026-03-01T10:05:00.000000Z", "lead_time": 60.0, "result": results(given), **fields,
+            })  # fmt: skip
+        tasks.append({"id": number, "data": {"external_id": item}, "annotations": annotations, "drafts": []})
+    return tasks
+
+
+def results(given: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Answers in the form of Label Studio's results."""
+    return list(_results(given))
+
+
+def _results(given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
+    for name, value in given.items():
+        if isinstance(value, tuple):
+            kind, inner = "textarea", {"text": list(value[1:])}
+        else:
+            kind, inner = "choices", {"choices": value if isinstance(value, list) else [value]}
+        yield {"from_name": name, "to_name": "chat", "type": kind, "value": inner}
+
+
+USERS = {"anna": 1, "ben": 2, "cleo": 3}
+RATERS: dict[int | str, str] = {1: "anna", 2: "ben", 3: "cleo"}
+
+
+def level_of(item: str, rater: str) -> int:
+    """A level that depends on the item most and on the rater a little."""
+    return 1 + (int(item[:6], 16) % 4 + (len(rater) % 2)) % 5
+
+
+def levels(item: str, rater: str) -> dict[str, Any]:
+    level = level_of(item, rater)
+    return {"empathy": str(level), "goal_alignment": str(6 - level), "notes": ("text", f"note by {rater}")}

@@ -1,0 +1,443 @@
+"""Answers become ratings: every mode, every revision, and nothing lost or twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+import pytest
+
+from bedside.agreement import agree
+from bedside.annotation.answers import (
+    STORE,
+    Answer,
+    Kept,
+    current,
+    keep_answers,
+    plan_folder,
+    read_export,
+    read_store,
+)
+from bedside.annotation.fields import NONE, NOT_APPLICABLE
+from bedside.annotation.plan import Plan, read_plan
+from bedside.errors import InputError, RunError
+from bedside.evaluation import open_evaluation
+from bedside.judges import RUBRICS, Rubric
+from bedside.judges.coding import CODEBOOK
+from bedside.ratings import Run
+from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, rating_plan
+
+FINDINGS = RUBRICS.load("finding_extraction")
+
+
+def pulled(run: Run, plan: Plan, tasks: list[dict[str, Any]]) -> Kept:
+    return keep_answers(run, plan, read_export(plan, tasks, RATERS, where="export").answers)
+
+
+def people(run: Run, *metrics: str) -> dict[tuple[str, str, str, str], tuple[Any, Any, Any, Any]]:
+    """(transcript, unit, metric, rater) → (value, label, reason, error), of people."""
+    rows = Run(run.path).ratings.filter(pl.col("rater").str.starts_with("human:"))
+    if metrics:
+        rows = rows.filter(pl.col("metric").is_in(metrics))
+    columns = ("transcript_id", "unit", "metric", "rater", "value", "label", "reason", "error")
+    return {row[:4]: row[4:] for row in rows.select(columns).iter_rows()}
+
+
+def test_what_was_typed_is_in_the_ratings(run: Run) -> None:
+    plan = rating_plan(run)
+    kept = pulled(run, plan, exported(plan, levels, USERS))
+    assert kept == Kept(24, 0, 0, 24, 0, 0, {}, 48, 0)
+    found = people(run)
+    for item in plan.items:
+        for rater in plan.raters_of[item.id]:
+            for metric in ("empathy", "goal_alignment"):
+                typed = float(levels(item.id, rater)[metric])
+                key = (item.transcript, "transcript", metric, f"human:{rater}")
+                assert found.pop(key) == (typed, None, f"note by {rater}", None)
+    assert not found
+
+
+def test_agreement_is_that_of_what_was_typed(run: Run) -> None:
+    from sklearn.metrics import cohen_kappa_score
+
+    plan = rating_plan(run, raters=("anna", "ben"))
+    pulled(run, plan, exported(plan, levels, USERS))
+    (people_row,) = [
+        row for row in agree(open_evaluation(run.path), metrics=["empathy"]) if row.kind == "people"
+    ]
+    typed = [[int(levels(item.id, rater)["empathy"]) for item in plan.items] for rater in plan.raters]
+    expected = cohen_kappa_score(*typed, labels=[1, 2, 3, 4, 5], weights="quadratic")
+    assert people_row.statistics["kappa"].estimate == pytest.approx(expected)
+    assert people_row.units == 12
+
+
+def test_twice_is_once(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    pulled(run, plan, tasks)
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    kept = pulled(Run(run.path), plan, tasks)
+    assert (kept.new, kept.revised, kept.unchanged, kept.ratings) == (0, 0, 24, 48)
+    assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+
+
+def test_a_correction_is_a_revision_and_the_latest_counts(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    pulled(run, plan, tasks)
+    given = tasks[0]["annotations"][0]
+    item, rater = tasks[0]["data"]["external_id"], RATERS[given["completed_by"]]
+    old = json.loads(json.dumps(tasks))
+    given["result"][0]["value"]["choices"] = ["5"]
+    given["updated_at"] = "2026-03-02T09:00:00.5Z"
+    kept = pulled(Run(run.path), plan, tasks)
+    assert (kept.new, kept.revised, kept.unchanged) == (0, 1, 23)
+    key = (plan.by_id[item].transcript, "transcript", "empathy", f"human:{rater}")
+    assert people(run)[key][0] == 5.0
+    assert len(read_store(run, plan)) == 25
+    # A pull of an older export changes nothing: what it holds is known, and older.
+    assert pulled(Run(run.path), plan, old).unchanged == 24
+    assert people(run)[key][0] == 5.0
+
+
+def test_what_the_server_lost_is_kept(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    pulled(run, plan, tasks)
+    before = people(run)
+    kept = pulled(Run(run.path), plan, tasks[:2])
+    assert (kept.submitted, kept.ratings) == (24, 48)
+    assert pulled(Run(run.path), plan, []).ratings == 48
+    assert people(run) == before
+
+
+def test_skips_and_drafts_are_counted_and_give_no_score(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    skipped = tasks[0]["annotations"][0]
+    skipped["was_cancelled"] = True
+    dropped = tasks[1]["annotations"].pop(0)
+    tasks[1]["drafts"] = [{"user": dropped["completed_by"], "result": dropped["result"]}]
+    tasks[2]["drafts"] = [{"user": tasks[2]["annotations"][0]["completed_by"], "result": []}]
+    kept = pulled(run, plan, tasks)
+    assert (kept.submitted, kept.skipped, kept.drafts, kept.missing) == (22, 1, 1, 2)
+    errors = [error for *_, error in people(run).values() if error]
+    assert errors == ["skipped by the rater"] * 2
+
+
+def test_changes_by_others_are_flagged(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    by = tasks[0]["annotations"][0]["completed_by"]
+    tasks[0]["annotations"][0]["updated_by"] = by % 3 + 1
+    tasks[1]["annotations"][0]["updated_by"] = {"id": 99}
+    tasks[1]["annotations"][0]["completed_by"] = {"id": tasks[1]["annotations"][0]["completed_by"]}
+    kept = pulled(run, plan, tasks)
+    assert kept.changed_by == {RATERS[by % 3 + 1]: 1, "user 99": 1}
+
+
+def test_two_annotations_of_one_rater_are_one_answer(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    again = {**tasks[0]["annotations"][0], "unique_id": "again", "updated_at": "2026-03-05T00:00:00Z"}
+    again["result"] = [{**again["result"][0], "value": {"choices": ["3"]}}]
+    tasks[0]["annotations"].append(again)
+    kept = pulled(run, plan, tasks)
+    assert (kept.submitted, kept.ratings, kept.missing) == (24, 48, 1)
+    answer = current(read_store(run, plan))[tasks[0]["data"]["external_id"], RATERS[again["completed_by"]]]
+    assert (answer.choices["empathy"], answer.id) == (("3",), "again")
+
+
+def test_strangers_and_foreign_tasks_are_left_out_and_counted(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    tasks[0]["annotations"][0]["completed_by"] = 77
+    tasks.append({"id": 500, "data": {"external_id": "unknown"}, "annotations": []})
+    tasks.append({"id": 501, "data": {}, "annotations": []})
+    found = read_export(plan, tasks, RATERS, where="export")
+    assert (len(found.answers), found.strangers, found.foreign) == (23, {"77": 1}, 2)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        ("empathy", ["9"], r"task 0: '9' is no choice of empathy; its choices: 1, 2, 3, 4, 5"),
+        ("empathy", ["1", "2"], r"task 0: empathy has 2 choices"),
+        ("sympathy", ["1"], r"task 0: the plan asks for no 'sympathy'"),
+        ("remarks", ("text", "x"), r"task 0: the plan asks for no 'remarks'"),
+    ],
+)
+def test_what_the_page_cannot_have_given_names_the_task_and_nothing_is_kept(
+    run: Run, field: str, value: Any, message: str
+) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, lambda item, rater: {**levels(item, rater), field: value}, USERS)
+    with pytest.raises(InputError, match=message):
+        pulled(run, plan, tasks)
+    assert not plan_folder(run, plan).exists()
+    assert not people(run)
+
+
+@pytest.mark.parametrize(
+    "task",
+    [
+        {"id": 1, "data": None},
+        {"id": 1},
+        {"data": {"external_id": "ITEM"}, "annotations": [3]},
+        {"id": 1, "data": {"external_id": "ITEM"}, "annotations": [{"completed_by": 1, "result": "x"}]},
+        {"id": 1, "data": {"external_id": "ITEM"}, "annotations": [{"completed_by": 1, "result": [
+            {"from_name": "empathy", "type": "rating", "value": {"rating": 3}}]}]},
+    ],
+)  # fmt: skip
+def test_what_is_no_export_is_refused_in_one_line(run: Run, task: Any) -> None:
+    plan = rating_plan(run)
+    text = json.dumps([task]).replace("ITEM", plan.items[0].id)
+    with pytest.raises(InputError, match=r"export.*not the form of a Label Studio export"):
+        read_export(plan, json.loads(text), RATERS, where="export")
+
+
+def test_an_answer_without_a_field_is_missing_and_not_zero(run: Run) -> None:
+    plan = rating_plan(run)
+    kept = pulled(run, plan, exported(plan, lambda item, rater: {"empathy": "2"}, USERS))
+    assert (kept.ratings, kept.missing) == (48, 24)
+    assert {row[3] for row in people(run, "goal_alignment").values()} == {"not answered"}
+
+
+def test_the_training_set_gives_no_ratings(run: Run) -> None:
+    from bedside.annotation.sampling import TrainingCase
+
+    case = TrainingCase(run.index["id"][0], {"empathy": "4", "goal_alignment": "4"})
+    plan = rating_plan(run, training=(case,))
+    pulled(run, plan, exported(plan, levels, USERS))
+    assert len(plan.items) == 11
+    assert run.index["id"][0] not in {key[0] for key in people(run)}
+
+
+def test_sets_and_no_answer(run: Run) -> None:
+    values = RUBRICS.load("values_detected")
+    first, second = sorted(label.label for label in values.labels)[:2]
+    from dataclasses import replace
+
+    level = replace(EMPATHY, not_applicable="Nothing was said.")
+    plan = rating_plan(run, rubrics=(values, level), overlap=3)
+    said = {
+        "anna": {"values_detected": [second, first], "empathy": "2", "notes": ("text", "both")},
+        "ben": {"values_detected": [NONE], "empathy": NOT_APPLICABLE},
+        "cleo": {"values_detected": [NONE, first], "empathy": "1"},
+    }
+    pulled(run, plan, exported(plan, lambda item, rater: said[rater], USERS))
+    found = {key[2:]: row for key, row in people(run).items()}
+    assert found["values_detected", "human:anna"] == (2.0, None, f"{first}, {second}: both", None)
+    assert found["values_detected", "human:ben"] == (0.0, None, "none", None)
+    assert found["values_detected", "human:cleo"][3] == "says 'none of these' and names 1"
+    assert found["empathy", "human:ben"] == (None, None, None, "the rater says that no answer can be given")
+
+
+def test_audit_keeps_apart_from_blind_ratings(run: Run) -> None:
+    plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("anna", "ben"))
+    from bedside.annotation.items import judge_scores
+
+    shown = judge_scores(plan, run)
+
+    def say(item: str, rater: str) -> dict[str, Any]:
+        judge = int(shown[plan.by_id[item].transcript, "transcript", "empathy"][0])
+        if rater == "anna":
+            return {"agree__empathy": "agree"}
+        return {"agree__empathy": "disagree", "empathy": str(judge % 5 + 1)}
+
+    kept = pulled(run, plan, exported(plan, say, USERS))
+    assert kept.missing == 0
+    found = people(run)
+    for item in plan.items:
+        judge = float(shown[item.transcript, "transcript", "empathy"][0])
+        key = (item.transcript, "transcript")
+        assert found[(*key, "empathy.agrees", "human:anna")][1] == "agree"
+        assert found[(*key, "empathy.agrees", "human:ben")][1] == "disagree"
+        assert found[(*key, "empathy.audited", "human:anna")][0] == judge
+        assert found[(*key, "empathy.audited", "human:ben")][0] == judge % 5 + 1
+    assert not people(run, "empathy")
+    rows = agree(open_evaluation(run.path), metrics=["empathy.audited", "empathy.agrees"])
+    (perfect,) = [row for row in rows if row.kind == "person" and row.raters[0] == "human:anna"]
+    assert perfect.rater == JUDGE
+    assert perfect.statistics["percent agreement"].estimate == 1.0
+    (between,) = [row for row in rows if row.kind == "people" and row.metric == "empathy.agrees"]
+    assert between.statistics["percent agreement"].estimate == 0.0
+
+
+def test_an_audit_that_contradicts_itself_is_missing(run: Run) -> None:
+    plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("anna",), overlap=1)
+    from bedside.annotation.items import judge_scores
+
+    shown = judge_scores(plan, run)
+    judge = {item.id: shown[item.transcript, "transcript", "empathy"][0] for item in plan.items}
+    other = {item: str(int(level) % 5 + 1) for item, level in judge.items()}
+    pulled(
+        run, plan, exported(plan, lambda item, _: {"agree__empathy": "agree", "empathy": other[item]}, USERS)
+    )
+    errors = {row[3] for row in people(run, "empathy.agrees").values()}
+    assert errors == {"says that the judge is right, and gives another answer"}
+    plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("ben",), overlap=1)
+    pulled(Run(run.path), plan, exported(plan, lambda item, _: {"agree__empathy": "disagree"}, USERS))
+    rows = {key[3]: row for key, row in people(run, "empathy.audited").items()}
+    assert rows["human:ben"][3] == "gives no answer beside the judge's"
+
+
+def test_findings_are_counted_and_kept_as_a_judge_would(run: Run) -> None:
+    plan = rating_plan(run, mode="findings", rubrics=(FINDINGS,), overlap=3)
+    said: dict[str, dict[str, Any]] = {
+        "anna": {
+            "finding_extraction": "listed",
+            "finding_extraction__1": ("text", " afraid of needles ", "", "sad"),
+            "finding_extraction__3": ("text", "cost of the drug"),
+        },
+        "ben": {"finding_extraction": "nothing to list", "notes": ("text", "really")},
+        "cleo": {"finding_extraction": "nothing to list", "finding_extraction__0": ("text", "x")},
+    }
+    kept = pulled(run, plan, exported(plan, lambda item, rater: said[rater], USERS))
+    assert (kept.ratings, kept.missing) == (12 * 3 * 5, 12 * 5)
+    found = {key[2:]: row for key, row in people(run).items()}
+    assert found["finding_extraction", "human:anna"][0] == 3.0
+    fear, cost = "emotional discomfort or fear", "financial or insurance concern"
+    assert json.loads(found["finding_extraction", "human:anna"][2]) == {
+        "reason": "",
+        "findings": [
+            {"category": fear, "text": "afraid of needles"},
+            {"category": fear, "text": "sad"},
+            {"category": cost, "text": "cost of the drug"},
+        ],
+    }
+    assert found["finding_extraction.emotional_discomfort_or_fear", "human:anna"][0] == 2.0
+    assert found["finding_extraction.communication_barrier", "human:anna"][0] == 0.0
+    assert found["finding_extraction", "human:ben"][0] == 0.0
+    assert found["finding_extraction", "human:cleo"][3] == "says that there is nothing to list, and lists 1"
+    rows = agree(open_evaluation(run.path), metrics=["finding_extraction"])
+    assert {row.metric for row in rows} >= {"finding_extraction", "finding_extraction.communication_barrier"}
+
+
+def test_codes_are_of_turns(run: Run) -> None:
+    codes: tuple[Rubric, ...] = (CODEBOOK.load("question"), CODEBOOK.load("client_talk"))
+    plan = rating_plan(run, mode="codes", rubrics=codes, raters=("anna", "ben"))
+    said = {"question__0": "open", "question__1": "none", "client_talk__1": "change"}
+    kept = pulled(run, plan, exported(plan, lambda item, rater: said, USERS))
+    assert (kept.ratings, kept.missing) == (12 * 2 * 4, 12 * 2)
+    name = plan.items[0].transcript
+    found = {
+        key[1:3]: row[1:] for key, row in people(run).items() if key[0] == name and key[3] == "human:anna"
+    }
+    assert found == {
+        ("turn:0", "question"): ("open", None, None),
+        ("turn:2", "question"): ("none", None, None),
+        ("turn:1", "client_talk"): (None, None, "not coded"),
+        ("turn:3", "client_talk"): ("change", None, None),
+    }
+    rows = agree(open_evaluation(run.path), metrics=["question"])
+    assert rows[0].units == 24
+    with pytest.raises(InputError, match="question__2 is past the 2 turns of the clinician"):
+        pulled(run, plan, exported(plan, lambda item, rater: {"question__2": "open"}, USERS))
+
+
+def test_the_manifest_says_what_the_ratings_came_from(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    pulled(run, plan, tasks[:3])
+    pulled(Run(run.path), plan, tasks)
+    (entry,) = Run(run.path).manifest["imports"]
+    assert entry["rubrics"] == {each.rubric.name: each.version for each in plan.rubrics}
+    assert entry["scales"]["empathy"] == [1.0, 2.0, 3.0, 4.0, 5.0]
+    assert (entry["ratings"], entry["empty"]) == (48, 0)
+    assert read_plan(plan_folder(run, plan) / "plan.json", run) == plan
+
+
+def test_a_damaged_store_is_named_with_its_line(run: Run) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    pulled(run, plan, tasks)
+    path = plan_folder(run, plan) / STORE
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:4], b'{"received": 1}\n', *lines[5:]]))
+    with pytest.raises(RunError, match=r"answers\.jsonl:5: the store of answers is damaged"):
+        pulled(Run(run.path), plan, tasks)
+
+
+def test_a_run_that_is_held_is_refused(run: Run) -> None:
+    plan = rating_plan(run)
+    with Run(run.path).locked(), pytest.raises(RunError, match="another bedside process"):
+        pulled(run, plan, exported(plan, levels, USERS))
+
+
+_PULL = """
+import sys, orjson
+from bedside.annotation.answers import keep_answers, read_export
+from bedside.annotation.plan import read_plan
+from bedside.ratings import Run
+run = Run(sys.argv[1])
+plan = read_plan(sys.argv[2], run)
+tasks = orjson.loads(open(sys.argv[3], "rb").read())
+answers = read_export(plan, tasks, {1: "anna", 2: "ben", 3: "cleo"}, where="export").answers
+print("go", flush=True)
+keep_answers(run, plan, answers)
+"""
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_nothing_is_half_done(run: Run, tmp_path: Path) -> None:
+    from bedside.annotation.plan import write_plan
+
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    write_plan(plan, tmp_path / "plan.json")
+    (tmp_path / "export.json").write_bytes(orjson.dumps(tasks))
+    call = [
+        sys.executable,
+        "-c",
+        _PULL,
+        str(run.path),
+        str(tmp_path / "plan.json"),
+        str(tmp_path / "export.json"),
+    ]
+    for delay in (0.0, 0.002, 0.005, 0.01, 0.02, 0.04):
+        process = subprocess.Popen(call, stdout=subprocess.PIPE)
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(delay)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait()
+        process.stdout.close()
+        opened = Run(run.path)
+        stored, rated = len(read_store(opened, plan)), len(people(opened))
+        assert stored in (0, 24)
+        assert rated in (0, 48)
+        assert stored or not rated
+    assert pulled(Run(run.path), plan, tasks).ratings == 48
+    assert len(read_store(run, plan)) == 24
+
+
+def test_a_failed_write_leaves_everything_as_it_was(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = rating_plan(run)
+    tasks = exported(plan, levels, USERS)
+    pulled(run, plan, tasks[:4])
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    replace = os.replace
+
+    def full(source: Any, target: Any) -> None:
+        if Path(target).name == STORE:
+            raise OSError(28, "No space left on device")
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", full)
+    with pytest.raises(RunError, match="No space left"):
+        pulled(Run(run.path), plan, tasks)
+    assert {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()} == before
+
+
+def test_an_answer_says_what_it_is() -> None:
+    answer = Answer("i", "anna", "submitted", texts={"notes": (" a ", "", "b")})
+    assert answer.notes == "a\nb"
