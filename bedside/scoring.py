@@ -32,7 +32,10 @@ from bedside.suites import SUITES, Suite
 from bedside.transcripts import Reading, ReadOptions, Transcript
 
 #: Libraries whose version can change a number, for the manifest.
-_LIBRARIES = ("numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels")
+_LIBRARIES = (
+    "numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels", "torch", "transformers", "onnxruntime",
+    "convokit", "spacy",
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from bedside.ratings import COLUMNS
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "bedside" / "examples"
 #: Pages whose commands are run, and how wide their tables may be.
-CONSOLE = ("compare-systems.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md")
+CONSOLE = ("compare-systems.md", "drift.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md")
 WIDTH = 118
 MARK = "<!-- made by tools/make_docs.py: "
 
