@@ -26,7 +26,7 @@ from bedside.metrics import FAMILIES
 from bedside.models.nli import load_nli
 from bedside.transcripts import Transcript, Turn
 
-PAIRS = 400
+PAIRS = 256
 TARGET = 4.0
 WORDS = 5000
 
