@@ -217,7 +217,9 @@ def test_verdicts_follow_from_ranks_means_and_quality(talk: Talk) -> None:
     # The order within each half is turned round: quality is still separated, ranks are not.
     turned = found(lambda n: (9 - n if n < 10 else 29 - n) // 2)
     assert turned.auc_coder == 1
-    assert turned.use == "with care"
+    assert turned.use == "no"
+    assert "hardly ranks" in turned.why
+    assert "it separates sessions" in turned.why
     # The same counts, whatever the quality.
     blind = found(lambda n: (n % 10) // 2 * 2)
     assert blind.auc_coder == pytest.approx(0.5)
