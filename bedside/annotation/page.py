@@ -153,7 +153,7 @@ def _choices(rubric: Rubric, number: int, when: str = "") -> str:
     keys = _KEYS[number] if number < len(_KEYS) else ""
     several = "multiple" if rubric.kind == "set" else "single-radio"
     buttons = (
-        f"<Choice value={_text(f'{choice}: {descriptor}')} alias={_text(choice)}{_key(keys, place)}/>"
+        f"<Choice value={_text(f'{choice}: {descriptor}')} alias={quoteattr(clean(choice))}{_key(keys, place)}/>"
         for place, (choice, descriptor) in enumerate(choices(rubric))
     )
     return (
@@ -217,7 +217,10 @@ def _codes(rubrics: Sequence[Rubric], role: str) -> Iterator[str]:
     yield f'<Text name="turn__{role}__{index}" value="${turns}[{index}].text"/>'
     for rubric in rubrics:
         field = code_field(rubric.name, 0).removesuffix("0") + index
-        buttons = "".join(f"<Choice value={_text(choice)}/>" for choice, _ in choices(rubric))
+        buttons = "".join(
+            f"<Choice value={_text(choice)} alias={quoteattr(clean(choice))}/>"
+            for choice, _ in choices(rubric)
+        )
         yield _header(rubric.title, 6)
         yield (
             f'<Choices name="{field}" toName="{_ABOUT}" choice="single-radio" layout="inline" required="true" '

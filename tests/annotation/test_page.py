@@ -1,0 +1,88 @@
+"""The labelling page as text: nothing a rubric says can break out of it, and it asks what the plan asks."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ElementTree
+from typing import Any
+
+import pytest
+
+from bedside.annotation.fields import AGREE, DISAGREE, LISTED, NONE, NOTHING
+from bedside.annotation.page import controls, instructions_page, labelling_page
+from bedside.judges import RUBRICS
+from bedside.judges.coding import CODEBOOK
+from bedside.judges.rubric import read
+from bedside.ratings import Run
+from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
+
+NASTY = """$x <script>alert("1")</script> & 'q' ]]> <!-- {{idx}} \x0b"""
+
+
+def test_rate_asks_every_level_and_shows_its_descriptor(run: Run) -> None:
+    page = labelling_page(rating_plan(run))
+    five = ("1", "2", "3", "4", "5")
+    assert controls(page) == {"empathy": five, "goal_alignment": five, "notes": (), "$chat": ("$dialogue",)}
+    root = ElementTree.fromstring(page)
+    texts = [choice.get("value", "") for choice in root.iter("Choice")]
+    for rubric in (EMPATHY, GOAL):
+        for level in rubric.shown().scale:
+            assert f"{level.value}: {level.descriptor}" in texts
+    assert [each.get("value") for each in root.iter("Text") if "shown__" in each.get("name", "")] == [
+        "$input_goal"
+    ]
+    keys = [choice.get("hotkey") for choice in root.iter("Choice")]
+    assert keys == list("12345qwert")
+    assert all(each.get("required") == "true" for each in root.iter("Choices"))
+
+
+def test_what_no_rubric_needs_is_not_shown(run: Run) -> None:
+    assert "$input_" not in labelling_page(rating_plan(run, rubrics=(EMPATHY,)))
+
+
+@pytest.mark.parametrize(
+    ("mode", "names", "expected"),
+    [
+        ("audit", ["empathy"], {"agree__empathy": (AGREE, DISAGREE), "empathy": ("1", "2", "3", "4", "5")}),
+        ("findings", ["finding_extraction"], {"finding_extraction": (LISTED, NOTHING), "finding_extraction__3": ()}),
+        ("codes", ["question"], {"question__{{clinician}}": ("none", "open", "closed")}),
+        ("rate", ["values_detected"], {"values_detected": NONE}),
+    ],
+)  # fmt: skip
+def test_other_modes_ask_by_the_names_that_answers_are_read_by(
+    run: Run, mode: str, names: list[str], expected: dict[str, Any]
+) -> None:
+    rubrics = tuple(CODEBOOK.load(name) if mode == "codes" else RUBRICS.load(name) for name in names)
+    given = {"judge": JUDGE} if mode == "audit" else {}
+    found = controls(labelling_page(rating_plan(run, mode=mode, rubrics=rubrics, **given)))
+    for name, choices in expected.items():
+        assert found[name][-1] == choices if isinstance(choices, str) else found[name] == choices
+
+
+def test_a_rubric_can_say_anything(run: Run) -> None:
+    rubric = read({
+        "name": "odd", "title": NASTY, "construct": NASTY, "definition": NASTY, "unit": "transcript",
+        "kind": "label", "direction": "none", "source": "here", "instructions": NASTY,
+        "labels": [{"label": 'a "b" <c>', "descriptor": NASTY}, {"label": "$d & e", "descriptor": NASTY}],
+    })  # fmt: skip
+    plan = rating_plan(run, rubrics=(rubric,))
+    root = ElementTree.fromstring(labelling_page(plan))
+    assert not list(root.iter("script"))
+    values = [each.get("value", "") for each in root.iter() if each.tag in ("Header", "Choice")]
+    assert not [value for value in values if value.startswith("$")]
+    assert "<script" not in instructions_page(plan, f"# Hello\n\n{NASTY}")
+
+
+def test_a_label_that_begins_with_a_dollar_sign_is_recorded_as_it_is(run: Run) -> None:
+    labels = [{"label": "$5", "descriptor": "x"}, {"label": "free", "descriptor": "y"}]
+    rubric = read({
+        "name": "cost", "title": "Cost", "construct": "c", "definition": "d", "unit": "transcript", "kind": "label",
+        "direction": "none", "source": "here", "labels": labels,
+    })  # fmt: skip
+    assert controls(labelling_page(rating_plan(run, rubrics=(rubric,))))["cost"] == ("$5", "free")
+
+
+def test_instructions_are_the_users_text_and_then_the_rubrics(run: Run) -> None:
+    html = instructions_page(rating_plan(run), "# Consent\n\nYou **agree**.")
+    assert html.startswith("<h1>Consent</h1>\n<p>You <strong>agree</strong>.</p>")
+    assert EMPATHY.title in html
+    assert (EMPATHY.instructions or "")[:30] in html
