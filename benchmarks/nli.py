@@ -149,7 +149,7 @@ def memory(folder: Path, count: int) -> None:
         (value,) = (each for each in values if each.metric == "self_consistency" and each.role == "patient")
         print(
             f"  {size} turns: {peak() - before:.0f} MB more than before, {seconds:.0f} s ({value.reason}); "
-            f"all pairs at once would be {(size // 2) ** 2} a pair of roles"
+            f"all pairs of a role would be {(size // 2) * (size // 2 - 1) // 2}"
         )
 
 
