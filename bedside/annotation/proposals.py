@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from bedside.agreement import Grid, grid_of
 from bedside.annotation.answers import current, read_store, scales
 from bedside.annotation.items import problem
-from bedside.annotation.plan import Item, Plan, Stratum, TrainingItem, plan_hash, sealed
+from bedside.annotation.plan import Focus, Item, Plan, Stratum, TrainingItem, plan_hash, sealed
 from bedside.annotation.sampling import opaque_id
 from bedside.errors import DataError
 from bedside.estimation import ALL
@@ -488,6 +488,7 @@ def follow_up(run: Run, plan: Plan, found: Proposals, seed: int = 0) -> Plan:
     """
     state = _State(run, plan)
     rng = random.Random(f"{seed}:follow-up")
+    focus: Focus = "disagreement" if found.aim == "disagreement" else "random"
     own: dict[str, list[str]] = {rater: [] for rater in plan.raters}
     items = []
     for each in found.proposals:
@@ -500,8 +501,7 @@ def follow_up(run: Run, plan: Plan, found: Proposals, seed: int = 0) -> Plan:
         name = opaque_id(
             plan.run, seed, f"after {plan_hash(plan)} for {found.aim}", each.transcript, each.unit
         )
-        drawn: Any = "disagreement" if found.aim == "disagreement" else "random"
-        items.append(Item(id=name, transcript=each.transcript, unit=each.unit, stratum=0, drawn=drawn))
+        items.append(Item(id=name, transcript=each.transcript, unit=each.unit, stratum=0, drawn=focus))
         for rater in others[: each.need]:
             own[rater].append(name)
     if not items:
@@ -514,19 +514,17 @@ def follow_up(run: Run, plan: Plan, found: Proposals, seed: int = 0) -> Plan:
         rng.shuffle(mine)
     stratum = Stratum(factors={}, available=len(state.units), wanted=len(found.proposals), drawn=len(items))
     return sealed(
-        plan.model_copy(
-            update={
-                "overlap": max(each.need for each in found.proposals),
-                "shared": 0,
-                "by": (),
-                "focus": "disagreement" if found.aim == "disagreement" else "random",
-                "random_share": 0.0 if found.aim == "disagreement" else 1.0,
-                "seed": seed,
-                "strata": (stratum,),
-                "left_out": {},
-                "training": (),
-                "items": tuple(sorted(items, key=lambda item: item.id)),
-                "assignment": {rater: tuple(mine) for rater, mine in own.items()},
-            }
+        Plan(
+            mode=plan.mode,
+            run=plan.run,
+            rubrics=plan.rubrics,
+            raters=plan.raters,
+            overlap=max(each.need for each in found.proposals),
+            focus=focus,
+            random_share=1.0 if focus == "random" else 0.0,
+            seed=seed,
+            strata=(stratum,),
+            items=tuple(sorted(items, key=lambda item: item.id)),
+            assignment={rater: tuple(mine) for rater, mine in own.items()},
         )
     )
