@@ -188,7 +188,7 @@ def _validation(
         ceiling=by_kind.get("ceiling"),
         alternative=alternative,
         passes=passes,
-        self_agreement=_self_agreement(own, evaluation, metric, seed) if passes > 1 else None,
+        self_agreement=self_agreement(own, evaluation, metric, seed) if passes > 1 else None,
         bias=bias,
         limits=limits,
         length=length,
@@ -200,7 +200,7 @@ def _validation(
     )
 
 
-def _self_agreement(own: pl.DataFrame, evaluation: Evaluation, metric: str, seed: int) -> Result:
+def self_agreement(own: pl.DataFrame, evaluation: Evaluation, metric: str, seed: int) -> Result:
     """Alpha of the passes as if each were a rater."""
     from bedside.stats import many_raters
 

@@ -37,6 +37,15 @@ def judgements_show(run: Path, key: Annotated[str, typer.Argument(help="The key'
     say(judgement_text(run, key))
 
 
+@judgements_app.command("passes")
+def judgements_passes(run: Path, json: JsonOption = False) -> None:
+    """Show what a judge's passes come to (mean, median, mode), how far they spread and how far they agree."""
+    from bedside.evaluation import open_evaluation
+    from bedside.reports.judging import passes_table
+
+    show_tables([passes_table(open_evaluation(run))], json)
+
+
 @judgements_app.command("import")
 def judgements_import(
     run: Path,

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import orjson
+import polars as pl
 
 from bedside.errors import DataError
-from bedside.evaluation import facts
+from bedside.evaluation import Evaluation, facts
 from bedside.judges.asking import Judged, RubricPlan
 from bedside.judges.store import read_judgements, read_prompt
 from bedside.judging import STORE
 from bedside.ratings import Run
 from bedside.reports.table import DASH, Cell, Column, Row, Table
+from bedside.validation import self_agreement
 
 
 def _money(cost: float | None) -> str:
@@ -134,6 +137,76 @@ def judgements_table(
         notes=(f"See one whole: bedside judgements show {path} KEY.",),
         records=tuple(records),
     )
+
+
+def passes_table(evaluation: Evaluation) -> Table:
+    """What the passes of judges come to, aggregated in three ways, how far they spread, and how far they agree.
+
+    Each unit's passes are aggregated first (mean, median, or the most frequent), then the mean over units is taken.
+
+    Raises:
+        DataError: no judge was asked more than once.
+    """
+    rows, records = [], []
+    ratings = evaluation.ratings.filter(pl.col("rater").str.starts_with("judge:"))
+    for metric in evaluation.metrics():
+        for (rater,), own in ratings.filter(metric=metric).group_by("rater", maintain_order=True):
+            if own["replicate"].n_unique() < 2:
+                continue
+            found = _passes(own)
+            alpha = self_agreement(own, evaluation, metric, 0)
+            record = {"metric": metric, "rater": rater, **found, "alpha": alpha.estimate}
+            cells = [facts(metric).title, f"{found['units']:,}", str(found["passes"])]
+            cells += [
+                DASH if (value := record[key]) is None else f"{value:.2f}"
+                for key in ("mean", "median", "mode", "spread", "unanimous", "alpha")
+            ]
+            rows.append(Row(tuple(map(Cell, cells)), str(rater)))
+            records.append(record)
+    if not rows:
+        raise DataError(
+            "no judge was asked more than once", where=evaluation.name, todo="judge with --passes 3"
+        )
+    titles = ("Units", "Passes", "Mean", "Median", "Mode", "Spread", "Unanimous", "α")
+    return Table(
+        name="passes",
+        title="Passes of judges",
+        columns=(Column("Rubric", "left"), *map(Column, titles)),
+        rows=tuple(rows),
+        notes=(
+            "Of units with two passes or more. Mean, median and mode: of each unit's passes, then the mean over units; "
+            "units without a single most frequent level are left out of the mode. Spread: standard deviation of a "
+            "unit's passes, the mean over units. Unanimous: share of the units whose passes are all alike. α: "
+            "Krippendorff's alpha of the passes as if each were a rater.",
+        ),
+        records=tuple(records),
+    )
+
+
+def _passes(own: pl.DataFrame) -> dict[str, int | float | None]:
+    """Of one rater's ratings of one metric: units, passes and what these come to."""
+    labels = bool(own["label"].is_not_null().any())
+    column = pl.col("label" if labels else "value")
+    units = (
+        own.filter(column.is_not_null())
+        .group_by("transcript_id", "unit", maintain_order=True)
+        .agg(column.alias("given"))
+        .filter(pl.col("given").list.len() > 1)["given"]
+        .to_list()
+    )
+    found: dict[str, int | float | None] = {
+        "units": len(units), "passes": own["replicate"].n_unique(),
+        **dict.fromkeys(("mean", "median", "mode", "spread", "unanimous")),
+    }  # fmt: skip
+    if units:
+        found["unanimous"] = statistics.fmean(len(set(given)) == 1 for given in units)
+    if units and not labels:
+        modes = [multiple[0] for given in units if len(multiple := statistics.multimode(given)) == 1]
+        found["mean"] = statistics.fmean(map(statistics.fmean, units))
+        found["median"] = statistics.fmean(map(statistics.median, units))
+        found["mode"] = statistics.fmean(modes) if modes else None
+        found["spread"] = statistics.fmean(map(statistics.stdev, units))
+    return found
 
 
 def judgement_text(path: Path, key: str) -> str:

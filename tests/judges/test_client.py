@@ -10,6 +10,7 @@ import sys
 import textwrap
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ pytest.importorskip("aiohttp")
 from bedside.errors import RegistryError
 from bedside.judges import find_rubric
 from bedside.judges.client import (
+    PROVIDERS,
     FaultError,
     Forms,
     JudgeError,
@@ -35,7 +37,7 @@ from bedside.judges.client import (
     open_client,
     retry_after,
 )
-from tests.judges.server import Action, JudgeServer, Received
+from tests.judges.server import Action, JudgeServer, Received, fitting
 
 RUBRIC = find_rubric("empathy")
 REQUEST = Request("Rate this.", json.dumps(RUBRIC.schema()))
@@ -480,3 +482,126 @@ def test_prices_and_missing_keys_of_deepevals_providers() -> None:
     lines = told.splitlines()
     assert lines[:2] == ["True", "None None"]
     assert "azure is not set up" in lines[2]
+
+
+#: What makes each of deepeval's classes: the library it needs, if that isn't deepeval's own, a model, and settings.
+CLASSES: dict[str, tuple[str | None, str, dict[str, str]]] = {
+    "anthropic": ("anthropic", "claude-sonnet-4-5", {"ANTHROPIC_API_KEY": KEY}),
+    "azure": (
+        None,
+        "gpt-4o",
+        {
+            "AZURE_OPENAI_API_KEY": KEY,
+            "AZURE_OPENAI_ENDPOINT": "http://127.0.0.1:9",
+            "OPENAI_API_VERSION": "2024-10-21",
+        },
+    ),
+    "bedrock": ("aiobotocore", "anthropic.claude-3-haiku-20240307-v1:0", {"AWS_BEDROCK_REGION": "us-east-1"}),
+    "deepseek": (None, "deepseek-chat", {"DEEPSEEK_API_KEY": KEY}),
+    "gemini": ("google.genai", "gemini-2.5-flash", {"GOOGLE_API_KEY": KEY}),
+    "grok": ("xai_sdk", "grok-4", {"GROK_API_KEY": KEY}),
+    "kimi": (None, "kimi-k2", {"MOONSHOT_API_KEY": KEY}),
+    "litellm": (None, "openai/gpt-4o", {"LITELLM_API_KEY": KEY}),
+    "ollama": ("ollama", "llama3.2", {}),
+    "portkey": (
+        None,
+        "gpt-4o",
+        {"PORTKEY_API_KEY": KEY, "PORTKEY_PROVIDER_NAME": "openai", "PORTKEY_BASE_URL": "http://127.0.0.1:9"},
+    ),
+}
+
+
+@pytest.mark.slow
+def test_every_provider_goes_to_its_class() -> None:
+    """Each is made without a network, or its own library is named where that isn't there."""
+    pytest.importorskip("deepeval")
+    assert CLASSES.keys() == PROVIDERS.keys()
+    environment = {name: value for *_, given in CLASSES.values() for name, value in given.items()}
+    told = in_new_python(
+        """
+        import json, socket, sys
+        from bedside.errors import MissingExtraError
+        from bedside.judges.client import Sampling, judge_name, open_client
+
+        def refuse(self, address):
+            raise AssertionError(f"reached {address}")
+        socket.socket.connect = refuse
+        found = {}
+        for provider, model in json.loads(sys.argv[1]).items():
+            try:
+                client = open_client(judge_name(f"{provider}/{model}"), Sampling())
+                found[provider] = [type(client._model).__name__, client._model.name]
+            except MissingExtraError as error:
+                found[provider] = str(error)
+        print(json.dumps(found))
+        """,
+        json.dumps({provider: model for provider, (_, model, _) in CLASSES.items()}),
+        **environment,
+    )
+    found = json.loads(told.splitlines()[-1])
+    for provider, (library, model, _) in CLASSES.items():
+        if library is not None and find_spec_of(library) is None:
+            assert "needs its own library" in found[provider], provider
+            assert library.partition(".")[0] in found[provider].replace("-", "_"), provider
+        else:
+            assert found[provider][0] == PROVIDERS[provider], provider
+            assert model.endswith(found[provider][1].rpartition("/")[2]), provider
+
+
+def find_spec_of(library: str) -> object:
+    try:
+        return find_spec(library)
+    except ModuleNotFoundError:  # of a part of a package that isn't there
+        return None
+
+
+def as_ollama(request: Received, number: int) -> Action:
+    """What ollama's own protocol answers, to a schema in its ``format``."""
+    assert request.path == "/api/chat"
+    named = {"type": "json_schema", "json_schema": {"schema": request.body["format"]}}
+    text = fitting(Received({**request.body, "response_format": named}, {}, ""))
+    said = {"model": "m", "created_at": "2026-01-01T00:00:00Z", "done": True,
+            "message": {"role": "assistant", "content": text}}  # fmt: skip
+    return Action(body=json.dumps(said).encode(), headers={"Content-Type": "application/json"})
+
+
+def as_anthropic(request: Received, number: int) -> Action:
+    """What Anthropic's protocol answers: the JSON in words."""
+    assert request.path == "/v1/messages"
+    text = 'Here it is: {"reason": "because of turn 0", "score": 4}'
+    said = {"id": "1", "type": "message", "role": "assistant", "model": "m", "stop_reason": "end_turn",
+            "stop_sequence": None, "content": [{"type": "text", "text": text}],
+            "usage": {"input_tokens": 11, "output_tokens": 7}}  # fmt: skip
+    return Action(body=json.dumps(said).encode(), headers={"Content-Type": "application/json"})
+
+
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("library", "judge", "address", "script"),
+    [
+        ("ollama", "ollama/llama3.2", "LOCAL_MODEL_BASE_URL", as_ollama),
+        ("anthropic", "anthropic/claude-sonnet-4-5", "ANTHROPIC_BASE_URL", as_anthropic),
+    ],
+)
+def test_other_protocols_through_deepeval(
+    library: str, judge: str, address: str, script: Any, tmp_path: Path
+) -> None:
+    pytest.importorskip("deepeval")
+    pytest.importorskip(library)
+    with JudgeServer(script) as server:
+        told = in_new_python(
+            JUDGE_THROUGH_DEEPEVAL,
+            "empathy",
+            judge,
+            folder=tmp_path,
+            HOME=str(tmp_path / "home"),
+            ANTHROPIC_API_KEY=KEY,
+            **{address: server.url.removesuffix("/v1")},
+        )
+        assert server.count == 8
+    found = json.loads(told.splitlines()[-1])
+    assert found["reached"] == ["127.0.0.1"]
+    assert not [row for row in found["rows"] if row[10] is not None]
+    assert {row[5] for row in found["rows"]} == {f"judge:{judge}"}
+    assert {row[7] for row in found["rows"]} <= {1.0, 2.0, 3.0, 4.0, 5.0}

@@ -10,6 +10,7 @@ import pytest
 
 import bedside
 from bedside.cli import main
+from tests.conftest import conversation
 from tests.judges.server import Action, JudgeServer, Received
 
 pytestmark = pytest.mark.server
@@ -143,6 +144,41 @@ def test_judgements_are_listed_and_shown(tmp_path: Path, capsys: pytest.CaptureF
     assert rows[0]["answer"]["reason"] in out
     code, _, err = run(capsys, "judgements", "show", folder, "zz")
     assert (code, "no judgement has a key" in err) == (2, True)
+
+
+def test_passes_are_aggregated_in_three_ways(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Five passes of one conversation, counted by hand: 1, 2, 2, 5, 5 of one and 3 of the other throughout."""
+    talks = tmp_path / "talks.jsonl"
+    talks.write_bytes(
+        b"".join(
+            conversation(("clinician", "Hello."), ("patient", words), id=words).to_json() + b"\n"
+            for words in ("sad", "glad")
+        )
+    )
+    levels = iter([1, 2, 2, 5, 5])
+
+    def script(request: Received, number: int) -> Action:
+        level = 3 if "glad" in request.prompt else next(levels)
+        return Action(text=json.dumps({"reason": "r", "score": level}))
+
+    folder = tmp_path / "run"
+    with JudgeServer(script) as server:
+        run(
+            capsys, "score", talks, "--rubrics", "empathy", "--judge", server.judge, "--passes", "5",
+            "--max-concurrency", "1", "--out", folder,
+        )  # fmt: skip
+    code, out, _ = run(capsys, "judgements", "passes", folder, "--json")
+    assert code == 0
+    (row,) = json.loads(out)[0]["rows"]
+    assert (row["units"], row["passes"], row["unanimous"]) == (2, 5, 0.5)
+    assert row["mean"] == pytest.approx((3 + 3) / 2)
+    assert row["median"] == pytest.approx((2 + 3) / 2)
+    assert row["mode"] == 3, "2 and 5 are as frequent, so the first conversation has no mode"
+    assert row["spread"] == pytest.approx(((4 + 1 + 1 + 4 + 4) / 4) ** 0.5 / 2)
+    assert row["alpha"] < 0.5
+    run(capsys, "score", talks, "--out", tmp_path / "once")
+    code, _, err = run(capsys, "judgements", "passes", tmp_path / "once")
+    assert (code, "no judge was asked more than once" in err) == (2, True)
 
 
 def test_codes_of_turns_join_the_run_and_stand_beside_people(

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import random
+import re
 import socket
 import sys
 from importlib.util import find_spec
@@ -25,6 +26,7 @@ from bedside.judges.judging import judge_transcripts
 from bedside.judges.local import LocalJudge, Scorer, is_local, local_name
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.reply import expected_score, parse
+from bedside.judges.rubric import Rubric, read
 from bedside.models import _files
 from bedside.transcripts import Reading
 from tests.conftest import conversation
@@ -321,6 +323,43 @@ def test_numbers_are_those_shown(judge: LocalJudge) -> None:
     assert isinstance(prompt, Prompt)
     assert prompt.choices["message"] == [0, 1, 2, 3, 4]
     assert prompt.asked == (0, 1)
+
+
+def test_prompts_over_the_window_are_missing_with_the_count_and_the_run_goes_on(
+    libraries: None, tmp_path: Path
+) -> None:
+    """By the estimate they fit, by the model's own count they don't: a token a character here. None ends the run."""
+    for part in tiny("Llama", window=3500):
+        part.save_pretrained(tmp_path / "model")
+    long = [conversation(("patient", "o" * 3000), id=str(number)) for number in range(5)]
+    rows: list[tuple[Any, ...]] = []
+    for _ in range(2):
+        rows.clear()
+        judged = judge_transcripts(
+            [*long, conversation(("patient", "Hm."), id="short")],
+            [_short_rubric()],
+            f"local:{tmp_path / 'model'}",
+            store_path=tmp_path / "judgements.sqlite",
+            add=rows.append,
+        )
+        (count,) = judged.rubrics
+        assert (count.not_askable, count.failed, judged.complete) == (5, 0, True)
+    assert count.stored == 1
+    errors = [row[10] for row in rows]
+    assert errors[-1] is None
+    assert all(
+        re.fullmatch(r"prompt and reply have \d+ tokens, more than the model's window of 3500", error)
+        for error in errors[:-1]
+    )
+
+
+def _short_rubric() -> Rubric:
+    data = {
+        "name": "mood", "title": "Mood", "construct": "mood", "definition": "How is the mood?", "unit": "transcript",
+        "kind": "label", "direction": "none", "source": "this test",
+        "labels": [{"label": "good", "descriptor": "good"}, {"label": "bad", "descriptor": "bad"}],
+    }  # fmt: skip
+    return read(data)
 
 
 def test_ratings_through_the_engine(folder: Path, tmp_path: Path) -> None:
