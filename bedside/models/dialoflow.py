@@ -117,8 +117,8 @@ def load_dialoflow(folder: str) -> DialoFlow:
             for part in sorted(path.glob("*.safetensors"))
             for name, tensor in load_file(part).items()
         }
-        config = transformers.GPT2Config.from_dict(read_config(path))
         with quiet():
+            config = transformers.GPT2Config.from_dict(read_config(path))
             tokenizer = transformers.AutoTokenizer.from_pretrained(
                 path, local_files_only=True, trust_remote_code=False
             )
@@ -129,23 +129,23 @@ def load_dialoflow(folder: str) -> DialoFlow:
     table = weights.get(f"{_READER}wte.weight", torch.empty(0, 0))
     places = weights.get(f"{_PLANNER}wpe.weight", torch.empty(0, 0))
     config.vocab_size = table.shape[0]
-    reader = _filled(transformers, config, _READER, weights, path)
-    plan = transformers.GPT2Config.from_dict(
-        {**config.to_dict(), "n_layer": 1, "n_positions": places.shape[0], "vocab_size": 1}
-    )
+    plan = {"n_layer": 1, "n_positions": places.shape[0], "vocab_size": 1}
     # The planner is fed states in place of words.
-    planner = _filled(
-        transformers, plan, _PLANNER, {**weights, f"{_PLANNER}wte.weight": torch.zeros(1, plan.n_embd)}, path
-    )
+    words = {f"{_PLANNER}wte.weight": torch.zeros(1, config.n_embd)}
+    with quiet():  # about control tokens that neither has
+        reader = _filled(transformers, config.to_dict(), _READER, weights, path)
+        planner = _filled(transformers, {**config.to_dict(), **plan}, _PLANNER, weights | words, path)
     return DialoFlow(reader, planner, tokenizer)
 
 
-def _filled(transformers: Any, config: Any, prefix: str, weights: dict[str, Any], path: Path) -> Any:
+def _filled(
+    transformers: Any, config: dict[str, Any], prefix: str, weights: dict[str, Any], path: Path
+) -> Any:
     """A GPT-2 with those of the weights whose names begin with the prefix."""
     mine = {name.removeprefix(prefix): each for name, each in weights.items() if name.startswith(prefix)}
     model = None
     try:
-        model = transformers.GPT2Model(config)
+        model = transformers.GPT2Model(transformers.GPT2Config.from_dict(config))
         lacking = model.load_state_dict(mine, strict=False).missing_keys
         # Older checkpoints carry the mask of each layer too, which newer GPT-2s make themselves.
         what = f"{prefix}{lacking[0]} is missing" if lacking else None
