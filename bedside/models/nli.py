@@ -7,6 +7,7 @@ Any classifier of premise and hypothesis into entailment, neutral and contradict
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -30,6 +31,8 @@ _CHUNK = 1024
 #: Pairs in a batch, and tokens in it with the padding.
 _BATCH = 64
 _TOKENS = 8192
+#: The shortest pair in a batch has this share of the longest's tokens, but for a few: padding is work too.
+_LIKE, _SLACK = 0.8, 8
 #: Pairs whose answer is kept: 50 MB.
 _KEPT = 2**17
 #: Taken for a model's window where it states none.
@@ -343,10 +346,13 @@ class NliModel:
         joined = [self._joined(*pair) for pair in pairs]
         made = np.zeros((len(pairs), len(LABELS)))
         order = sorted(range(len(pairs)), key=lambda at: len(joined[at][0]))
-        while order:
-            longest = len(joined[order[-1]][0])
+        lengths = [len(joined[at][0]) for at in order]
+        end = len(order)
+        while end:
+            longest = lengths[end - 1]
             size = max(1, min(self._batch, _TOKENS // longest))
-            batch, order = order[-size:], order[:-size]
+            start = max(0, end - size, bisect_left(lengths, _LIKE * longest - _SLACK))
+            batch, end = order[start:end], start
             ids = np.full((len(batch), longest), self._padding, dtype=np.int64)
             mask, types = np.zeros_like(ids), np.zeros_like(ids)
             for row, at in enumerate(batch):
