@@ -243,7 +243,7 @@ def controls(page: str) -> dict[str, tuple[str, ...]]:
         raise ValueError(str(error)) from error
     found: dict[str, tuple[str, ...]] = {}
     for control in [*root.iter("Choices"), *root.iter("TextArea")]:
-        recorded = [each.get("alias") or each.get("value", "") for each in control.iter("Choice")]
+        recorded = [str(each.get("alias", each.get("value"))) for each in control.iter("Choice")]
         found[str(control.get("name"))] = tuple(recorded)
     for shown in root.iter("Paragraphs"):
         found[f"${shown.get('name')}"] = (str(shown.get("value")),)

@@ -152,7 +152,7 @@ def _rate_in_browser(
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.set_default_timeout(90_000)
+        page.set_default_timeout(60_000)
         page.on(
             "request", lambda request: hosts.add(request.url.split("/")[2]) if "://" in request.url else None
         )
@@ -165,15 +165,18 @@ def _rate_in_browser(
             page.goto(f"{address}?task={task.id}")
             page.wait_for_selector(".bedside-right .lsf-choice")
             # All of it in one view: the goal, the first turn, the first rubric, and the second rubric's name.
-            for words in ("Goal", "1 Clinician"[2:], "1. Empathy", "2. Goal alignment"):
+            for words in ("Goal", "Clinician", "1. Empathy", "2. Goal alignment"):
                 box = page.get_by_text(words, exact=True).first.bounding_box()
                 assert box is not None
                 assert 0 <= box["y"] < 900
             level = level_of(item, rater)
             page.locator(".bedside-rubric").nth(0).locator(".lsf-choice").nth(level - 1).click()
-            page.keyboard.press("qwert"[6 - level - 1])
-            page.get_by_role("button", name="Submit").click()
-            page.get_by_role("button", name="Update").wait_for()
+            page.keyboard.press("qwert"[5 - level])
+            with page.expect_response(
+                lambda answered: answered.request.method == "POST" and "/annotations" in answered.url
+            ) as said:
+                page.get_by_role("button", name="Submit").click()
+            assert said.value.ok
         browser.close()
     return hosts
 
