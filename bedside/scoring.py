@@ -34,7 +34,7 @@ from bedside.transcripts import Reading, ReadOptions, Transcript
 #: Libraries whose version can change a number, for the manifest.
 _LIBRARIES = (
     "numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels", "torch", "transformers", "onnxruntime",
-    "convokit", "spacy",
+    "convokit", "spacy", "vaderSentiment",
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from bedside.coders import CODERS
+from bedside.coders import find_coder
 from bedside.coders._people import majority, people_codes, proper
 from bedside.errors import RegistryError
 from bedside.metrics._contract import Example, Family, Metric, Parameter, Value, missing
@@ -192,7 +192,7 @@ def _client_talk(transcript: Transcript, coder: str) -> tuple[dict[int, str], st
                     given.setdefault(index, []).append(labels["client_talk"])
         found = {index: label for index, labels in given.items() if (label := majority(labels)) is not None}
         return found, coder, None if found else "nobody coded the patient's talk"
-    known = CODERS.load(coder)
+    known = find_coder(coder)
     name = known.rater.removeprefix("algorithm:")
     why = known.refuses(transcript)
     if why is None and "client_talk" not in known.codes:
@@ -511,7 +511,7 @@ FAMILY = Family(
         "coder": Parameter(
             "human",
             "rules",
-            "whose codes of the patient's talk are used: human for people, or a coder's name",
+            "whose codes of the patient's talk are used: human for people, a coder's name, or a trained coder's .npz file",
         ),
     },
     demonstration=_SESSION,
