@@ -208,9 +208,10 @@ def _codes(rubrics: Sequence[Rubric], role: str) -> Iterator[str]:
     index = "{{" + role + "}}"
     turns = f"{role}_turns"
     for rubric in rubrics:
+        yield '<View className="bedside-rubric">'
         yield _header(rubric.title)
         described = "\n".join(f"{choice}: {descriptor}" for choice, descriptor in choices(rubric))
-        yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition + chr(10) + described)}/>'
+        yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition + chr(10) + described)}/></View>'
     yield f'<Repeater on="${turns}" indexFlag="{index}">'
     yield '<View className="bedside-rubric">'
     yield f'<Text name="number__{role}__{index}" value="${turns}[{index}].turn"/>'
