@@ -511,7 +511,8 @@ FAMILY = Family(
         "coder": Parameter(
             "human",
             "rules",
-            "whose codes of the patient's talk are used: human for people, a coder's name, or a trained coder's .npz file",
+            "whose codes of the patient's talk are used: human for people, a coder's name, or the .npz file of a "
+            "trained one",
         ),
     },
     demonstration=_SESSION,
