@@ -574,15 +574,19 @@ def _choice(rubric: Rubric, given: Any, where: str) -> str:
 
 
 def training_from_run(
-    run: Run, rubrics: Sequence[Rubric], count: int, seed: int = 0
+    run: Run, mode: Mode, rubrics: Sequence[Rubric], count: int, seed: int = 0
 ) -> tuple[TrainingCase, ...]:
     """A training set of the run's own units, drawn from those that people agree on by every rubric.
 
     At least two people must have rated the unit and given the same level or label; that is the known answer.
 
     Raises:
-        DataError: there are fewer than ``count``.
+        DataError: there are fewer than ``count``, or the mode isn't rate.
     """
+    if mode != "rate":
+        raise DataError(
+            f"in mode {mode} there is no consensus to train by", where="--training", todo="give a file of transcripts"
+        )  # fmt: skip
     names = [rubric.name for rubric in rubrics]
     people = run.ratings.filter(
         pl.col("metric").is_in(names), pl.col("rater").str.starts_with("human:"), pl.col("error").is_null()

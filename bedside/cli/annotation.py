@@ -116,7 +116,7 @@ def sample(
     if training is None:
         cases: tuple[Any, ...] = ()
     elif training.isdigit():
-        cases = training_from_run(opened, chosen, int(training), seed)
+        cases = training_from_run(opened, mode, chosen, int(training), seed)  # type: ignore[arg-type]
     else:
         cases = read_training(training, mode, chosen)  # type: ignore[arg-type]
     plan = make_plan(
@@ -157,10 +157,12 @@ def save_plan(plan: Plan, run: Run, out: Path) -> None:
 def _rubrics(run: Run, mode: str, names: str | None, folder: Path | None) -> list[Rubric]:
     import polars as pl
 
-    from bedside.annotation.plan import KINDS
+    from bedside.annotation.plan import KINDS, MODES
     from bedside.judges import rubrics_with
     from bedside.judges.coding import CODEBOOK
 
+    if mode not in MODES:
+        raise InputError(f"{mode!r} is not known", where="--mode", todo=f"one of {', '.join(MODES)}")
     registry = rubrics_with(folder)
     chosen = read_names(names)
     if mode == "codes":
@@ -174,7 +176,7 @@ def _rubrics(run: Run, mode: str, names: str | None, folder: Path | None) -> lis
         return [registry.find("finding_extraction")]
     rated = run.ratings.filter(pl.col("rater").str.starts_with("judge:"), pl.col("unit") == "transcript")
     found = [registry.find(name) for name in sorted(rated["metric"].unique()) if name in registry]
-    fitting = [rubric for rubric in found if rubric.kind in KINDS.get(mode, ())]  # type: ignore[call-overload]
+    fitting = [rubric for rubric in found if rubric.kind in KINDS[mode]]
     if not fitting:
         raise InputError(
             "no judge has rated the run by rubrics", where=str(run.path), todo="name some with --rubrics"

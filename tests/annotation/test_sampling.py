@@ -117,13 +117,13 @@ def test_training_from_what_people_agree_on_is_not_rated_again(run: Run) -> None
     ]
     with run.locked():
         run.add(frame_of(rows).lazy(), run.manifest)
-    cases = training_from_run(run, (EMPATHY,), 2)
+    cases = training_from_run(run, "rate", (EMPATHY,), 2)
     assert {case.transcript: case.answers["empathy"] for case in cases} == {names[0]: "4", names[1]: "2"}
     plan = rating_plan(run, rubrics=(EMPATHY,), training=cases)
     assert len(plan.items) == 10
     assert not {item.transcript for item in plan.items} & {item.transcript for item in plan.training}
     with pytest.raises(DataError, match="people agree on 2 units"):
-        training_from_run(run, (EMPATHY,), 3)
+        training_from_run(run, "rate", (EMPATHY,), 3)
 
 
 def test_disagreement_is_worked_out_from_passes(run: Run) -> None:

@@ -1,0 +1,143 @@
+"""``bedside sample`` and ``bedside annotate`` as a user types them: from a plan to agreement, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from bedside.cli import main
+from bedside.ratings import Run
+from tests.annotation.study import levels
+from tests.annotation.test_offline import fill_xlsx
+
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run
+) -> Call:
+    """Type a command in the folder of the run: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def typed(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return typed
+
+
+SAMPLE = (
+    "sample",
+    "run",
+    "--by",
+    "system,length",
+    "--per",
+    2,
+    "--rubrics",
+    "empathy,goal_alignment",
+    "--seed",
+    7,
+)
+
+
+def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
+    code, out, err = call(*SAMPLE, "--raters", "anna,ben,cleo", "--out", "plan.json")
+    assert (code, "GPT-Secret" in out, "Wrote plan.json" in err) == (0, True, True)
+    # The same again is the same plan; another one doesn't take its place.
+    assert call(*SAMPLE, "--raters", "anna,ben,cleo", "--out", "plan.json")[0] == 0
+    code, _, err = call(*SAMPLE[:-1], 8, "--raters", "anna,ben,cleo", "--out", "plan.json")
+    assert (code, "plan.json: holds another plan" in err) == (2, True)
+
+    code, out, _ = call("annotate", "export", "plan.json")
+    assert (code, out.split()) == (0, [f"to-rate/{rater}.xlsx" for rater in ("anna", "ben", "cleo")])
+
+    def fill(row: dict[str, str]) -> None:
+        given = levels(row["item"], row["rater"])
+        row.update(empathy=given["empathy"], goal_alignment=given["goal_alignment"])
+
+    for path in out.split():
+        fill_xlsx(Path(path), fill)
+    code, out, _ = call("annotate", "import", "plan.json", *out.split())
+    assert (code, out.startswith("16 new answers, 0 corrections, 0 there already; 16 count")) == (0, True)
+    assert "Next: bedside agree" in out
+    code, out, _ = call("annotate", "import", "plan.json", "to-rate/anna.xlsx")
+    assert out.startswith("0 new answers, 0 corrections,")
+
+    code, out, _ = call("annotate", "status", "run", "--json")
+    tables = {table["table"]: table for table in json.loads(out)}
+    assert code == 0
+    assert {row["open"] for row in tables["status"]["rows"]} == {0}
+    assert "agreement" in tables
+    code, out, _ = call("agree", "run", "--rubric", "empathy", "--json")
+    assert code == 0
+
+    code, out, err = call(
+        "annotate", "next", "plan.json", "--aim", "kappa", "--count", 4, "--out", "more.json"
+    )
+    assert (code, "nobody rated it" in out, "What it would bring" in out) == (0, True, True)
+    assert call("annotate", "export", "more.json", "--out", "more", "--format", "csv")[0] == 0
+    assert call("annotate", "next", "plan.json", "--aim", "estimate", "--json")[0] == 0
+    code, out, _ = call("annotate", "status", "run")
+    assert out.count("Where the raters are") == 2
+
+
+def test_the_run_is_found_or_named(call: Call, tmp_path: Path) -> None:
+    call(*SAMPLE, "--out", "plan.json")
+    shutil.move(tmp_path / "run", tmp_path / "elsewhere")
+    code, _, err = call("annotate", "status", "plan.json")
+    assert (code, err.strip()) == (2, "bedside: plan.json: its run is not beside it; name the run with --run")
+    assert call("annotate", "status", "plan.json", "--run", "elsewhere")[0] == 0
+    inside = next((tmp_path / "elsewhere").rglob("plan.json"))
+    assert call("annotate", "status", inside)[0] == 0
+
+
+@pytest.mark.parametrize("mode", ["rate", "audit", "findings", "codes"])
+def test_every_mode_is_drawn_and_exported_in_every_form(call: Call, mode: str) -> None:
+    assert call("sample", "run", "--mode", mode, "--per", 2)[0] == 0
+    for form in ("xlsx", "csv", "label-studio"):
+        code, out, _ = call("annotate", "export", "plan.json", "--format", form)
+        assert (code, all(Path(line).stat().st_size for line in out.split())) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--rubrics", "empaty"), "empathy"),
+        (("--mode", "guess"), "'guess' is not known"),
+        (("--training", "none.jsonl"), "none.jsonl"),
+        (("--training", "3"), "people agree on 0 units"),
+        (("--mode", "codes", "--training", "1"), "in mode codes there is no consensus to train by"),
+        (("--raters", "0"), "0 raters"),
+        (("--raters", "a/b"), "'a/b' is no name for a rater"),
+    ],
+)
+def test_bad_calls_end_in_one_line(call: Call, arguments: tuple[str, ...], message: str) -> None:
+    code, out, err = call("sample", "run", *arguments)
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert message in err
+    assert not Path("plan.json").exists()
+
+
+def test_a_reworded_rubric_stops_the_export(call: Call, tmp_path: Path) -> None:
+    folder = tmp_path / "rubrics"
+    folder.mkdir()
+    text = (Path(__file__).parents[2] / "bedside" / "judges" / "rubrics" / "partnership.yaml").read_text(
+        "utf-8"
+    )
+    text = text.replace("name: partnership", "name: teamwork")
+    (folder / "teamwork.yaml").write_text(text, "utf-8")
+    options = ("--rubric-folder", folder)
+    assert call("sample", "run", "--rubrics", "teamwork", *options)[0] == 0
+    (folder / "teamwork.yaml").write_text(text.replace("title: ", "title: New "), "utf-8")
+    code, _, err = call("annotate", "export", "plan.json", *options)
+    assert (code, "the rubric teamwork was changed since the plan was made" in err) == (2, True)
+    (folder / "teamwork.yaml").write_text(text, "utf-8")
+    assert call("annotate", "export", "plan.json", *options)[0] == 0
