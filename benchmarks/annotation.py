@@ -1,6 +1,6 @@
 """Pushing and pulling many tasks through a real Label Studio on this machine.
 
-Push: 5,000 tasks, beside one call a task (timed on a few). Pull: their answers into the run, from the server to ratings.
+Push: 5,000 tasks, beside one call a task (timed on a few). Pull: their answers, from the server to ratings in the run.
 Usage: python benchmarks/annotation.py [TASKS]
 """
 
