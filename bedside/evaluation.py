@@ -193,7 +193,8 @@ class Evaluation:
         ``value`` is null and ``error`` says why.
         """
         people = pl.col("rater").str.starts_with("human:")
-        return (
+        columns = ("transcript_id", "system", "case_id", "metric", "group", "value", "error")
+        rated = (
             self.ratings.lazy()
             .filter(
                 pl.col("unit") == "transcript",
@@ -201,6 +202,17 @@ class Evaluation:
                 pl.col("label").is_null(),
             )
             .with_columns(pl.when(people).then(pl.lit(PEOPLE)).otherwise(pl.col("rater")).alias("group"))
+            .collect()
+        )
+        # In a run, a rater with one pass has one rating of each: most of a large run, and nothing to average.
+        passes = rated.group_by("rater").agg(pl.col("replicate").max())
+        once: list[str] = []
+        if self.run is not None:
+            once = passes.filter(pl.col("replicate") == 0, ~people)["rater"].to_list()
+        single = pl.col("rater").is_in(once)
+        averaged = (
+            rated.lazy()
+            .filter(~single)
             .group_by("transcript_id", "metric", "group", maintain_order=True)
             .agg(
                 pl.col("system").first(),
@@ -209,9 +221,10 @@ class Evaluation:
                 pl.col("error").drop_nulls().first(),
             )
             .with_columns(pl.when(pl.col("value").is_null()).then(pl.col("error")).alias("error"))
-            .select("transcript_id", "system", "case_id", "metric", "group", "value", "error")
+            .select(columns)
             .collect()
         )
+        return pl.concat([rated.filter(single).select(columns), averaged])
 
 
 def open_evaluation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,6 @@ from bedside.registry import nearest
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import Part, Settings, make_parts, make_tables
 from bedside.reports.extremes import review
-from bedside.reports.figures import Drawing
 from bedside.reports.methods import methods
 from bedside.reports.page import Section, page
 from bedside.reports.render import FORMATS
@@ -60,18 +59,17 @@ def write_tables(
     return tuple(written)
 
 
-def write_figures(drawings: Iterable[Drawing], folder: Path, formats: Sequence[str]) -> tuple[Path, ...]:
-    """Write each figure in each format into ``folder``, named after the figure."""
+def write_figures(
+    rendered: Mapping[str, Mapping[str, bytes]], folder: Path, formats: Sequence[str]
+) -> tuple[Path, ...]:
+    """Write figures, each by its name and in each format, into ``folder``."""
     written = []
     with saying_where(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    for drawing in drawings:
-        for name in formats:
-            written.append(folder / f"{drawing.name}.{name}")
-            content = (
-                drawing.svg().encode() if name == "svg" else drawing.pdf() if name == "pdf" else drawing.png()
-            )
-            write_bytes(written[-1], content)
+    for name, contents in rendered.items():
+        for ending in formats:
+            written.append(folder / f"{name}.{ending}")
+            write_bytes(written[-1], contents[ending])
     return tuple(written)
 
 
@@ -118,15 +116,24 @@ def write_report(
     folder = out or run.path / "report"
     plain = [name for name in chosen if name in TABLE_FORMATS and name != "html"]
     written = list(write_tables(all_tables, folder, plain))
-    drawings = [drawing for part in parts for drawing in part.figures]
-    written += write_figures(drawings, folder, [name for name in chosen if name in FIGURE_FORMATS])
+    kinds = [name for name in chosen if name in FIGURE_FORMATS]
+    wanted = sorted({*kinds, *(["svg"] if "html" in chosen else [])})
+    drawn = {drawing.name: drawing.rendered(wanted) for part in parts for drawing in part.figures if wanted}
+    written += write_figures(drawn, folder, kinds)
     if "html" in chosen:
-        write_text(folder / PAGE, _page(run, evaluation, parts, text, chosen_settings.seed))
+        write_text(folder / PAGE, _page(run, evaluation, parts, drawn, text, chosen_settings.seed))
         written.append(folder / PAGE)
     return all_tables, tuple(written)
 
 
-def _page(run: Run, evaluation: Evaluation, parts: Sequence[Part], text: bool, seed: int) -> str:
+def _page(
+    run: Run,
+    evaluation: Evaluation,
+    parts: Sequence[Part],
+    drawn: Mapping[str, Mapping[str, bytes]],
+    text: bool,
+    seed: int,
+) -> str:
     source = run.manifest["transcripts"]
     missing = evaluation.ratings["error"].drop_nulls().len()
     systems = evaluation.systems()
@@ -137,10 +144,11 @@ def _page(run: Run, evaluation: Evaluation, parts: Sequence[Part], text: bool, s
             told.append("Left out, for want of their metrics: " + " ".join(part.left_out))
         if any(table.name == "missing" for table in part.tables):
             told.append("Nothing is scored 0 for want of a value.")
-        drawn = tuple(
-            (drawing.svg(), " ".join((f"{drawing.title}.", *drawing.notes))) for drawing in part.figures
+        captioned = tuple(
+            (drawn[drawing.name]["svg"].decode(), " ".join((f"{drawing.title}.", *drawing.notes)))
+            for drawing in part.figures
         )
-        sections.append(Section(part.title, tuple(told), part.tables, drawn))
+        sections.append(Section(part.title, tuple(told), part.tables, captioned))
     sections += _review(evaluation, run, text)
     card = card_tables(evaluation, seed)
     if card:

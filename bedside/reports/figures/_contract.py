@@ -6,7 +6,7 @@ import io
 import logging
 import textwrap
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -46,6 +46,12 @@ _STYLE: Any = {
     # Names are no formulas.
     "text.parse_math": False,
 }  # fmt: skip
+#: No date and no version in any format.
+_METADATA: dict[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
 #: Dots an inch of a PNG.
 _RESOLUTION = 160
 
@@ -82,24 +88,29 @@ class Drawing:
     notes: tuple[str, ...]
     draw: Callable[[], Any]
 
-    def svg(self) -> str:
-        """The figure as SVG, its text as text; the same data give the same bytes."""
-        text = self._written("svg", {"Date": None, "Creator": None}).decode()
-        return text[text.index("<svg") :]
+    def rendered(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> dict[str, bytes]:
+        """The figure in each format, drawn once; the same data give the same bytes.
 
-    def pdf(self) -> bytes:
-        """The figure as PDF."""
-        return self._written("pdf", {"CreationDate": None, "Creator": None, "Producer": None})
-
-    def png(self) -> bytes:
-        """The figure as PNG."""
-        return self._written("png", {"Software": None})
-
-    def _written(self, kind: str, metadata: dict[str, None]) -> bytes:
-        out = io.BytesIO()
+        SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page.
+        """
+        found = {}
         with styled():
-            self.draw().savefig(out, format=kind, metadata=metadata, bbox_inches="tight", dpi=_RESOLUTION)
-        return out.getvalue()
+            figure = self.draw()
+            figure.draw_without_rendering()
+            # The layout is found; it need not be found again for each format.
+            figure.set_layout_engine("none")
+            for name in formats:
+                out = io.BytesIO()
+                figure.savefig(
+                    out, format=name, metadata=_METADATA[name], bbox_inches="tight", dpi=_RESOLUTION
+                )
+                content = out.getvalue()
+                found[name] = content[content.index(b"<svg") :] if name == "svg" else content
+        return found
+
+    def svg(self) -> str:
+        """The figure as SVG."""
+        return self.rendered(["svg"])["svg"].decode()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from bedside.reports.tables._measures import Headed, Measure, Sample, Samples, m
 
 _PANELS = 12
 #: Of more transcripts a system, evenly spaced ones are shown.
-_POINTS = 400
+_POINTS = 100
 
 
 class PointsOptions(Options):

@@ -105,7 +105,7 @@ class Sample:
     Attributes:
         values: one for each transcript that has one. Of a ratio of sums, the linearised values whose mean is the ratio
             and whose spread is that of the ratio.
-        cases: the case of each value.
+        cases: a number for the case of each value, the same in all samples of an item; −1 where it has none.
         missing: transcripts without a value.
         why: the most frequent reason.
         estimate: the mean or ratio; None where there is none.
@@ -114,7 +114,7 @@ class Sample:
     """
 
     values: np.ndarray[Any, Any]
-    cases: tuple[str | None, ...]
+    cases: np.ndarray[Any, Any]
     missing: int = 0
     why: str | None = None
     estimate: float | None = None
@@ -126,6 +126,13 @@ class Sample:
     def n(self) -> int:
         """Transcripts with a value."""
         return int(self.values.size)
+
+    def by_case(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The cases in order, and the mean of each one's values."""
+        having = self.cases >= 0
+        cases, places = np.unique(self.cases[having], return_inverse=True)
+        counts = np.bincount(places, minlength=cases.size)
+        return cases, np.bincount(places, self.values[having], minlength=cases.size) / np.maximum(counts, 1)
 
 
 #: Key of a sample: system, and the values of the factors.
@@ -251,7 +258,8 @@ def _parts(
     values: pl.DataFrame, keys: Sequence[str], strata: pl.DataFrame | None
 ) -> Iterator[tuple[tuple[str, ...], Place, pl.DataFrame]]:
     """The values by keys and place."""
-    placed = values.with_columns(pl.col("system").fill_null(ALL))
+    case = pl.col("case_id").cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1)
+    placed = values.with_columns(pl.col("system").fill_null(ALL), case.alias("case"))
     factors: list[str] = []
     if strata is not None:
         placed = placed.join(strata, on="transcript_id", how="left")
@@ -270,7 +278,7 @@ def _mean_sample(part: pl.DataFrame) -> Sample:
     lacking = part.filter(pl.col("value").is_null())["error"].drop_nulls()
     return Sample(
         values=values,
-        cases=tuple(there["case_id"]),
+        cases=there["case"].to_numpy(),
         missing=part.height - there.height,
         why=lacking.mode().sort()[0] if lacking.len() else None,
         estimate=float(values.mean()) if values.size else None,
@@ -324,11 +332,13 @@ def _ratio_sample(part: pl.DataFrame) -> Sample:
     sums = (float(above.sum()), float(below.sum()))
     if not below.sum():
         why = "the sum below the line is 0" if below.size else "not all of its parts are there"
-        return Sample(np.empty(0), (), part.height, why, numerator=sums[0], denominator=sums[1])
+        return Sample(
+            np.empty(0), np.empty(0, dtype=int), part.height, why, numerator=sums[0], denominator=sums[1]
+        )
     ratio = sums[0] / sums[1]
     return Sample(
         values=ratio + (above - ratio * below) / below.mean(),
-        cases=tuple(there["case_id"]),
+        cases=there["case"].to_numpy(),
         missing=missing,
         why="not all of its parts are there" if missing else None,
         estimate=ratio,

@@ -261,17 +261,13 @@ def _told_apart(a: Sample, b: Sample) -> bool:
     """Whether the 95 % t interval of the difference leaves out 0: paired where cases pair, else Welch's."""
     from bedside.stats.intervals import t_interval
 
-    x, y = _by_case(a), _by_case(b)
-    shared = sorted(x.keys() & y.keys())
-    if 2 * len(shared) > min(len(x), len(y)):
-        differences = np.array([x[case] - y[case] for case in shared])
+    (cases_a, means_a), (cases_b, means_b) = a.by_case(), b.by_case()
+    _, at_a, at_b = np.intersect1d(cases_a, cases_b, assume_unique=True, return_indices=True)
+    if 2 * at_a.size > min(cases_a.size, cases_b.size):
+        differences = means_a[at_a] - means_b[at_b]
         n = differences.size
-        difference, error, df = (
-            differences.mean(),
-            differences.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0,
-            n - 1.0,
-        )
-        enough = n > 1
+        difference, error = differences.mean(), differences.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
+        df, enough = n - 1.0, n > 1
     else:
         difference, enough = a.values.mean() - b.values.mean(), min(a.n, b.n) > 1
         parts = [one.values.var(ddof=1) / one.n if one.n > 1 else 0.0 for one in (a, b)]
@@ -285,15 +281,6 @@ def _told_apart(a: Sample, b: Sample) -> bool:
         return bool(difference)
     interval = t_interval(float(difference), float(error), float(df), 0.95, "t")
     return interval.low > 0 or interval.high < 0
-
-
-def _by_case(sample: Sample) -> dict[str, float]:
-    """The values by case; of several transcripts of a case their mean."""
-    found: dict[str, list[float]] = {}
-    for case, value in zip(sample.cases, sample.values, strict=True):
-        if case is not None:
-            found.setdefault(case, []).append(float(value))
-    return {case: sum(values) / len(values) for case, values in found.items()}
 
 
 def best_of(item: Item, samples: Mapping[str, Sample], how: Best) -> tuple[set[str], set[str]]:
@@ -569,7 +556,7 @@ def _count_rows(layout: _Layout, records: list[dict[str, Any]]) -> list[Row]:
     for column in layout.columns:
         samples = [s for s in (layout.sample(row, column) for row in layout.rows) if s is not None]
         transcripts[column] = max((s.n + s.missing for s in samples), default=0)
-        cases[column] = len({case for s in samples for case in s.cases if case is not None})
+        cases[column] = len({int(case) for s in samples for case in np.unique(s.cases) if case >= 0})
     rows = []
     for name, counts in (("Transcripts", transcripts), ("Cases", cases)):
         if not any(counts.values()):
