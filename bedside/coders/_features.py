@@ -7,7 +7,7 @@ arithmetic modulo 2^64 and therefore the same everywhere.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from hashlib import blake2b
@@ -88,11 +88,13 @@ class TurnFeatures:
 
     Attributes:
         turns: their indices, shape (n,).
+        earlier: index of the role's turn before each, shape (n,); -1 where there is none.
         grams: scipy CSR matrix, float32, shape (n, BUCKETS); blocks of n-grams of length 1 or less each.
         numbers: shape (n, len(NUMBERS)), about 0 to 1 each.
     """
 
     turns: Rows
+    earlier: Rows
     grams: Any
     numbers: NDArray[np.float64]
 
@@ -143,26 +145,44 @@ def turn_features(transcript: Transcript, roles: Iterable[Role]) -> dict[Role, T
     A turn is described by its words, its characters, its last question, the turn before it and the last turn of the
     same role; nothing after it is looked at.
     """
-    read = [_read(turn.text, turn.role == "clinician") for turn in transcript.turns]
-    return {role: _of_role(transcript, role, read) for role in roles}
-
-
-def _of_role(transcript: Transcript, role: Role, read: Sequence[_Read]) -> TurnFeatures:
     from scipy.sparse import csr_matrix, vstack
 
-    turns = [turn.index for turn in transcript.turns if turn.role == role]
-    own_before = [-1, *turns[:-1]]
-    parts = [
-        _grams_of(read, turns[at : at + _BATCH], own_before[at : at + _BATCH])
-        for at in range(0, len(turns), _BATCH)
-    ]
-    count = len(read)
-    numbers = [_numbers(read[index], read[index - 1] if index else None, index, count) for index in turns]
-    return TurnFeatures(
-        np.array(turns, np.int64),
-        vstack(parts, format="csr") if parts else csr_matrix((0, BUCKETS), dtype=np.float32),
-        np.array(numbers, np.float64).reshape(-1, len(NUMBERS)),
-    )
+    parts: dict[Role, list[TurnFeatures]] = {role: [] for role in roles}
+    for role, part in feature_batches(transcript, list(parts)):
+        parts[role].append(part)
+    return {
+        role: TurnFeatures(
+            np.concatenate([np.empty(0, np.int64), *(part.turns for part in own)]),
+            np.concatenate([np.empty(0, np.int64), *(part.earlier for part in own)]),
+            vstack([part.grams for part in own], format="csr")
+            if own
+            else csr_matrix((0, BUCKETS), dtype=np.float32),
+            np.concatenate([np.empty((0, len(NUMBERS))), *(part.numbers for part in own)]),
+        )
+        for role, own in parts.items()
+    }
+
+
+def feature_batches(transcript: Transcript, roles: Sequence[Role]) -> Iterator[tuple[Role, TurnFeatures]]:
+    """What :func:`turn_features` gives, some thousand turns at a time."""
+    read = [_read(turn.text, turn.role == "clinician") for turn in transcript.turns]
+    for role in roles:
+        turns = [turn.index for turn in transcript.turns if turn.role == role]
+        earlier = [-1, *turns[:-1]]
+        for at in range(0, len(turns), _BATCH):
+            own, before = turns[at : at + _BATCH], earlier[at : at + _BATCH]
+            numbers = [
+                _numbers(read[index], read[index - 1] if index else None, index, len(read)) for index in own
+            ]
+            yield (
+                role,
+                TurnFeatures(
+                    np.array(own, np.int64),
+                    np.array(before, np.int64),
+                    _grams_of(read, own, before),
+                    np.array(numbers, np.float64),
+                ),
+            )
 
 
 # -- n-grams ------------------------------------------------------------------------------------------

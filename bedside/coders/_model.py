@@ -179,7 +179,7 @@ def vector_rows(features: TurnFeatures, vectors: NDArray[np.float32]) -> NDArray
     turns = features.turns
     own = vectors[turns]
     before = np.where(turns[:, None] > 0, vectors[np.maximum(turns - 1, 0)], np.float32(0))
-    earlier = np.vstack([np.zeros_like(own[:1]), own[:-1]])
+    earlier = np.where(features.earlier[:, None] >= 0, vectors[features.earlier], np.float32(0))
     cosine = (own * before).sum(axis=1, keepdims=True)
     parts = [_TURN * own, _BEFORE * before, _EARLIER * earlier, _COSINE * cosine]
     return np.hstack(parts).astype(np.float32)

@@ -151,16 +151,14 @@ class TrainedCoder:
     def _scores(
         self, transcript: Transcript
     ) -> Iterable[tuple[RoleModel, NDArray[np.int64], NDArray[np.float64]]]:
-        features = _features.turn_features(transcript, [model.role for model in self.models])
         vectors = None
         if self.embeddings is not None and transcript.turns:
             vectors = self.embeddings.encode([turn.text for turn in transcript.turns])
-        for model in self.models:
-            own = features[model.role]
-            if len(own.turns):
-                if model.role not in self._tables:
-                    self._tables[model.role] = model.table()
-                yield model, own.turns, model.scores(own, vectors, self._tables[model.role])
+        models = {model.role: model for model in self.models}
+        for role, part in _features.feature_batches(transcript, list(models)):
+            if role not in self._tables:
+                self._tables[role] = models[role].table()
+            yield models[role], part.turns, models[role].scores(part, vectors, self._tables[role])
 
 
 # -- training -----------------------------------------------------------------------------------------

@@ -556,7 +556,9 @@ def out_of_fold(
         for model in fit_roles(training, rows, seed):
             data = training.roles[model.role]
             here = np.flatnonzero(outside[data.transcripts])
-            part = TurnFeatures(data.turns[here], data.grams[here], data.numbers[here])
+            part = TurnFeatures(
+                data.turns[here], np.full(len(here), -1), data.grams[here], data.numbers[here]
+            )
             scores = model.row_scores(
                 part, None if data.vectors is None else data.vectors[here], model.table()
             )
