@@ -175,7 +175,9 @@ def turn_likelihoods(
             totals[role] = (total + float(value), count + 1)
     remark = None
     if len(tokens) > room:
-        remark = f"{len(tokens)} tokens; each is seen after {room // 2} to {room} of those before it"
+        remark = (
+            f"{len(tokens)} tokens; after the first {room} each is seen after at least {room // 2} others"
+        )
     return totals, remark
 
 
@@ -422,6 +424,7 @@ METRICS = (
         name="redirection_ratio",
         title="Redirection ratio",
         unit="transcript",
+        turns=("redirection",),
         low=0,
         high=1,
         definition="Share of the scored clinician turns whose redirection is above the threshold.",
@@ -432,6 +435,7 @@ METRICS = (
         name="accepted_redirection",
         title="Accepted redirection",
         unit="transcript",
+        turns=("redirection",),
         low=0,
         high=1,
         direction="higher",
@@ -447,6 +451,7 @@ METRICS = (
         name="greatest_redirection",
         title="Greatest redirection",
         unit="transcript",
+        turns=("redirection",),
         definition=(
             "The highest redirection of a clinician turn in the session, in nats; the remark names the turn."
         ),

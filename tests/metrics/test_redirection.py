@@ -364,7 +364,7 @@ def test_in_a_long_session_each_token_is_seen_after_half_a_window_or_more(likeli
         assert number == 0 or len(likelihood.encode(before)) == 100
         done += len(after)
     assert remark is not None
-    assert remark.endswith("tokens; each is seen after 100 to 200 of those before it")
+    assert remark.endswith("tokens; after the first 200 each is seen after at least 100 others")
     full, _ = turn_likelihoods(LONG, likelihood, 4096)
     for role, (total, count) in totals.items():
         assert count == full[role][1]
