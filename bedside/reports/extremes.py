@@ -13,9 +13,10 @@ from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.ratings import Run
 from bedside.transcripts.model import Transcript
 
-#: Metrics shown, turns marked for one score, and words a quote must have to be looked for.
+#: Metrics shown; turns marked for one score, where turns are coded and where they have values; and words a quote must have to be looked for.
 MOST_METRICS = 16
 MOST_MARKS = 24
+MOST_PEAKS = 6
 _QUOTE_WORDS = 3
 #: Labels that say a turn has nothing of what is coded.
 _NOTHING = frozenset(("none", "neutral", "other", "0"))
@@ -130,20 +131,23 @@ def _turns_rated(ratings: pl.DataFrame, metric: str) -> Iterator[Mark]:
         rows = rows.filter(pl.col("metric").str.ends_with(f".{role}"))
     numbers = rows.drop_nulls(["value", "turn"]).sort(["value", "turn"], descending=[True, False])
     labels = rows.drop_nulls(["label", "turn"]).filter(~pl.col("label").is_in(_NOTHING)).sort("turn", "rater")
-    chosen = pl.concat([numbers, labels])
-    turns = chosen["turn"].unique(maintain_order=True).head(MOST_MARKS)
-    for row in chosen.filter(pl.col("turn").is_in(turns.implode())).iter_rows(named=True):
+    turns = labels["turn"].unique(maintain_order=True).head(MOST_MARKS)
+    chosen = pl.concat([numbers.head(MOST_PEAKS), labels.filter(pl.col("turn").is_in(turns.implode()))])
+    for row in chosen.iter_rows(named=True):
         what = row["label"] if row["label"] is not None else f"{row['value']:.2f}"
+        title = facts(row["metric"]).title
         because = f" ({row['reason']})" if row["reason"] else ""
-        yield Mark(row["turn"], f"{facts(row['metric']).title}: {what}{because}")
+        yield Mark(row["turn"], f"{title}: {what}{because}")
+        # The turn it was held against, as with two turns that contradict each other.
+        for other in _numbers(row["reason"] or ""):
+            yield Mark(other, f"{title} of turn {row['turn']}: {what}")
 
 
 def cited(reason: str, transcript: Transcript) -> Iterator[Mark]:
     """The turns that a reason names by number or quotes."""
-    for match in _TURNS.finditer(reason):
-        for number in re.findall(r"\d+", match[1]):
-            if int(number) < len(transcript.turns):
-                yield Mark(int(number), "named in the reason")
+    for number in _numbers(reason):
+        if number < len(transcript.turns):
+            yield Mark(number, "named in the reason")
     for match in _QUOTES.finditer(reason):
         quote = next(filter(None, match.groups()))
         if len(quote.split()) < _QUOTE_WORDS:
@@ -152,6 +156,12 @@ def cited(reason: str, transcript: Transcript) -> Iterator[Mark]:
         for turn in transcript.turns:
             if wanted and wanted in _plain(turn.text):
                 yield Mark(turn.index, f"quoted: “{quote}”")
+
+
+def _numbers(reason: str) -> Iterator[int]:
+    """The numbers of the turns that a reason names."""
+    for match in _TURNS.finditer(reason):
+        yield from map(int, re.findall(r"\d+", match[1]))
 
 
 def _plain(text: str) -> str:
@@ -207,7 +217,11 @@ def review(
             continue
         title = f"{facts(one.metric).title}, {one.end}"
         said = [mark for _, reason in one.reasons for mark in cited(reason, transcripts[one.transcript])]
-        for mark in (*one.marks, *said):
+        turns = transcripts[one.transcript].turns
+        role = one.metric.partition(".")[2]
+        # A measure of one role is made of that role's turns.
+        rated = [mark for mark in one.marks if not role or turns[mark.turn].role == role]
+        for mark in (*rated, *said):
             words = marks.setdefault(one.transcript, {}).setdefault(mark.turn, {})
             words[f"{title}: {mark.why}"] = None
     shown = {name: {turn: tuple(words) for turn, words in turns.items()} for name, turns in marks.items()}
