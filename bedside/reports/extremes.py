@@ -13,7 +13,8 @@ from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.ratings import Run
 from bedside.transcripts.model import Transcript
 
-#: Metrics shown; turns marked for one score, where turns are coded and where they have values; and words a quote must have to be looked for.
+#: Metrics shown; turns marked for one score, where turns are coded and where they have values; words that a quote must
+#: have to be looked for.
 MOST_METRICS = 16
 MOST_MARKS = 24
 MOST_PEAKS = 6
