@@ -244,7 +244,7 @@ def _write_workbook(path: Path, plan: Plan, rater: str, tasks: Sequence[Mapping[
         last += 1
         starts.setdefault(number, last)
         for position, name in enumerate(given, 1):
-            put(sheet, last, position, row.get(name, "")[:_CELL])
+            put(sheet, last, position, _fitting(row.get(name, "")))
         for position, column in enumerate(columns, len(given) + 1):
             if plan.mode != "codes" or roles.get(column.name, row["speaker"]) == row["speaker"]:
                 sheet.cell(last, position).fill = fill
@@ -258,6 +258,9 @@ def _write_workbook(path: Path, plan: Plan, rater: str, tasks: Sequence[Mapping[
         at = lists.max_column + 1 if lists.cell(1, 1).value is not None else 1
         for line, choice in enumerate(column.choices, 1):
             put(lists, line, at, choice)
+            if _is_number(choice):
+                # Typed by a rater it is a number, which is not the text of the same digits.
+                lists.cell(line, at).value = float(choice)
         if column.several:
             continue
         letter = get_column_letter(at)
@@ -278,6 +281,15 @@ def _write_workbook(path: Path, plan: Plan, rater: str, tasks: Sequence[Mapping[
                 cell.style = "Hyperlink"
     with replacing(path) as temporary:
         book.save(temporary)
+
+
+def _fitting(text: str) -> str:
+    """A text that fits a cell, and says so where it had to be cut."""
+    return text if len(text) <= _CELL else f"{text[:_CELL]} … ({len(text) - _CELL:,} characters more)"
+
+
+def _is_number(choice: str) -> bool:
+    return choice.replace(".", "", 1).removeprefix("-").isdigit()
 
 
 def _guide(sheet: Any, plan: Plan, put: Any, bold: Any) -> None:

@@ -191,7 +191,7 @@ def test_a_workbook_has_what_a_rater_needs(run: Run, tmp_path: Path) -> None:
     sheet = book["Answers"]
     rules = [str(rule.formula1) for rule in sheet.data_validations.dataValidation]
     assert rules == ["Choices!$A$1:$A$5", "Choices!$B$1:$B$5"]
-    assert [cell.value for cell in book["Choices"]["A"]] == ["1", "2", "3", "4", "5"]
+    assert [cell.value for cell in book["Choices"]["A"]] == [1, 2, 3, 4, 5]
     assert sheet["B2"].hyperlink.location == "'1'!A1" or sheet["B2"].hyperlink.target == "#'1'!A1"
     guide = " ".join(str(cell.value) for row in book["How to rate"].iter_rows() for cell in row)
     assert EMPATHY.scale[4].descriptor in guide
