@@ -193,16 +193,14 @@ def push(
     lock = filelock.FileLock(folder / ".push.lock", timeout=0)
     try:
         with lock:
-            return _push(plan, run, server, strict, instructions_page(plan, text), progress)
+            return _push(plan, run, server, strict, text, progress)
     except filelock.Timeout as error:
         raise LabelStudioError(
             "another bedside process pushes this plan", where=str(folder), todo="wait until it ends"
         ) from error
 
 
-def _push(
-    plan: Plan, run: Run, server: Server, strict: bool, instructions: str, progress: Progress
-) -> Pushed:
+def _push(plan: Plan, run: Run, server: Server, strict: bool, text: str, progress: Progress) -> Pushed:
     parts: dict[str, list[dict[str, Any]]] = (
         {rater: label_studio_tasks(plan, run, rater) for rater in plan.raters}
         if strict
@@ -223,7 +221,7 @@ def _push(
     done = sent = removed = skipped = 0
     projects = {}
     for part, tasks in parts.items():
-        project = _project(server, plan, part, instructions, there.get(part, []))
+        project = _project(server, plan, part, text, there.get(part, []))
         every = there.get(part) or [project]
         wanted = []
         found, copies = _tidy(server, every)
@@ -263,15 +261,15 @@ def _answered(plan: Plan, run: Run) -> dict[str, frozenset[str]]:
     return {item: frozenset(raters) for item, raters in found.items()}
 
 
-def _project(server: Server, plan: Plan, part: str, instructions: str, known: Sequence[Any]) -> Any:
-    """The project of a part, made or brought up to date."""
-    page = labelling_page(plan)
+def _project(server: Server, plan: Plan, part: str, text: str, known: Sequence[Any]) -> Any:
+    """The project of a part, made or brought up to date; without a text, the one it has stays."""
+    page, instructions = labelling_page(plan), instructions_page(plan, text)
     if known:
         project = known[0]
         if project.label_config != page and not _annotations(project):
             with server.speaking():
                 project = server.client.projects.update(project.id, label_config=page)
-        if project.expert_instruction != instructions:
+        if text and project.expert_instruction != instructions:
             with server.speaking():
                 server.client.projects.update(project.id, expert_instruction=instructions)
         return project

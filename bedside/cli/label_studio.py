@@ -112,6 +112,9 @@ def annotate_push(
         )
     for title, address in pushed.projects.items():
         say(f"{title}: {address}")
+    say(
+        "Raters open their project and choose Label All Tasks; a row of the table would open somebody else's answer."
+    )
     note(f"Next, when raters are done: bedside annotate pull {plan} --url {url}")
 
 

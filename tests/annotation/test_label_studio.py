@@ -152,7 +152,7 @@ def _rate_in_browser(
     with playwright.sync_playwright() as started:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
         page = browser.new_page(viewport={"width": 1440, "height": 900})
-        page.set_default_timeout(60_000)
+        page.set_default_timeout(40_000)
         page.on(
             "request", lambda request: hosts.add(request.url.split("/")[2]) if "://" in request.url else None
         )
@@ -161,9 +161,17 @@ def _rate_in_browser(
         page.fill("input[name=password]", login.password)
         page.click("button[type=submit]")
         page.wait_for_url(lambda url: "login" not in url)
-        for item, task in tasks.items():
-            page.goto(f"{address}?task={task.id}")
+        items = {task.id: item for item, task in tasks.items()}
+        page.goto(address)
+        # Never by a row of the table: that would open the answer of somebody else.
+        page.get_by_role("button", name="Label All Tasks").click()
+        page.get_by_text("Welcome", exact=True).wait_for()
+        page.keyboard.press("Escape")
+        while items:
             page.wait_for_selector(".bedside-right .lsf-choice")
+            page.wait_for_timeout(1000)
+            number = page.get_by_text(re.compile(r"^#\d+$")).first.inner_text()
+            item = items.pop(int(number[1:]))
             # All of it in one view: the goal, the first turn, the first rubric, and the second rubric's name.
             for words in ("Goal", "Clinician", "1. Empathy", "2. Goal alignment"):
                 box = page.get_by_text(words, exact=True).first.bounding_box()
@@ -172,6 +180,7 @@ def _rate_in_browser(
             level = level_of(item, rater)
             page.locator(".bedside-rubric").nth(0).locator(".lsf-choice").nth(level - 1).click()
             page.keyboard.press("qwert"[5 - level])
+            page.wait_for_timeout(500)
             with page.expect_response(
                 lambda answered: answered.request.method == "POST" and "/annotations" in answered.url
             ) as said:
@@ -295,7 +304,7 @@ def test_a_changed_page_is_put_right_or_refused(run: Run, server: Server, people
     with pytest.raises(InputError, match=rf"task {task.id}: '9' is no choice of empathy"):
         pull(plan, run, server)
     assert not run.ratings["rater"].str.starts_with("human:").any()
-    changed = page.replace('name="empathy"', 'name="warmth"')
+    changed = page.replace('alias="5"', 'alias="7"')
     server.client.projects.update(project.id, label_config=changed)
     with pytest.raises(LabelStudioError, match="asks something else than the plan"):
         push(plan, run, server)
@@ -377,6 +386,7 @@ def test_an_answer_lost_on_the_way_makes_nothing_twice(
     lost: list[str] = []
 
     def fault(method: str, path: str) -> str | None:
+        path = path.partition("?")[0]
         creates = method == "POST" and (
             path.rstrip("/").endswith("/import") or path.rstrip("/") == "/api/projects"
         )
