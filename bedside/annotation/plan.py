@@ -204,11 +204,6 @@ class Plan(_Part):
         """The training set and the items."""
         return (*self.training, *self.items)
 
-    @property
-    def blind(self) -> bool:
-        """Whether raters must see neither system nor judge's scores."""
-        return self.mode != "audit"
-
     @cached_property
     def by_id(self) -> Mapping[str, Item | TrainingItem]:
         """Items and training items by their id."""
@@ -222,10 +217,6 @@ class Plan(_Part):
             for item in self.assignment[rater]:
                 found.setdefault(item, []).append(rater)
         return {item: tuple(raters) for item, raters in found.items()}
-
-    def rubric(self, name: str) -> Rubric:
-        """The rubric of this name."""
-        return next(each.rubric for each in self.rubrics if each.rubric.name == name)
 
 
 def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
