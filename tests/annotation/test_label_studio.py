@@ -170,8 +170,8 @@ def _rate_in_browser(
         while items:
             page.wait_for_selector(".bedside-right .lsf-choice")
             page.wait_for_timeout(1000)
-            number = page.get_by_text(re.compile(r"^#\d+$")).first.inner_text()
-            item = items.pop(int(number[1:]))
+            number = page.locator('[class*="current-task"]').first.inner_text()
+            item = items.pop(int(re.findall(r"\d+", number)[0]))
             # All of it in one view: the goal, the first turn, the first rubric, and the second rubric's name.
             for words in ("Goal", "Clinician", "1. Empathy", "2. Goal alignment"):
                 box = page.get_by_text(words, exact=True).first.bounding_box()
@@ -184,7 +184,7 @@ def _rate_in_browser(
             with page.expect_response(
                 lambda answered: answered.request.method == "POST" and "/annotations" in answered.url
             ) as said:
-                page.get_by_role("button", name="Submit").click()
+                page.get_by_test_id("bottombar-submit-button").click()
             assert said.value.ok
         browser.close()
     return hosts
