@@ -407,7 +407,7 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
         (["agree", "run", "--metrics", "turns"], "no unit was rated by two raters"),
         (["agree", "run", "--weights", "cubic"], "--weights: 'cubic' is not known"),
         (["report", "run", "--table", "result"], "no table is called 'result'; did you mean results"),
-        (["report", "run", "--format", "pdf"], "no format 'pdf'"),
+        (["report", "run", "--format", "docx"], "no format 'docx'"),
         (["ratings", "import", "run", "nowhere.csv"], "nowhere.csv: there is no such file"),
     ]:
         assert words in refused(call, tmp_path, *arguments)

@@ -16,12 +16,12 @@ from bedside.cli.annotation import (
     PlanArgument,
     RubricFolderOption,
     RunOption,
-    annotate_app,
     open_plan,
     say_kept,
     say_left_out,
     see_current,
 )
+from bedside.cli.annotation import annotate_app as annotate_app
 from bedside.errors import InputError
 
 if TYPE_CHECKING:

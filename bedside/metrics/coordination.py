@@ -17,7 +17,7 @@ from bedside.transcripts.convokit import import_convokit
 from bedside.transcripts.model import Role, Transcript
 
 _ROLES: tuple[Role, ...] = ("clinician", "patient")
-_ALL = "coordination"
+_ALL = "coordination_mean"
 #: ConvoKit's markers and what each is called in words.
 _MARKERS = {
     "article": "articles",
@@ -114,7 +114,7 @@ def _of_role(
         else:
             yield missing(_ALL, seldom.replace("%s", "any marker"), role=role)
     for marker, words in _MARKERS.items():
-        name = f"{_ALL}_{marker}"
+        name = f"coordination_{marker}"
         if name in wanted:
             yield (
                 Value(name, scores[marker], role=role)
@@ -176,7 +176,7 @@ METRICS = (
     ),
     *(
         Metric(
-            name=f"{_ALL}_{marker}",
+            name=f"coordination_{marker}",
             title=f"Coordination on {words}",
             unit="transcript",
             roles=_ROLES,

@@ -224,13 +224,13 @@ class _Session:
         rater, scores = self.rater(), {each.turn: each for each in self.scored}
         turns = [turn.index for turn in self.transcript.of("clinician")]
         if not turns:
-            yield missing("redirection", "no clinician turn", rater=rater)
+            yield missing("redirection_score", "no clinician turn", rater=rater)
         for index in turns:
             one = scores.get(index)
             if one is not None:
-                yield Value("redirection", one.score, turn=index, rater=rater, reason=one.remark)
+                yield Value("redirection_score", one.score, turn=index, rater=rater, reason=one.remark)
             else:
-                yield missing("redirection", self.scores.without[index], turn=index, rater=rater)
+                yield missing("redirection_score", self.scores.without[index], turn=index, rater=rater)
 
     def ratio(self) -> Value:
         rater = self.rater("threshold")
@@ -356,7 +356,7 @@ def compute(
         scores = score_turns(transcript, likelihood, limit)
     session = _Session(transcript, scores, settings)
     values: list[Value] = []
-    if "redirection" in wanted:
+    if "redirection_score" in wanted:
         values += session.turns()
     if "redirection_ratio" in wanted:
         values.append(session.ratio())
@@ -409,7 +409,7 @@ def _no_model(**given: Any) -> tuple[Example, ...]:
 
 METRICS = (
     Metric(
-        name="redirection",
+        name="redirection_score",
         title="Redirection",
         unit="turn",
         definition=(
@@ -424,7 +424,7 @@ METRICS = (
         name="redirection_ratio",
         title="Redirection ratio",
         unit="transcript",
-        turns=("redirection",),
+        turns=("redirection_score",),
         low=0,
         high=1,
         definition="Share of the scored clinician turns whose redirection is above the threshold.",
@@ -435,7 +435,7 @@ METRICS = (
         name="accepted_redirection",
         title="Accepted redirection",
         unit="transcript",
-        turns=("redirection",),
+        turns=("redirection_score",),
         low=0,
         high=1,
         direction="higher",
@@ -451,7 +451,7 @@ METRICS = (
         name="greatest_redirection",
         title="Greatest redirection",
         unit="transcript",
-        turns=("redirection",),
+        turns=("redirection_score",),
         definition=(
             "The highest redirection of a clinician turn in the session, in nats; the remark names the turn."
         ),

@@ -90,7 +90,7 @@ def check_coordination(transcript: Transcript, least: int) -> int:
     for (metric, role), value in ours.items():
         assert role is not None
         scores = theirs.get(role, {})
-        if metric == "coordination":
+        if metric == "coordination_mean":
             expected = sum(scores.values()) / len(scores) if scores else None
         else:
             expected = scores.get(metric.removeprefix("coordination_"))
@@ -117,7 +117,7 @@ def test_coordination_says_why_it_is_missing(monkeypatch: pytest.MonkeyPatch) ->
         "made for English; the text is not in Latin script"
     }
     few = values("coordination", conversation(("clinician", "The pain?"), ("patient", "The pain.")))
-    assert few["coordination", "clinician"].error == "no clinician turn answers a patient turn"
+    assert few["coordination_mean", "clinician"].error == "no clinician turn answers a patient turn"
     assert few["coordination_article", "patient"].error == (
         "fewer than 3 of the clinician's turns that the patient answers hold articles"
     )

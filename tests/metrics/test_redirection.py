@@ -246,8 +246,8 @@ def test_one_role_or_three_stop_nothing(folder: str) -> None:
     found = {one.metric: one for one in alone if one.turn is None and one.role is None}
     assert all(one.error == "no patient turn" for one in found.values() if "delta" not in one.metric)
     observed = conversation(*SAID[:3], ("other", "[a phone rings]"), *SAID[3:])
-    assert [one.value for one in values(observed, "redirection", model=folder)] == [
-        one.value for one in values(SHORT, "redirection", model=folder)
+    assert [one.value for one in values(observed, "redirection_score", model=folder)] == [
+        one.value for one in values(SHORT, "redirection_score", model=folder)
     ]
 
 
@@ -323,7 +323,7 @@ def test_turns_in_a_row_are_one(likelihood: Likelihood, folder: str) -> None:
         3: "said in one go with turn 5, which has the score",
         4: "the turn is empty",
     }
-    found = values(split, "redirection", model=folder)
+    found = values(split, "redirection_score", model=folder)
     assert [one.turn for one in found] == [0, 1, 3, 4, 5]
     assert [one.error is None for one in found] == [False, False, False, False, True]
 
@@ -495,9 +495,9 @@ def test_a_rater_has_the_parameters_that_matter_to_it() -> None:
 
 def test_parameters_that_make_no_sense() -> None:
     with pytest.raises(RegistryError, match=r"redirection.window is 8; give at least 32 tokens"):
-        values(SHORT, "redirection", window=8)
+        values(SHORT, "redirection_score", window=8)
     with pytest.raises(RegistryError, match="'love'; sentiment or change_talk"):
-        values(SHORT, "redirection", accepted="love")
+        values(SHORT, "redirection_score", accepted="love")
 
 
 def test_sentiment_is_vaders() -> None:
