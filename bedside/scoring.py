@@ -33,8 +33,8 @@ from bedside.transcripts import Reading, ReadOptions, Transcript
 
 #: Libraries whose version can change a number, for the manifest.
 _LIBRARIES = (
-    "numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels", "torch", "transformers", "onnxruntime",
-    "convokit", "spacy", "vaderSentiment",
+    "numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels", "torch", "transformers",
+    "onnxruntime", "convokit", "spacy", "vaderSentiment",
 )  # fmt: skip
 
 
