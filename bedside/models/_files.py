@@ -88,7 +88,9 @@ def find_model(text: str) -> ModelFiles:
 
 def _check(path: Path, named: str) -> None:
     """Raise ModelError unless it is a GGUF file, or a folder that holds a model which isn't pickled."""
-    todo = "name a folder with config.json and safetensors files, a .gguf file, or an installed spaCy pipeline"
+    todo = (
+        "name a folder with config.json and safetensors files, a .gguf file, or an installed spaCy pipeline"
+    )
     if path.is_file() and path.suffix == ".gguf":
         return
     if not path.exists():
