@@ -6,9 +6,9 @@ A task is ``{"data": {…}}`` with
 - ``dialogue``: the turns shown, ``[{"speaker": "Clinician", "text": …}, …]``, in order; of a turn that is rated on its
   own, the turns up to it;
 - ``input_<name>``: text of an input that one of the plan's rubrics needs (background, goal, …);
-- ``rated_turn``: where single turns are rated, the number (from 1) of the rated turn, the last one shown;
-- ``clinician_turns``, ``patient_turns``: in codes mode, the turns to be coded, ``[{"turn": "3", "speaker": …,
-  "text": …}, …]`` with the number (from 1) as the page counts them; only of roles that have a code;
+- ``rated_turn``: where single turns are rated, the number (from 0) of the rated turn, the last one shown;
+- ``clinician_turns``, ``patient_turns``: in codes mode, the turns to be coded, ``[{"turn": "2", "speaker": …,
+  "text": …}, …]`` with the number (from 0) as the page counts them; only of roles that have a code;
 - ``judge_<rubric>``, ``judge_reason_<rubric>``: in audit mode, the judge's score, as a choice of the page, and its
   reason.
 
@@ -147,11 +147,11 @@ def _data(
     for name, text in inputs_of(rubrics, transcript).items():
         yield f"input_{name}", text
     if item.unit != "transcript":
-        yield "rated_turn", str(turn_of(item.unit) + 1)
+        yield "rated_turn", str(turn_of(item.unit))
     if plan.mode == "codes":
         for role, indices in coded_turns(rubrics, transcript).items():
             turns = dialogue(transcript)
-            yield f"{role}_turns", [{"turn": str(index + 1), **turns[index]} for index in indices]
+            yield f"{role}_turns", [{"turn": str(index), **turns[index]} for index in indices]
     if plan.mode == "audit":
         for rubric in rubrics:
             score, reason = said[item.transcript, item.unit, rubric.name]

@@ -7,10 +7,10 @@ Columns of a table: ``rater``, ``no`` and ``item``, then
 
 - rate, audit: a column for each field of :mod:`~bedside.annotation.fields`, a row an item; of a set, the labels with
   semicolons between them; in audit before them ``judge__<rubric>`` and ``judge_reason__<rubric>``; where single turns
-  are rated, ``turn`` is the number of the turn (from 1);
+  are rated, ``turn`` is the number of the turn (from 0);
 - findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
   :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
-- codes: ``turn``, ``speaker``, ``text`` and a column for each code, a row a turn.
+- codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
 
 ``notes`` is the last one to fill in. In CSV the conversation follows, in XLSX it has a sheet of its own.
 """
@@ -150,7 +150,7 @@ def _rows(plan: Plan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> Iterato
     for number, data in enumerate(tasks):
         row = {"rater": rater, "no": str(number + 1), "item": data["external_id"]}
         if plan.mode == "codes":
-            for turn, said in enumerate(data["dialogue"], 1):
+            for turn, said in enumerate(data["dialogue"]):
                 yield number, {**row, "turn": str(turn), **said}
             continue
         if "rated_turn" in data:
@@ -169,7 +169,7 @@ def _conversation(data: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         for name, text in data.items()
         if name.startswith("input_")
     ]
-    turns = [(str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue"], 1)]
+    turns = [(str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue"])]
     return [*inputs, *turns]
 
 
@@ -195,7 +195,7 @@ def _csv(plan: Plan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> str:
 
 def _pieces(data: Mapping[str, Any]) -> list[str]:
     text = "\n\n".join(
-        f"{number}. {speaker}: {said}" if number else f"{speaker}: {said}"
+        f"[{number}] {speaker}: {said}" if number else f"{speaker}: {said}"
         for number, speaker, said in _conversation(data)
     )
     return [text[at : at + _CELL] for at in range(0, len(text), _CELL)]
@@ -537,13 +537,13 @@ class _Table:
         for name, column in given.items():
             role = str(self._rubrics[name].role)
             turns = self._positions[key[0]][role]
-            if not turn.isdigit() or int(turn) - 1 not in turns:
+            if not turn.isdigit() or int(turn) not in turns:
                 raise InputError(
                     f"turn {turn!r} is no turn of the {role}",
                     where=f"{place}, column {name}",
                     todo="empty the cell",
                 )
-            field = code_field(name, turns.index(int(turn) - 1))
+            field = code_field(name, turns.index(int(turn)))
             into = self._answer(key, place)
             chosen = self._chosen(column, filled[name], place)
             if into.setdefault(field, chosen) != chosen:

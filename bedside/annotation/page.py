@@ -1,6 +1,6 @@
 """The labelling page: what a rater sees in Label Studio, made from a plan's rubrics.
 
-Two columns that scroll on their own: the conversation with numbered turns, under what a rubric needs to know beside
+Two columns that scroll on their own: the conversation with turns numbered from 0, as judges count them, under what a rubric needs to know beside
 it; and the rubrics, with the descriptor of every level beside its button. The names of the controls are those of
 :mod:`~bedside.annotation.fields`, the variables those of :mod:`~bedside.annotation.items`.
 """
@@ -37,13 +37,13 @@ _KEYS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 _STYLE = """
 .bedside{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:20px;line-height:1.4}
 .bedside-left,.bedside-right{max-height:calc(100vh - 165px);overflow-y:auto;padding-right:8px}
-.bedside-left{counter-reset:turn}
+.bedside-left{counter-reset:turn -1}
 .bedside-known{max-height:30vh;overflow-y:auto;margin-bottom:6px}
 .bedside-left [class*="time--"],.bedside-left [class*="selectAllBtnWrapper"],
 .bedside-left [class*="wrapper_header"],.bedside .lsf-hint{display:none!important}
 .bedside-left [class*="dialoguetext"],.bedside-known div{white-space:pre-wrap}
 .bedside-left [class*="phraseContainer"]{counter-increment:turn}
-.bedside-left [class*="dialoguename"]::before{content:counter(turn) " "}
+.bedside-left [class*="dialoguename"]::before{content:"[" counter(turn) "] "}
 .bedside-rubric{border-bottom:1px solid #d0d0d8;padding-bottom:8px;margin-bottom:8px;font-size:13px}
 .bedside-rubric label,.bedside-rubric .lsf-choice__item{font-weight:400!important;font-size:13px}
 .bedside [class*="htx-text"],.bedside .lsf-text,.bedside-known div,.bedside-rubric div{font-size:13px;line-height:1.35}
@@ -127,7 +127,6 @@ def _right(rubrics: Sequence[Rubric], plan: Plan) -> Iterator[str]:
         case "findings":
             yield from _findings(rubrics[0])
         case "audit":
-            yield _header("The judge numbers turns from 0: its turn 4 is turn 5 here.", 6)
             for number, rubric in enumerate(rubrics):
                 yield from _audit(rubric, number)
         case _:

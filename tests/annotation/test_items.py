@@ -64,15 +64,15 @@ def test_a_turn_is_shown_with_what_came_before(run: Run) -> None:
     for task, item in zip(label_studio_tasks(plan, run), plan.items, strict=True):
         last = int(item.unit.removeprefix("turn:"))
         assert len(task["data"]["dialogue"]) == last + 1
-        assert task["data"]["rated_turn"] == str(last + 1)
+        assert task["data"]["rated_turn"] == str(last)
 
 
 def test_coded_turns_are_those_of_the_codes_roles(run: Run) -> None:
     plan = rating_plan(run, mode="codes", rubrics=(CODEBOOK.load("client_talk"),))
     data = label_studio_tasks(plan, run)[0]["data"]
-    assert [turn["turn"] for turn in data["patient_turns"]] == ["2", "4"]
+    assert [turn["turn"] for turn in data["patient_turns"]] == ["1", "3"]
     assert "clinician_turns" not in data
-    assert data["patient_turns"][1] == {"turn": "4", **data["dialogue"][3]}
+    assert data["patient_turns"][1] == {"turn": "3", **data["dialogue"][3]}
 
 
 def test_what_no_database_takes_is_made_visible() -> None:

@@ -121,9 +121,9 @@ def test_codes_come_out_of_every_form(run: Run, tmp_path: Path) -> None:
     say = {"question__0": "open", "question__1": "none", "client_talk__0": "sustain", "notes": ("text", "hm")}
 
     def fill(row: dict[str, str]) -> None:
-        if row["turn"] in ("1", "3"):
-            row["question"] = "open" if row["turn"] == "1" else "none"
-        if row["turn"] == "2":
+        if row["turn"] in ("0", "2"):
+            row["question"] = "open" if row["turn"] == "0" else "none"
+        if row["turn"] == "1":
             row["client_talk"], row["notes"] = "sustain", "hm"
 
     expected = from_server(run, tmp_path, plan, lambda item, rater: say)
@@ -198,7 +198,7 @@ def test_a_workbook_has_what_a_rater_needs(run: Run, tmp_path: Path) -> None:
     assert GOAL.shown().definition in guide
     said = [[cell.value for cell in row] for row in book["1"].iter_rows()]
     assert said[1][1] == "Goal"
-    assert said[-1] == ["4", "Patient", "=SUM(1) I want to change that."]
+    assert said[-1] == ["3", "Patient", "=SUM(1) I want to change that."]
     assert book["1"].cell(len(said), 3).data_type == "s"
 
 
@@ -215,7 +215,7 @@ def test_a_long_turn_goes_on_in_the_next_cell(run: Run, tmp_path: Path) -> None:
     from bedside.annotation import offline
 
     pieces = offline._pieces({"dialogue": [{"speaker": "Patient", "text": "word " * 20_000}]})
-    assert "".join(pieces) == "1. Patient: " + "word " * 20_000
+    assert "".join(pieces) == "[0] Patient: " + "word " * 20_000
     assert max(map(len, pieces)) <= 32_767
 
 
