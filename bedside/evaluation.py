@@ -116,12 +116,17 @@ def rubric_labels(rubric: Rubric) -> tuple[str, ...]:
 
 
 def known_scale(name: str) -> Scale | None:
-    """The scale that a rubric or a code brings with it."""
+    """The scale that a rubric or a code brings with it, a run's own rubrics included."""
     rubric = _rubric(name)
-    if rubric is not None:
-        return rubric.rating_scale()
-    labels = facts(name).labels
-    return Scale(labels, False) if labels else None
+    return rubric.rating_scale() if rubric is not None else shipped_scale(name)
+
+
+def shipped_scale(name: str) -> Scale | None:
+    """The scale of a rubric or code that bedside itself knows."""
+    if name in RUBRICS:
+        return RUBRICS.load(name).rating_scale()
+    known = _known().get(name)
+    return Scale(known.labels, False) if known is not None and known.labels else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +249,8 @@ def open_evaluation(
     """
     given = dict(scales or {})
     if Path(path).is_file():
-        file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=known_scale)
+        # A file is of no run: whatever rubrics of a user's own were met, they say nothing of it.
+        file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=shipped_scale)
         return Evaluation(file.ratings, file.scales, None, str(path))
     run = Run(path)
     remember_rubrics(own_rubrics(run))

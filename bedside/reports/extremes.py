@@ -11,6 +11,7 @@ import polars as pl
 from bedside.comparison import quality_metrics
 from bedside.evaluation import PEOPLE, Evaluation, facts
 from bedside.ratings import Run
+from bedside.reports.tables._measures import rater_words
 from bedside.transcripts.model import Transcript
 
 #: Metrics shown; turns marked for one score, where turns are coded and where they have values; words that a quote must
@@ -44,7 +45,6 @@ class Extreme:
         value: its value.
         shared: how many transcripts have this value.
         reasons: (rater, reason) as given.
-        marks: the turns that made the score.
     """
 
     metric: str
@@ -55,7 +55,6 @@ class Extreme:
     value: float
     shared: int
     reasons: tuple[tuple[str, str], ...]
-    marks: tuple[Mark, ...]
 
 
 def extremes(evaluation: Evaluation) -> tuple[Extreme, ...]:
@@ -89,10 +88,7 @@ def extremes(evaluation: Evaluation) -> tuple[Extreme, ...]:
 
 def _extreme(evaluation: Evaluation, metric: str, group: str, end: str, at: pl.DataFrame) -> Extreme:
     row = at.row(0, named=True)
-    mine = evaluation.ratings.filter(
-        (pl.col("transcript_id") == row["transcript_id"])
-        & (pl.col("rater").str.starts_with("human:") if group == PEOPLE else pl.col("rater") == group)
-    )
+    mine = _by(evaluation, row["transcript_id"], group)
     given = mine.filter((pl.col("metric") == metric) & pl.col("reason").is_not_null()).sort(
         "rater", "replicate"
     )
@@ -106,7 +102,6 @@ def _extreme(evaluation: Evaluation, metric: str, group: str, end: str, at: pl.D
         value=row["value"],
         shared=at.height,
         reasons=reasons,
-        marks=tuple(_turns_rated(mine, metric)),
     )
 
 
@@ -120,7 +115,13 @@ def _turn_metrics(metric: str) -> tuple[str, ...]:
     return FAMILIES.load(owner).metric(base).turns if owner is not None else ()
 
 
-def _turns_rated(ratings: pl.DataFrame, metric: str) -> Iterator[Mark]:
+def _by(evaluation: Evaluation, transcript: str, group: str) -> pl.DataFrame:
+    """What a group of raters said of a transcript."""
+    by = pl.col("rater").str.starts_with("human:") if group == PEOPLE else pl.col("rater") == group
+    return evaluation.ratings.filter((pl.col("transcript_id") == transcript) & by)
+
+
+def _turns_rated(ratings: pl.DataFrame, metric: str, transcript: Transcript) -> Iterator[Mark]:
     """The turns whose own ratings the score is made of: those with the highest values, or coded with something."""
     names = _turn_metrics(metric)
     named = pl.col("metric").str.split(".").list.first().is_in(names)
@@ -128,8 +129,11 @@ def _turns_rated(ratings: pl.DataFrame, metric: str) -> Iterator[Mark]:
         pl.col("unit").str.strip_prefix("turn:").cast(pl.Int64, strict=False).alias("turn")
     )
     role = metric.partition(".")[2]
-    if role and (rows["metric"].str.ends_with(f".{role}")).any():
-        rows = rows.filter(pl.col("metric").str.ends_with(f".{role}"))
+    if role:
+        # A measure of one role is made of that role's turns.
+        rows = rows.filter(
+            pl.col("turn").is_in([turn.index for turn in transcript.turns if turn.role == role])
+        )
     numbers = rows.drop_nulls(["value", "turn"]).sort(["value", "turn"], descending=[True, False])
     labels = rows.drop_nulls(["label", "turn"]).filter(~pl.col("label").is_in(_NOTHING)).sort("turn", "rater")
     turns = labels["turn"].unique(maintain_order=True).head(MOST_MARKS)
@@ -216,28 +220,29 @@ def review(
     for one in found:
         if one.transcript not in transcripts:
             continue
-        title = f"{facts(one.metric).title}, {one.end}"
+        title = _title(one)
         said = [mark for _, reason in one.reasons for mark in cited(reason, transcripts[one.transcript])]
-        turns = transcripts[one.transcript].turns
-        role = one.metric.partition(".")[2]
-        # A measure of one role is made of that role's turns.
-        rated = [mark for mark in one.marks if not role or turns[mark.turn].role == role]
-        for mark in (*rated, *said):
+        mine = _by(evaluation, one.transcript, one.raters)
+        for mark in (*_turns_rated(mine, one.metric, transcripts[one.transcript]), *said):
             words = marks.setdefault(one.transcript, {}).setdefault(mark.turn, {})
             words[f"{title}: {mark.why}"] = None
     shown = {name: {turn: tuple(words) for turn, words in turns.items()} for name, turns in marks.items()}
     return Review(found, transcripts, shown, left_out)
 
 
+def _title(one: Extreme) -> str:
+    return f"{facts(one.metric).title} ({rater_words(one.raters)}), {one.end}"
+
+
 def _without_words(one: Extreme) -> Extreme:
     """The same without what may quote a transcript."""
     from dataclasses import replace
 
-    return replace(one, reasons=(), marks=())
+    return replace(one, reasons=())
 
 
 def turns_of(review_: Review, one: Extreme) -> Sequence[int]:
     """The marked turns of one extreme, in order."""
-    title = f"{facts(one.metric).title}, {one.end}: "
+    title = f"{_title(one)}: "
     turns = review_.marks.get(one.transcript, {})
     return sorted(turn for turn, words in turns.items() if any(text.startswith(title) for text in words))

@@ -450,7 +450,10 @@ def test_bad_calls_are_one_line(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_is_said(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_what_is_said(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     calls, answers = exported(folder, tmp_path, price=Price(1, 2))
     with JudgeServer() as server:
         made = answered(server, calls, answers)

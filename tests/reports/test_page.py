@@ -19,10 +19,11 @@ from bedside.rating_files import import_ratings, parse_scales, read_rating_file
 from bedside.ratings import Run
 from bedside.reports.build import write_report
 from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
-from bedside.reports.extremes import cited, extremes, review
+from bedside.reports.extremes import cited, extremes, review, turns_of
 from bedside.scoring import score
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation
+from tests.metrics.tiny import MAKERS
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -69,8 +70,9 @@ def test_the_ends_are_the_highest_and_lowest(run: Run) -> None:
 
 def test_turns_coded_are_the_marks_of_a_measure_made_of_codes(run: Run) -> None:
     evaluation = open_evaluation(run.path)
+    found = review(evaluation, run)
     highest = next(
-        one for one in extremes(evaluation)
+        one for one in found.extremes
         if (one.metric, one.end) == ("open_question_ratio", "highest") and one.raters.startswith("algorithm:")
     )  # fmt: skip
     codes = {
@@ -81,7 +83,39 @@ def test_turns_coded_are_the_marks_of_a_measure_made_of_codes(run: Run) -> None:
         if (name, metric, rater) == (highest.transcript, "question", highest.raters)
         and label not in (None, "none")
     }
-    assert {mark.turn for mark in highest.marks} == codes
+    assert set(turns_of(found, highest)) == codes
+
+
+@pytest.mark.model
+@pytest.mark.slow
+def test_turns_that_contradict_each_other_are_both_marked(tmp_path: Path) -> None:
+    parameters = MAKERS["consistency"](tmp_path / "model")
+    file = tmp_path / "three.jsonl"
+    lines = (EXAMPLES / "transcripts.jsonl").read_text("utf-8").splitlines(keepends=True)
+    file.write_text("".join(lines[:3]), "utf-8")
+    made = score(
+        [file], tmp_path / "run", metrics=["consistency"],
+        parameters={"consistency": parameters},
+    ).run  # fmt: skip
+    found = review(open_evaluation(made.path), Run(made.path))
+    pairs = {
+        (name, int(unit.partition(":")[2]), int(re.findall(r"with turn (\d+)", reason)[0]))
+        for name, unit, reason in made.ratings.filter(metric="contradiction").drop_nulls("value").select(
+            "transcript_id", "unit", "reason"
+        ).iter_rows()
+    }  # fmt: skip
+    shown = [
+        one for one in found.extremes if one.metric.startswith(("self_consistency", "contradiction_rate"))
+    ]
+    assert shown
+    for one in shown:
+        transcript = found.transcripts[one.transcript]
+        role = one.metric.partition(".")[2]
+        marked = turns_of(found, one)
+        assert marked
+        assert {transcript.turns[turn].role for turn in marked} == {role}
+        for turn in marked:
+            assert any((one.transcript, a, b) in pairs for a in marked for b in marked if turn in (a, b))
 
 
 def _talk() -> Transcript:
@@ -113,7 +147,7 @@ def test_a_reason_points_at_turns(reason: str, turns: list[int]) -> None:
 def test_without_text_no_words_are_kept(run: Run) -> None:
     found = review(open_evaluation(run.path), run, text=False)
     assert not found.transcripts
-    assert not any(one.reasons or one.marks for one in found.extremes)
+    assert not any(one.reasons for one in found.extremes)
 
 
 def test_large_transcripts_are_left_out_and_counted(run: Run) -> None:
