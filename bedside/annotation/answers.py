@@ -410,7 +410,7 @@ def _same(answer: Answer) -> tuple[Any, ...]:
 def keep_answers(run: Run, plan: Plan, answers: Sequence[Answer]) -> Kept:
     """Put answers into the run's store and make ratings of all that is there; the run is held meanwhile.
 
-    Putting the same answers in twice changes nothing. An answer that is known by id and time of change is not put in
+    Putting the same answers in twice changes nothing. An answer that is known by its time of change is not put in
     again, however many came after it; one without a time is new where it differs from the one that counts.
 
     Raises:
@@ -450,22 +450,22 @@ def keep_answers(run: Run, plan: Plan, answers: Sequence[Answer]) -> Kept:
 def _added(revisions: list[Revision], answers: Sequence[Answer]) -> tuple[int, int, list[bytes]]:
     """Put what is not there yet at the end of ``revisions``; how much is new and revised, and the lines to write."""
     now = datetime.now(UTC).isoformat(timespec="microseconds")
-    timed = {
-        (answer.item, answer.rater, answer.id, answer.updated): _same(answer)
-        for answer in (revision.answer for revision in revisions)
-        if answer.updated
-    }
+    timed: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
+    for answer in (revision.answer for revision in revisions):
+        timed.setdefault((answer.item, answer.rater, answer.updated), []).append(_same(answer))
     counting = current(revisions)
     new = revised = 0
     lines = []
     for answer in answers:
         key = (answer.item, answer.rater)
-        known = timed.get((*key, answer.id, answer.updated)) if answer.updated else None
         before = counting.get(key)
-        if known is None and not answer.updated and before is not None:
-            known = _same(before)
-        if known is not None and known == _same(answer):
+        if answer.updated:
+            known = timed.setdefault((*key, answer.updated), [])
+        else:
+            known = [] if before is None else [_same(before)]
+        if _same(answer) in known:
             continue
+        known.append(_same(answer))
         if before is None:
             new += 1
         else:

@@ -1,7 +1,7 @@
 """The labelling page: what a rater sees in Label Studio, made from a plan's rubrics.
 
-Two columns that scroll on their own: the conversation, under what a rubric needs to know beside it; and the rubrics, with
-the descriptor of every level beside its button. Turns are numbered from 0, as judges number them. The names of the
+Two columns that scroll on their own: the conversation, under what a rubric needs to know beside it; and the rubrics,
+with the descriptor of every level beside its button. Turns are numbered from 0, as judges number them. The names of the
 controls are those of :mod:`~bedside.annotation.fields`, the variables those of :mod:`~bedside.annotation.items`.
 """
 

@@ -161,7 +161,7 @@ def ensure_environment(folder: Path | None = None, say: Say = lambda line: None)
         if program.is_file() and (target / _MARK).is_file():
             return program
         say(
-            f"Label Studio {VERSION} is fetched once from the Python package index, about 250 MB (1 GB when "
+            f"Label Studio {VERSION} is fetched once from the Python package index, about 250 MB (0.8 GB when "
             f"installed), into {target}. This takes some minutes."
         )
         shutil.rmtree(target, ignore_errors=True)

@@ -20,6 +20,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+import orjson
+
 from bedside.annotation.answers import Kept, Read, current, keep_answers, plan_folder, read_export, read_store
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.page import controls, instructions_page, labelling_page
@@ -28,9 +30,19 @@ from bedside.errors import InputError, LabelStudioError, MissingExtraError
 from bedside.files import saying_where
 from bedside.ratings import Run
 
-#: Tasks of one call, and about how many bytes: a call is taken whole or not at all.
+#: Tasks of one call, and about how many bytes: a call is taken whole or not at all. Of a page of a listing, too.
 BATCH = 500
 BATCH_BYTES = 8_000_000
+#: What is asked of each task of a listing.
+_LISTED = "id,data,overlap,total_annotations,cancelled_annotations"
+_DRAFTED = json.dumps({
+    "filters": {
+        "conjunction": "and",
+        "items": [{"filter": "filter:tasks:draft_exists", "operator": "equal", "type": "Boolean", "value": True}],
+    }
+})  # fmt: skip
+#: Tasks that one address can name.
+_NAMED = 200
 _ATTEMPTS = 4
 _TITLE = 50
 _TIMEOUT = 120.0
@@ -71,6 +83,23 @@ class Pulled:
 
     read: Read
     kept: Kept
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """A task on a server.
+
+    Attributes:
+        id: the server's number.
+        data: what its page shows, with the item's id as ``external_id``.
+        overlap: how many raters it is shown to.
+        answers: how many were handed in or skipped.
+    """
+
+    id: int
+    data: Mapping[str, Any]
+    overlap: int
+    answers: int
 
 
 class Server:
@@ -144,14 +173,82 @@ class Server:
                     found.setdefault(mark[3], []).append(project)
         return found
 
-    def tasks(self, projects: Sequence[Any]) -> dict[str, list[Any]]:
+    def tasks(self, projects: Sequence[Any]) -> dict[str, list[Task]]:
         """Tasks of projects by the item's id."""
-        found: dict[str, list[Any]] = {}
-        with self.speaking():
-            for project in projects:
-                for task in self.client.tasks.list(project=project.id, page_size=BATCH, fields="task_only"):
-                    found.setdefault(task.data.get("external_id", ""), []).append(task)
+        found: dict[str, list[Task]] = {}
+        for project in projects:
+            for each in self._listed(project, include=_LISTED):
+                answers = int(each["total_annotations"] or 0) + int(each["cancelled_annotations"] or 0)
+                task = Task(each["id"], each["data"], each["overlap"], answers)
+                found.setdefault(task.data.get("external_id", ""), []).append(task)
         return found
+
+    def drafts(self, project: Any) -> list[int]:
+        """Ids of the tasks of a project that somebody has begun and not handed in."""
+        return [each["id"] for each in self._listed(project, include="id", query=_DRAFTED)]
+
+    def answers(self, project: Any, progress: Callable[[int], None]) -> Iterator[Mapping[str, Any]]:
+        """The tasks of a project in the form of an export.
+
+        An export takes the server five times as long as a listing, which shows no drafts of others: only tasks that
+        have drafts are exported.
+        """
+        begun = sorted(self.drafts(project))
+        fields = {"fields": "all", "include": "id,data,annotations", "expand": "annotations"}
+        known = set(begun)
+        for task in self._listed(project, progress, **fields):
+            if task["id"] not in known:
+                yield task
+        for at in range(0, len(begun), _NAMED):
+            named = {"ids[]": begun[at : at + _NAMED]}
+            with self.speaking():
+                # Without the files that tasks could name: looking for them takes longer than all the rest.
+                parts = self.client.projects.exports.download_sync(
+                    project.id,
+                    export_type="JSON",
+                    download_all_tasks=True,
+                    download_resources=False,
+                    request_options={"additional_query_parameters": named},
+                )
+                tasks = orjson.loads(b"".join(parts))
+            yield from tasks
+
+    def _listed(
+        self, project: Any, progress: Callable[[int], None] = lambda done: None, **fields: str
+    ) -> list[dict[str, Any]]:
+        """All tasks of a project, with the fields asked for: the others take the server long.
+
+        Pages shift when a task is deleted meanwhile, and one could fall between them: then the list is read again.
+        """
+        while True:
+            found: dict[int, dict[str, Any]] = {}
+            totals: set[int] = set()
+            page = 1
+            while page == 1 or (len(found) < min(totals) and len(totals) == 1):
+                asked = {
+                    "project": project.id,
+                    "page": page,
+                    "page_size": BATCH,
+                    "resolve_uri": False,
+                    **fields,
+                }
+                got = self._get("api/tasks/", asked)
+                totals.add(got["total"])
+                if not got["tasks"]:
+                    break
+                found |= {task["id"]: task for task in got["tasks"]}
+                progress(len(found))
+                page += 1
+            if totals == {len(found)}:
+                return list(found.values())
+
+    def _get(self, path: str, asked: Mapping[str, Any]) -> Any:
+        """An answer as it is: the client's own models take most of the time of a long list, and change its times."""
+        with self.speaking():
+            answer = self.client._client_wrapper.httpx_client.request(path, method="GET", params=asked)
+            if answer.is_error:
+                raise self._refused(answer.status_code, answer.text)
+            return orjson.loads(answer.content)
 
 
 class UnreachableError(LabelStudioError):
@@ -282,7 +379,7 @@ def _project(server: Server, plan: Plan, part: str, text: str, known: Sequence[A
         "show_instruction": True,
         "enable_empty_annotation": False,
         "show_collab_predictions": False,
-        "maximum_annotations": plan.overlap if part == _EVERYONE else 1,
+        "maximum_annotations": _usual(plan) if part == _EVERYONE else 1,
         "sampling": "Sequential sampling",
     }
     try:
@@ -318,23 +415,23 @@ def _see_page(server: Server, plan: Plan, projects: Sequence[Any]) -> None:
             )
 
 
-def _tidy(server: Server, projects: Sequence[Any]) -> tuple[dict[str, Any], int]:
+def _tidy(server: Server, projects: Sequence[Any]) -> tuple[dict[str, Task], int]:
     """The task of each item; second copies without answers are taken away."""
-    found: dict[str, Any] = {}
+    found: dict[str, Task] = {}
     removed = 0
-    for name, copies in server.tasks(projects).items():
-        ordered = sorted(copies, key=lambda task: (not _answers(task), task.id))
+    listed = server.tasks(projects)
+    begun: set[int] = set()
+    if any(name and len(copies) > 1 for name, copies in listed.items()):
+        begun = {task for project in projects for task in server.drafts(project)}
+    for name, copies in listed.items():
+        ordered = sorted(copies, key=lambda task: (not task.answers, task.id not in begun, task.id))
         found[name] = ordered[0]
         for copy in ordered[1:]:
-            if name and not _answers(copy):
+            if name and not copy.answers and copy.id not in begun:
                 with server.speaking():
                     server.client.tasks.delete(copy.id)
                 removed += 1
     return found, removed
-
-
-def _answers(task: Any) -> int:
-    return int(task.total_annotations or 0) + int(task.cancelled_annotations or 0) + bool(task.draft_exists)
 
 
 class _Sending:
@@ -400,9 +497,15 @@ def _batch(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(tasks[:BATCH])
 
 
+def _usual(plan: Plan) -> int:
+    """The number of raters that most items have."""
+    return Counter(map(len, plan.raters_of.values())).most_common(1)[0][0]
+
+
 def _set_overlap(server: Server, plan: Plan, projects: Sequence[Any]) -> None:
     """Items that have more raters or fewer than most: the training set, what everyone rates."""
-    special = {name: len(raters) for name, raters in plan.raters_of.items() if len(raters) != plan.overlap}
+    usual = _usual(plan)
+    special = {name: len(raters) for name, raters in plan.raters_of.items() if len(raters) != usual}
     if not special:
         return
     for name, tasks in server.tasks(projects).items():
@@ -431,7 +534,7 @@ def pull(
         server: the server.
         users: e-mail address or id of a user → rater of the plan, where the address does not begin with the rater's
             name.
-        progress: called with the number of projects read and of all.
+        progress: called with the number of tasks read and of all.
 
     Raises:
         LabelStudioError: the server can't be reached, has no project of the plan, or two users can be one rater.
@@ -447,15 +550,10 @@ def pull(
         )
     raters = _raters(server, plan, users or {})
     tasks: list[Mapping[str, Any]] = []
-    for number, project in enumerate(projects):
-        progress(number, len(projects))
-        with server.speaking():
-            # Without the files that tasks could name: looking for them takes longer than all the rest.
-            parts = server.client.projects.exports.download_sync(
-                project.id, export_type="JSON", download_all_tasks=True, download_resources=False
-            )
-            tasks += json.loads(b"".join(parts))
-    progress(len(projects), len(projects))
+    done, total = 0, sum(project.task_number for project in projects)
+    for project in projects:
+        tasks += server.answers(project, partial(_report, progress, done, total))
+        done += project.task_number
     read = read_export(plan, tasks, raters, where=server.url)
     emails = _emails(server) if read.strangers else {}
     named = Counter({emails.get(user, user): count for user, count in read.strangers.items()})

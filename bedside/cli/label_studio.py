@@ -135,7 +135,7 @@ def annotate_pull(
 
     read, opened = open_plan(plan, run)
     server = Server(url, _key(key_env))
-    with _progress("Pulling projects") as progress:
+    with _progress("Pulling tasks") as progress:
         pulled = run_pull(read, opened, server, users=read_pairs(users, "--users"), progress=progress)
     say_left_out(pulled.read)
     say_kept(opened, read, pulled.kept)
