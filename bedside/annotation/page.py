@@ -7,6 +7,7 @@ controls are those of :mod:`~bedside.annotation.fields`, the variables those of 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
@@ -92,8 +93,8 @@ def instructions_page(plan: Plan, markdown: str = "") -> str:
 
 
 def _text(text: str) -> str:
-    """An attribute's value. One that begins with a dollar sign would be taken for a variable."""
-    cleaned = clean(text)
+    """An attribute's value. What follows a dollar sign would be taken for a variable, wherever it stands."""
+    cleaned = re.sub(r"\$(?=\w)", "$\u200b", clean(text))
     return quoteattr(f"\u200b{cleaned}" if cleaned.startswith("$") else cleaned)
 
 

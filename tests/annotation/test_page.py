@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ElementTree
 from typing import Any
 
@@ -67,7 +68,10 @@ def test_a_rubric_can_say_anything(run: Run) -> None:
     plan = rating_plan(run, rubrics=(rubric,))
     root = ElementTree.fromstring(labelling_page(plan))
     assert not list(root.iter("script"))
-    values = [each.get("value", "") for each in root.iter() if each.tag in ("Header", "Choice")]
+    # What the server would take for a variable of the task: a word after a dollar sign, wherever it stands.
+    values = [each.get("value", "") for each in root.iter() if each.tag in ("Header", "Choice", "Text")]
+    named = {word for value in values for word in re.findall(r"\$\w+", value)}
+    assert not named
     assert not [value for value in values if value.startswith("$")]
     assert "<script" not in instructions_page(plan, f"# Hello\n\n{NASTY}")
 
