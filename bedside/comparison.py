@@ -49,7 +49,7 @@ class Comparison:
         paired: whether cases were paired.
         why: why this test was taken.
         mean_a, mean_b: means of the values that went into the test; None where there were none.
-        test: the test, its p corrected within its family.
+        test: the test, its p corrected within its family; rank tests are without their shift.
         difference: the mean difference with its interval.
         alone_a, alone_b: cases (paired) that only one of the systems has, or whose value is missing in the other.
         differences: a − b case by case; None where cases were not paired.
@@ -283,13 +283,13 @@ def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
             else unpaired.t_test(one.x, one.y, equal_variances=one.test == "student")
         )
         if one.test == "wilcoxon":
-            result = paired.wilcoxon(one.x, one.y)
+            result = paired.wilcoxon(one.x, one.y, shift=False)
         elif one.test == "permutation":
             result = permuted[position]
         elif one.test == "mcnemar":
             result = paired.mcnemar(one.x, one.y, method="exact")
         elif one.test == "mannwhitney":
-            result = unpaired.mann_whitney(one.x, one.y)
+            result = unpaired.mann_whitney(one.x, one.y, shift=False)
         else:
             result = difference
         found.append(

@@ -41,6 +41,7 @@ def mann_whitney(
     continuity: bool = True,
     alternative: Alternative = "two-sided",
     resamples: int = 10_000,
+    shift: bool = True,
     level: float = 0.95,
     seed: Seed = 0,
 ) -> Result:
@@ -53,6 +54,7 @@ def mann_whitney(
         continuity: continuity correction of the normal approximation.
         alternative: ``"greater"``: the first group tends to be higher.
         resamples, seed: of the Monte Carlo method.
+        shift: whether to find the shift and its interval, which take most of the time on thousands of values.
 
     The shift's interval is Hollander and Wolfe's between two ordered differences (normal approximation above 50
     values). Effect: Cliff's delta, which equals the rank-biserial correlation.
@@ -69,7 +71,7 @@ def mann_whitney(
         "monte-carlo": f"{resamples} permutations, {seed_in_words(seed)}",
     }[method]
     words = f"Mann–Whitney U (of the first group), {alternative}, {how}"
-    options: dict[str, Any] = {"method": method, "alternative": alternative, "level": level}
+    options: dict[str, Any] = {"method": method, "alternative": alternative, "shift": shift, "level": level}
     if method == "asymptotic":
         options["continuity"] = continuity
     if method == "monte-carlo":
@@ -83,7 +85,7 @@ def mann_whitney(
             todo="use the monte-carlo or the asymptotic method",
         )
     effect = cliffs_delta(a, b, level=level)
-    estimate, interval, reason = _shift(np.sort(a), np.sort(b), level)
+    estimate, interval, reason = _shift(np.sort(a), np.sort(b), level) if shift else (None, None, None)
     details: dict[str, float | None] = {
         "n of x": float(a.size), "n of y": float(b.size), "mean of x": float(a.mean()), "mean of y": float(b.mean()),
         "median of x": float(np.median(a)), "median of y": float(np.median(b)),

@@ -43,7 +43,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "zeros": ({"zeros": "pratt"}, {"zeros": "wilcox"}),
         "method": ({"method": "exact"}, {"method": "asymptotic"}),
         "continuity": ({"method": "asymptotic"}, {"method": "asymptotic", "continuity": False}),
-        "alternative": ({}, {"alternative": "greater"}), "level": ({}, {"level": 0.9}),
+        "alternative": ({}, {"alternative": "greater"}), "shift": ({}, {"shift": False}),
+        "level": ({}, {"level": 0.9}),
     }),
     (paired.t_test, (X, Y), {}, {"alternative": ({}, {"alternative": "less"}), "level": ({}, {"level": 0.9})}),
     *((test, data, {}, {
@@ -58,6 +59,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "method": ({}, {"method": "exact"}), "continuity": ({}, {"continuity": False}),
         "alternative": ({}, {"alternative": "greater"}),
         "resamples": ({"method": "monte-carlo"}, {"method": "monte-carlo", "resamples": 99}),
+        "shift": ({}, {"shift": False}),
         "level": ({}, {"level": 0.9}), "seed": ({"method": "monte-carlo"}, {"method": "monte-carlo", "seed": 2}),
     }),
     (unpaired.t_test, (X, Y[:40]), {}, {

@@ -34,9 +34,7 @@ _STYLE: Any = {
     "svg.hashsalt": "bedside",
     "svg.fonttype": "none",
     "pdf.fonttype": 42,
-    # A name in another script takes the first of these that is installed.
-    "font.family": ["DejaVu Sans", "Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Microsoft YaHei",
-                    "PingFang SC", "Noto Sans Hebrew", "Noto Sans Arabic", "sans-serif"],
+    "font.sans-serif": ["DejaVu Sans"],
     "font.size": 9,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -46,6 +44,9 @@ _STYLE: Any = {
     # Names are no formulas.
     "text.parse_math": False,
 }  # fmt: skip
+#: A name in another script takes the first of these that is installed and has its letters.
+_SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC",
+            "Noto Sans Hebrew", "Noto Sans Arabic")  # fmt: skip
 #: No date and no version in any format.
 _METADATA: dict[str, dict[str, None]] = {
     "svg": {"Date": None, "Creator": None},
@@ -60,10 +61,14 @@ _RESOLUTION = 160
 def styled() -> Iterator[None]:
     """Matplotlib as figures want it; without its remarks on fonts and letters that aren't installed."""
     import matplotlib as mpl
+    from matplotlib.font_manager import fontManager
 
+    # Fonts that aren't there would be looked for at every word.
+    there = set(fontManager.get_font_names())
+    families = ["DejaVu Sans", *(name for name in _SCRIPTS if name in there), "sans-serif"]
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
-    with mpl.rc_context(_STYLE), warnings.catch_warnings():
+    with mpl.rc_context({**_STYLE, "font.family": families}), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="Glyph")
         log.setLevel(logging.ERROR)
         try:
@@ -89,21 +94,20 @@ class Drawing:
     draw: Callable[[], Any]
 
     def rendered(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> dict[str, bytes]:
-        """The figure in each format, drawn once; the same data give the same bytes.
+        """The figure in each format, its layout found once; the same data give the same bytes.
 
         SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page.
         """
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
         found = {}
         with styled():
             figure = self.draw()
-            figure.draw_without_rendering()
-            # The layout is found; it need not be found again for each format.
-            figure.set_layout_engine("none")
+            # A figure that has an engine itself is drawn twice for each format.
+            ConstrainedLayoutEngine().execute(figure)
             for name in formats:
                 out = io.BytesIO()
-                figure.savefig(
-                    out, format=name, metadata=_METADATA[name], bbox_inches="tight", dpi=_RESOLUTION
-                )
+                figure.savefig(out, format=name, metadata=_METADATA[name], dpi=_RESOLUTION)
                 content = out.getvalue()
                 found[name] = content[content.index(b"<svg") :] if name == "svg" else content
         return found
@@ -143,7 +147,7 @@ def new_figure(width: float, height: float) -> Any:
     """An empty matplotlib figure, sizes in inches."""
     from matplotlib.figure import Figure
 
-    return Figure(figsize=(width, height), layout="constrained")
+    return Figure(figsize=(width, height))
 
 
 def panels(count: int, width: float, height: float, most_columns: int = 3) -> tuple[Any, list[Any]]:

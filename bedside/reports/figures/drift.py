@@ -55,7 +55,7 @@ def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing |
         axis.tick_params(length=0)
         for spine in axis.spines.values():
             spine.set_visible(False)
-        bar = figure.colorbar(image, ax=axis, shrink=0.8, extend="both")
+        bar = figure.colorbar(image, ax=axis, shrink=0.8, extend="both", use_gridspec=False)
         bar.set_label(f"change in %, {options.by.replace('_', ' ')} {found.shortest:g} to {found.longest:g}")
         return figure
 
