@@ -118,7 +118,7 @@ def _record(comparison: Comparison) -> Mapping[str, Any]:
         "effect_estimate": effect.estimate if effect else None,
         "effect_low": effect.interval.low if effect and effect.interval else None,
         "effect_high": effect.interval.high if effect and effect.interval else None,
-        "missing": test.missing,
+        "missing": test.missing or (effect.missing if effect else None),
     }
 
 
