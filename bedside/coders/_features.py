@@ -26,7 +26,7 @@ VERSION = 1
 BUCKETS = 2**18
 #: Of a longer turn, in characters, only beginning and end are looked at.
 LONGEST = 4_000
-#: Turns whose n-grams are made at once.
+#: Turns whose n-grams are made at once; their number fits in 16 bits.
 _BATCH = 2_000
 
 _WORD = re.compile(r"[\w']+|[?!.,…]")
@@ -107,6 +107,7 @@ class _Read:
     tokens: list[str]
     hashes: list[int]
     content: frozenset[str]
+    sentences: int
     last: list[int]
     marked: bool
     asks: str
@@ -126,12 +127,14 @@ def _read(text: str, clinician: bool) -> _Read:
     sentences = _SENTENCE.split(plain)
     asked = next((s for s in reversed(sentences) if s.endswith("?")), sentences[-1])
     asks, kind = question_and_type(plain) if clinician else ("none", "closed")
+    hashes = _hashes(tokens)
     return _Read(
         plain,
         tokens,
-        _hashes(tokens),
+        hashes,
         frozenset(tokens) - _FUNCTION,
-        _hashes(_WORD.findall(asked)),
+        len(sentences),
+        hashes if len(sentences) == 1 else _hashes(_WORD.findall(asked)),
         asked.endswith("?"),
         asks,
         kind,
@@ -150,21 +153,22 @@ def turn_features(transcript: Transcript, roles: Iterable[Role]) -> dict[Role, T
     parts: dict[Role, list[TurnFeatures]] = {role: [] for role in roles}
     for role, part in feature_batches(transcript, list(parts)):
         parts[role].append(part)
-    return {
-        role: TurnFeatures(
+    found = {}
+    for role, own in parts.items():
+        nothing = csr_matrix((0, BUCKETS), dtype=np.float32)
+        grams = vstack([nothing, *(part.grams for part in own)], format="csr")
+        grams.sum_duplicates()
+        found[role] = TurnFeatures(
             np.concatenate([np.empty(0, np.int64), *(part.turns for part in own)]),
             np.concatenate([np.empty(0, np.int64), *(part.earlier for part in own)]),
-            vstack([part.grams for part in own], format="csr")
-            if own
-            else csr_matrix((0, BUCKETS), dtype=np.float32),
+            grams,
             np.concatenate([np.empty((0, len(NUMBERS))), *(part.numbers for part in own)]),
         )
-        for role, own in parts.items()
-    }
+    return found
 
 
 def feature_batches(transcript: Transcript, roles: Sequence[Role]) -> Iterator[tuple[Role, TurnFeatures]]:
-    """What :func:`turn_features` gives, some thousand turns at a time."""
+    """What :func:`turn_features` gives, some thousand turns at a time; a column may stand twice in a row of n-grams."""
     read = [_read(turn.text, turn.role == "clinician") for turn in transcript.turns]
     for role in roles:
         turns = [turn.index for turn in transcript.turns if turn.role == role]
@@ -219,13 +223,15 @@ def _grams_of(read: Sequence[_Read], turns: Sequence[int], own_before: Sequence[
     rows, columns, values = [], [], []
     for block_rows, block_columns, weight in blocks:
         keys = np.unique(block_rows * BUCKETS + block_columns)
-        row, column = np.divmod(keys, BUCKETS)
+        row = (keys // BUCKETS).astype(np.uint16)
         rows.append(row)
-        columns.append(column)
-        values.append(weight / np.sqrt(np.bincount(row, minlength=size)[row]))
+        columns.append((keys % BUCKETS).astype(np.int32))
+        values.append((weight / np.sqrt(np.bincount(row, minlength=size))).astype(np.float32)[row])
+    row = np.concatenate(rows)
+    order = np.argsort(row, kind="stable")
+    ends = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=size))])
     return csr_matrix(
-        (np.concatenate(values).astype(np.float32), (np.concatenate(rows), np.concatenate(columns))),
-        shape=(size, BUCKETS),
+        (np.concatenate(values)[order], np.concatenate(columns)[order], ends), shape=(size, BUCKETS)
     )
 
 
@@ -279,19 +285,19 @@ def _numbers(turn: _Read, before: _Read | None, index: int, count: int) -> list[
         log1p(length) / 3,
         length <= 3,
         length > 40,
-        log1p(len(_SENTENCE.findall(turn.text)) + 1),
+        log1p(turn.sentences),
         index / max(1, count - 1),
         index < 4,
         index >= count - 4,
-        share * sum(word in _SECOND for word in words),
-        share * sum(word in _FIRST for word in words),
+        share * sum(map(_SECOND.__contains__, words)),
+        share * sum(map(_FIRST.__contains__, words)),
         log1p(repeated),
         repeated / max(1, len(turn.content)),
         log1p(len(before.tokens)) / 3 if before else 0.0,
         before is not None and "?" in before.text,
         asked == "open",
         asked == "closed",
-        share * sum(word in _NEGATION for word in words),
+        share * sum(map(_NEGATION.__contains__, words)),
         *(cue / 2 for cue in turn.cues or _NO_CUES),
         *(cue / 2 for cue in (before.cues if before else None) or _NO_CUES),
     ]

@@ -78,6 +78,8 @@ _WONDER = (
 # -- sentences ---------------------------------------------------------------------------------------
 
 _NOTE = re.compile(r"\[[^\[\]]{0,80}\]|\([^()]{0,80}\)|<[^<>]{0,80}>|[*_#`]+")
+_NOTE_MARKS = frozenset("[(<*_#`")
+_DASHES = frozenset("-–—")
 _HESITATE = re.compile(rf"\b{_HESITATION}[,.]?")
 _REPEAT = re.compile(r"\b(\w[\w' ]{0,30}?)[-–—]+ ?(?=\1)")
 _BOUNDARY = re.compile(r"(?<=[.?!…])[\"']?\s+|\s*(?:--+|—|–|\.\.\.)\s*")
@@ -85,11 +87,17 @@ _BOUNDARY = re.compile(r"(?<=[.?!…])[\"']?\s+|\s*(?:--+|—|–|\.\.\.)\s*")
 
 def _sentences(text: str) -> Iterator[tuple[str, bool]]:
     """Sentences in lower case without notes, hesitations and repeats, and whether a question mark ends each."""
-    text = _NOTE.sub(" ", text.lower().replace("’", "'").replace("‘", "'"))
-    text = " ".join(_REPEAT.sub("", _HESITATE.sub(" ", text)).split())
+    text = text.lower().replace("’", "'").replace("‘", "'")
+    # Both expressions are slow where there is nothing to find.
+    if not _NOTE_MARKS.isdisjoint(text):
+        text = _NOTE.sub(" ", text)
+    text = _HESITATE.sub(" ", text)
+    if not _DASHES.isdisjoint(text):
+        text = _REPEAT.sub("", text)
+    text = " ".join(text.split())
     for piece in _BOUNDARY.split(text):
         marked = piece.rstrip(" \"'!.)-").endswith("?")
-        body = re.sub(r"\s+([,;:])", r"\1", piece.strip(" -\"'.?!…,;:"))
+        body = piece.strip(" -\"'.?!…,;:").replace(" ,", ",").replace(" ;", ";").replace(" :", ":")
         if body:
             yield body, marked
 
