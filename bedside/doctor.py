@@ -26,6 +26,8 @@ EXTRAS = {
     "convokit": "ConvoKit corpora and measures",
     "annotate": "Label Studio",
     "pandas": "tables as pandas data frames",
+    "dask": "scoring spread over a dask cluster",
+    "ray": "scoring spread over a Ray cluster",
 }
 _SECONDS = 20.0
 

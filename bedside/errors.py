@@ -48,3 +48,7 @@ class MissingExtraError(BedsideError):
 
 class LabelStudioError(BedsideError):
     """A Label Studio server can't be installed, started or reached, or doesn't hold what was pushed."""
+
+
+class EngineError(BedsideError):
+    """An engine that spreads work can't be started or reached, or lost work."""
