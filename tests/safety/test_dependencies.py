@@ -1,4 +1,4 @@
-"""Dependencies are few, bounded, installed as asked for, under licences that fit, and what develops bedside is fixed."""
+"""Dependencies are few, bounded, installed as asked for and under licences that fit; development is locked."""
 
 from __future__ import annotations
 
