@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Iterator
+from functools import cache
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 
@@ -94,7 +95,7 @@ def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
             continue
         seen.add((name, extra))
         try:
-            found[name] = distribution(name)
+            found[name] = _installed(name)
         except PackageNotFoundError:
             continue
         for text in found[name].requires or []:
@@ -102,6 +103,11 @@ def closure(wanted: Iterable[Requirement]) -> dict[str, Distribution]:
             if _here(brought, extra):
                 open_ += [(brought, each) for each in ("", *sorted(brought.extras))]
     return dict(sorted(found.items()))
+
+
+@cache
+def _installed(name: str) -> Distribution:
+    return distribution(name)
 
 
 def _here(one: Requirement, extra: str) -> bool:

@@ -67,8 +67,8 @@ def direct() -> str:
         "",
         _wrapped(
             "bedside is under the Apache License 2.0. It contains no code of the libraries below; it imports them. "
-            "What it contains that others made (the dictionary of syllables, textstat's counting rules) stands with its "
-            "licence in [NOTICE](../NOTICE)."
+            "What it contains that others made (the dictionary of syllables, textstat's counting rules) stands with "
+            "its licence in [NOTICE](../NOTICE)."
         ),
         "",
         _wrapped(
@@ -78,8 +78,8 @@ def direct() -> str:
         "",
         _wrapped(
             "- ConvoKit, and so the extra `convokit`, installs unidecode (GPL-2.0-or-later), which ConvoKit's cleaning "
-            "of texts imports. bedside doesn't, but its politeness metrics load the part of ConvoKit that does. Whoever "
-            "passes on an installation with this extra passes on a GPL library; the core and the other extras hold "
+            "of texts imports. bedside doesn't, but its politeness metrics load the part of ConvoKit that does. "
+            "Whoever passes on an installation with this extra passes on a GPL library; the core and the other extras hold "
             "none."
         ),
         _wrapped(
