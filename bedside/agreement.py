@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from bedside.errors import DataError
-from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation
 from bedside.rating_files import Scale
 from bedside.stats.results import Result
 
@@ -117,7 +117,8 @@ def agree(
             pl.col("rater").is_in(chosen),
             pl.col("error").is_null(),
         )
-        found += _of_metric(name, ratings, evaluation.scales.get(name), weights, seed)
+        title, scale = evaluation.facts(name).title, evaluation.scales.get(name)
+        found += _of_metric(name, title, ratings, scale, weights, seed)
     if not found:
         raise DataError(
             "no unit was rated by two raters",
@@ -173,7 +174,7 @@ def _of_passes(values: list[Any]) -> Any:
 
 
 def _of_metric(
-    name: str, ratings: pl.DataFrame, scale: Scale | None, weights: Weights | None, seed: int
+    name: str, title: str, ratings: pl.DataFrame, scale: Scale | None, weights: Weights | None, seed: int
 ) -> list[Agreement]:
     """All rows of agreement on one metric, and on whether there is any where its labels are kinds of something."""
     if ratings.is_empty():
@@ -184,14 +185,15 @@ def _of_metric(
     levels: Levels = scale.levels if scale is not None else None
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))
-    found = _rows(_Question(name, facts(name).title, level, levels, weights, seed), grid)
+    found = _rows(_Question(name, title, level, levels, weights, seed), grid)
     if levels is not None and _NONE in levels and len(levels) > 2:
         collapsed = [[cell if cell in (None, _NONE) else "any" for cell in row] for row in grid.cells]
         whether = Grid(
             np.array(collapsed, dtype=object).reshape(grid.cells.shape), grid.raters, grid.transcripts
         )
-        title = f"{facts(name).title}: any or none"
-        found += _rows(_Question(name, title, level, (_NONE, "any"), weights, seed), whether)
+        found += _rows(
+            _Question(name, f"{title}: any or none", level, (_NONE, "any"), weights, seed), whether
+        )
     return found
 
 

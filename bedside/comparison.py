@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from bedside.errors import DataError
-from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation, Facts, OfMetric
 from bedside.registry import nearest
 from bedside.stats.results import Result
 
@@ -40,11 +40,11 @@ _CORRECTION_NAMES = {"holm": "holm", "bonferroni": "bonferroni", "bh": "benjamin
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Comparison(OfMetric):
     """Two systems on one metric under one group of raters.
 
     Attributes:
-        metric, raters: what was compared, by whom it was rated.
+        facts, raters: what was compared, by whom it was rated.
         a, b: the systems; differences are a − b.
         paired: whether cases were paired.
         why: why this test was taken.
@@ -55,7 +55,6 @@ class Comparison:
         differences: a − b case by case; None where cases were not paired.
     """
 
-    metric: str
     raters: str
     a: str
     b: str
@@ -71,17 +70,16 @@ class Comparison:
 
 
 @dataclass(frozen=True, slots=True)
-class Overall:
+class Overall(OfMetric):
     """Three or more systems at once on one metric under one group of raters: is there any difference at all?
 
     Attributes:
-        metric, raters, systems: what was compared.
+        facts, raters, systems: what was compared.
         paired: whether cases were matched.
         why: why this test was taken.
         test: Friedman's, Cochran's or Kruskal and Wallis' test, its p corrected within its family.
     """
 
-    metric: str
     raters: str
     systems: tuple[str, ...]
     paired: bool
@@ -160,10 +158,11 @@ def compare(
     ):
         if table["value"].null_count() == table.height:
             continue
+        facts = evaluation.facts(str(metric))
         by_system = {system: _by_case(table, system) for system in chosen}
-        matched += [_match(str(metric), str(raters), a, b, by_system[a], by_system[b], test) for a, b in duos]
+        matched += [_match(facts, str(raters), a, b, by_system[a], by_system[b], test) for a, b in duos]
         if len(chosen) > 2 and reference is None and (test == "auto" or test in _THEN):
-            overall.append(_all_at_once(str(metric), str(raters), by_system, test))
+            overall.append(_all_at_once(facts, str(raters), by_system, test))
     found = _tested(matched, seed)
     return Comparisons(
         tuple(_corrected(found, family, correction, "comparisons of two systems")),
@@ -174,8 +173,10 @@ def compare(
 def quality_metrics(evaluation: Evaluation) -> list[str]:
     """Metrics that say something of quality: with a better direction, or rated by people or judges."""
     rated = evaluation.ratings.filter(~pl.col("rater").str.starts_with("algorithm:"))["metric"].unique()
-    by_hand = {name for name in rated if not facts(name).known}
-    return [name for name in evaluation.metrics() if facts(name).direction != "none" or name in by_hand]
+    by_hand = {name for name in rated if not evaluation.facts(name).known}
+    return [
+        name for name in evaluation.metrics() if evaluation.facts(name).direction != "none" or name in by_hand
+    ]
 
 
 def chosen_systems(evaluation: Evaluation, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:
@@ -218,7 +219,7 @@ def _by_case(table: pl.DataFrame, system: str) -> _Values:
 class _Matched:
     """Values of two systems ready for a test."""
 
-    metric: str
+    facts: Facts
     raters: str
     a: str
     b: str
@@ -232,7 +233,7 @@ class _Matched:
 
 
 def _match(
-    metric: str, raters: str, a: str, b: str, values_a: _Values, values_b: _Values, test: Test
+    facts: Facts, raters: str, a: str, b: str, values_a: _Values, values_b: _Values, test: Test
 ) -> _Matched:
     shared = sorted(values_a.cases.keys() & values_b.cases.keys())
     smaller = min(len(values_a.cases), len(values_b.cases))
@@ -252,9 +253,9 @@ def _match(
         name, why = _THEN.get(test, test), "as asked"
     if name == "mcnemar" and not binary and x.size:
         raise DataError(
-            f"{metric} has values other than 0 and 1", where="--test mcnemar", todo="use another test"
+            f"{facts.name} has values other than 0 and 1", where="--test mcnemar", todo="use another test"
         )
-    return _Matched(metric, raters, a, b, x, y, tuple(shared) if paired else (), paired, name, why, alone)
+    return _Matched(facts, raters, a, b, x, y, tuple(shared) if paired else (), paired, name, why, alone)
 
 
 def _binary(*values: np.ndarray[Any, Any]) -> bool:
@@ -294,7 +295,7 @@ def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
             result = difference
         found.append(
             Comparison(
-                metric=one.metric, raters=one.raters, a=one.a, b=one.b, paired=one.paired, why=one.why,
+                facts=one.facts, raters=one.raters, a=one.a, b=one.b, paired=one.paired, why=one.why,
                 mean_a=float(one.x.mean()) if one.x.size else None,
                 mean_b=float(one.y.mean()) if one.y.size else None,
                 test=result, difference=difference, alone_a=one.alone[0], alone_b=one.alone[1],
@@ -304,7 +305,7 @@ def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
     return found
 
 
-def _all_at_once(metric: str, raters: str, by_system: dict[str, _Values], test: Test) -> Overall:
+def _all_at_once(facts: Facts, raters: str, by_system: dict[str, _Values], test: Test) -> Overall:
     from bedside.stats import several
 
     shared = sorted(set.intersection(*(set(values.cases) for values in by_system.values())))
@@ -319,7 +320,7 @@ def _all_at_once(metric: str, raters: str, by_system: dict[str, _Values], test: 
         )
     else:
         result = several.kruskal_wallis([values.single for values in by_system.values()])
-    return Overall(metric, raters, tuple(by_system), paired, why, result)
+    return Overall(facts, raters, tuple(by_system), paired, why, result)
 
 
 def _corrected(
@@ -331,9 +332,7 @@ def _corrected(
     def name(one: _Compared) -> str:
         if family == "all":
             return what
-        return (
-            f"{what} on {facts(one.metric).title if family == 'metric' else facts(one.metric).group.lower()}"
-        )
+        return f"{what} on {one.facts.title if family == 'metric' else one.facts.group.lower()}"
 
     results = list(found)
     for family_name in dict.fromkeys(map(name, found)):

@@ -12,7 +12,7 @@ import polars as pl
 from bedside.comparison import chosen_systems, quality_metrics
 from bedside.errors import DataError
 from bedside.estimation import ALL
-from bedside.evaluation import PEOPLE, Evaluation
+from bedside.evaluation import PEOPLE, Evaluation, Facts, OfMetric
 from bedside.registry import nearest
 from bedside.stats._arrays import Array
 from bedside.stats.results import Result
@@ -29,18 +29,17 @@ class NothingError(DataError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class Change(OfMetric):
     """One metric of one system under one group of raters, from the shortest to the longest condition.
 
     Attributes:
-        metric, raters, system: what changed, by whom it was rated.
+        facts, raters, system: what changed, by whom it was rated.
         change: in per cent of the mean at the shortest, paired by case, with its bootstrap interval; its details
             hold both means.
         alone_shortest, alone_longest: cases that have only one of the conditions, or whose value is missing in the
             other.
     """
 
-    metric: str
     raters: str
     system: str
     change: Result
@@ -125,7 +124,7 @@ def drift(
     there = sorted(values["length"].unique())
     shortest, longest = _two(by, there, lengths, evaluation.name)
     changes = [
-        _change(metric, group, system, table, (shortest, longest), resamples, seed)
+        _change(evaluation.facts(metric), group, system, table, (shortest, longest), resamples, seed)
         for metric, group, system, table in _groups(values, names)
     ]
     if not changes:
@@ -185,7 +184,7 @@ def _two(
 
 
 def _change(
-    metric: str,
+    facts: Facts,
     raters: str,
     system: str,
     table: pl.DataFrame,
@@ -203,9 +202,7 @@ def _change(
     )  # fmt: skip
     if not shared:
         result = replace(result, missing=_unpaired(table, lengths))
-    return Change(
-        metric, raters, system, result, len(of_case[0]) - len(shared), len(of_case[1]) - len(shared)
-    )
+    return Change(facts, raters, system, result, len(of_case[0]) - len(shared), len(of_case[1]) - len(shared))
 
 
 def _cases(table: pl.DataFrame) -> dict[str, float]:
@@ -261,16 +258,15 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Trend:
+class Trend(OfMetric):
     """One metric of one system under one group of raters, by number of messages.
 
     Attributes:
-        metric, raters, system: what was rated, by whom.
+        facts, raters, system: what was rated, by whom.
         bins: from short to long.
         correlation: Spearman's of value and number of messages over transcripts, its p corrected within its family.
     """
 
-    metric: str
     raters: str
     system: str
     bins: tuple[Bin, ...]
@@ -312,7 +308,7 @@ def trend(
         )
     cuts = _cuts(edges, values.unique("transcript_id")["length"].to_numpy())
     found = [
-        Trend(metric, group, system, _bins(table, cuts), _spearman(table))
+        Trend(evaluation.facts(metric), group, system, _bins(table, cuts), _spearman(table))
         for metric, group, system, table in _groups(values, names)
     ]
     tested = family([one.correlation for one in found], "trends with the number of messages", method="holm")
@@ -376,11 +372,11 @@ def _spearman(table: pl.DataFrame) -> Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation:
+class Deviation(OfMetric):
     """How far a system's mean lies from the reference corpus' on one metric under one group of raters.
 
     Attributes:
-        metric, raters, system: what was rated, by whom.
+        facts, raters, system: what was rated, by whom.
         mean, reference: the two means; None where there is no value.
         n, reference_n: transcripts in them.
         missing, reference_missing: transcripts without a value.
@@ -388,7 +384,6 @@ class Deviation:
         difference: system minus reference with Welch's interval, or why there is none.
     """
 
-    metric: str
     raters: str
     system: str
     mean: float | None
@@ -443,7 +438,7 @@ def deviation(
     names = evaluation.metrics(metrics)
     there = _values(reference, names, None)
     found = [
-        _deviation(metric, group, system, table, there)
+        _deviation(evaluation.facts(metric), group, system, table, there)
         for metric, group, system, table in _groups(_values(evaluation, names, chosen), names)
     ]
     shared = {one.metric for one in found if one.reference_n}
@@ -456,10 +451,10 @@ def deviation(
     return tuple(one for one in found if metrics is not None or one.metric in shared)
 
 
-def _deviation(metric: str, raters: str, system: str, table: pl.DataFrame, there: pl.DataFrame) -> Deviation:
+def _deviation(facts: Facts, raters: str, system: str, table: pl.DataFrame, there: pl.DataFrame) -> Deviation:
     from bedside.stats import unpaired
 
-    other = there.filter(pl.col("metric") == metric)
+    other = there.filter(pl.col("metric") == facts.name)
     same = other.filter(pl.col("group") == raters)["value"]
     a, b = table["value"].drop_nulls().to_numpy(), same.drop_nulls().to_numpy()
     result = unpaired.t_test(a, b)
@@ -472,7 +467,7 @@ def _deviation(metric: str, raters: str, system: str, table: pl.DataFrame, there
     mean = float(a.mean()) if a.size else None
     base = float(b.mean()) if b.size else None
     return Deviation(
-        metric, raters, system, mean, base, a.size, b.size, table["value"].null_count(), same.null_count(),
+        facts, raters, system, mean, base, a.size, b.size, table["value"].null_count(), same.null_count(),
         None if mean is None or base is None else abs(mean - base), result,
     )  # fmt: skip
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from bedside.comparison import chosen_systems
 from bedside.errors import DataError
-from bedside.evaluation import PEOPLE, Evaluation
+from bedside.evaluation import PEOPLE, Evaluation, Facts, OfMetric
 from bedside.stats.results import Result
 
 #: With fewer transcripts rated by people, nothing is corrected: the judge's error can't be told from chance.
@@ -22,11 +22,11 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Estimate(OfMetric):
     """One quantity in three ways, so that the corrected one is never taken for the naive one.
 
     Attributes:
-        metric, judge: what was rated, and by which judge (or algorithm).
+        facts, judge: what was rated, and by which judge (or algorithm).
         quantity: a system's name, or ``A − B`` for a difference.
         labelled: transcripts that people and the judge rated; of a paired difference, cases of both systems.
         judged: transcripts (cases) that the judge rated.
@@ -35,7 +35,6 @@ class Estimate:
         corrected: prediction-powered (or Rogan–Gladen for zeros and ones), unbiased where the sample is random.
     """
 
-    metric: str
     judge: str
     quantity: str
     labelled: int
@@ -103,8 +102,9 @@ def estimate(
         if not {name, PEOPLE} <= set(values.drop_nulls("value")["group"]):
             continue
         samples = {system: _sample(values.filter(pl.col("system") == system), name) for system in chosen}
-        found += [_mean(metric, name, system, sample, seed) for system, sample in samples.items()]
-        found += [_difference(metric, name, a, b, samples[a], samples[b]) for a, b in combinations(chosen, 2)]
+        facts = evaluation.facts(metric)
+        found += [_mean(facts, name, system, sample, seed) for system, sample in samples.items()]
+        found += [_difference(facts, name, a, b, samples[a], samples[b]) for a, b in combinations(chosen, 2)]
     if not found:
         raise DataError(
             f"no metric was rated by people and by {name}",
@@ -142,7 +142,7 @@ def _sample(values: pl.DataFrame, judge: str) -> _Sample:
     )
 
 
-def _mean(metric: str, judge: str, system: str, sample: _Sample, seed: int) -> Estimate:
+def _mean(facts: Facts, judge: str, system: str, sample: _Sample, seed: int) -> Estimate:
     from bedside.stats import prediction_powered
     from bedside.stats.intervals import mean_t, proportion
 
@@ -155,7 +155,7 @@ def _mean(metric: str, judge: str, system: str, sample: _Sample, seed: int) -> E
         corrected = prediction_powered.mean(sample.human, sample.judge, sample.rest, interval="t")
     labelled = sample.human.size
     return Estimate(
-        metric, judge, system, labelled, sample.everything.size, naive, human, _enough(corrected, labelled)
+        facts, judge, system, labelled, sample.everything.size, naive, human, _enough(corrected, labelled)
     )  # fmt: skip
 
 
@@ -172,7 +172,7 @@ def _enough(corrected: Result, labelled: int) -> Result:
     )
 
 
-def _difference(metric: str, judge: str, a: str, b: str, x: _Sample, y: _Sample) -> Estimate:
+def _difference(facts: Facts, judge: str, a: str, b: str, x: _Sample, y: _Sample) -> Estimate:
     from bedside.stats import paired, prediction_powered, unpaired
 
     shared = sorted(x.by_case.keys() & y.by_case.keys())
@@ -195,4 +195,4 @@ def _difference(metric: str, judge: str, a: str, b: str, x: _Sample, y: _Sample)
         naive = unpaired.t_test(x.everything, y.everything)
         human = unpaired.t_test(x.human, y.human)
         counts = (x.human.size + y.human.size, x.everything.size + y.everything.size)
-    return Estimate(metric, judge, f"{a} − {b}", *counts, naive, human, _enough(corrected, counts[0]))
+    return Estimate(facts, judge, f"{a} − {b}", *counts, naive, human, _enough(corrected, counts[0]))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 
 import polars as pl
 from pydantic import ValidationError
@@ -71,42 +72,40 @@ def _known() -> Mapping[str, Facts]:
     return found
 
 
-#: Rubrics of the user's own that were met so far.
-_OWN: dict[str, Rubric] = {}
+#: Rubrics of a user's own, by name.
+OwnRubrics = Mapping[str, Rubric]
+_NONE: OwnRubrics = MappingProxyType({})
 
 
-def _rubric(name: str) -> Rubric | None:
-    return RUBRICS.load(name) if name in RUBRICS else _OWN.get(name)
-
-
-def remember_rubrics(rubrics: Iterable[Rubric]) -> None:
-    """Make the titles, directions and scales of a user's own rubrics known; of two of one name the last counts."""
-    _OWN.update((rubric.name, rubric) for rubric in rubrics if rubric.name not in RUBRICS)
-
-
-def own_rubrics(run: Run) -> tuple[Rubric, ...]:
+def own_rubrics(run: Run) -> OwnRubrics:
     """The rubrics of the user's own that a run was judged by, as they were then.
 
     Raises:
         RunError: the run's manifest doesn't hold them as they were written.
     """
     try:
-        return tuple(read(data) for data in run.manifest.get("rubrics", {}).values())
+        return {name: read(data) for name, data in run.manifest.get("rubrics", {}).items()}
     except ValidationError as error:
         raise RunError(
             "the rubrics in the run's manifest can't be read", where=str(run.path), todo="judge again"
         ) from error
 
 
-def facts(name: str) -> Facts:
-    """The facts of a metric or rubric; of one that is neither, its name in words."""
+def facts(name: str, own: OwnRubrics = _NONE) -> Facts:
+    """The facts of a metric or rubric, the user's ``own`` included; of one that is neither, its name in words."""
     known = _known().get(name)
     if known is not None:
         return known
-    rubric = _rubric(name)
+    rubric = _rubric(name, own)
     if rubric is not None:
         return Facts(name, rubric.title, "Rubrics", rubric.direction, labels=rubric_labels(rubric))
     return Facts(name, name.replace("_", " ").capitalize(), "Ratings")
+
+
+def _rubric(name: str, own: OwnRubrics) -> Rubric | None:
+    if name in own:
+        return own[name]
+    return RUBRICS.load(name) if name in RUBRICS else None
 
 
 def rubric_labels(rubric: Rubric) -> tuple[str, ...]:
@@ -115,18 +114,29 @@ def rubric_labels(rubric: Rubric) -> tuple[str, ...]:
     return tuple(str(level) for level in scale.levels) if scale is not None and not scale.ordered else ()
 
 
-def known_scale(name: str) -> Scale | None:
-    """The scale that a rubric or a code brings with it, a run's own rubrics included."""
-    rubric = _rubric(name)
-    return rubric.rating_scale() if rubric is not None else shipped_scale(name)
-
-
-def shipped_scale(name: str) -> Scale | None:
-    """The scale of a rubric or code that bedside itself knows."""
-    if name in RUBRICS:
-        return RUBRICS.load(name).rating_scale()
+def known_scale(name: str, own: OwnRubrics = _NONE) -> Scale | None:
+    """The scale that a rubric, the user's ``own`` included, or a code brings with it."""
+    rubric = _rubric(name, own)
+    if rubric is not None:
+        return rubric.rating_scale()
     known = _known().get(name)
     return Scale(known.labels, False) if known is not None and known.labels else None
+
+
+@dataclass(frozen=True, slots=True)
+class OfMetric:
+    """A result on one metric.
+
+    Attributes:
+        facts: what is known of the metric where its ratings are from.
+    """
+
+    facts: Facts
+
+    @property
+    def metric(self) -> str:
+        """The metric's name."""
+        return self.facts.name
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +149,7 @@ class Evaluation:
         factors: a column for each factor, by ``transcript_id``; None where the ratings are a plain file.
         name: the run or file, for messages.
         run: the run; None where the ratings are a plain file.
+        rubrics: the rubrics of the user's own that the run was judged by.
         reference: a reference corpus that systems are held against; None where none is named.
     """
 
@@ -147,7 +158,12 @@ class Evaluation:
     factors: pl.DataFrame | None
     name: str
     run: Run | None = None
+    rubrics: OwnRubrics = field(default_factory=dict)
     reference: Evaluation | None = None
+
+    def facts(self, name: str) -> Facts:
+        """What is known of a metric, rubric or other rating by its name."""
+        return facts(name, self.rubrics)
 
     def metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
         """Metrics that are rated, in the order of tables; those that match one of the ``patterns``.
@@ -157,7 +173,7 @@ class Evaluation:
         Raises:
             DataError: a pattern matches no metric.
         """
-        names = sorted(self.ratings["metric"].unique(), key=lambda name: (facts(name).order, name))
+        names = sorted(self.ratings["metric"].unique(), key=lambda name: (self.facts(name).order, name))
         if patterns is None:
             return names
         chosen: dict[str, None] = {}
@@ -249,17 +265,16 @@ def open_evaluation(
     """
     given = dict(scales or {})
     if Path(path).is_file():
-        # A file is of no run: whatever rubrics of a user's own were met, they say nothing of it.
-        file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=shipped_scale)
+        file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=known_scale)
         return Evaluation(file.ratings, file.scales, None, str(path))
     run = Run(path)
-    remember_rubrics(own_rubrics(run))
+    own = own_rubrics(run)
     found = {name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in
              entry["scales"].items()}  # fmt: skip
     for name in run.ratings["metric"].unique():
-        scale = found.get(name) or known_scale(name)
+        scale = found.get(name) or known_scale(name, own)
         # A scale for all is for what is rated on one, not for measurements.
         chosen = given.get(name) or (given.get(None) if scale is not None else None) or scale
         if chosen is not None:
             found[name] = chosen
-    return Evaluation(run.ratings, found, run.factors, str(path), run)
+    return Evaluation(run.ratings, found, run.factors, str(path), run, own)

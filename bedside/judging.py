@@ -474,7 +474,7 @@ def _orders(run: Run) -> list[_Order]:
 
 def _order(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> _Order | None:
     codes = tuple(told["codes"])
-    own = {rubric.name: rubric for rubric in own_rubrics(run)}
+    own = own_rubrics(run)
     rubrics = [
         CODEBOOK.load(name) if codes else own[name] if name in own else RUBRICS.find(name)
         for name in told["prompts"]

@@ -11,7 +11,7 @@ import polars as pl
 
 from bedside.agreement import Agreement, Weights, agree, grid_of
 from bedside.errors import DataError
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation, OfMetric
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.results import Result
 
@@ -22,11 +22,11 @@ FEWEST_UNITS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class Validation(OfMetric):
     """A judge (or algorithm) on one metric beside people.
 
     Attributes:
-        metric, rater: what was rated, by whom.
+        facts, rater: what was rated, by whom.
         mean: agreement with each person, the mean; None where no unit was rated by both.
         consensus: agreement with people's consensus; None where fewer than two people rated.
         people, ceiling: people among themselves, and one person against the consensus of the others; None where too few
@@ -44,7 +44,6 @@ class Validation:
         verdict: the same in words, with the reason.
     """
 
-    metric: str
     rater: str
     mean: Agreement | None
     consensus: Agreement | None
@@ -125,7 +124,7 @@ def validate(
             weights=weights,
             seed=seed,
         )
-        own = [row for row in rows if row.title == facts(name).title]
+        own = [row for row in rows if row.title == evaluation.facts(name).title]
         for judge in others:
             found.setdefault(judge, []).append(
                 _validation(evaluation, name, judge, ratings, own, epsilon, seed)
@@ -180,7 +179,7 @@ def _validation(
     passes = int(own["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     stands_in, verdict = _verdict(alternative, int(both.sum()))
     return Validation(
-        metric=metric,
+        facts=evaluation.facts(metric),
         rater=judge,
         mean=by_kind.get("mean"),
         consensus=by_kind.get("consensus"),

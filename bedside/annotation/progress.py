@@ -239,7 +239,8 @@ def plan_evaluation(run: Run, plan: Plan, answers: Mapping[tuple[str, str], Answ
     others = of_plan.filter(~pl.col("rater").str.starts_with("human:")).join(
         pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"
     )
-    return Evaluation(pl.concat([people, others]), scales(plan), None, str(run.path), run)
+    rubrics = {each.rubric.name: each.rubric for each in plan.rubrics}
+    return Evaluation(pl.concat([people, others]), scales(plan), None, str(run.path), run, rubrics)
 
 
 def _agreement(

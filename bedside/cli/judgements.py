@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import JsonOption, note, say, show_tables
+from bedside.cli._help import App
 from bedside.cli.scoring import judging_progress, say_batched
 
-judgements_app = typer.Typer(
-    help="What judges were asked and replied.", no_args_is_help=True, rich_markup_mode=None
-)
+judgements_app = App("See what judges were asked and replied; batches of calls.")
 
 
 @judgements_app.command("list")
@@ -71,15 +70,14 @@ def judgements_export(
 
 
 def _again(run: Path, files: list[Path], out: Path | None, json: bool) -> None:
-    from bedside.evaluation import own_rubrics, remember_rubrics
+    from bedside.evaluation import own_rubrics
     from bedside.judging import batch_again
     from bedside.ratings import Run
     from bedside.reports.judging import judged_table
 
     opened = Run(run)
-    remember_rubrics(own_rubrics(opened))
     with judging_progress() as watch:
         batched = batch_again(opened, files, out, progress=watch)
     if files:
-        show_tables([judged_table(batched.judged)], json)
+        show_tables([judged_table(batched.judged, own_rubrics(opened).values())], json)
     say_batched(batched, run, note if json else say)

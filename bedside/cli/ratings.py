@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from bedside.cli._common import ColumnsOption, ScaleOption, read_pairs, say
+from bedside.cli._help import App
 
-ratings_app = typer.Typer(
-    help="Ratings that people already have.", no_args_is_help=True, rich_markup_mode=None
-)
+ratings_app = App("Bring ratings that people already gave into a run.")
 
 
 @ratings_app.command("import")
@@ -26,18 +26,17 @@ def ratings_import(
 
     A rating of the same transcript, unit, metric, rater and pass replaces the one in the run.
     """
-    from bedside.evaluation import known_scale, own_rubrics, remember_rubrics
+    from bedside.evaluation import known_scale, own_rubrics
     from bedside.rating_files import import_ratings, parse_scales, read_rating_file
     from bedside.ratings import read_run
 
     opened = read_run(run)
-    remember_rubrics(own_rubrics(opened))
     found = read_rating_file(
         file,
         scales=parse_scales(scale or []),
         columns=read_pairs(columns, "--columns"),
         metric=metric,
-        known_scale=known_scale,
+        known_scale=partial(known_scale, own=own_rubrics(opened)),
     )
     added, replaced = import_ratings(opened, file, found)
     new = added - replaced

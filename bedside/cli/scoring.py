@@ -155,7 +155,7 @@ def score(
         from bedside.reports.judging import plan_table
 
         plans = plan_run(out, files, judge, work, options=options, asking=asking)
-        show_tables([plan_table(plans)], json)
+        show_tables([plan_table(plans, work.rubrics)], json)
         return
     with scoring_progress("Scoring", None) as progress:
         summary = run_score(
@@ -186,7 +186,7 @@ def score(
             judged = judge_run(
                 summary.run, files, judge, work, options=options, asking=asking, progress=watch
             )
-        show_tables([judged_table(judged)], json)
+        show_tables([judged_table(judged, work.rubrics)], json)
         if not all(one.complete for one in judged):
             say("Not everything was answered: the same command asks what is missing.")
         say(f"Next: bedside agree {out}; bedside validate {out}; bedside report {out}")
@@ -205,7 +205,6 @@ def _work(
     batch_out: Path | None,
 ) -> Any:
     """What the judges are asked. Names that are none stop here, before anything is written."""
-    from bedside.evaluation import remember_rubrics
     from bedside.judges.client import check_batchable, judge_name
     from bedside.judging import Work, chosen_rubrics
 
@@ -215,9 +214,7 @@ def _work(
     coded = _codes(codes)
     if coded:
         return Work((), coded)
-    chosen = chosen_rubrics(rubrics, folder)
-    remember_rubrics(chosen)
-    return Work(chosen, (), suite)
+    return Work(chosen_rubrics(rubrics, folder), (), suite)
 
 
 def _waiting(work: Any) -> frozenset[str]:

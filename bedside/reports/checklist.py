@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.rating_files import Scale
 from bedside.ratings import Run
 from bedside.registry import DataRegistry
@@ -106,7 +106,8 @@ def _instrument(known: _Known) -> str | None:
     names = [name for name in known.evaluation.metrics() if name in known.evaluation.scales]
     if not names:
         return None
-    return "; ".join(f"{facts(name).title} ({_scale(known.evaluation.scales[name])})" for name in names)
+    found = known.evaluation
+    return "; ".join(f"{found.facts(name).title} ({_scale(found.scales[name])})" for name in names)
 
 
 def _scale(scale: Scale) -> str:
@@ -193,7 +194,7 @@ def _analysis(known: _Known) -> str | None:
 
 def _judges(known: _Known) -> str | None:
     told = [
-        judged_words(rater, judge, entry)
+        judged_words(known.evaluation, rater, judge, entry)
         for entry in known.run.manifest["scorings"]
         for rater, judge in entry.get("judges", {}).items()
     ]
@@ -233,7 +234,7 @@ def _sampling(known: _Known) -> str | None:
 def _process(known: _Known) -> str | None:
     found = []
     for plan in _plans(known):
-        saw = "blind to system and judge" if plan.blind else f"shown the scores of {plan.judge}"
+        saw = "blind to system and judge" if plan.judge is None else f"shown the scores of {plan.judge}"
         first = f", after {len(plan.training)} training items" if plan.training else ""
         found.append(f"{saw}, each rater in an order of their own{first}")
     return "; ".join(found) or None

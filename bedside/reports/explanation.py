@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from bedside.errors import DataError
-from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation
 from bedside.registry import nearest
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
 
@@ -47,7 +47,7 @@ def explain(evaluation: Evaluation, table: Table, cell: str, tests: Table | None
     Raises:
         DataError: no cell is of that; the nearest are given.
     """
-    records = _matching(table, cell)
+    records = _matching(evaluation, table, cell)
     metrics = list(dict.fromkeys(str(record["metric"]) for record in records if record.get("metric")))
     ratings = _ratings(evaluation, records)
     made = [_records_table(table, cell, records)]
@@ -57,17 +57,17 @@ def explain(evaluation: Evaluation, table: Table, cell: str, tests: Table | None
         made.append(_ratings_table(evaluation, ratings))
     if tests is not None and tests.name != table.name:
         made += _tests_table(tests, records)
-    return Explanation(tuple(_definition(name) for name in metrics), tuple(made))
+    return Explanation(tuple(_definition(evaluation, name) for name in metrics), tuple(made))
 
 
 # -- finding the cell -------------------------------------------------------------------------------
 
 
-def _matching(table: Table, cell: str) -> list[Mapping[str, Any]]:
+def _matching(evaluation: Evaluation, table: Table, cell: str) -> list[Mapping[str, Any]]:
     """The records whose own values are the parts of ``cell``."""
     wanted = cell.strip("/").casefold()
     for strict in (True, False):
-        found = [record for record in table.records if _is_of(wanted, _values(record, strict))]
+        found = [record for record in table.records if _is_of(wanted, _values(evaluation, record, strict))]
         if found:
             return found
     known = dict.fromkeys(
@@ -81,12 +81,12 @@ def _matching(table: Table, cell: str) -> list[Mapping[str, Any]]:
     )
 
 
-def _values(record: Mapping[str, Any], strict: bool) -> frozenset[str]:
+def _values(evaluation: Evaluation, record: Mapping[str, Any], strict: bool) -> frozenset[str]:
     """What a record says of itself in words; not strictly, also its metric's title and name without role."""
     found = {value.casefold() for value in record.values() if isinstance(value, str) and value}
     if not strict and record.get("metric"):
         name = str(record["metric"])
-        found |= {name.partition(".")[0].casefold(), facts(name).title.casefold()}
+        found |= {name.partition(".")[0].casefold(), evaluation.facts(name).title.casefold()}
     return frozenset(found)
 
 
@@ -134,7 +134,7 @@ def _parts(texts: Iterable[str]) -> list[str]:
     return [part for text in texts for part in dict.fromkeys([text, *text.split(", ")])]
 
 
-def _definition(metric: str) -> str:
+def _definition(evaluation: Evaluation, metric: str) -> str:
     """A metric's or rubric's own facts."""
     from bedside.judges import RUBRICS, describe
     from bedside.metrics import FAMILIES
@@ -145,9 +145,12 @@ def _definition(metric: str) -> str:
     owners = metric_names()
     if base in owners:
         return describe_metric(FAMILIES.load(owners[base]), base)
+    if metric in evaluation.rubrics:
+        return describe(evaluation.rubrics[metric])
     if metric in RUBRICS:
         return describe(RUBRICS.load(metric))
-    return f"### {facts(metric).title} (`{metric}`)\n\nRatings brought by the user; bedside knows no definition of it."
+    title = evaluation.facts(metric).title
+    return f"### {title} (`{metric}`)\n\nRatings brought by the user; bedside knows no definition of it."
 
 
 def _records_table(table: Table, cell: str, records: Sequence[Mapping[str, Any]]) -> Table:
@@ -196,7 +199,7 @@ def _values_table(evaluation: Evaluation, record: Mapping[str, Any]) -> Table:
         sums += f" Standard deviation with n − 1: {there['value'].std(ddof=1):.6g}."
     return Table(
         name="values",
-        title=f"{facts(metric).title}, {record.get('system', 'all')}: one value a transcript",
+        title=f"{evaluation.facts(metric).title}, {record.get('system', 'all')}: one value a transcript",
         columns=(Column("Transcript", "left"), Column("Value"), Column("Missing because", "left")),
         rows=tuple(rows),
         notes=(sums, "Passes and, among people, raters are averaged first."),

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from bedside.comparison import quality_metrics
-from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation, OfMetric
 from bedside.ratings import Run
 from bedside.reports.tables._measures import rater_words
 from bedside.transcripts.model import Transcript
@@ -35,11 +35,11 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme:
+class Extreme(OfMetric):
     """A transcript at one end of a metric.
 
     Attributes:
-        metric, raters: what was rated, by whom.
+        facts, raters: what was rated, by whom.
         end: ``highest`` or ``lowest``.
         transcript, system: which.
         value: its value.
@@ -47,7 +47,6 @@ class Extreme:
         reasons: (rater, reason) as given.
     """
 
-    metric: str
     raters: str
     end: str
     transcript: str
@@ -78,7 +77,7 @@ def extremes(evaluation: Evaluation) -> tuple[Extreme, ...]:
             rows = mine.filter(pl.col("group") == group).sort("value", "transcript_id")
             if rows["value"].n_unique() < 2:
                 continue
-            worst_first = facts(metric).direction != "lower"
+            worst_first = evaluation.facts(metric).direction != "lower"
             ends = [("lowest", rows["value"].min()), ("highest", rows["value"].max())]
             for end, value in ends if worst_first else reversed(ends):
                 at = rows.filter(pl.col("value") == value)
@@ -94,7 +93,7 @@ def _extreme(evaluation: Evaluation, metric: str, group: str, end: str, at: pl.D
     )
     reasons = tuple(dict.fromkeys(given.select("rater", "reason").iter_rows()))
     return Extreme(
-        metric=metric,
+        facts=evaluation.facts(metric),
         raters=group,
         end=end,
         transcript=row["transcript_id"],
@@ -121,7 +120,9 @@ def _by(evaluation: Evaluation, transcript: str, group: str) -> pl.DataFrame:
     return evaluation.ratings.filter((pl.col("transcript_id") == transcript) & by)
 
 
-def _turns_rated(ratings: pl.DataFrame, metric: str, transcript: Transcript) -> Iterator[Mark]:
+def _turns_rated(
+    evaluation: Evaluation, ratings: pl.DataFrame, metric: str, transcript: Transcript
+) -> Iterator[Mark]:
     """The turns whose own ratings the score is made of: those with the highest values, or coded with something."""
     names = _turn_metrics(metric)
     named = pl.col("metric").str.split(".").list.first().is_in(names)
@@ -140,7 +141,7 @@ def _turns_rated(ratings: pl.DataFrame, metric: str, transcript: Transcript) -> 
     chosen = pl.concat([numbers.head(MOST_PEAKS), labels.filter(pl.col("turn").is_in(turns.implode()))])
     for row in chosen.iter_rows(named=True):
         what = row["label"] if row["label"] is not None else f"{row['value']:.2f}"
-        title = facts(row["metric"]).title
+        title = evaluation.facts(row["metric"]).title
         because = f" ({row['reason']})" if row["reason"] else ""
         yield Mark(row["turn"], f"{title}: {what}{because}")
         # The turn it was held against, as with two turns that contradict each other.
@@ -223,7 +224,7 @@ def review(
         title = _title(one)
         said = [mark for _, reason in one.reasons for mark in cited(reason, transcripts[one.transcript])]
         mine = _by(evaluation, one.transcript, one.raters)
-        for mark in (*_turns_rated(mine, one.metric, transcripts[one.transcript]), *said):
+        for mark in (*_turns_rated(evaluation, mine, one.metric, transcripts[one.transcript]), *said):
             words = marks.setdefault(one.transcript, {}).setdefault(mark.turn, {})
             words[f"{title}: {mark.why}"] = None
     shown = {name: {turn: tuple(words) for turn, words in turns.items()} for name, turns in marks.items()}
@@ -231,7 +232,7 @@ def review(
 
 
 def _title(one: Extreme) -> str:
-    return f"{facts(one.metric).title} ({rater_words(one.raters)}), {one.end}"
+    return f"{one.facts.title} ({rater_words(one.raters)}), {one.end}"
 
 
 def _without_words(one: Extreme) -> Extreme:

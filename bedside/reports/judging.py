@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import polars as pl
 
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, facts
+from bedside.judges import Rubric
 from bedside.judges.asking import Judged, RubricPlan
 from bedside.judges.store import read_judgements, read_prompt
 from bedside.judging import STORE
@@ -26,15 +27,16 @@ def _money(cost: float | None) -> str:
     return f"${cost:,.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"
 
 
-def plan_table(plans: Sequence[RubricPlan]) -> Table:
-    """What judging would send, rubric by rubric."""
+def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = ()) -> Table:
+    """What judging would send, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
+    own = {rubric.name: rubric for rubric in rubrics}
     rows = [
         Row(
             tuple(
                 map(
                     Cell,
                     (
-                        facts(plan.rubric).title, f"{plan.calls:,}", f"{plan.stored:,}", f"{plan.not_askable:,}",
+                        facts(plan.rubric, own).title, f"{plan.calls:,}", f"{plan.stored:,}", f"{plan.not_askable:,}",
                         f"{plan.input_tokens:,}", f"{plan.output_tokens:,}", _money(plan.cost),
                     ),
                 )
@@ -62,14 +64,15 @@ def plan_table(plans: Sequence[RubricPlan]) -> Table:
     )  # fmt: skip
 
 
-def judged_table(judged: Sequence[Judged]) -> Table:
-    """What judging took, rubric by rubric."""
+def judged_table(judged: Sequence[Judged], rubrics: Iterable[Rubric] = ()) -> Table:
+    """What judging took, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
+    own = {rubric.name: rubric for rubric in rubrics}
     rows, records = [], []
     for one in judged:
         for count in one.rubrics:
             missing = count.unusable + count.failed + count.not_asked + count.not_askable
             cells = (
-                facts(count.rubric).title, f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
+                facts(count.rubric, own).title, f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
                 f"{missing:,}", f"{count.input_tokens:,}", f"{count.output_tokens:,}", _money(count.cost),
             )  # fmt: skip
             rows.append(Row(tuple(map(Cell, cells)), one.rater))
@@ -156,7 +159,7 @@ def passes_table(evaluation: Evaluation) -> Table:
             found = _passes(own)
             alpha = self_agreement(own, evaluation, metric, 0)
             record = {"metric": metric, "rater": rater, **found, "alpha": alpha.estimate}
-            cells = [facts(metric).title, f"{found['units']:,}", str(found["passes"])]
+            cells = [evaluation.facts(metric).title, f"{found['units']:,}", str(found["passes"])]
             cells += [
                 DASH if (value := record[key]) is None else f"{value:.2f}"
                 for key in ("mean", "median", "mode", "spread", "unanimous", "alpha")

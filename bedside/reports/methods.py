@@ -35,7 +35,9 @@ def methods(run: Run, evaluation: Evaluation, tables: Sequence[Table] = ()) -> t
         raters = ", ".join(rater for rater in entry["raters"] if not rater.startswith("human:"))
         missing = sum(row["n"] for row in entry["missing"])
         if "judges" in entry:
-            paragraphs += [judged_words(rater, told, entry) for rater, told in entry["judges"].items()]
+            paragraphs += [
+                judged_words(evaluation, rater, told, entry) for rater, told in entry["judges"].items()
+            ]
             continue
         paragraphs.append(
             f"bedside {entry['bedside']} (Python {entry['python']}, polars {entry['libraries'].get('polars', '?')}) "
@@ -52,9 +54,13 @@ def methods(run: Run, evaluation: Evaluation, tables: Sequence[Table] = ()) -> t
     return tuple(paragraphs)
 
 
-def judged_words(rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def judged_words(
+    evaluation: Evaluation, rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]
+) -> str:
     """What one judge did."""
-    titles = ", ".join(f"{facts(name).title} ({version})" for name, version in told["prompts"].items())
+    titles = ", ".join(
+        f"{evaluation.facts(name).title} ({version})" for name, version in told["prompts"].items()
+    )
     missing = sum(row["n"] for row in entry["missing"])
     calls = sum(count["calls"] for count in told["rubrics"])
     heat = (

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bedside.evaluation import facts
 from bedside.reports.extremes import Extreme, Review, turns_of
 from bedside.reports.render import csv_text, escape_html, html, latex
 from bedside.reports.table import Table, number
@@ -162,14 +161,12 @@ def _review(review: Review) -> list[str]:
     """The ends of each metric, and the transcripts they link to."""
     numbers = {name: position for position, name in enumerate(review.transcripts, 1)}
     parts = []
-    for metric, raters in dict.fromkeys((one.metric, one.raters) for one in review.extremes):
-        parts.append(
-            f'<h3>{escape_html(f"{facts(metric).title} ({rater_words(raters)})")}</h3><ul class="ends">'
-        )
+    for known, raters in dict.fromkeys((one.facts, one.raters) for one in review.extremes):
+        parts.append(f'<h3>{escape_html(f"{known.title} ({rater_words(raters)})")}</h3><ul class="ends">')
         parts += [
             _end(review, one, numbers.get(one.transcript))
             for one in review.extremes
-            if (one.metric, one.raters) == (metric, raters)
+            if (one.facts, one.raters) == (known, raters)
         ]
         parts.append("</ul>")
     if review.transcripts:
@@ -183,7 +180,7 @@ def _end(review: Review, one: Extreme, position: int | None) -> str:
     link = name if position is None else f'<a href="#transcript-{position}">{name}</a>'
     system = f" ({escape_html(one.system)})" if one.system else ""
     shared = f", as {one.shared - 1} more" if one.shared > 1 else ""
-    text = f"{one.end.capitalize()}: {number(one.value, facts(one.metric).digits)}{shared}: {link}{system}"
+    text = f"{one.end.capitalize()}: {number(one.value, one.facts.digits)}{shared}: {link}{system}"
     turns = turns_of(review, one)
     if position is not None and turns:
         text += "; turns " + ", ".join(f'<a href="#turn-{position}-{turn}">{turn}</a>' for turn in turns)

@@ -10,7 +10,7 @@ import numpy as np
 
 from bedside.comparison import compare
 from bedside.errors import DataError
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.table import Cell, Column, Row, Table, decimal, number
 from bedside.reports.tables._measures import rater_words
 from bedside.stats import planning
@@ -91,7 +91,7 @@ def pilot_differences(evaluation: Evaluation, metric: str | None, systems: Seque
     first = compare(evaluation, systems=systems, metrics=names, test="t").pairs[0]
     if first.differences is None or len(first.differences) < 2:
         raise DataError(
-            f"fewer than two cases of {facts(names[0]).title} pair", where="--pilot", todo="give --sd"
+            f"fewer than two cases of {first.facts.title} pair", where="--pilot", todo="give --sd"
         )
     return Pilot(np.array(first.differences), rater_words(first.raters))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from bedside.errors import DataError
 from bedside.estimation import Estimate
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
 from bedside.stats.reading import reading
 from bedside.stats.results import Result
@@ -68,7 +68,7 @@ def _agreement(card: JudgeCard, position: int) -> Table:
         beside = one.consensus or one.mean
         test = one.alternative
         cells = (
-            facts(one.metric).title,
+            one.facts.title,
             f"{one.with_people:,}",
             _share(kappa),
             reading(kappa.estimate if kappa else None) or DASH,
@@ -91,9 +91,7 @@ def _agreement(card: JudgeCard, position: int) -> Table:
             f"one of these people where ω is .5 or more, on {FEWEST_UNITS} units or more (Calderon et al. 2025)."
         )
         notes.append(f"{tests[0].method.capitalize()}.")
-    notes += [
-        f"{facts(one.metric).title} {one.verdict}." for one in card.validations if one.stands_in is None
-    ]
+    notes += [f"{one.facts.title} {one.verdict}." for one in card.validations if one.stands_in is None]
     return Table(
         name=f"validation-{position}",
         title=f"{card.rater} beside people",
@@ -116,7 +114,7 @@ def _bias(card: JudgeCard, position: int) -> Table:
         shares = beside.prevalence if beside else {}
         most = max(shares, key=lambda label: shares[label]) if shares else None
         cells = (
-            facts(one.metric).title,
+            one.facts.title,
             _plain(one.bias),
             f"{number(low)} to {number(high)}" if low is not None and high is not None else DASH,
             _share(one.length),
@@ -177,7 +175,7 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
     """Naive, human-only and corrected means and differences, side by side."""
     rows, records = [], []
     for one in estimates:
-        digits = facts(one.metric).digits
+        digits = one.facts.digits
 
         def shown(result: Result, digits: int = digits) -> str:
             if result.estimate is None:
@@ -189,7 +187,7 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
         weight = one.corrected.details.get("weight")
         cells = (one.quantity, f"{one.labelled:,} of {one.judged:,}", shown(one.naive), shown(one.human),
                  shown(one.corrected), decimal(weight))  # fmt: skip
-        rows.append(Row(tuple(map(Cell, cells)), facts(one.metric).title))
+        rows.append(Row(tuple(map(Cell, cells)), one.facts.title))
         record: dict[str, Any] = {"metric": one.metric, "judge": one.judge, "quantity": one.quantity,
                                   "labelled": one.labelled, "judged": one.judged}  # fmt: skip
         for name, result in (("naive", one.naive), ("human", one.human), ("corrected", one.corrected)):

@@ -17,7 +17,7 @@ pytest.importorskip("aiohttp")
 import bedside
 from bedside.cli import main
 from bedside.errors import InputError
-from bedside.evaluation import facts, open_evaluation
+from bedside.evaluation import open_evaluation
 from bedside.judges.asking import Asking
 from bedside.judges.client import Price
 from bedside.judges.clients.batch import Answers, CallWriter
@@ -215,7 +215,7 @@ def test_a_rubric_of_ones_own_is_remembered(tmp_path: Path, folder: Path) -> Non
     assert batch_again(Run(folder), [answers]).taken == 12
     assert by_judge(folder).filter(metric="warmth")["value"].is_in([1.0, 2.0, 3.0, 4.0, 5.0]).all()
     evaluation = open_evaluation(folder)
-    known = facts("warmth")
+    known = evaluation.facts("warmth")
     assert (known.title, known.group, known.direction) == ("How warm it is", "Rubrics", "higher")
     assert evaluation.scales["warmth"].levels == (1.0, 2.0, 3.0, 4.0, 5.0)
 

@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import Field
 
 from bedside.agreement import grid_of
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.tables._contract import Options
 from bedside.reports.tables._measures import Headed, matching, rater_words
 
@@ -79,7 +79,7 @@ def pairs_of(evaluation: Evaluation, options: PairsOptions, *, labels: bool) -> 
             scale = evaluation.scales.get(name)
             found.append(
                 Pairs(
-                    facts(name).title + by,
+                    evaluation.facts(name).title + by,
                     rater_words(grid.raters[column]),
                     np.array([first for first, _ in both]),
                     np.array([second for _, second in both]),

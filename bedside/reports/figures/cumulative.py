@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation
 from bedside.reports.figures._contract import (
     COLOURS,
     DASHES,
@@ -33,7 +33,7 @@ def build(evaluation: Evaluation, seed: int, options: CumulativeOptions) -> Draw
         figure, axes = panels(len(keys), 3.6, 2.6)
         for axis, (metric, group) in zip(axes, keys, strict=True):
             several = sum(name == metric for name, _ in keys) > 1
-            axis.set_title(facts(metric).title + (f" ({rater_words(group)})" if several else ""))
+            axis.set_title(evaluation.facts(metric).title + (f" ({rater_words(group)})" if several else ""))
             for curve in found:
                 if (curve.metric, curve.group) != (metric, group):
                     continue

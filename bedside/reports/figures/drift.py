@@ -8,7 +8,7 @@ import numpy as np
 
 from bedside.drift import drift
 from bedside.errors import DataError
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.figures._contract import Drawing, FigureKind, new_figure, tiles
 from bedside.reports.table import number
 from bedside.reports.tables._measures import matching, rater_words
@@ -35,7 +35,7 @@ def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing |
         return None
     doubled = several_raters(set(keys))
     titles = [
-        facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else "")
+        evaluation.facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else "")
         for metric, raters in keys
     ]
 

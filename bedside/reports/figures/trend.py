@@ -8,7 +8,7 @@ import numpy as np
 
 from bedside.drift import trend
 from bedside.errors import DataError
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.figures._contract import (
     COLOURS,
     DASHES,
@@ -47,7 +47,7 @@ def build(evaluation: Evaluation, seed: int, options: LengthOptions) -> Drawing 
         words = [bin_words(each) for each in trends[0].bins]
         for axis, (metric, raters) in zip(axes, keys, strict=True):
             by = f" ({rater_words(raters)})" if metric in doubled else ""
-            axis.set_title(wrapped(facts(metric).title + by, 38))
+            axis.set_title(wrapped(evaluation.facts(metric).title + by, 38))
             for one in trends:
                 if (one.metric, one.raters) != (metric, raters):
                     continue

@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from bedside.errors import DataError
-from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation
 from bedside.metrics import Direction
 from bedside.registry import nearest
 
@@ -209,7 +209,7 @@ def measure(
         )
         for group in sorted(by_group, key=lambda name: (name != PEOPLE, name)):
             rows.append((heading, metric, one, group, by_group[group]))
-    return _items(rows, absent, case_level)
+    return _items(evaluation, rows, absent, case_level)
 
 
 def _wanted(
@@ -348,7 +348,10 @@ def _ratio_sample(part: pl.DataFrame) -> Sample:
 
 
 def _items(
-    rows: Sequence[tuple[str, str, Measure, str, Samples]], absent: Sequence[str], case_level: bool
+    evaluation: Evaluation,
+    rows: Sequence[tuple[str, str, Measure, str, Samples]],
+    absent: Sequence[str],
+    case_level: bool,
 ) -> Measured:
     giving = [row for row in rows if any(sample.n for sample in row[4].values())]
     having = {(row[1], bool(row[2].sum)) for row in giving}
@@ -356,11 +359,11 @@ def _items(
     for heading, metric, one, _, samples in rows:
         if (metric, bool(one.sum)) not in having:
             why = next((sample.why for sample in samples.values() if sample.why), "no value")
-            title = one.title or facts(metric).title.partition(",")[0]
+            title = one.title or evaluation.facts(metric).title.partition(",")[0]
             empty.setdefault(f"{title} ({heading})" if heading and not one.title else title, why)
     result = []
     for heading, metric, one, group, samples in giving:
-        known = facts(metric)
+        known = evaluation.facts(metric)
         title = one.title or known.title
         if one.title and "." in metric and "." not in one.metric:
             title += f", {metric.rpartition('.')[2]}"

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.comparison import Comparison, Correction, Families, Overall, Test, compare
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, matching, rater_words
@@ -23,11 +23,10 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     doubled = {metric for metric, _ in several if sum(m == metric for m, _ in several) > 1}
     rows = []
     for position, comparison in enumerate(comparisons):
-        known = facts(comparison.metric)
         by = f" ({rater_words(comparison.raters)})" if comparison.metric in doubled else ""
-        first, *others = _cells(comparison, known.digits)
+        first, *others = _cells(comparison, comparison.facts.digits)
         cells = (Cell(first), *(Cell(text, record=position) for text in others))
-        rows.append(Row(cells, known.title + by))
+        rows.append(Row(cells, comparison.facts.title + by))
     return Table(
         name="comparison",
         title="Systems compared pair by pair",
@@ -128,7 +127,7 @@ def overall_table(overall: Sequence[Overall]) -> Table:
     for one in overall:
         test = one.test
         size = f"{test.name} {decimal(test.estimate)}" if test.estimate is not None else DASH
-        cells = (facts(one.metric).title, rater_words(one.raters), str(test.n), number(test.statistic),
+        cells = (one.facts.title, rater_words(one.raters), str(test.n), number(test.statistic),
                  p_value(test.p), p_value(test.p_adjusted), size)  # fmt: skip
         rows.append(Row(tuple(map(Cell, cells))))
         records.append(

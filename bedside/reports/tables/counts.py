@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 from pydantic import Field
 
-from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import ALL, Headed, matching, rater_words
@@ -48,12 +49,13 @@ def build(evaluation: Evaluation, seed: int, options: CountsOptions) -> Table | 
     rows: list[Row] = []
     records: list[dict[str, Any]] = []
     for metric in names:
+        known = evaluation.facts(metric)
         groups = sorted(
             {key[1] for key in found if key[0] == metric}, key=lambda name: (name != PEOPLE, name)
         )
         for group in groups:
             by = f" ({rater_words(group)})" if len(groups) > 1 else ""
-            for label in _ordered(metric, {key[2] for key in found if key[:2] == (metric, group)}):
+            for label in _ordered(known.labels, {key[2] for key in found if key[:2] == (metric, group)}):
                 cells = [Cell(label)]
                 for system in systems:
                     row = found.get((metric, group, label, system))
@@ -63,7 +65,7 @@ def build(evaluation: Evaluation, seed: int, options: CountsOptions) -> Table | 
                     cells.append(Cell(text, record=len(records) if given_any else None))
                     if given_any:
                         records.append(_record(metric, group, label, system, row, by))
-                rows.append(Row(tuple(cells), facts(metric).title + by))
+                rows.append(Row(tuple(cells), known.title + by))
     return Table(
         name=options.id or "counts",
         title=options.title or "Labels given, by system",
@@ -77,8 +79,7 @@ def build(evaluation: Evaluation, seed: int, options: CountsOptions) -> Table | 
     )
 
 
-def _ordered(metric: str, labels: set[str]) -> list[str]:
-    known = facts(metric).labels
+def _ordered(known: Sequence[str], labels: set[str]) -> list[str]:
     return sorted(labels, key=lambda label: (known.index(label) if label in known else len(known), label))
 
 

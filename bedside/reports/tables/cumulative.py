@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from bedside.evaluation import PEOPLE, Evaluation, facts
+from bedside.evaluation import PEOPLE, Evaluation
 from bedside.reports.table import Cell, Column, Row, Table, number
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import (
@@ -128,7 +128,7 @@ def build(evaluation: Evaluation, seed: int, options: CumulativeOptions) -> Tabl
         system, stratum = curve.place
         groups = {other.group for other in found if other.metric == curve.metric}
         by = f" ({rater_words(curve.group)})" if len(groups) > 1 else ""
-        known = facts(curve.metric)
+        known = evaluation.facts(curve.metric)
         label = " · ".join((*stratum, system))
         cells = [
             Cell(label),

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.drift import Deviation, NothingError, deviation
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, matching, rater_words
@@ -34,11 +34,10 @@ def deviation_table(deviations: Sequence[Deviation], reference: str) -> Table:
     doubled = several_raters({(one.metric, one.raters) for one in deviations})
     rows = []
     for position, one in enumerate(deviations):
-        known = facts(one.metric)
         by = f" ({rater_words(one.raters)})" if one.metric in doubled else ""
-        first, *others = _cells(one, known.digits)
+        first, *others = _cells(one, one.facts.digits)
         cells = (Cell(first), *(Cell(text, record=position) for text in others))
-        rows.append(Row(cells, known.title + by))
+        rows.append(Row(cells, one.facts.title + by))
     return Table(
         name="deviation",
         title=f"Deviation from the reference corpus {reference}",

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.table import Cell, Column, Row, Table, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, Item, Measure, Sample, measure
@@ -53,7 +53,7 @@ def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Ta
             Column("Highest"), Column("Skewness"), Column("z"), Column("p"), Column("p corrected"),
         ),
         rows=rows,
-        notes=_notes(tests, cells, [*absent_notes(measured.absent)]),
+        notes=(*_notes(evaluation, tests, cells), *absent_notes(measured.absent)),
         records=tuple(
             {
                 "cell": f"{item.key}/{system}", "metric": item.metric, "raters": item.group, "system": system,
@@ -88,8 +88,8 @@ def _cells(item: Item, system: str, sample: Sample, test: Result, position: int)
 
 
 def _notes(
-    tests: Sequence[Result], cells: Sequence[tuple[Item, str, Sample]], absent: Sequence[str]
-) -> tuple[str, ...]:
+    evaluation: Evaluation, tests: Sequence[Result], cells: Sequence[tuple[Item, str, Sample]]
+) -> list[str]:
     notes = [
         "Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."
     ]
@@ -100,12 +100,12 @@ def _notes(
     reasons: dict[str, list[str]] = {}
     for test, (item, system, _) in zip(tests, cells, strict=True):
         if test.missing:
-            reasons.setdefault(test.missing, []).append(f"{facts(item.metric).title} of {system}")
+            reasons.setdefault(test.missing, []).append(f"{evaluation.facts(item.metric).title} of {system}")
     notes += [
         f"{reason}: {', '.join(of[:4])}{f' and {len(of) - 4} more' if len(of) > 4 else ''}."
         for reason, of in reasons.items()
     ]
-    return (*notes, *absent)
+    return notes
 
 
 TABLE = TableKind(

@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.drift import Change, Drift, MeanChange, NothingError, drift
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, matching, rater_words
@@ -38,11 +38,10 @@ def drift_table(found: Drift) -> Table:
     rows: list[Row] = []
     records: list[Mapping[str, Any]] = []
     for one in found.changes:
-        known = facts(one.metric)
         by = f" ({rater_words(one.raters)})" if one.metric in doubled else ""
-        first, *others = _cells(one, known.digits)
+        first, *others = _cells(one, one.facts.digits)
         cells = (Cell(first), *(Cell(text, record=len(records)) for text in others))
-        rows.append(Row(cells, known.title + by))
+        rows.append(Row(cells, one.facts.title + by))
         records.append(_record(found, one))
     for mean in found.means:
         rows.append(Row(_mean_cells(mean, len(records), found), _MEANS))

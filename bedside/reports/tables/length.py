@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.drift import Bin, NothingError, Trend, trend
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, matching, rater_words
@@ -38,11 +38,10 @@ def length_table(trends: Sequence[Trend]) -> Table:
     rows: list[Row] = []
     records: list[Mapping[str, Any]] = []
     for one in trends:
-        known = facts(one.metric)
         by = f" ({rater_words(one.raters)})" if one.metric in doubled else ""
         cells = [Cell(one.system)]
         for each in one.bins:
-            cells.append(Cell(_bin_cell(each, known.digits), record=len(records)))
+            cells.append(Cell(_bin_cell(each, one.facts.digits), record=len(records)))
             records.append(_bin_record(one, each))
         test = one.correlation
         rho = decimal(test.estimate)
@@ -52,7 +51,7 @@ def length_table(trends: Sequence[Trend]) -> Table:
             Cell(text, record=len(records)) for text in (rho, p_value(test.p), p_value(test.p_adjusted))
         ]
         records.append(_trend_record(one))
-        rows.append(Row(tuple(cells), known.title + by))
+        rows.append(Row(tuple(cells), one.facts.title + by))
     return Table(
         name="length",
         title="Means by number of messages",

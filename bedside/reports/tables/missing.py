@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.evaluation import Evaluation, facts
+from bedside.evaluation import Evaluation
 from bedside.ratings import missing_counts
 from bedside.reports.table import Cell, Column, Row, Table
 from bedside.reports.tables._contract import TableKind
@@ -14,7 +14,13 @@ def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
     if not counts:
         return None
     rows = tuple(
-        Row((Cell(facts(row["metric"]).title), Cell(row["rater"]), Cell(row["error"]), Cell(f"{row['n']:,}")))
+        Row(
+            tuple(
+                map(
+                    Cell, (evaluation.facts(row["metric"]).title, row["rater"], row["error"], f"{row['n']:,}")
+                )
+            )
+        )
         for row in counts
     )
     return Table(
