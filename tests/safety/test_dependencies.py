@@ -7,6 +7,7 @@ import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from functools import cache
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
@@ -27,6 +28,7 @@ EXPLAINED = {"unidecode": "convokit"}
 LOADED_BY_OTHERS = {"accelerate", "gguf", "pyarrow"}
 
 
+@cache
 def imported() -> dict[str, set[str]]:
     """The libraries that bedside's modules import, by distribution, each with the modules."""
     known = packages_distributions()
