@@ -13,21 +13,15 @@ def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
     counts = missing_counts(evaluation.ratings.lazy())
     if not counts:
         return None
-    rows = tuple(
-        Row(
-            tuple(
-                map(
-                    Cell, (evaluation.facts(row["metric"]).title, row["rater"], row["error"], f"{row['n']:,}")
-                )
-            )
-        )
-        for row in counts
-    )
+    rows = []
+    for row in counts:
+        cells = (evaluation.facts(row["metric"]).title, row["rater"], row["error"], f"{row['n']:,}")
+        rows.append(Row(tuple(map(Cell, cells))))
     return Table(
         name="missing",
         title="Missing values and why",
         columns=(Column("Metric", "left"), Column("Rater", "left"), Column("Reason", "left"), Column("n")),
-        rows=rows,
+        rows=tuple(rows),
         records=tuple(counts),
     )
 
