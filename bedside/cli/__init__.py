@@ -6,6 +6,7 @@ A file holds the commands of one kind; here they are put together, in the order 
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Annotated, NoReturn
 
 import typer
@@ -29,54 +30,65 @@ from bedside.cli import (
     statistics,
 )
 from bedside.cli._common import say
+from bedside.cli._help import App
 from bedside.errors import BedsideError
 
 _STOPPED = "stopped; nothing half-written is left. Run the same command again to go on"
 #: What typer returns after Ctrl-C.
 _INTERRUPTED = 130
-_EPILOG = "Every command that prints a table takes --json. Errors are one line; the exit code is then 2."
-app = typer.Typer(
+_EPILOG = "Commands that print a table take --json. An error is one line that says what to do; the exit code is then 2."
+app = App(
+    """Score clinical and counselling conversations, and show how far the scores can be believed.
+
+    Examples:
+        $ bedside demo
+        $ bedside score talks/ --out run
+        $ bedside report run
+    """,
     name="bedside",
-    help="Score clinical and counselling conversations, and show how far the scores can be believed.",
     epilog=_EPILOG,
-    no_args_is_help=True,
-    add_completion=True,
-    rich_markup_mode=None,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-for _command in (
-    scoring.score,
-    statistics.agree,
-    statistics.compare,
-    statistics.validate,
-    statistics.estimate,
-    drift.drift,
-    drift.trend,
-    drift.deviation,
-    reporting.report,
-    explaining.explain,
-    annotation.sample,
-    demonstration.demo,
-    doctoring.doctor,
-):
-    app.command()(_command)
-for _name, _group in {
-    "readers": catalogue.readers_app,
-    "metrics": catalogue.metrics_app,
-    "suites": catalogue.suites_app,
-    "rubrics": catalogue.rubrics_app,
-    "coder": coders.coders_app,
-    "judgements": judgements.judgements_app,
-    "ratings": ratings.ratings_app,
-    "redirection": redirection.redirection_app,
-    "medconceal": protocols.medconceal_app,
-    "note2chat": protocols.note2chat_app,
-    "plan": planning.plan_app,
-    "annotate": label_studio.annotate_app,
-}.items():
-    app.add_typer(_group, name=_name)
+#: The commands, under the headings and in the order that ``--help`` lists them.
+_COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
+    "Begin": (demonstration.demo, doctoring.doctor),
+    "Score": (scoring.score,),
+    "People rate": (annotation.sample,),
+    "Can the scores be believed?": (statistics.agree, statistics.validate, statistics.estimate),
+    "Results": (
+        statistics.compare,
+        drift.drift,
+        drift.trend,
+        drift.deviation,
+        reporting.report,
+        explaining.explain,
+    ),
+}
+_GROUPS: dict[str, dict[str, typer.Typer]] = {
+    "Score": {"judgements": judgements.judgements_app},
+    "People rate": {"annotate": label_studio.annotate_app, "ratings": ratings.ratings_app},
+    "Before a study": {"plan": planning.plan_app},
+    "What there is": {
+        "suites": catalogue.suites_app,
+        "metrics": catalogue.metrics_app,
+        "rubrics": catalogue.rubrics_app,
+        "readers": catalogue.readers_app,
+    },
+    "Train and fit": {
+        "coder": coders.coders_app,
+        "redirection": redirection.redirection_app,
+        "medconceal": protocols.medconceal_app,
+        "note2chat": protocols.note2chat_app,
+    },
+}
+for _panel, _commands in _COMMANDS.items():
+    for _command in _commands:
+        app.command(rich_help_panel=_panel)(_command)
+for _panel, _groups in _GROUPS.items():
+    for _name, _group in _groups.items():
+        app.add_typer(_group, name=_name, rich_help_panel=_panel)
 
 
 def _version(value: bool) -> None:
@@ -101,13 +113,25 @@ def _fail(message: str) -> NoReturn:
     sys.exit(2)
 
 
+def _usage(error: typer.TyperException) -> str:
+    """What is wrong with what was typed, what may have been meant, and where to look."""
+    from bedside.registry import nearest
+
+    context = getattr(error, "ctx", None)
+    option = getattr(error, "option_name", None)
+    message = " ".join(error.format_message().split())
+    if option is not None and hasattr(error, "possibilities") and context is not None:
+        known = [name for parameter in context.command.params for name in parameter.opts]
+        message = f"there is no option {option}; {nearest(option, [*known, '--help'])}"
+    return f"{message} See {context.command_path if context is not None else 'bedside'} --help."
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a bad call or input ends in one line on standard error and exit code 2."""
     try:
-        code = app(arguments, standalone_mode=False)
+        code = app(arguments, standalone_mode=False, prog_name="bedside")
     except typer.TyperException as error:
-        message = " ".join(error.format_message().split()) if hasattr(error, "format_message") else str(error)
-        _fail(f"{message} See bedside --help.")
+        _fail(_usage(error))
     except BedsideError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,11 +13,6 @@ from bedside.errors import InputError
 if TYPE_CHECKING:
     from bedside.evaluation import Evaluation
     from bedside.reports.table import Table
-
-
-def listing(about: str) -> typer.Typer:
-    """A group of commands that lists what there is where none of them is named."""
-    return typer.Typer(help=about, invoke_without_command=True, rich_markup_mode=None)
 
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON at full precision.")]
@@ -55,17 +48,14 @@ def note(text: str) -> None:
 
 def show_tables(tables: Iterable[Table], as_json: bool = False) -> None:
     """Print tables; as JSON they are an array, one object a table."""
-    from bedside.reports.render import json_text, rich_table
-
     if as_json:
+        from bedside.reports.render import json_text
+
         typer.echo("[" + ",\n".join(json_text(table).rstrip() for table in tables) + "]")
         return
-    from rich.console import Console
+    from bedside.cli._tables import print_tables
 
-    # Outside a terminal a table needn't fit a screen.
-    console = Console(width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else 160)
-    for table in tables:
-        console.print(rich_table(table))
+    print_tables(tables)
 
 
 def show_and_write(tables: Iterable[Table], as_json: bool, source: Path, out: Path | None) -> None:

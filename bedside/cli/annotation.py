@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli._common import JsonOption, SeedOption, note, read_names, read_pairs, say, show_tables
+from bedside.cli._help import App
 from bedside.errors import BedsideError, InputError
 
 if TYPE_CHECKING:
@@ -16,10 +17,16 @@ if TYPE_CHECKING:
     from bedside.judges import Rubric
     from bedside.ratings import Run
 
-annotate_app = typer.Typer(
-    help="People rate: labelling pages, files, and what comes of them.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
+annotate_app = App(
+    """Have people rate what `sample` drew: in Label Studio or in spreadsheets.
+
+    Examples:
+        $ bedside annotate serve run --raters anna,ben     # a Label Studio on this machine …
+        $ bedside annotate push plan.json --url http://127.0.0.1:8085
+        $ bedside annotate pull plan.json --url http://127.0.0.1:8085
+        $ bedside annotate export plan.json --out to-rate  # … or a spreadsheet for each rater
+        $ bedside annotate import plan.json to-rate/*.xlsx
+    """
 )
 
 PlanArgument = Annotated[Path, typer.Argument(help="A plan that bedside sample made.")]

@@ -7,16 +7,51 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import list_entries, listing, note, say
+from bedside.cli._common import list_entries, note, say
+from bedside.cli._help import App
 from bedside.errors import DataError, InputError
 
-readers_app = listing("The file formats bedside reads; `show NAME` prints a minimal example.")
+readers_app = App(
+    """List the file formats that bedside reads; show one.
 
-metrics_app = listing("The metrics; `show NAME` prints one's definition, source and examples.")
+    Examples:
+        $ bedside readers
+        $ bedside readers show rows
+    """,
+    lists=True,
+)
 
-suites_app = listing("The suites; `show NAME` prints one, `check FILE` checks your own.")
+metrics_app = App(
+    """List the metrics; show one's definition, source and examples.
 
-rubrics_app = listing("The rubrics; `show NAME` prints one, `check FILE` checks your own.")
+    Examples:
+        $ bedside metrics
+        $ bedside metrics show percent_open_questions
+    """,
+    lists=True,
+)
+
+suites_app = App(
+    """List the suites, sets of metrics and rubrics; show or check one.
+
+    Examples:
+        $ bedside suites
+        $ bedside suites show calm-it
+        $ bedside suites check mine.yaml
+    """,
+    lists=True,
+)
+
+rubrics_app = App(
+    """List the rubrics that judges and people rate by; show or check one.
+
+    Examples:
+        $ bedside rubrics
+        $ bedside rubrics show empathy
+        $ bedside rubrics check my-rubrics/warmth.yaml
+    """,
+    lists=True,
+)
 
 
 @readers_app.callback()

@@ -12,17 +12,24 @@ import typer
 from bedside.cli._common import (
     JsonOption,
     list_entries,
-    listing,
     note,
     read_names,
     reading_options,
     say,
     show_tables,
 )
+from bedside.cli._help import App
 from bedside.errors import InputError
 
-coders_app = listing(
-    "Coders of behaviour: `train` one on people's codes, `evaluate` one beside them, `show` its card."
+coders_app = App(
+    """List the coders of behaviour; train one on people's codes, or test one.
+
+    Examples:
+        $ bedside coder
+        $ bedside coder train coded.csv --out mine.npz
+        $ bedside score talks/ --set behaviour.coders=human,mine.npz
+    """,
+    lists=True,
 )
 
 FormatOption = Annotated[str | None, typer.Option("--format", help="Reader to use, not the one recognised.")]

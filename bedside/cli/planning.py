@@ -8,11 +8,10 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import JsonOption, SeedOption, open_source, read_names, read_numbers, show_tables
+from bedside.cli._help import App
 from bedside.errors import DataError
 
-plan_app = typer.Typer(
-    help="How many transcripts and raters a study needs.", no_args_is_help=True, rich_markup_mode=None
-)
+plan_app = App("Say how many transcripts and raters a study needs.")
 
 
 @plan_app.command("kappa")

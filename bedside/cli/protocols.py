@@ -8,11 +8,12 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import JsonOption, SeedOption, note, say, show_tables
+from bedside.cli._help import App
 from bedside.errors import InputError
 
-medconceal_app = typer.Typer(help="MedConceal's latent policy.", no_args_is_help=True, rich_markup_mode=None)
+medconceal_app = App("Fit the parameters of MedConceal's trace.")
 
-note2chat_app = typer.Typer(help="Note2Chat's training data.", no_args_is_help=True, rich_markup_mode=None)
+note2chat_app = App("Make training data as Note2Chat does.")
 
 
 # The group would be its one command without a callback.

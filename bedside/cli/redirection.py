@@ -9,12 +9,9 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import SeedOption, note, reading_options, say
+from bedside.cli._help import App
 
-redirection_app = typer.Typer(
-    help="Redirection's language model: fit one to conversations.",
-    no_args_is_help=True,
-    rich_markup_mode=None,
-)
+redirection_app = App("Fit redirection's language model to conversations.")
 
 
 @redirection_app.callback()

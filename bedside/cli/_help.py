@@ -1,0 +1,133 @@
+"""How ``--help`` looks: options and commands under headings, examples at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+F = TypeVar("F", bound=Callable[..., Any])
+Rows = dict[str, list[tuple[str, str]]]
+
+
+def _write(formatter: Any, sections: Rows) -> None:
+    for heading, rows in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(rows)
+
+
+def _write_options(command: Any, context: Any, formatter: Any) -> None:
+    """Arguments, then options under the heading that each names, then those that name none."""
+    found: Rows = {"Arguments": []}
+    rest: list[tuple[str, str]] = []
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is None:
+            continue
+        panel = getattr(parameter, "rich_help_panel", None)
+        if parameter.param_type_name == "argument":
+            found["Arguments"].append(record)
+        elif panel:
+            found.setdefault(panel, []).append(record)
+        else:
+            rest.append(record)
+    found["Other options" if len(found) > 1 else "Options"] = rest
+    _write(formatter, {heading: rows for heading, rows in found.items() if rows})
+
+
+def _write_examples(examples: Iterable[str], formatter: Any) -> None:
+    lines = list(examples)
+    if lines:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}\n" for line in lines))
+
+
+def _split(text: str | None) -> tuple[str, list[str]]:
+    """A docstring without its examples, and the examples' lines."""
+    about, _, examples = (text or "").partition("Examples:\n")
+    return about.strip(), [line.strip() for line in examples.splitlines() if line.strip()]
+
+
+class Command(TyperCommand):
+    """A command whose docstring may end in ``Examples:`` and whose options may stand under headings.
+
+    Attributes:
+        examples: what the docstring gives as such, a line each.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        named["help"], self.examples = _split(named.get("help"))
+        super().__init__(*arguments, **named)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command takes."""
+        _write_options(self, ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        _write_examples(self.examples, formatter)
+        super().format_epilog(ctx, formatter)
+
+
+class Group(TyperGroup):
+    """A group that lists its commands under headings; without one of them it shows its help.
+
+    Attributes:
+        examples: what its text gives as such, a line each.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        named["help"], self.examples = _split(named.get("help"))
+        super().__init__(*arguments, **named)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, then the options."""
+        self.format_commands(ctx, formatter)
+        _write_options(self, ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings, each with its whole first sentence."""
+        found: Rows = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                panel = getattr(command, "rich_help_panel", None) or "Commands"
+                found.setdefault(panel, []).append((name, command.get_short_help_str(200)))
+        _write(formatter, found)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples and the last words."""
+        _write_examples(self.examples, formatter)
+        super().format_epilog(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Show the help where nothing is asked for."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(2)
+        return super().parse_args(ctx, args)
+
+
+class App(typer.Typer):
+    """A group of commands as the command line has them.
+
+    Args:
+        about: what ``--help`` says of it; may end in ``Examples:``.
+        lists: whether, where none of its commands is named, its callback lists what there is; else its help is shown.
+    """
+
+    def __init__(self, about: str, *, lists: bool = False, **named: Any) -> None:
+        super().__init__(
+            cls=Group,
+            help=about,
+            invoke_without_command=lists,
+            no_args_is_help=not lists,
+            rich_markup_mode=None,
+            **named,
+        )
+
+    def command(self, name: str | None = None, **named: Any) -> Callable[[F], F]:
+        """A command of the group."""
+        return super().command(name, cls=Command, **named)
