@@ -27,6 +27,7 @@ from bedside.transcripts.source import (
     shown,
     without_endings,
 )
+from bedside.transcripts.spans import NotDivisible, Span
 
 __all__ = ["READERS", "Head", "InputFile", "ReadOptions", "Reader", "Reading", "Source", "read_transcripts"]
 
@@ -89,6 +90,8 @@ class Reader:
             The first reader that claims a file gets it.
         read: yields the transcripts of a :class:`Source`.
         priority: readers are asked in order of this number, most specific format first.
+        spans: pieces of about so many bytes that a file can be read in, one apart from the other; None where the format
+            can't be divided. It may raise NotDivisible for a file.
     """
 
     name: str
@@ -99,6 +102,7 @@ class Reader:
     claims: Callable[[Head], Literal["transcripts", "companion"] | None]
     read: Callable[[Source], Iterator[Transcript]]
     priority: int = 50
+    spans: Callable[[Source, int], list[Span]] | None = None
 
 
 READERS: Registry[Reader] = Registry(
@@ -129,10 +133,14 @@ class Reading:
         inputs: what is known of each file read, complete once the iteration is over.
         skipped: the errors of transcripts and files that were left out (``on_error="skip"``).
         ignored: files of a searched folder whose ending is no transcript format's.
+        companions: files that were read along with others, as shown.
+        root: the folder common to all files, below which ids begin.
 
     Raises:
         InputError: a path leads to no file, or (while iterating) a file or transcript is bad.
     """
+
+    _span: Span | None = None
 
     def __init__(self, paths: Iterable[str | os.PathLike[str]], options: ReadOptions | None = None) -> None:
         self.options = options or ReadOptions()
@@ -143,9 +151,9 @@ class Reading:
             self._readers = sorted(READERS.all().values(), key=lambda reader: reader.priority)
         else:
             self._readers = [READERS.load(self.options.format)]
-        self._companions: set[str] = set()
+        self.companions: set[str] = set()
         self.files = self._find(paths)
-        self._root = os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in self.files})
+        self.root = os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in self.files})
         self._seen: dict[bytes, tuple[int, str]] = {}
 
     def _find(self, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
@@ -175,7 +183,7 @@ class Reading:
 
     def __iter__(self) -> Iterator[Transcript]:
         for path in self.files:
-            if str(path) in self._companions:
+            if self.is_companion(path):
                 continue
             try:
                 yield from self._file(path)
@@ -185,15 +193,42 @@ class Reading:
                 if self.options.on_error == "stop":
                     raise
                 self.skipped.append(error)
+        self.finish()
+
+    def is_companion(self, path: Path) -> bool:
+        """Whether a file was read along with another."""
+        return shown(path) in self.companions
+
+    def finish(self) -> None:
+        """What is checked when all files are read.
+
+        Raises:
+            InputError: there was no transcript.
+        """
         if not any(file.transcripts for file in self.inputs) and not self.skipped:
             raise InputError(
-                "none of the files holds a transcript", where=shown(self._root), todo="see bedside readers"
+                "none of the files holds a transcript", where=shown(self.root), todo="see bedside readers"
             )
 
-    def _file(self, path: Path) -> Iterator[Transcript]:
-        stem = without_endings(os.path.abspath(path)[len(self._root) :])
+    def spans(self, path: Path, size: int) -> tuple[list[Span], str]:
+        """Pieces of about so many bytes that a file can be read in, and its SHA-256; none where it can't be divided."""
+        source = self._source(path)
+        try:
+            reader, claim = self._recognise(source)
+            if reader.spans is not None and claim == "transcripts":
+                spans = reader.spans(source, size)
+                return spans, source.finish()[0] if spans else ""
+        except (InputError, NotDivisible):
+            pass  # Whoever reads it whole meets what is wrong in its place.
+        return [], ""
+
+    def _source(self, path: Path, span: Span | None = None) -> Source:
+        stem = without_endings(os.path.abspath(path)[len(self.root) :])
         stem = shown(stem).replace(os.sep, "/").lstrip("/")
-        source = Source(path, stem, self.options, self.skipped)
+        return Source(path, stem, self.options, self.skipped, span)
+
+    def _file(self, path: Path) -> Iterator[Transcript]:
+        source = self._source(path, self._span)
         reader, claim = self._recognise(source)
         if claim == "companion":
             return
@@ -203,31 +238,49 @@ class Reading:
         before = len(self.skipped)
         try:
             for transcript in reader.read(source):
-                if source.attempt(self._admit, transcript, number):
+                if source.attempt(self.admit, transcript.id, transcript.source, number):
                     record.transcripts += 1
                     yield transcript
         finally:
             record.sha256, record.bytes = source.finish()
             record.skipped = len(self.skipped) - before
             for companion, digest, size in source.companions:
-                if companion not in self._companions:
-                    self._companions.add(companion)
+                if shown(companion) not in self.companions:
+                    self.companions.add(shown(companion))
                     self.inputs.append(
                         InputFile(shown(companion), f"{reader.name} (companion)", digest, size)
                     )
-        if not record.transcripts and not record.skipped:
-            raise InputError("the file holds no transcript", where=source.name, todo="remove it")
+        self.check(record)
 
-    def _admit(self, transcript: Transcript, number: int) -> bool:
-        key = hashlib.blake2b(transcript.id.encode(), digest_size=12).digest()
+    def check(self, record: InputFile) -> None:
+        """What is checked when a file is read.
+
+        Raises:
+            InputError: it held no transcript.
+        """
+        if not record.transcripts and not record.skipped:
+            raise InputError("the file holds no transcript", where=record.path, todo="remove it")
+
+    def admit(self, name: str, source: str, number: int) -> bool:
+        """Take in a transcript, if no other has its id.
+
+        Args:
+            name: its id.
+            source: where it was read.
+            number: of its file among the inputs.
+
+        Raises:
+            InputError: another has it.
+        """
+        key = hashlib.blake2b(name.encode(), digest_size=12).digest()
         if key in self._seen:
             file, place = self._seen[key]
             raise InputError(
-                f"two transcripts have the id {transcript.id!r}",
-                where=f"{self.inputs[file].path}{place} and {transcript.source}",
+                f"two transcripts have the id {name!r}",
+                where=f"{self.inputs[file].path}{place} and {source}",
                 todo="give each its own id",
             )
-        self._seen[key] = (number, transcript.source.removeprefix(self.inputs[number].path))
+        self._seen[key] = (number, source.removeprefix(self.inputs[number].path))
         return True
 
     def _recognise(self, source: Source) -> tuple[Reader, Literal["transcripts", "companion"]]:
@@ -249,6 +302,34 @@ class Reading:
             where=source.name,
             todo="see bedside readers, or force one with --format",
         )
+
+
+class PartReading(Reading):
+    """The reading of one file, or of a piece of it, as a part of a larger reading.
+
+    What only the whole can tell is left to it: whether ids are unique, and whether there is a transcript at all.
+
+    Args:
+        path: the file.
+        options: how to read it.
+        root: of the whole.
+        span: the piece.
+    """
+
+    def __init__(self, path: Path, options: ReadOptions, root: str, span: Span | None) -> None:
+        super().__init__([path], options)
+        self.root = root
+        self._span = span
+
+    def admit(self, name: str, source: str, number: int) -> bool:
+        return True
+
+    def check(self, record: InputFile) -> None:
+        if self._span is None:
+            super().check(record)
+
+    def finish(self) -> None:
+        pass
 
 
 def _files(folder: str) -> Iterator[str]:

@@ -23,6 +23,7 @@ import orjson
 from bedside.errors import BedsideError, InputError
 from bedside.transcripts.json_text import ArrayError, array_items, beginning
 from bedside.transcripts.model import Role, Transcript, Turn, new_turns, role_of
+from bedside.transcripts.spans import NotDivisible, Piece, Span
 
 T = TypeVar("T")
 
@@ -109,10 +110,19 @@ class Source:
         options: what the user said.
         aliases: further speaker names that a reader's format knows, in lower case.
         companions: other files that were read along (labels, speakers): path, SHA-256, bytes.
+        span: the piece of the file that is read; None for all of it.
     """
 
-    def __init__(self, path: Path, stem: str, options: ReadOptions, skipped: list[BedsideError]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        stem: str,
+        options: ReadOptions,
+        skipped: list[BedsideError],
+        span: Span | None = None,
+    ) -> None:
         self.path = path
+        self.span = span
         self.name = shown(path)
         self.stem = stem
         self.options = options
@@ -128,6 +138,8 @@ class Source:
     @cached_property
     def packed(self) -> bytes | None:
         """The bytes on disk of a file of at most :data:`WHOLE`, else None."""
+        if self.span is not None:
+            return None
         try:
             with open(self.path, "rb", buffering=0) as file:
                 status = os.fstat(file.fileno())
@@ -199,6 +211,8 @@ class Source:
             return io.BytesIO(self.whole)
         if self.packed is not None:
             file = self._unpacked(io.BytesIO(self.packed))
+        elif self.span is not None:
+            file = io.BufferedReader(Piece(self._raw(), self.span), 1 << 18)
         else:
             self._hashing = _Hashing(self._raw())
             file = self._unpacked(self._hashing)
@@ -207,7 +221,9 @@ class Source:
         return file
 
     def finish(self) -> tuple[str, int]:
-        """SHA-256 and size of the whole file as it stands on disk; closes it."""
+        """SHA-256 and size of the whole file as it stands on disk; closes it. Of a piece it isn't known."""
+        if self.span is not None:
+            return "", 0
         if self.packed is not None:
             return hashlib.sha256(self.packed).hexdigest(), len(self.packed)
         hashing = self._hashing or _Hashing(self._raw())
@@ -244,6 +260,31 @@ class Source:
         self.companions.append((path, *other.finish()))
         return data
 
+    @property
+    def lines_before(self) -> int:
+        """What a line's number in the piece that is read lacks to that in the file."""
+        return 0 if self.span is None else self.span.lines
+
+    @property
+    def values_before(self) -> int:
+        """JSON values or rows of the file that precede the piece that is read."""
+        return 0 if self.span is None else self.span.values
+
+    def plain_lines(self) -> Iterator[bytes]:
+        """The lines as they are on disk, byte order mark and all; what passes through is hashed.
+
+        Raises:
+            NotDivisible: the file is packed, or a line is too long.
+        """
+        self._hashing = _Hashing(self._raw())
+        with io.BufferedReader(self._hashing, 1 << 20) as file:
+            if file.peek(4)[:2] == _GZIP or file.peek(4)[:4] == _ZIP:
+                raise NotDivisible
+            while line := self.unpacking(file.readline, MAX_RECORD + 1):
+                if len(line) > MAX_RECORD:
+                    raise NotDivisible
+                yield line
+
     def lines(self) -> Iterator[tuple[int, bytes | InputError]]:
         """1-based number and bytes of each line that isn't blank; an error in place of a line too long."""
         if self.whole is not None:
@@ -252,7 +293,7 @@ class Source:
                     yield number, line
             return
         with self.open() as file:
-            number = 0
+            number = self.lines_before
             while line := self.unpacking(file.readline, MAX_RECORD + 1):
                 number += 1
                 if len(line) > MAX_RECORD:
@@ -332,7 +373,7 @@ class Source:
         if form == "object":
             yield self.name, self.stem, self._object()
         elif form == "lines":
-            for position, (number, line) in enumerate(self.lines()):
+            for position, (number, line) in enumerate(self.lines(), self.values_before):
                 value = line if isinstance(line, InputError) else self._parsed(line, number)
                 yield f"{self.name}:{number}", f"{self.stem}#{position}", value
         elif self._value is not None:

@@ -6,10 +6,11 @@ import csv
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from bedside.errors import InputError
 from bedside.transcripts.source import MAX_COMPANION, MAX_RECORD, Source
+from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 
 #: Largest workbook, in bytes on disk and unpacked.
 MAX_WORKBOOK = MAX_COMPANION
@@ -114,7 +115,7 @@ def _text(source: Source) -> Rows:
         try:
             row = next(reader, None)
         except csv.Error as error:
-            where = f"{source.name}:{reader.line_num}"
+            where = f"{source.name}:{source.lines_before + reader.line_num}"
             damage.append(
                 InputError(f"not a readable table ({error})", where=where, todo="mend the quotes of this row")
             )
@@ -125,7 +126,7 @@ def _text(source: Source) -> Rows:
         elif row is None:
             return
         elif any(row):
-            yield f"{source.name}:{reader.line_num}", row
+            yield f"{source.name}:{source.lines_before + reader.line_num}", row
 
 
 def _text_lines(source: Source, damage: list[InputError]) -> Iterator[str]:
@@ -136,7 +137,7 @@ def _text_lines(source: Source, damage: list[InputError]) -> Iterator[str]:
         except UnicodeDecodeError:
             pass  # Only the lines that are bad shall be lost.
     with source.open() as file:
-        number = 0
+        number = source.lines_before
         while line := source.unpacking(file.readline, MAX_RECORD + 1):
             number += 1
             if len(line) > MAX_RECORD:
@@ -156,6 +157,58 @@ def _text_lines(source: Source, damage: list[InputError]) -> Iterator[str]:
             except UnicodeDecodeError as error:
                 damage.append(source.undecodable(line, error, number))
                 yield line.decode("utf-8", "replace")
+
+
+def row_spans(
+    source: Source, size: int, owner: Callable[[list[str]], int | None] | None = None
+) -> list[Span]:
+    """Pieces of a CSV or TSV file; none where it can't be divided.
+
+    Args:
+        source: the file.
+        size: of a piece, in bytes.
+        owner: given the header, the place of the column that tells a row's transcript, where a transcript is of several
+            rows; None where there is none.
+
+    Raises:
+        NotDivisible: it holds what only a reading of the whole tells rightly, such as a row that is none.
+    """
+    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
+    offset = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal offset
+        for line in source.plain_lines():
+            # Some readings take a lone carriage return for the end of a line.
+            if b"\x00" in line or b"\r" in line.removesuffix(b"\n").removesuffix(b"\r"):
+                raise NotDivisible
+            first = offset == 0
+            offset += len(line)
+            yield line.decode("utf-8-sig" if first else "utf-8")
+
+    reader = csv.reader(lines(), delimiter=_delimiter(source), strict=True)
+    try:
+        header = next(row for row in reader if any(row))
+        while not header[-1].strip():
+            header.pop()
+        column = None if owner is None else owner([name.strip() for name in header])
+        if owner is not None and column is None:
+            return []
+        divider, owners, values = Divider(size, offset, reader.line_num), Owners(), 0
+        while True:
+            start, number = offset, reader.line_num
+            row = next(reader, None)
+            if row is None:
+                return divider.spans(offset)
+            if not any(row):
+                continue
+            if len(row) < len(header) or any(row[len(header) :]):
+                raise NotDivisible
+            if column is None or owners.changes(row[column]):
+                divider.here(start, number, values)
+            values += 1
+    except (csv.Error, UnicodeDecodeError, StopIteration) as error:
+        raise NotDivisible from error
 
 
 # -- XLSX ---------------------------------------------------------------------------------------------

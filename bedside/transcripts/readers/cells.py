@@ -13,7 +13,7 @@ from bedside.transcripts.readers._common import FIELDS, factor_or_reference
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.reading import Head, Reader, Source
 from bedside.transcripts.source import ReadOptions
-from bedside.transcripts.tables import table
+from bedside.transcripts.tables import row_spans, table
 
 _DIALOGUE = ("dialogue", "dialog", "conversation", "transcript", "text")
 _COLUMNS = {"dialogue": _DIALOGUE, **FIELDS}
@@ -80,7 +80,7 @@ def _read(source: Source) -> Iterator[Transcript]:
         for name, known in FIELDS.items()
         if (column := source.column(name, [each for each in known if each != dialogue.casefold()], header))
     }
-    for position, (where, row) in enumerate(rows):
+    for position, (where, row) in enumerate(rows, source.values_before):
         transcript = source.attempt(
             _transcript,
             source,
@@ -157,5 +157,6 @@ READER = Reader(
     example_name="dialogues.csv",
     claims=_claims,
     read=_read,
+    spans=row_spans,
     priority=80,
 )

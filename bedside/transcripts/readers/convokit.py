@@ -13,6 +13,7 @@ from bedside.transcripts.model import Role, Transcript, role_of
 from bedside.transcripts.readers._common import described
 from bedside.transcripts.reading import Head, Reader, Source
 from bedside.transcripts.source import kind
+from bedside.transcripts.spans import Span, line_spans
 
 _COMPANIONS = {"conversations.json", "speakers.json", "users.json", "corpus.json", "index.json"}
 #: Keys of a speaker's meta that may say who the speaker is.
@@ -130,6 +131,19 @@ def _role(source: Source, speaker: Any, speakers: Mapping[str, Any], where: str)
     return source.role(speaker, where)
 
 
+def _spans(source: Source, size: int) -> list[Span]:
+    """A conversation's utterances are never torn."""
+    return line_spans(source, size, _owner)
+
+
+def _owner(line: bytes) -> str | None:
+    try:
+        found = _utterance(orjson.loads(line), "")
+    except orjson.JSONDecodeError:
+        return None
+    return None if isinstance(found, InputError) else found[1]
+
+
 READER = Reader(
     name="convokit",
     title="ConvoKit corpus",
@@ -150,5 +164,6 @@ READER = Reader(
     example_name="utterances.jsonl",
     claims=_claims,
     read=_read,
+    spans=_spans,
     priority=20,
 )

@@ -10,6 +10,7 @@ from bedside.transcripts.model import Transcript
 from bedside.transcripts.readers._common import described, said
 from bedside.transcripts.reading import Head, Reader, Source
 from bedside.transcripts.source import kind
+from bedside.transcripts.spans import line_spans
 
 # DeepEval writes either spelling.
 _SPELLINGS = {
@@ -79,5 +80,6 @@ READER = Reader(
     example_name="test_cases.json",
     claims=_claims,
     read=_read,
+    spans=line_spans,
     priority=30,
 )

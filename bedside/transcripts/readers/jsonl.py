@@ -9,6 +9,7 @@ from bedside.errors import InputError
 from bedside.transcripts.model import Transcript
 from bedside.transcripts.reading import Head, Reader, Source
 from bedside.transcripts.source import kind
+from bedside.transcripts.spans import line_spans
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
@@ -102,5 +103,6 @@ READER = Reader(
     example_name="transcripts.jsonl",
     claims=_claims,
     read=_read,
+    spans=line_spans,
     priority=50,
 )

@@ -10,6 +10,7 @@ from bedside.transcripts.model import Transcript
 from bedside.transcripts.readers._common import MODEL_SPEAKERS, TEXT_KEYS, described, is_message, said
 from bedside.transcripts.reading import Head, Reader, Source
 from bedside.transcripts.source import kind
+from bedside.transcripts.spans import line_spans
 
 _LISTS = (
     "messages", "conversations", "conversation", "dialog_history", "dialogue_history", "history", "dialogue",
@@ -101,5 +102,6 @@ READER = Reader(
     example_name="messages.jsonl",
     claims=_claims,
     read=_read,
+    spans=line_spans,
     priority=40,
 )

@@ -12,7 +12,8 @@ from bedside.registry import nearest
 from bedside.transcripts.model import CODES, Transcript
 from bedside.transcripts.readers._common import FIELDS, factor_or_reference
 from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.tables import table
+from bedside.transcripts.spans import Span
+from bedside.transcripts.tables import row_spans, table
 
 #: Names understood without a mapping, in lower case, for each of bedside's columns.
 COLUMNS = {
@@ -281,6 +282,11 @@ def _one(group: list[tuple[str, list[str]]], at: int, what: str) -> str | None:
     return first[at].strip() or None
 
 
+def _spans(source: Source, size: int) -> list[Span]:
+    """A transcript's rows are never torn."""
+    return row_spans(source, size, lambda header: _layout(source, header).id)
+
+
 READER = Reader(
     name="rows",
     title="table with one utterance a row (CSV, TSV, XLSX), such as AnnoMI",
@@ -301,5 +307,6 @@ READER = Reader(
     example_name="utterances.csv",
     claims=_claims,
     read=_read,
+    spans=_spans,
     priority=90,
 )

@@ -1,0 +1,142 @@
+"""Pieces of a large file that several processes read, each as if it read the whole."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bedside.transcripts.source import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A piece of a file that begins and ends between transcripts.
+
+    Attributes:
+        start, end: its bytes in the file.
+        head: so many bytes of the file's beginning stand before each piece: a table's header.
+        lines: what is to be added to a line's number in the piece (with its head) to get that in the file.
+        values: JSON values or rows of the file that precede it.
+    """
+
+    start: int
+    end: int
+    head: int = 0
+    lines: int = 0
+    values: int = 0
+
+
+class Piece(io.RawIOBase):
+    """The bytes of a span, behind those of its head."""
+
+    def __init__(self, raw: io.FileIO, span: Span) -> None:
+        self._raw = raw
+        self._parts = [(0, span.head), (span.start, span.end)]
+        self._left = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._left:
+            if not self._parts:
+                return 0
+            start, end = self._parts.pop(0)
+            self._raw.seek(start)
+            self._left = end - start
+        data = self._raw.read(min(len(buffer), self._left))
+        buffer[: len(data)] = data
+        self._left = self._left - len(data) if data else 0
+        return len(data)
+
+    def close(self) -> None:
+        self._raw.close()
+        super().close()
+
+
+class NotDivisible(Exception):  # noqa: N818 - no fault, and never seen outside
+    """The file has something in it that is told right only where it is read in one go."""
+
+
+class Divider:
+    """Divides a file at places where that may be done.
+
+    Args:
+        size: a piece ends at the first such place after this many bytes.
+        head, lines: of the file's beginning that stands before every piece, bytes and lines.
+    """
+
+    def __init__(self, size: int, head: int = 0, lines: int = 0) -> None:
+        self._size = size
+        self._head = head
+        self._head_lines = lines
+        self._spans: list[Span] = []
+        self._at = Span(head, head, head)
+
+    def here(self, offset: int, lines: int, values: int) -> None:
+        """A piece may begin here, behind so many bytes, lines and values of the file."""
+        if offset - self._at.start >= self._size:
+            self._close(offset)
+            self._at = Span(offset, offset, self._head, lines - self._head_lines, values)
+
+    def _close(self, end: int) -> None:
+        at = self._at
+        self._spans.append(Span(at.start, end, at.head, at.lines, at.values))
+
+    def spans(self, end: int) -> list[Span]:
+        """The pieces, the last of which ends with the file; none where that is the only one."""
+        self._close(end)
+        return self._spans if len(self._spans) > 1 else []
+
+
+class Owners:
+    """Tells where in a file that has one turn a line or row another transcript begins.
+
+    Raises:
+        NotDivisible: a transcript comes back after another.
+    """
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+        self._last: str | None = None
+
+    def changes(self, owner: str) -> bool:
+        """Whether this line's transcript is another than the line's before."""
+        if owner == self._last:
+            return False
+        if owner in self._seen:
+            raise NotDivisible
+        self._seen.add(owner)
+        self._last = owner
+        return True
+
+
+def line_spans(source: Source, size: int, owner: Callable[[bytes], str | None] | None = None) -> list[Span]:
+    """Pieces of a file of JSON lines; none where it isn't one.
+
+    Args:
+        source: the file.
+        size: of a piece, in bytes.
+        owner: the id of the transcript a line belongs to, where a transcript is of several lines; None for a line that
+            can't be read.
+    """
+    if source.json is None or source.json[0] != "lines":
+        return []
+    divider, owners = Divider(size), Owners()
+    offset = values = 0
+    for lines, line in enumerate(source.plain_lines()):
+        if not line.isspace():
+            if owner is None:
+                divider.here(offset, lines, values)
+            else:
+                name = owner(line)
+                if name is None:
+                    raise NotDivisible
+                if owners.changes(name):
+                    divider.here(offset, lines, values)
+            values += 1
+        offset += len(line)
+    return divider.spans(offset)
