@@ -1,5 +1,12 @@
 """Errors a user meets: what happened, where, and what to do about it, in one line."""
 
+from __future__ import annotations
+
+#: Most characters of what is wrong, and of what to do: both may quote a file.
+_LONGEST = 1000
+#: Most characters of a place; a path has 4096 at most.
+_LONGEST_PLACE = 5000
+
 
 class BedsideError(Exception):
     """Base of every error bedside raises on purpose.
@@ -16,10 +23,22 @@ class BedsideError(Exception):
         self.what = what
         self.where = where
         self.todo = todo
-        line = what if where is None else f"{where}: {what}"
+        line = _printable(what, _LONGEST)
+        if where is not None:
+            line = f"{_printable(where, _LONGEST_PLACE)}: {line}"
         if todo is not None:
-            line = f"{line}; {todo}"
-        super().__init__(" ".join(line.split()))
+            line = f"{line}; {_printable(todo, _LONGEST)}"
+        super().__init__(line)
+
+
+def _printable(text: str, longest: int) -> str:
+    """A text on one line, without what a terminal would act on or a file can't hold."""
+    line = " ".join(text.split())
+    if len(line) > longest:
+        line = f"{line[:longest]} …"
+    if line.isprintable():
+        return line
+    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
 
 
 class InputError(BedsideError):

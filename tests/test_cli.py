@@ -171,7 +171,7 @@ def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
             "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\ncolour: red\n",
             "colour: Extra inputs",
         ),
-        ("name: [mine\n", "mine.yaml:2: not YAML"),
+        ("name: [mine\n", "mine.yaml:2: not plain YAML"),
         ("- mine\n", "holds keys and values"),
     ],
 )

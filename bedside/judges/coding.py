@@ -26,11 +26,12 @@ from bedside.judges.engine import Group, Progress
 from bedside.judges.judging import ratings_of
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.rubric import Rubric
-from bedside.judges.rubric_files import SUFFIX, _examine, _load
+from bedside.judges.rubric_files import SUFFIX, _examine
 from bedside.metrics import Value
 from bedside.metrics.behaviour import FAMILY
 from bedside.registry import DataRegistry, nearest
 from bedside.transcripts.model import CODE_ROLES, CODES, Role, Transcript
+from bedside.yaml_files import keys_and_values
 
 TURNS_PER_CALL = 12
 CONTEXT = 3
@@ -72,7 +73,7 @@ def _parse(path: Path) -> Rubric:
     Raises:
         RegistryError: the file is no such rubric, or its labels aren't the code's.
     """
-    data = _load(path)
+    data = keys_and_values(path, "rubric file", "the docs on rubrics")
     code = path.stem
     if code not in CODES:
         raise RegistryError(f"there is no code {code}", where=str(path), todo=nearest(code, CODES))

@@ -6,65 +6,15 @@ from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import ValidationError
 
 from bedside.errors import RegistryError
 from bedside.judges.rubric import Rubric, read
 from bedside.judges.rubric_check import Remark, check
 from bedside.registry import DataRegistry
+from bedside.yaml_files import keys_and_values
 
 SUFFIX = ".yaml"
-
-
-class _Loader(yaml.SafeLoader):
-    """Plain values only: no Python objects, no aliases (they can be expanded without end), no key twice."""
-
-    def compose_node(self, parent: Any, index: Any) -> Any:
-        if self.check_event(yaml.AliasEvent):
-            event = self.get_event()  # type: ignore[no-untyped-call]
-            raise yaml.constructor.ConstructorError(
-                None, None, f"the alias *{event.anchor} is not allowed", event.start_mark
-            )
-        return super().compose_node(parent, index)
-
-    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-        seen: set[str] = set()
-        for key, _ in node.value:
-            if not isinstance(key, yaml.ScalarNode):
-                raise yaml.constructor.ConstructorError(None, None, "a key is a single word", key.start_mark)
-            if key.tag != "tag:yaml.org,2002:str":
-                raise yaml.constructor.ConstructorError(
-                    None, None, f"the key {key.value!r} is not a word", key.start_mark
-                )
-            if key.value in seen:
-                problem = f"the key {key.value} is there twice"
-                raise yaml.constructor.ConstructorError(None, None, problem, key.start_mark)
-            seen.add(key.value)
-        return super().construct_mapping(node, deep)
-
-
-def _load(path: Path) -> dict[str, Any]:
-    """The keys and values of a rubric file.
-
-    Raises:
-        RegistryError: it can't be read, or is not plain YAML with keys and values.
-    """
-    try:
-        data = yaml.load(path.read_text("utf-8"), _Loader)  # noqa: S506 (a SafeLoader, made stricter)
-    except (OSError, UnicodeDecodeError) as error:
-        raise RegistryError(
-            "the rubric file can't be read", where=str(path), todo="check its path"
-        ) from error
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise RegistryError(f"not plain YAML ({getattr(error, 'problem', error)})", where=place) from error
-    if not isinstance(data, dict):
-        raise RegistryError(
-            "a rubric file holds keys and values", where=str(path), todo="see the docs on rubrics"
-        )
-    return data
 
 
 def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
@@ -74,7 +24,7 @@ def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
         The rubric, or None where errors keep the file from being one, and the remarks.
     """
     try:
-        data = _load(path)
+        data = keys_and_values(path, "rubric file", "the docs on rubrics")
     except RegistryError as error:
         line = str(error.where).removeprefix(str(path)).removeprefix(":")
         return None, (Remark("error", f"line {line}" if line else "the file", " ".join(error.what.split())),)
@@ -116,7 +66,7 @@ def parse_rubric(path: Path) -> Rubric:
         RegistryError: it can't be read, isn't plain YAML, has an unknown, missing or wrong key, or an error that the
             linter finds: one line that names file and key. Warnings don't refuse it.
     """
-    rubric, remarks = _examine(_load(path), path)
+    rubric, remarks = _examine(keys_and_values(path, "rubric file", "the docs on rubrics"), path)
     errors = [remark for remark in remarks if remark.severity == "error"]
     if rubric is None or errors:
         first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

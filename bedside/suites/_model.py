@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bedside.errors import RegistryError
 from bedside.registry import DataRegistry
+from bedside.yaml_files import keys_and_values
 
 
 class Entry(BaseModel):
@@ -73,18 +73,9 @@ def parse_suite(path: Path) -> Suite:
     """Read a suite file.
 
     Raises:
-        RegistryError: it can't be read, isn't YAML, or has an unknown, missing or wrong key, which is named.
+        RegistryError: it can't be read, isn't plain YAML, or has an unknown, missing or wrong key, which is named.
     """
-    try:
-        data = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise RegistryError("the suite file can't be read", where=str(path), todo="check its path") from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise RegistryError(f"not YAML ({getattr(error, 'problem', error)})", where=place) from error
-    if not isinstance(data, dict):
-        raise RegistryError("a suite file holds keys and values", where=str(path), todo="see bedside suites")
+    data = keys_and_values(path, "suite file", "bedside suites", aliases=True)
     try:
         suite = Suite.model_validate(data)
     except ValidationError as error:

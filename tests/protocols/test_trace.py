@@ -405,7 +405,7 @@ def test_a_weight_left_out_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(RegistryError, match="can't be read"):
         parse_parameters(tmp_path / "none.yaml")
     path.write_text("a: [")
-    with pytest.raises(RegistryError, match="not YAML"):
+    with pytest.raises(RegistryError, match="not plain YAML"):
         parse_parameters(path)
     path.write_text("- a")
     with pytest.raises(RegistryError, match="keys and values"):

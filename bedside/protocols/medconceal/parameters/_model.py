@@ -15,6 +15,7 @@ from bedside.files import write_text
 from bedside.protocols._labels import Strict, Text, complaint
 from bedside.protocols.medconceal.labels import FEATURES, Category
 from bedside.registry import DataRegistry, nearest
+from bedside.yaml_files import keys_and_values
 
 #: What the reveal weights are of: the ten features and the overlap with the concern.
 REVEAL_FEATURES: tuple[str, ...] = (*FEATURES, "overlap")
@@ -128,22 +129,9 @@ def parse_parameters(path: Path) -> Parameters:
     """Read a parameter file. With ``extends: NAME`` a shipped file gives what this one leaves out.
 
     Raises:
-        RegistryError: it can't be read, isn't YAML, or has an unknown, missing or wrong key, which is named.
+        RegistryError: it can't be read, isn't plain YAML, or has an unknown, missing or wrong key, which is named.
     """
-    try:
-        data = yaml.safe_load(path.read_text("utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise RegistryError(
-            "the parameter file can't be read", where=str(path), todo="check its path"
-        ) from error
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        place = f"{path}:{mark.line + 1}" if mark else str(path)
-        raise RegistryError(f"not YAML ({getattr(error, 'problem', error)})", where=place) from error
-    if not isinstance(data, dict):
-        raise RegistryError(
-            "a parameter file holds keys and values", where=str(path), todo="see docs/medconceal.md"
-        )
+    data = keys_and_values(path, "parameter file", "docs/medconceal.md")
     base = data.pop("extends", None)
     if base is not None:
         if base == path.stem or not isinstance(base, str):
