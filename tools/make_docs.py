@@ -1,4 +1,5 @@
-"""Writes the parts of the docs that are made: what metrics, rubrics and tables state, and what commands print.
+"""Writes the parts of the docs that are made: what metrics, rubrics and tables state, and what commands print; and the
+list of metrics that a shell offers.
 
     python tools/make_docs.py [--check] [--console]
 
@@ -27,6 +28,8 @@ EXAMPLES = DOCS.parent / "bedside" / "examples"
 #: Pages whose commands are run, and how wide their tables may be.
 CONSOLE = ("compare-systems.md", "drift.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md")
 WIDTH = 118
+#: What is made beside the pages: the names that a shell offers.
+NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"
 MARK = "<!-- made by tools/make_docs.py: "
 
 
@@ -58,6 +61,15 @@ def _anchor(title: str, name: str) -> str:
     return "".join(
         character for character in text.replace(" ", "-") if character.isalnum() or character in "-_"
     )
+
+
+def metric_names() -> str:
+    """The families and metrics with their titles, which a shell offers without loading any."""
+    found = []
+    for family in FAMILIES.all().values():
+        found.append((family.name, f"family: {family.title}"))
+        found += [(metric.name, metric.title) for metric in family.metrics]
+    return "".join(f"{name}\t{title}\n" for name, title in found)
 
 
 def ratings_table() -> str:
@@ -103,7 +115,7 @@ def pages() -> dict[Path, str]:
         head, rest = text.split(f"{MARK}{name} -->\n", 1)
         tail = rest.split(f"<!-- end {name} -->", 1)[1]
         text = f"{head}{MARK}{name} -->\n{part}\n<!-- end {name} -->{tail}"
-    return {DOCS / "metrics.md": metrics_page(), ratings: made, rubrics: text}
+    return {DOCS / "metrics.md": metrics_page(), ratings: made, rubrics: text, NAMES: metric_names()}
 
 
 def console_page(path: Path) -> str:

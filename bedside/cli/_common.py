@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bedside.cli import _complete
 from bedside.errors import InputError
 
 if TYPE_CHECKING:
@@ -15,25 +16,122 @@ if TYPE_CHECKING:
     from bedside.reports.table import Table
 
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON at full precision.")]
+#: Headings of ``--help``.
+WHICH, HOW, READING, JUDGES, OUTPUT = (
+    "Which ratings",
+    "How",
+    "How the files are read",
+    "Judges",
+    "Output",
+)
 
-ScaleOption = Annotated[
-    list[str] | None,
-    typer.Option(help="Scale of the ratings: 1-5, 0,1,2 or none/open/closed; METRIC=SCALE for one metric."),
+JsonOption = Annotated[
+    bool, typer.Option("--json", help="Print JSON at full precision, not tables.", rich_help_panel=OUTPUT)
 ]
-
-ColumnsOption = Annotated[
-    str | None, typer.Option(help="bedside's column names to the file's: item=Session,rater=Coder.")
+SeedOption = Annotated[
+    int,
+    typer.Option(
+        metavar="NUMBER",
+        help="Seed of what is drawn at random; the same seed, the same result.",
+        rich_help_panel=HOW,
+    ),
 ]
-
 OutOption = Annotated[
     Path | None,
     typer.Option(
-        "--out", "-o", help="Folder for the tables as Markdown, LaTeX and CSV; of a run, RUN/tables."
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Write the tables here as Markdown, LaTeX and CSV; for a run, RUN/tables unless named.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
-SeedOption = Annotated[int, typer.Option(help="Seed of everything drawn at random.")]
+_METRICS = ("--metrics", "--rubric", "--rubrics")
+#: What options of metrics and raters have in common.
+_SOME: dict[str, Any] = {"metavar": "A,B*", "autocompletion": _complete.rated, "rich_help_panel": WHICH}
+MetricsOption = Annotated[
+    str | None,
+    typer.Option(*_METRICS, help="Metrics or rubrics, * for any letters; all unless named.", **_SOME),
+]
+QualityOption = Annotated[
+    str | None,
+    typer.Option(
+        *_METRICS,
+        help="Metrics or rubrics, * for any letters; unless named, those for which higher or lower is better, or "
+        "that people rated.",
+        **_SOME,
+    ),
+]
+SystemsOption = Annotated[
+    str | None, typer.Option(metavar="A,B", help="Systems; all unless named.", rich_help_panel=WHICH)
+]
+RatersOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B*",
+        help="Raters, such as human:anna or judge:*; all unless named.",
+        autocompletion=_complete.raters,
+        rich_help_panel=WHICH,
+    ),
+]
+WeightsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Of kappa on ordered scales: quadratic (unless named), linear or none.",
+        autocompletion=_complete.one_of("quadratic", "linear", "none"),
+        rich_help_panel=HOW,
+    ),
+]
+
+ScaleOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="SCALE",
+        help="Scale of the ratings: 1-5, 0,1,2 or none/open/closed; METRIC=SCALE for one metric. May be repeated.",
+        rich_help_panel=READING,
+    ),
+]
+ColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME=COLUMN,…",
+        help="The file's column for each of bedside's: item=Session,rater=Coder.",
+        rich_help_panel=READING,
+    ),
+]
+
+FormatOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="READER",
+        help="File format, where it isn't recognised: see bedside readers.",
+        autocompletion=_complete.readers,
+        rich_help_panel=READING,
+    ),
+]
+RolesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SPEAKER=ROLE,…",
+        help='Who is who: "Dr Smith"=clinician,Anna=patient.',
+        rich_help_panel=READING,
+    ),
+]
+TextColumnsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--columns",
+        metavar="NAME=COLUMN,…",
+        help="The file's column for each of bedside's: text=utterance,speaker=who.",
+        rich_help_panel=READING,
+    ),
+]
+RubricFolderOption = Annotated[
+    Path | None, typer.Option("--rubric-folder", metavar="FOLDER", help="Folder of rubrics of your own.")
+]
 
 
 def say(text: str = "") -> None:
@@ -58,8 +156,10 @@ def show_tables(tables: Iterable[Table], as_json: bool = False) -> None:
     print_tables(tables)
 
 
-def show_and_write(tables: Iterable[Table], as_json: bool, source: Path, out: Path | None) -> None:
-    """Print tables, and write them where ``source`` is a run or a folder is named."""
+def show_and_write(
+    tables: Iterable[Table], as_json: bool, source: Path, out: Path | None, then: str | None = None
+) -> None:
+    """Print tables, and write them where ``source`` is a run or a folder is named; say what comes ``then``."""
     made = tuple(tables)
     show_tables(made, as_json)
     folder = out or (source / "tables" if source.is_dir() else None)
@@ -67,6 +167,8 @@ def show_and_write(tables: Iterable[Table], as_json: bool, source: Path, out: Pa
         from bedside.reports.build import write_tables
 
         note(f"Wrote {len(write_tables(made, folder))} files to {folder}")
+    if then is not None and source.is_dir():
+        note(f"Next: {then}")
 
 
 def read_pairs(text: str | None, option: str) -> dict[str, str]:

@@ -23,9 +23,10 @@ def _write_options(command: Any, context: Any, formatter: Any) -> None:
     found: Rows = {"Arguments": []}
     rest: list[tuple[str, str]] = []
     for parameter in command.get_params(context):
-        record = parameter.get_help_record(context)
-        if record is None:
+        known = parameter.get_help_record(context)
+        if known is None:
             continue
+        record = (_named(parameter), known[1])
         panel = getattr(parameter, "rich_help_panel", None)
         if parameter.param_type_name == "argument":
             found["Arguments"].append(record)
@@ -35,6 +36,21 @@ def _write_options(command: Any, context: Any, formatter: Any) -> None:
             rest.append(record)
     found["Other options" if len(found) > 1 else "Options"] = rest
     _write(formatter, {heading: rows for heading, rows in found.items() if rows})
+
+
+def _named(parameter: Any) -> str:
+    """What is typed for a parameter: its first name and short ones, and what to put for its value."""
+    value = parameter.metavar or parameter.name.upper()
+    if parameter.param_type_name == "argument":
+        return f"{value}..." if parameter.nargs == -1 else str(value)
+    short = [name for name in parameter.opts if not name.startswith("--")]
+    long = next(name for name in parameter.opts if name.startswith("--"))
+    return ", ".join((*short, long)) + ("" if parameter.is_flag else f" {value}")
+
+
+def _usage(command: Any) -> list[str]:
+    """What stands in the usage line after a command's name."""
+    return ["[OPTIONS]", *(_named(one) for one in command.params if one.param_type_name == "argument")]
 
 
 def _write_examples(examples: Iterable[str], formatter: Any) -> None:
@@ -60,6 +76,10 @@ class Command(TyperCommand):
     def __init__(self, *arguments: Any, **named: Any) -> None:
         named["help"], self.examples = _split(named.get("help"))
         super().__init__(*arguments, **named)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Options, then arguments by the names that the help has for them."""
+        return _usage(self)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write what the command takes."""

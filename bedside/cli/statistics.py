@@ -8,35 +8,54 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import (
+    HOW,
+    WHICH,
     ColumnsOption,
     JsonOption,
+    MetricsOption,
     OutOption,
+    QualityOption,
+    RatersOption,
     ScaleOption,
     SeedOption,
+    SystemsOption,
+    WeightsOption,
     open_source,
     read_names,
     show_and_write,
 )
+from bedside.cli._complete import one_of, raters
 from bedside.errors import DataError
 
 
 def agree(
-    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings (CSV, TSV, XLSX, Parquet).")],
-    metrics: Annotated[
-        str | None, typer.Option("--metrics", "--rubric", help="Metrics or patterns: a,b*.")
-    ] = None,
-    raters: Annotated[str | None, typer.Option(help="Raters or patterns: human:*,judge:*.")] = None,
-    weights: Annotated[
-        str | None, typer.Option(help="Of kappa on ordered scales: quadratic, linear or none.")
-    ] = None,
-    confusion: Annotated[bool, typer.Option("--confusion", help="Show confusion matrices too.")] = False,
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings (CSV, TSV, XLSX, Parquet).")
+    ],
+    metrics: MetricsOption = None,
+    raters: RatersOption = None,
+    weights: WeightsOption = None,
+    confusion: Annotated[
+        bool,
+        typer.Option(
+            "--confusion", help="Also show who gave what where two raters differ.", rich_help_panel=HOW
+        ),
+    ] = False,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show how well raters agree: people among themselves, and algorithms and judges beside them."""
+    """Show how well raters agree.
+
+    People among themselves, and beside them each algorithm or judge that rated the same things.
+
+    Examples:
+        $ bedside agree run
+        $ bedside agree run --metrics empathy,partnership --confusion
+        $ bedside agree stars.csv --scale 1-5
+    """
     from bedside.agreement import agree as run_agree
     from bedside.reports.tables.agreement import agreement_table, confusion_tables
 
@@ -48,34 +67,84 @@ def agree(
         seed=seed,
     )
     show_and_write(
-        (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ())), json, source, out
+        (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ())),
+        json,
+        source,
+        out,
+        f"bedside validate {source}; bedside report {source}",
     )
 
 
 def compare(
-    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings with a system column.")],
-    systems: Annotated[str | None, typer.Option(help="The systems: A,B,C; all unless named.")] = None,
-    reference: Annotated[str | None, typer.Option(help="Compare each system with this one only.")] = None,
-    metrics: Annotated[
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings with a system column.")
+    ],
+    systems: SystemsOption = None,
+    reference: Annotated[
         str | None,
-        typer.Option(help="Metrics or patterns; those that say something of quality unless named."),
+        typer.Option(
+            "--reference",
+            "--against",
+            metavar="SYSTEM",
+            help="Compare each system with this one only, not all with all.",
+            rich_help_panel=WHICH,
+        ),
     ] = None,
-    raters: Annotated[str | None, typer.Option(help="Raters or patterns: human:*,judge:*.")] = None,
+    metrics: QualityOption = None,
+    raters: RatersOption = None,
     test: Annotated[
         str,
         typer.Option(
-            help="auto, wilcoxon, permutation, t, mcnemar, friedman; mannwhitney, welch, student, kruskal."
+            metavar="NAME",
+            help="Paired by case: wilcoxon, permutation, t, mcnemar, friedman; unpaired: mannwhitney, welch, "
+            "student, kruskal; auto takes what fits the data and says why.",
+            autocompletion=one_of(
+                "auto",
+                "wilcoxon",
+                "permutation",
+                "t",
+                "mcnemar",
+                "friedman",
+                "mannwhitney",
+                "welch",
+                "student",
+                "kruskal",
+            ),
+            rich_help_panel=HOW,
         ),
     ] = "auto",
-    family: Annotated[str, typer.Option(help="p-values corrected together: all, metric or level.")] = "all",
-    correction: Annotated[str, typer.Option(help="holm, bonferroni or bh.")] = "holm",
+    family: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Which p-values are corrected together: all, those of a metric, or of a level.",
+            autocompletion=one_of("all", "metric", "level"),
+            rich_help_panel=HOW,
+        ),
+    ] = "all",
+    correction: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="holm, bonferroni or bh (Benjamini-Hochberg).",
+            autocompletion=one_of("holm", "bonferroni", "bh"),
+            rich_help_panel=HOW,
+        ),
+    ] = "holm",
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare systems pair by pair, paired by case where cases pair."""
+    """Compare systems pair by pair.
+
+    Their means, the difference with its interval, a test, and the effect; paired by case where cases pair.
+
+    Examples:
+        $ bedside compare run --systems A,B
+        $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
+    """
     from bedside.comparison import compare as run_compare
     from bedside.reports.tables.comparison import comparison_table, overall_table
 
@@ -95,33 +164,56 @@ def compare(
             "no metric to compare has a value", where=str(source), todo="name some with --metrics"
         )
     overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
-    show_and_write((*overall, comparison_table(comparisons.pairs)), json, source, out)
+    first = comparisons.pairs[0]
+    show_and_write(
+        (*overall, comparison_table(comparisons.pairs)),
+        json,
+        source,
+        out,
+        f"bedside explain {source} --cell {first.metric}/{first.a}; bedside report {source}",
+    )
 
 
 def validate(
-    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings by people and judges.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and judges.")
+    ],
     judges: Annotated[
-        str | None, typer.Option(help="Judges or patterns: judge:*; all but people unless named.")
+        str | None,
+        typer.Option(
+            "--judges",
+            "--judge",
+            metavar="A,B*",
+            help="Whom to check: judge:*, or algorithms; all that are not people unless named.",
+            autocompletion=raters,
+            rich_help_panel=WHICH,
+        ),
     ] = None,
-    metrics: Annotated[
-        str | None, typer.Option("--metrics", "--rubric", help="Metrics or patterns: a,b*.")
-    ] = None,
+    metrics: MetricsOption = None,
     epsilon: Annotated[
         float,
         typer.Option(
-            help="How much worse than a person the judge may be: .2 experts, .15 skilled, .1 crowd."
+            metavar="NUMBER",
+            help="How much worse than a person the judge may be, for what it saves: .2 where people are experts, "
+            ".15 skilled, .1 crowd workers.",
+            rich_help_panel=HOW,
         ),
     ] = 0.2,
-    weights: Annotated[
-        str | None, typer.Option(help="Of kappa on ordered scales: quadratic, linear or none.")
-    ] = None,
+    weights: WeightsOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Answer "may I use this judge?": agreement beside people's own, bias, and the alternative annotator test."""
+    """Answer "may this judge stand in for people?".
+
+    Its agreement with people beside people's own, its bias, and the alternative annotator test.
+
+    Examples:
+        $ bedside validate run
+        $ bedside validate run --judges 'judge:openai/*' --metrics empathy
+    """
     from bedside.reports.validation import validation_tables
     from bedside.validation import validate as run_validate
 
@@ -133,25 +225,41 @@ def validate(
         weights=weights,  # type: ignore[arg-type]
         seed=seed,
     )
-    show_and_write(validation_tables(cards), json, source, out)
+    show_and_write(
+        validation_tables(cards), json, source, out, f"bedside estimate {source}; bedside report {source}"
+    )
 
 
 def estimate(
-    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings by people and a judge.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and a judge.")
+    ],
     judge: Annotated[
-        str, typer.Option(help="The rater that rated everything; a pattern that matches one.")
+        str,
+        typer.Option(
+            metavar="RATER",
+            help="Who rated everything; a pattern that matches one rater.",
+            autocompletion=raters,
+            rich_help_panel=WHICH,
+        ),
     ] = "judge:*",
-    systems: Annotated[str | None, typer.Option(help="The systems: A,B,C; all unless named.")] = None,
-    metrics: Annotated[
-        str | None, typer.Option("--metrics", "--rubric", help="Metrics or patterns: a,b*.")
-    ] = None,
+    systems: SystemsOption = None,
+    metrics: MetricsOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Give each system's mean from the judge, from people, and corrected: the judge on all, people on a sample."""
+    """Correct a judge's means by what people rated.
+
+    Each system's mean from the judge on all transcripts, from people on their sample, and from both together, by
+    prediction-powered inference.
+
+    Examples:
+        $ bedside estimate run
+        $ bedside estimate run --judge judge:openai/gpt-5-mini --metrics empathy
+    """
     from bedside.estimation import estimate as run_estimate
     from bedside.reports.validation import estimate_table
 
@@ -162,4 +270,4 @@ def estimate(
         metrics=read_names(metrics),
         seed=seed,
     )
-    show_and_write([estimate_table(estimates)], json, source, out)
+    show_and_write([estimate_table(estimates)], json, source, out, f"bedside report {source}")
