@@ -21,6 +21,7 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from bedside.errors import BedsideError, InputError
+from bedside.files import opened, piped
 from bedside.transcripts.json_text import ArrayError, array_items, beginning
 from bedside.transcripts.model import Role, Transcript, Turn, new_turns, role_of
 from bedside.transcripts.spans import NotDivisible, Piece, Span
@@ -33,6 +34,8 @@ MAX_RECORD = 16 * 2**20
 WHOLE = 4 * 2**20
 #: How much of a larger file is looked at to recognise its format.
 HEAD = 64 * 2**10
+#: A file that goes on in one line for so many bytes beyond the longest record is given up.
+LONGEST_LINE = 2**30
 #: Most turns of one transcript.
 MAX_TURNS = 100_000
 #: Largest file that goes with another and is held whole (labels, speakers), in bytes.
@@ -141,14 +144,17 @@ class Source:
         if self.span is not None:
             return None
         try:
-            with open(self.path, "rb", buffering=0) as file:
+            with opened(self.path) as file:
                 status = os.fstat(file.fileno())
-                if status.st_size > WHOLE:
+                if not stat.S_ISREG(status.st_mode):
+                    data = piped(file, WHOLE + 1)
+                elif status.st_size > WHOLE:
                     return None
-                # What is no ordinary file has no size; a read may give less than asked for.
-                data = file.read(status.st_size or WHOLE + 1) or b""
-                while len(data) != status.st_size and (more := file.read(WHOLE + 1 - len(data))):
-                    data += more
+                else:
+                    # A read may give less than asked for, and some files of the system say that they are empty.
+                    data = file.read(status.st_size or WHOLE + 1) or b""
+                    while len(data) != status.st_size and (more := file.read(WHOLE + 1 - len(data))):
+                        data += more
         except OSError as error:
             raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
         if len(data) > WHOLE and not stat.S_ISREG(status.st_mode):
@@ -196,7 +202,7 @@ class Source:
 
     def _raw(self) -> io.FileIO:
         try:
-            return io.FileIO(self.path)
+            return opened(self.path)
         except OSError as error:
             raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
 
@@ -297,11 +303,27 @@ class Source:
             while line := self.unpacking(file.readline, MAX_RECORD + 1):
                 number += 1
                 if len(line) > MAX_RECORD:
-                    while line and not line.endswith(b"\n"):
-                        line = self.unpacking(file.readline, 1 << 20)
                     yield number, self.too_long(number)
+                    self.pass_over(line, file)
                 elif not line.isspace():
                     yield number, line
+
+    def pass_over(self, line: bytes, file: io.BytesIO | io.BufferedReader[Any] | _Gunzip) -> None:
+        """Read what is left of a line that is too long and begins with ``line``.
+
+        Raises:
+            InputError: it doesn't end.
+        """
+        left = LONGEST_LINE
+        while line and not line.endswith(b"\n"):
+            line = self.unpacking(file.readline, 1 << 20)
+            left -= len(line)
+            if left < 0:
+                raise InputError(
+                    f"a line goes on for more than {LONGEST_LINE // 2**20} MB",
+                    where=self.name,
+                    todo="remove it",
+                )
 
     def too_long(self, number: int) -> InputError:
         """The message for a line over :data:`MAX_RECORD`."""
@@ -652,6 +674,12 @@ class Source:
         """
         if not turns:
             raise InputError("the transcript has no turns", where=where, todo="remove it")
+        if len(turns) > MAX_TURNS:
+            raise InputError(
+                f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}",
+                where=where,
+                todo="split it",
+            )
         roles = [turn.role for turn in turns]
         for role in ("clinician", "patient"):
             if role not in roles:

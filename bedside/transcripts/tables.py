@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import zipfile
+from collections import Counter
 from collections.abc import Callable, Iterator
 
 from bedside.errors import InputError
@@ -15,6 +16,8 @@ from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 #: Largest workbook, in bytes on disk and unpacked.
 MAX_WORKBOOK = MAX_COMPANION
 MAX_UNPACKED = 2 * MAX_COMPANION
+#: Longest row of several lines, in bytes.
+MAX_ROW = 4 * MAX_RECORD
 #: Rows of a worksheet, as Excel has them.
 MAX_ROWS = 1_048_576
 #: Parts of a workbook's archive.
@@ -42,7 +45,7 @@ def table(source: Source) -> tuple[list[str], Rows]:
         names = [name.strip() for name in row]
         while names and not names[-1]:
             names.pop()
-        doubled = sorted({name for name in names if names.count(name) > 1})
+        doubled = sorted(name for name, times in Counter(names).items() if times > 1)
         if doubled:
             raise InputError(
                 f"column {doubled[0]!r} stands twice in the header", where=where, todo="rename one of them"
@@ -110,8 +113,10 @@ def _text(source: Source) -> Rows:
     # The module's only limit on a cell is one for the whole process, and it is lower than long dialogues.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
     damage: list[InputError] = []
-    reader = csv.reader(_text_lines(source, damage), delimiter=_delimiter(source), strict=True)
+    held = [0]
+    reader = csv.reader(_text_lines(source, damage, held), delimiter=_delimiter(source), strict=True)
     while True:
+        held[0] = 0
         try:
             row = next(reader, None)
         except csv.Error as error:
@@ -129,7 +134,8 @@ def _text(source: Source) -> Rows:
             yield f"{source.name}:{source.lines_before + reader.line_num}", row
 
 
-def _text_lines(source: Source, damage: list[InputError]) -> Iterator[str]:
+def _text_lines(source: Source, damage: list[InputError], held: list[int]) -> Iterator[str]:
+    """The lines; ``held`` counts the bytes of those that may yet be one row."""
     if source.whole is not None and b"\x00" not in source.whole:
         try:
             yield from io.StringIO(source.whole.decode(), newline="")
@@ -140,10 +146,15 @@ def _text_lines(source: Source, damage: list[InputError]) -> Iterator[str]:
         number = source.lines_before
         while line := source.unpacking(file.readline, MAX_RECORD + 1):
             number += 1
+            held[0] += len(line)
+            if held[0] > MAX_ROW:
+                raise InputError(
+                    f"a row that doesn't end within {MAX_ROW // 2**20} MB", where=f"{source.name}:{number}",
+                    todo="mend its quotes",
+                )  # fmt: skip
             if len(line) > MAX_RECORD:
                 damage.append(source.too_long(number))
-                while line and not line.endswith(b"\n"):
-                    line = source.unpacking(file.readline, 1 << 20)
+                source.pass_over(line, file)
                 yield "\n"
                 continue
             if b"\x00" in line:

@@ -108,6 +108,8 @@ def said(
         calls = meta.get("tool_calls") or meta.get("function_call")
         if not text and calls:
             # Nothing is said to the other party, but what the model did must not vanish.
+            if isinstance(calls, dict | list):
+                source.kept(calls, place)
             speaker, text = "tool", orjson.dumps(calls).decode()
             meta = {key: value for key, value in meta.items() if value is not calls}
         if "timestamp" in meta and "time" not in meta:

@@ -22,6 +22,8 @@ _SHORT: dict[str, Role] = {"dr": "clinician", "dr.": "clinician", "pt": "patient
 
 # A label at the beginning of a line: a name and a colon, or a name in brackets.
 _LINE = re.compile(r"^[ \t]*(?:\[([^\]\n]{1,40})\]|([^\W\d_][^:：\n]{0,39}?)[ \t]*[:：])", re.MULTILINE)
+# What no label goes without.
+_MARK = re.compile(r"[\]:：]")
 # What a name looks like: up to three words that begin with a capital, or a few Chinese characters.
 _NAME = re.compile(r"[^\W\d_a-z][\w.'’-]*(?: (?:[^\W\d_a-z][\w.'’-]*|\d+)){0,2}")
 
@@ -36,7 +38,9 @@ def _labels(text: str, options: ReadOptions) -> list[tuple[int, int, str]]:
     Labels stand at the beginnings of lines (known names, and whatever looks like a name), or, where fewer
     than two do, anywhere (known names only).
     """
-    found = []
+    found: list[tuple[int, int, str]] = []
+    if not _MARK.search(text):
+        return found
     for match in _LINE.finditer(text):
         name = (match[1] or match[2]).strip()
         if _known(name, options) or (match[2] and _NAME.fullmatch(name) and len(name) <= 30):
