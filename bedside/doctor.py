@@ -10,12 +10,16 @@ import re
 import time
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata, version
+from typing import TYPE_CHECKING
 
 import bedside
 from bedside.errors import BedsideError
+
+if TYPE_CHECKING:
+    from bedside.judges.client import JudgeName
 
 #: What each extra is for.
 EXTRAS = {
@@ -51,16 +55,16 @@ class Finding:
     todo: str = ""
 
 
-def examine(judge: str | None = None, label_studio: str | None = None) -> tuple[Finding, ...]:
+def examine(judges: Iterable[str] = (), label_studio: str | None = None) -> tuple[Finding, ...]:
     """Look at what bedside needs on this computer.
 
     Args:
-        judge: a judge to ask one short question, which holds nothing of any transcript.
+        judges: judges to ask one short question, which holds nothing of any transcript, at each of their endpoints.
         label_studio: the address of a Label Studio to reach.
     """
     found = [*_installed(), *_extras()]
-    if judge is not None:
-        found.append(_judge(judge))
+    for judge in judges:
+        found += _judge(judge)
     if label_studio is not None:
         found.append(_label_studio(label_studio))
     return tuple(found)
@@ -114,8 +118,22 @@ def _version(name: str) -> str | None:
         return None
 
 
-def _judge(name: str) -> Finding:
-    """Ask a judge for a word."""
+def _judge(judge: str) -> Iterator[Finding]:
+    """Ask a judge for a word, wherever it is served."""
+    from bedside.judges.client import Endpoint
+    from bedside.judges.endpoints import judge_names, label
+
+    try:
+        names = judge_names([judge])
+    except BedsideError as error:
+        yield Finding("judge", judge, False, error.what, error.todo or "")
+        return
+    for name in names:
+        for endpoint in name.endpoints or (Endpoint(name),):
+            yield _answer(endpoint.name, f"{label(endpoint)}#{name.model}" if name.endpoints else name.text)
+
+
+def _answer(name: JudgeName, what: str) -> Finding:
     from bedside.judges.client import (
         FaultError,
         NotAskableError,
@@ -125,7 +143,6 @@ def _judge(name: str) -> Finding:
         Secrets,
         UnusableError,
         WrongFormError,
-        judge_name,
         open_client,
     )
 
@@ -135,7 +152,7 @@ def _judge(name: str) -> Finding:
     began = time.monotonic()
 
     async def ask() -> str:
-        client = open_client(judge_name(name), Sampling(max_tokens=256, timeout=_SECONDS))
+        client = open_client(name, Sampling(max_tokens=256, timeout=_SECONDS))
         try:
             return (await client.complete(request)).text
         finally:
@@ -144,13 +161,13 @@ def _judge(name: str) -> Finding:
     try:
         asyncio.run(ask())
     except BedsideError as error:
-        return Finding("judge", name, False, error.what, error.todo or "")
+        return Finding("judge", what, False, error.what, error.todo or "")
     except (FaultError, RefusedError, NotAskableError) as error:
         said = Secrets().line(str(error))
-        return Finding("judge", name, False, said, "check the address, the model's name and the key")
+        return Finding("judge", what, False, said, "check the address, the model's name and the key")
     except (UnusableError, WrongFormError):
-        return Finding("judge", name, True, "replies, though not in the form asked for")
-    return Finding("judge", name, True, f"replies, after {time.monotonic() - began:.1f} s")
+        return Finding("judge", what, True, "replies, though not in the form asked for")
+    return Finding("judge", what, True, f"replies, after {time.monotonic() - began:.1f} s")
 
 
 def _label_studio(url: str) -> Finding:

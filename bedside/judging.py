@@ -28,11 +28,13 @@ from bedside.judges import RUBRICS, Rubric, rubrics_with
 from bedside.judges.asking import Asking, Judged, Planner, Questions, Rows, RubricPlan, Stage, ask
 from bedside.judges.client import Client, JudgeName, Price, check_batchable, judge_name, missing_extra
 from bedside.judges.coding import CODEBOOK, code_transcripts, plan_coding
+from bedside.judges.endpoints import judge_names
 from bedside.judges.engine import Answer, Group, Progress, Tally
 from bedside.judges.judging import asked_with, ratings_of
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Prompt, Question
 from bedside.judges.rubric import as_data
 from bedside.judges.store import read_judgements, stored_keys
+from bedside.judges.wordless import check_wordless
 from bedside.metrics import FAMILIES
 from bedside.protocols.judged import Later, Pipeline, later_of, pipelines_for
 from bedside.ratings import KEY, Run, missing_counts, rating_writer
@@ -103,7 +105,7 @@ def judge_run(
     Args:
         run: the run.
         paths: the files that the run was scored from.
-        judges: models, see :mod:`bedside.judges.client`.
+        judges: models, see :mod:`bedside.judges.client`; addresses that serve the same model are one judge.
         work: what is asked.
         options: how to read the files.
         asking: passes, limits and the like.
@@ -115,8 +117,8 @@ def judge_run(
     files, made = list(paths), []
     transcripts = _the_same(run, lambda: iter(Reading(files, options)))
     with run.locked():
-        for judge in judges:
-            with _done(run, transcripts, judge, work, asking or Asking(), progress=progress) as done:
+        for name in judge_names(judges):
+            with _done(run, transcripts, name, work, asking or Asking(), progress=progress) as done:
                 done.add(run)
             made.append(done.judged)
     return tuple(made)
@@ -137,13 +139,13 @@ def plan_run(
     """
     how, files = asking or Asking(), list(paths)
     plans: list[RubricPlan] = []
-    for judge in judges:
+    for name in judge_names(judges):
         if work.codes:
             plans += plan_coding(
-                Reading(files, options), judge, store_path=out / STORE, codes=work.codes, asking=how
+                Reading(files, options), name, store_path=out / STORE, codes=work.codes, asking=how
             )
         else:
-            plans += _Planning(out / STORE, judge, work.rubrics, how).plans(
+            plans += _Planning(out / STORE, name, work.rubrics, how).plans(
                 lambda: iter(Reading(files, options))
             )
     return tuple(plans)
@@ -170,7 +172,7 @@ def _the_same(run: Run, source: Transcripts) -> Transcripts:
 class _Done:
     """One judge's work on a run, before it is added to it."""
 
-    judge: str
+    judge: JudgeName
     work: Work
     how: Asking
     judged: Judged
@@ -200,8 +202,10 @@ class _Done:
     def _asked(self, batch: bool) -> dict[str, Any]:
         """All that it takes to do the same again, and what it took."""
         judged = self.judged
+        endpoints = [{"address": each.name.text, "weight": each.weight} for each in self.judge.endpoints]
         return {
-            "model": self.judge,
+            "model": self.judge.text,
+            **({"endpoints": endpoints} if endpoints else {}),
             **judged.parameters,
             "max_prompt_tokens": self.how.max_prompt_tokens,
             "price": None if self.how.price is None else asdict(self.how.price),
@@ -218,7 +222,7 @@ class _Done:
 def _done(
     run: Run,
     transcripts: Transcripts,
-    judge: str,
+    judge: JudgeName,
     work: Work,
     how: Asking,
     *,
@@ -226,9 +230,11 @@ def _done(
     progress: Callable[[str, Progress], None] | None = None,
 ) -> Iterator[_Done]:
     """Have one judge do some work on a run that is locked; the ratings are there as long as the block lasts."""
+    if not run.manifest["transcripts"]["text"]:
+        check_work_wordless(work)
     given: dict[str, Any] = {
         "text": bool(run.manifest["transcripts"]["text"]),
-        "progress": None if progress is None else partial(progress, judge),
+        "progress": None if progress is None else partial(progress, judge.shown),
         "client": client,
     }
     store = run.path / STORE
@@ -250,6 +256,16 @@ def _done(
             if settings[pipeline.name]
         }
         yield _Done(judge, work, how, judged, ratings.result(), metrics, parameters)
+
+
+def check_work_wordless(work: Work) -> None:
+    """Refuse what can't be done for a run that keeps no text.
+
+    Raises:
+        InputError: metrics follow from a judge's words.
+    """
+    pipelines = pipelines_for({rubric.name for rubric in work.rubrics})
+    check_wordless(work.rubrics, frozenset[str]().union(*(pipeline.rubrics for pipeline in pipelines)))
 
 
 def _settings(run: Run, pipeline: Pipeline) -> dict[str, Any]:
@@ -334,7 +350,7 @@ def batch_out(
         RunError: the files can't be written.
     """
     how = asking or Asking()
-    orders = [_Order(judge, work, how) for judge in judges]
+    orders = [_Order(name, work, how) for name in judge_names(judges)]
     return _batch(run, orders, None, out, how.max_calls, progress)
 
 
@@ -373,13 +389,9 @@ def batch_again(
 
 @dataclass(frozen=True, slots=True)
 class _Order:
-    judge: str
+    judge: JudgeName
     work: Work
     how: Asking
-
-    @property
-    def name(self) -> JudgeName:
-        return judge_name(self.judge)
 
 
 def _batch(
@@ -396,7 +408,7 @@ def _batch(
         raise missing_extra("aiohttp") from error
 
     for order in orders:
-        check_batchable(order.name)
+        check_batchable(order.judge)
     # What a run keeps is read faster than the files it was made of, and is there when these are not.
     transcripts = run.transcripts if run.manifest["transcripts"]["text"] else _the_same(run, _read_again(run))
     with run.locked(), writing(out, max_calls) as writer, ExitStack() as stack:
@@ -408,7 +420,7 @@ def _batch(
                     order.judge,
                     order.work,
                     replace(order.how, max_concurrency=_AT_ONCE, max_calls=None),
-                    client=partial(BatchClient, order.name, order.how.sampling(), answers, writer),
+                    client=partial(BatchClient, order.judge, order.how.sampling(), answers, writer),
                     progress=progress,
                 )
             )
@@ -491,12 +503,20 @@ def _order(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> _Orde
         seed=entry["seed"],
         max_tokens=told["max_tokens"],
     )
-    return _Order(told["model"], Work(() if codes else tuple(rubrics), codes, entry["suite"]), how)
+    return _Order(
+        judge_name(told["model"]), Work(() if codes else tuple(rubrics), codes, entry["suite"]), how
+    )
 
 
 def _read_again(run: Run) -> Transcripts:
     """The transcripts of a run that keeps no text, from the files that it was scored from."""
     told = run.manifest["transcripts"]
+    if told["options"]["roles"] is None:
+        raise InputError(
+            "the files can't be read again: a run without text keeps no names of speakers",
+            where=str(run.path),
+            todo="have the judge asked at once, or score without --no-text",
+        )
     paths = [file["path"] for file in told["inputs"]]
     return lambda: iter(Reading(paths, ReadOptions(**told["options"])))
 
@@ -550,7 +570,7 @@ class _Judging:
 
     def __init__(
         self,
-        judge: str,
+        name: JudgeName,
         rubrics: Sequence[Rubric],
         how: Asking,
         folder: Path,
@@ -561,7 +581,7 @@ class _Judging:
         self._metrics = {pipeline.name: pipeline.metrics(asked) for pipeline in self.pipelines}
         self._later = later_of(self.pipelines, asked)
         self._followed = frozenset[str]().union(*(pipeline.rubrics for pipeline in self.pipelines))
-        self._name = judge_name(judge)
+        self._name = name
         self._how = how
         self._questions = Questions(map(Question, rubrics), how.passes)
         self._spools = [_Spool(folder / f"said-{stage}") for stage in range(2 if self._later else 1)]
@@ -697,12 +717,12 @@ class _Planning:
     What waits for answers is planned exactly where these are kept already, else with a stand-in for them.
     """
 
-    def __init__(self, store: Path, judge: str, rubrics: Sequence[Rubric], how: Asking) -> None:
+    def __init__(self, store: Path, name: JudgeName, rubrics: Sequence[Rubric], how: Asking) -> None:
         asked = {rubric.name for rubric in rubrics}
         self._later = later_of(pipelines_for(asked), asked)
         self._how = how
         self._questions = Questions(map(Question, rubrics), how.passes)
-        self._planner = Planner(judge_name(judge), how, store)
+        self._planner = Planner(name, how, store)
         followed = {later.after for later in self._later.values()}
         self._kept = {
             judgement.key: Answer(judgement.unit, judgement.items, judgement.answer, judgement.error)

@@ -55,7 +55,7 @@ def test_places_that_do_not_answer(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_key_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    (found,) = [one for one in doctor.examine("openai/gpt-5-mini") if one.group == "judge"]
+    (found,) = [one for one in doctor.examine(["openai/gpt-5-mini"]) if one.group == "judge"]
     assert found.good is False
     assert "OPENAI_API_KEY" in found.said
 
@@ -70,6 +70,6 @@ def test_what_answers_but_is_no_label_studio() -> None:
 @pytest.mark.server
 def test_a_judge_that_answers() -> None:
     with JudgeServer() as server:
-        (found,) = [one for one in doctor.examine(server.judge) if one.group == "judge"]
+        (found,) = [one for one in doctor.examine([server.judge]) if one.group == "judge"]
     assert found.good
     assert found.said.startswith("replies")

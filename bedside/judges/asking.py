@@ -14,11 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from bedside.errors import InputError
-from bedside.judges.client import Client, JudgeName, Price, Sampling, known_price, open_client
+from bedside.judges.client import Client, JudgeName, Price, Sampling, Sharing, known_price, open_client
+from bedside.judges.endpoints import rooms
 from bedside.judges.engine import Engine, Group, Patience, Progress, Tally
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.store import Store, judgement_key, parameters_text, stored_keys
 from bedside.transcripts.model import Transcript
+
+#: Of calls that wait for one of several endpoints, as many as they take at once, times this.
+_AHEAD = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +32,8 @@ class Asking:
     Attributes:
         passes: how often each thing is asked; the pass is the rating's replicate.
         temperature: 0 to 2; None leaves it to the provider, for models that refuse one.
-        max_concurrency: requests under way at once.
+        max_concurrency: requests under way at once; where several endpoints serve a judge, at that of the largest
+            weight.
         max_calls: requests sent at most, repeated ones included; the rest is left missing and isn't kept, so that the
             same call asks it the next time. None for no limit.
         max_prompt_tokens: what is estimated to be longer is not sent, and its rating says so.
@@ -258,7 +263,7 @@ def ask(
         how: passes, limits and the like; the limit of calls is that of all stages together.
         store_path: the file that keeps judgements; made if it isn't there.
         stages: what is asked.
-        text: whether the store keeps prompts; replies are kept always.
+        text: whether the store keeps prompts and a judge's words; without them, numbers and labels are kept.
         progress: called whenever a judgement is done.
         client: opens what is asked in place of the model that ``name`` names.
 
@@ -268,10 +273,14 @@ def ask(
         RunError: the store can't be used.
     """
     sampling = how.sampling()
+    patience = how.patience
+    sharing = Sharing(how.max_concurrency, patience.first_wait, patience.longest_wait)
+    served = name.endpoints if client is None else ()
+    width = sum(rooms(served, how.max_concurrency)) if served else how.max_concurrency
 
     async def run() -> int:
         calls = 0
-        model = client() if client is not None else open_client(name, sampling)
+        model = client() if client is not None else open_client(name, sampling, sharing)
         try:
             store = Store(store_path, text=text)
             try:
@@ -284,8 +293,9 @@ def ask(
                         store,
                         sampling,
                         emit,
-                        patience=how.patience,
-                        max_concurrency=how.max_concurrency,
+                        patience=patience,
+                        max_concurrency=width,
+                        ahead=_AHEAD * width if len(served) > 1 else 0,
                         max_calls=how.max_calls,
                         max_prompt_tokens=how.max_prompt_tokens,
                         order=how.order,

@@ -7,7 +7,8 @@ Models are named
 - ``openai/model`` and ``openrouter/model``: the same way at these companies' addresses (or ``OPENAI_BASE_URL``), with
   ``OPENAI_API_KEY``; the requests are those that deepeval would send, without the time it takes for each;
 - ``local``, or ``local:/path``: a toy, or a model in a folder, on this computer, see :mod:`bedside.judges.local`;
-- ``provider/model``: through deepeval's model classes, with the keys that these look for.
+- ``provider/model``: through deepeval's model classes, with the keys that these look for;
+- ``endpoints.yaml``: a file of addresses that serve the same model, see :mod:`bedside.judges.endpoints`.
 
 A client sends one request when it is asked to, keeps no results, and raises the errors below; waiting, asking again
 and counting are the engine's.
@@ -18,7 +19,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from functools import cache
@@ -42,16 +43,24 @@ class FaultError(Exception):
         wait: how long the server asks to wait, in seconds.
         busy: whether the server is at its limit, so that other requests had better wait too.
         unreachable: whether no answer came at all.
+        elsewhere: whether another server is there to be asked at once, so that this counts as no attempt.
     """
 
     def __init__(
-        self, what: str, *, wait: float | None = None, busy: bool = False, unreachable: bool = False
+        self,
+        what: str,
+        *,
+        wait: float | None = None,
+        busy: bool = False,
+        unreachable: bool = False,
+        elsewhere: bool = False,
     ) -> None:
         super().__init__(what)
         self.what = what
         self.wait = wait
         self.busy = busy
         self.unreachable = unreachable
+        self.elsewhere = elsewhere
 
 
 class RefusedError(Exception):
@@ -110,6 +119,7 @@ class Request:
         choices: the numbers that each part of the answer can be which is the number of an item or turn.
         key: of the judgement that it is for.
         number: which reply to the judgement's prompt it wants, from 1.
+        opening: digest of what the prompt begins with; prompts that have it in common share a server's prefix cache.
     """
 
     text: str
@@ -121,6 +131,7 @@ class Request:
     choices: Mapping[str, Sequence[int]] = field(default_factory=dict)
     key: str = ""
     number: int = 1
+    opening: str = ""
 
     def messages(self) -> list[dict[str, str]]:
         """The request as a chat."""
@@ -158,6 +169,7 @@ class Reply:
         output_tokens: tokens of the reply, likewise.
         tokens: the reply's tokens with their probabilities; empty where not asked for or not given.
         cut: whether the reply ended at the limit of tokens.
+        endpoint: the address of the server that replied; None where there is none.
     """
 
     text: str
@@ -165,6 +177,7 @@ class Reply:
     output_tokens: int | None = None
     tokens: tuple[Token, ...] = ()
     cut: bool = False
+    endpoint: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -349,6 +362,10 @@ OPENAI_URL = "https://api.openai.com/v1"
 DIRECT: Mapping[str, str] = {"openai": OPENAI_URL, "openrouter": "https://openrouter.ai/api/v1"}
 
 
+#: The environment variable with the key of servers given by their address, which may want none.
+SERVER_KEY = "BEDSIDE_API_KEY"
+
+
 @dataclass(frozen=True, slots=True)
 class JudgeName:
     """A model's name, taken apart.
@@ -356,14 +373,24 @@ class JudgeName:
     Attributes:
         model: the model as its provider calls it.
         provider: before the slash; None for a server given by its address.
-        url: base address of an OpenAI-compatible server, None for deepeval's providers.
+        url: base address of an OpenAI-compatible server, None for deepeval's providers; the first where several
+            serve the model.
         key: the environment variable that holds the server's key.
+        text: the name as it was written, for messages and manifests; of several endpoints, the first's.
+        endpoints: where the model is served, if that is several places or one with settings of its own.
     """
 
     model: str
     provider: str | None
     url: str | None
     key: str = field(default="")
+    text: str = field(default="", compare=False, kw_only=True)
+    endpoints: tuple[Endpoint, ...] = field(default=(), kw_only=True)
+
+    @property
+    def shown(self) -> str:
+        """What a judge is called in messages."""
+        return self.identity if self.endpoints else self.text
 
     @property
     def rater(self) -> str:
@@ -376,13 +403,42 @@ class JudgeName:
         return self.model if self.provider is None else f"{self.provider}/{self.model}"
 
 
-def judge_name(text: str) -> JudgeName:
-    """Take a model's name apart.
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """One of the places that serve a model.
+
+    Attributes:
+        name: the model there.
+        weight: its share of the calls, beside the others' weights.
+        max_concurrency: requests under way there at once; None for what all are given, in proportion to the weight.
+    """
+
+    name: JudgeName
+    weight: float = 1.0
+    max_concurrency: int | None = None
+
+
+def judge_name(judge: str | JudgeName) -> JudgeName:
+    """Take a model's name apart; a name that was taken apart already is given back.
 
     Raises:
-        RegistryError: it is none, or the provider is not known.
+        RegistryError: it is none, the provider is not known, or it is a file of endpoints of several models.
     """
-    # It builds on this module.
+    if isinstance(judge, JudgeName):
+        return judge
+    # They build on this module.
+    from bedside.judges.endpoints import is_file, judge_names
+
+    if not is_file(judge):
+        return replace(_taken_apart(judge), text=judge)
+    names = judge_names([judge])
+    if len(names) > 1:
+        models = ", ".join(name.identity for name in names)
+        raise RegistryError(f"serves several models ({models})", where=judge, todo="one judge is needed here")
+    return names[0]
+
+
+def _taken_apart(text: str) -> JudgeName:
     from bedside.judges.local import is_local, local_name
 
     if is_local(text):
@@ -398,11 +454,11 @@ def judge_name(text: str) -> JudgeName:
             raise RegistryError("the judge's address can't be read", todo="write http://host:port/v1#model")
         if parts.username is not None or parts.password is not None or parts.query:
             raise RegistryError(
-                "a judge's address holds no name, password or query", todo="put the key into BEDSIDE_API_KEY"
+                "a judge's address holds no name, password or query", todo=f"put the key into {SERVER_KEY}"
             )
         if not model.strip():
             raise RegistryError(f"no model is named after {url}", todo=f"write {url}#model")
-        return JudgeName(model.strip(), None, url.rstrip("/"), "BEDSIDE_API_KEY")
+        return JudgeName(model.strip(), None, url.rstrip("/"), SERVER_KEY)
     provider, slash, model = text.partition("/")
     if not slash or not model.strip():
         raise RegistryError(
@@ -432,8 +488,28 @@ def check_batchable(name: JudgeName) -> None:
         )
 
 
-def open_client(name: JudgeName, sampling: Sampling) -> Client:
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How calls are shared out among endpoints.
+
+    Attributes:
+        max_concurrency: requests under way at the endpoint of the largest weight.
+        first_wait: seconds that an endpoint at its limit is left alone where it doesn't say; doubled each time.
+        longest_wait: seconds that no wait exceeds.
+    """
+
+    max_concurrency: int = 8
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
+
+
+def open_client(name: JudgeName, sampling: Sampling, sharing: Sharing | None = None) -> Client:
     """Make ready to ask a model.
+
+    Args:
+        name: the model's.
+        sampling: how it is asked to write.
+        sharing: how calls are shared out where several endpoints serve it.
 
     Raises:
         MissingExtraError: a library for it isn't installed.
@@ -443,13 +519,18 @@ def open_client(name: JudgeName, sampling: Sampling) -> Client:
 
     if isinstance(name, LocalName):
         return LocalJudge(name, sampling)
+    if len(name.endpoints) > 1:
+        from bedside.judges.clients.shared import SharedOut
+
+        clients = [open_client(endpoint.name, sampling) for endpoint in name.endpoints]
+        return SharedOut(name.endpoints, clients, sharing or Sharing())
     if name.url is not None:
         try:
             from bedside.judges.clients.openai_compatible import OpenAICompatible
         except ImportError as error:
             raise missing_extra("aiohttp") from error
         key = os.environ.get(name.key, "").strip()
-        if not key and name.provider is not None:
+        if not key and (name.provider is not None or name.key != SERVER_KEY):
             raise JudgeError(f"{name.key} is not set", todo="export it, or name another judge")
         return OpenAICompatible(name, key, sampling)
     from bedside.judges.clients.deepeval_models import DeepEvalClient

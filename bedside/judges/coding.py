@@ -154,7 +154,7 @@ class Batches(Question):
 
 def code_transcripts(
     transcripts: Iterable[Transcript],
-    judge: str,
+    judge: str | JudgeName,
     *,
     store_path: Path,
     add: Callable[[tuple[Any, ...]], object],
@@ -207,7 +207,7 @@ def code_transcripts(
 
 def plan_coding(
     transcripts: Iterable[Transcript],
-    judge: str,
+    judge: str | JudgeName,
     *,
     store_path: Path,
     codes: Sequence[str] = tuple(CODES),
@@ -291,7 +291,7 @@ def coded_by_people(transcripts: Iterable[Transcript], codes: Sequence[str]) -> 
 
 def evaluate_judge(
     transcripts: Iterable[Transcript],
-    judge: str,
+    judge: str | JudgeName,
     *,
     store_path: Path,
     codes: Sequence[str] = tuple(CODES),

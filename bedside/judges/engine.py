@@ -34,6 +34,7 @@ from bedside.judges.client import (
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
 from bedside.judges.reply import expected_score, parse
 from bedside.judges.store import Judgement, State, Store, judgement_key, parameters_text
+from bedside.judges.wordless import wordless
 from bedside.transcripts.model import Transcript
 
 #: Attempts of a call while no server has answered anything yet.
@@ -183,9 +184,11 @@ class _Record:
     input_tokens: int | None = None
     output_tokens: int | None = None
     form: int = 0
+    endpoint: str | None = None
 
     def count(self, reply: Reply) -> None:
         self.replies.append(reply.text)
+        self.endpoint = reply.endpoint
         if reply.input_tokens is not None:
             self.input_tokens = (self.input_tokens or 0) + reply.input_tokens
         if reply.output_tokens is not None:
@@ -203,6 +206,7 @@ class Engine:
         emit: called with each group that is done, in order.
         patience: how hard to try.
         max_concurrency: requests under way at once.
+        ahead: requests that the client is given beyond these, to choose from which to send next.
         max_calls: requests sent at most; None for no limit.
         max_prompt_tokens: longer prompts are not sent.
         order: what a prompt begins with.
@@ -220,6 +224,7 @@ class Engine:
         *,
         patience: Patience,
         max_concurrency: int,
+        ahead: int = 0,
         max_calls: int | None = None,
         max_prompt_tokens: int | None = None,
         order: Order = "transcript-first",
@@ -235,6 +240,7 @@ class Engine:
         self._emit = emit
         self._patience = patience
         self._max_concurrency = max_concurrency
+        self._workers = max_concurrency + ahead
         self._max_calls = max_calls
         self._max_prompt_tokens = max_prompt_tokens
         self._order = order
@@ -269,7 +275,7 @@ class Engine:
         jobs = [
             self._produce(groups),
             self._look_again(),
-            *(self._work() for _ in range(self._max_concurrency)),
+            *(self._work() for _ in range(self._workers)),
         ]
         tasks = [asyncio.create_task(self._guarded(job)) for job in jobs]
         try:
@@ -433,6 +439,8 @@ class Engine:
                 for each in (ask, *self._deferred.pop(ask.key, [])):
                     self._without_answer(each, error)
                 continue
+            if not self._store.text:
+                judgement = wordless(judgement, ask.group.question.rubric)
             await self._store.finish(judgement, ask.prompt.pieces, ask.prompt.schema)
             self._answer(ask, judgement)
             self._answer_stored(self._deferred.pop(ask.key, []), judgement)
@@ -464,6 +472,7 @@ class Engine:
             asked=prompt.asked,
             choices=prompt.choices,
             key=ask.key,
+            opening=prompt.pieces[0].digest,
         )
         if before is not None and had and had[-1] and (problem := _problem_of(before)) is not None:
             request = _corrected(request, had[-1], problem)
@@ -523,6 +532,7 @@ class Engine:
             cost=_sum(self._count(record, ask.group.tally), spent[2]),
             started=started,
             finished=_now(),
+            endpoint=record.endpoint or (before.endpoint if before else None),
         )
 
     def _count(self, record: _Record, tally: Tally) -> float | None:
@@ -562,8 +572,10 @@ class Engine:
                 record.form = wrong.form
                 record.faults.append(f"form {wrong.form - 1} of structured output not taken")
             except FaultError as fault:
-                attempt += 1
                 record.faults.append(fault.what)
+                if fault.elsewhere:
+                    continue
+                attempt += 1
                 self._server_answered = self._server_answered or not fault.unreachable
                 if not self._server_answered and attempt >= _FIRST_ATTEMPTS:
                     raise JudgeError(

@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from bedside.judges.asking import Asking, Judged, Planner, Questions, Rows, RubricPlan, ask, check_numbers
-from bedside.judges.client import judge_name
+from bedside.judges.client import JudgeName, judge_name
 from bedside.judges.engine import Answer, Group, Progress
 from bedside.judges.prompt import ITEMS_PER_CALL, Question
 from bedside.judges.rubric import Part, Rubric
@@ -24,7 +24,7 @@ Unpack = Callable[[Rubric, Transcript, Sequence[Answer]], Iterable[Unpacked]]
 def judge_transcripts(
     transcripts: Iterable[Transcript],
     rubrics: Sequence[Rubric],
-    judge: str,
+    judge: str | JudgeName,
     *,
     store_path: Path,
     add: Callable[[tuple[Any, ...]], object],
@@ -48,7 +48,7 @@ def judge_transcripts(
         add: called with each row.
         asking: passes, limits and the like.
         items_per_call: how many items or turns one call asks about, for rubrics that ask about each.
-        text: whether the store keeps prompts; replies are kept always.
+        text: whether the store keeps prompts and a judge's words; without them, numbers and labels are kept.
         unpack: how the answers of a rubric become ratings, by the rubric's name, in place of :func:`ratings_of`.
         progress: called whenever a judgement is done.
 
@@ -80,7 +80,7 @@ def judge_transcripts(
 def plan_judging(
     transcripts: Iterable[Transcript],
     rubrics: Sequence[Rubric],
-    judge: str,
+    judge: str | JudgeName,
     *,
     store_path: Path,
     asking: Asking | None = None,

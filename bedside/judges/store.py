@@ -27,7 +27,7 @@ from bedside.judges.client import Sampling
 from bedside.judges.prompt import Piece
 
 FILE_NAME = "judgements.sqlite"
-FORMAT = 1
+FORMAT = 2
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
 T = TypeVar("T")
@@ -60,7 +60,8 @@ CREATE TABLE judgements (
     output_tokens INTEGER,
     cost REAL,                     -- US dollars
     started TEXT NOT NULL,
-    finished TEXT NOT NULL
+    finished TEXT NOT NULL,
+    endpoint TEXT                  -- the address of the server that gave the last reply
 ) WITHOUT ROWID;
 CREATE TABLE prompts (prompt TEXT PRIMARY KEY, pieces TEXT NOT NULL, schema TEXT NOT NULL) WITHOUT ROWID;
 CREATE TABLE pieces (digest TEXT PRIMARY KEY, text BLOB NOT NULL) WITHOUT ROWID;
@@ -105,6 +106,7 @@ class Judgement:
     cost: float | None
     started: str
     finished: str
+    endpoint: str | None = None
 
     def row(self) -> tuple[Any, ...]:
         """The cells of its row."""
@@ -113,7 +115,7 @@ class Judgement:
             None if self.items is None else _json(self.items), self.rubric, self.version, self.state,
             None if self.answer is None else _json(self.answer), self.error, self.expected, self.expected_note,
             zlib.compress(orjson.dumps(self.replies), 1), _json(self.faults), self.calls, self.input_tokens,
-            self.output_tokens, self.cost, self.started, self.finished,
+            self.output_tokens, self.cost, self.started, self.finished, self.endpoint,
         )  # fmt: skip
 
 
@@ -154,7 +156,7 @@ class Store:
 
     Args:
         path: the file; made if it isn't there.
-        text: whether prompts are kept. Replies always are, and may quote.
+        text: whether prompts are kept; without them, judgements are to be :func:`~bedside.judges.wordless.wordless`.
 
     Raises:
         RunError: it can't be opened or written, or is no store of judgements.
@@ -162,7 +164,7 @@ class Store:
 
     def __init__(self, path: Path, *, text: bool = True) -> None:
         self.path = path
-        self._text = text
+        self.text = text
         self._owner = uuid.uuid4().hex
         self._jobs: list[_Job] = []
         #: Pieces that are surely there.
@@ -251,7 +253,7 @@ class Store:
         marks = ",".join("?" * len(row))
         self._connection.execute(f"INSERT OR REPLACE INTO judgements VALUES ({marks})", row)
         self._delete_claims([row[0]])
-        if not self._text:
+        if not self.text:
             return
         digests = _json([piece.digest for piece in pieces])
         new = self._connection.execute(
@@ -321,17 +323,25 @@ def _open(path: Path) -> sqlite3.Connection:
         if version == 0:
             for statement in _TABLES.split(";"):
                 connection.execute(statement)
-            connection.execute(f"PRAGMA user_version = {FORMAT}")
+            version = _set_version(connection)
+        if version == 1:  # the only difference
+            connection.execute("ALTER TABLE judgements ADD COLUMN endpoint TEXT")
+            version = _set_version(connection)
         connection.execute("COMMIT")
-        _check_version(version or FORMAT, path)
+        _check_version(version, path)
     except BaseException:
         connection.close()
         raise
     return connection
 
 
+def _set_version(connection: sqlite3.Connection) -> int:
+    connection.execute(f"PRAGMA user_version = {FORMAT}")
+    return FORMAT
+
+
 def _check_version(version: int, path: Path) -> None:
-    if version != FORMAT:
+    if not 1 <= version <= FORMAT:
         raise RunError(
             f"the store of judgements has format {version}, and this version of bedside reads {FORMAT}",
             where=str(path),

@@ -27,8 +27,16 @@ def _money(cost: float | None) -> str:
     return f"${cost:,.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"
 
 
-def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = ()) -> Table:
-    """What judging would send, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
+def plan_table(
+    plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endpoints: Iterable[str] = ()
+) -> Table:
+    """What judging would send, rubric by rubric.
+
+    Args:
+        plans: what would be sent.
+        rubrics: those asked by, the user's own among them.
+        endpoints: lines on where judges are served, for the notes.
+    """
     own = {rubric.name: rubric for rubric in rubrics}
     rows = [
         Row(
@@ -59,6 +67,7 @@ def plan_table(plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = ()) -> T
         notes=(
             f"{calls:,} calls, about {tokens:,} tokens in; cost {_money(total)}. Tokens are estimates; replies "
             "asked for again come on top.",
+            *endpoints,
         ),
         records=tuple(asdict(plan) for plan in plans),
     )  # fmt: skip
@@ -232,6 +241,7 @@ def judgement_text(path: Path, key: str) -> str:
         ("Unit", one.unit), ("Rubric", f"{one.rubric} ({one.version})"), ("Pass", str(one.number)),
         ("State", one.state), ("Error", one.error), ("Calls", str(one.calls)), ("Faults", "; ".join(one.faults)),
         ("Tokens", f"{one.input_tokens} in, {one.output_tokens} out"), ("Finished", one.finished),
+        ("Endpoint", one.endpoint),
     ]  # fmt: skip
     lines = [f"{what}: {value}" for what, value in facts_of if value]
     answer = (

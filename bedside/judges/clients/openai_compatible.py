@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -77,7 +78,7 @@ class OpenAICompatible:
             raise self._failure(status, headers, body)
         reply = self.read(body)
         self._forms.worked(form)
-        return reply
+        return replace(reply, endpoint=self._name.url)
 
     def content(self, request: Request, form: int = _JSON_SCHEMA) -> bytes:
         """The body of a request, with structured output of this form."""
