@@ -64,6 +64,8 @@ TRANSCRIPT_SCHEMA = pl.Schema(
     }
 )
 FORMAT = 1
+#: A value in an error, as Python writes it.
+_QUOTED = r"""(^|[\s(])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _RATINGS = "ratings.parquet"
 _TRANSCRIPTS = "transcripts"
 _MANIFEST = "manifest.json"
@@ -83,6 +85,7 @@ class TableWriter:
         self._folder = folder
         self._batch = batch
         self._rows: list[tuple[Any, ...]] = []
+        self._tables: list[pl.DataFrame] = []
         self._parts: list[Path] = []
         self._writer: ThreadPoolExecutor | None = None
         self._writing: Future[None] | None = None
@@ -93,6 +96,17 @@ class TableWriter:
         if len(self._rows) >= self._batch:
             self._write()
 
+    def add_table(self, table: pl.DataFrame) -> None:
+        """Add the rows of a table; the files are those that they would make one by one."""
+        self._tables.append(table)
+        if sum(held.height for held in self._tables) < self._batch:
+            return
+        table = pl.concat(self._tables)
+        for start in range(0, table.height, self._batch):
+            self._tables = [table.slice(start, self._batch)]
+            if self._tables[0].height == self._batch:
+                self._write()
+
     def _write(self) -> None:
         if self._writer is None:
             self._folder.mkdir()
@@ -101,13 +115,15 @@ class TableWriter:
         part = self._folder / f"{len(self._parts):06d}.parquet"
         self._writing = self._writer.submit(_write_part, self._frame(), part)
         self._parts.append(part)
-        self._rows = []
+        self._rows, self._tables = [], []
 
     def _wait(self) -> None:
         if self._writing is not None:
             self._writing.result()
 
     def _frame(self) -> pl.DataFrame:
+        if self._tables:
+            return pl.concat(self._tables).rechunk()
         columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self.schema)
         return pl.DataFrame(
             [pl.Series(name, column, dtype=kind, strict=False)
@@ -116,7 +132,7 @@ class TableWriter:
 
     def close(self) -> None:
         """Write what is left and wait until all files are on disk."""
-        if self._rows or not self._parts:
+        if self._rows or self._tables or not self._parts:
             self._write()
         self._wait()
         assert self._writer is not None
@@ -198,6 +214,11 @@ class Run:
                 where=str(path),
                 todo="use the version of bedside named in its manifest",
             )
+
+    @property
+    def keeps_text(self) -> bool:
+        """Whether the run holds what was said."""
+        return bool(self.manifest["transcripts"]["text"])
 
     def scan(self) -> pl.LazyFrame:
         """The ratings table, unread: filter it before collecting where a run is large."""
@@ -284,6 +305,8 @@ class Run:
         Returns:
             How many ratings were replaced.
         """
+        if not self.keeps_text:
+            ratings = wordless(ratings)
         keys = ratings.select(key).unique()
         old = self.scan()
         replaced = old.join(keys, on=key, how="semi").select(pl.len()).collect().item()
@@ -383,6 +406,14 @@ def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, An
 def _write_table(target: Path, table: pl.LazyFrame) -> None:
     with replacing(target) as temporary, saying_where(target):
         table.sink_parquet(temporary, compression="zstd", compression_level=3, maintain_order=True)
+
+
+def wordless(ratings: pl.LazyFrame) -> pl.LazyFrame:
+    """Ratings without what people and judges wrote, nor what an error quotes: for runs that keep no text."""
+    return ratings.with_columns(
+        pl.when(pl.col("rater").str.starts_with("algorithm:")).then("reason"),
+        pl.col("error").str.replace_all(_QUOTED, "${1}…"),
+    )
 
 
 def missing_counts(ratings: pl.LazyFrame) -> list[dict[str, Any]]:

@@ -8,9 +8,10 @@ import platform
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
@@ -30,6 +31,9 @@ from bedside.ratings import (
 from bedside.registry import nearest
 from bedside.suites import SUITES, Suite
 from bedside.transcripts import Reading, ReadOptions, Transcript
+
+if TYPE_CHECKING:
+    from bedside.engines import Engine
 
 #: Libraries whose version can change a number, for the manifest.
 _LIBRARIES = (
@@ -99,6 +103,7 @@ class Summary:
         replaced: ratings of the same key that were there before.
         skipped: what was left out, and why.
         ignored: number of files in searched folders that no reader is for.
+        resumed: parts that an interrupted call had scored before.
     """
 
     run: Run
@@ -109,6 +114,7 @@ class Summary:
     replaced: int
     skipped: tuple[str, ...]
     ignored: int
+    resumed: int = 0
 
 
 def rate(transcript: Transcript, plan: Plan, waiting: Collection[str] = ()) -> Iterable[tuple[Any, ...]]:
@@ -146,6 +152,7 @@ def score(
     waiting: Collection[str] = (),
     text: bool = True,
     seed: int = 0,
+    engine: Engine | None = None,
     progress: Callable[[int, int], None] | None = None,
 ) -> Summary:
     """Score transcripts into a run.
@@ -162,6 +169,8 @@ def score(
         waiting: metrics that follow from a judge's answers later: what no labels are there for is not rated as missing.
         text: whether the run keeps the transcripts' text; without it, ids, factors and hashes are kept.
         seed: kept in the manifest, for metrics that draw at random.
+        engine: whose workers share the work (:func:`bedside.engines.open_engine`); the run is the same. What is done is
+            kept beside the run's folder until all is, so that the same call goes on after a stop.
         progress: called with the number of transcripts and of files done.
 
     Raises:
@@ -176,7 +185,14 @@ def score(
     plan = make_plan(names, merged)
     reading = Reading(paths, options)
     target = Path(out)
-    scoring = _Scoring(plan, reading, text, progress, labels, frozenset(waiting))
+    if engine is None:
+        scoring = Scoring(plan, reading, text, progress, labels, frozenset(waiting))
+    else:
+        from bedside.spreading import SpreadScoring
+
+        if labels is not None:
+            raise InputError("labels go with one process", where="--labels", todo="leave --engine out")
+        scoring = SpreadScoring(engine, target, plan, reading, text, progress, frozenset(waiting))
     entry = {
         "suite": chosen.name if metrics is None else None,
         # A suite of the user's own is kept whole, so that a report can be made from the run alone.
@@ -186,6 +202,8 @@ def score(
         "seed": seed,
         "labels": None if labels is None else _file(Path(labels)),
     }
+    if engine is not None:
+        entry["engine"] = engine.name
     if (target / "manifest.json").is_file():
         return _add(Run(target), scoring, entry)
     with new_run(target) as folder:
@@ -206,6 +224,7 @@ def score(
             "imports": [],
         }
         write_new_run(folder, ratings, manifest)
+    scoring.end()
     return scoring.summary(Run(target), counts, 0)
 
 
@@ -216,7 +235,7 @@ def _own(suite: Suite) -> dict[str, Any] | None:
     return suite.model_dump(mode="json")
 
 
-def _add(run: Run, scoring: _Scoring, entry: dict[str, Any]) -> Summary:
+def _add(run: Run, scoring: Scoring, entry: dict[str, Any]) -> Summary:
     """Score into an existing run, whose transcripts must be the same."""
     import tempfile
 
@@ -235,11 +254,18 @@ def _add(run: Run, scoring: _Scoring, entry: dict[str, Any]) -> Summary:
             "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts}],
         }
         replaced = run.add(ratings, manifest)
+    scoring.end()
     return scoring.summary(run, counts, replaced)
 
 
-class _Scoring:
-    """One pass over the files that fills the two tables."""
+class Scoring:
+    """One pass over the files that fills the two tables.
+
+    Attributes:
+        resumed: parts that were scored before and are taken as they are.
+    """
+
+    resumed = 0
 
     def __init__(
         self,
@@ -267,25 +293,27 @@ class _Scoring:
             row = transcript_row(transcript, text=self.text)
             if transcripts is not None:
                 transcripts.add(row)
-            elif known is not None and known.get(transcript.id) != row[6]:
-                what = "differs from" if transcript.id in known else "is not among"
-                raise RunError(
-                    f"transcript {transcript.id!r} ({transcript.source}) {what} those of the run",
-                    where="--out",
-                    todo="choose another folder with --out",
-                )
+            elif known is not None:
+                check_known(transcript.id, row[6], transcript.source, known)
             for rating in rate(transcript, self.plan, self.waiting):
                 ratings.add(rating)
             self.transcripts += 1
             self.turns += len(transcript.turns)
             if self.progress is not None:
                 self.progress(self.transcripts, len(self.reading.inputs))
-        if not self.transcripts:
-            first = self.reading.skipped[0]
-            raise InputError(f"every transcript was skipped, the first because: {first}")
+        self.check()
         if transcripts is not None:
             transcripts.close()
         return ratings.result()
+
+    def check(self) -> None:
+        """Raise InputError where nothing was scored."""
+        if not self.transcripts:
+            first = self.reading.skipped[0]
+            raise InputError(f"every transcript was skipped, the first because: {first}")
+
+    def end(self) -> None:
+        """Called when the run is written."""
 
     def counts(self, ratings: pl.LazyFrame) -> dict[str, Any]:
         missing = missing_counts(ratings)
@@ -303,6 +331,18 @@ class _Scoring:
             replaced=replaced,
             skipped=tuple(str(error) for error in self.reading.skipped),
             ignored=len(self.reading.ignored),
+            resumed=self.resumed,
+        )
+
+
+def check_known(name: str, digest: str, source: str, known: Mapping[str, str]) -> None:
+    """Raise RunError unless a transcript is one of a run's (id to hash)."""
+    if known.get(name) != digest:
+        what = "differs from" if name in known else "is not among"
+        raise RunError(
+            f"transcript {name!r} ({source}) {what} those of the run",
+            where="--out",
+            todo="choose another folder with --out",
         )
 
 
@@ -330,16 +370,22 @@ def _file(path: Path) -> dict[str, str]:
 
 def run_versions() -> dict[str, Any]:
     """Date, bedside's and the libraries' versions, for a manifest."""
+    return {
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "bedside": bedside.__version__,
+        "python": platform.python_version(),
+        "platform": platform.system(),
+        "libraries": library_versions(),
+    }
+
+
+@cache
+def library_versions() -> dict[str, str]:
+    """Versions of the libraries that can change a number and are installed, by name."""
     libraries = {}
     for name in _LIBRARIES:
         try:
             libraries[name] = version(name)
         except PackageNotFoundError:  # an optional library
             continue
-    return {
-        "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "bedside": bedside.__version__,
-        "python": platform.python_version(),
-        "platform": platform.system(),
-        "libraries": libraries,
-    }
+    return libraries

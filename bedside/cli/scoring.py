@@ -22,9 +22,10 @@ from bedside.cli._common import (
     say,
     show_tables,
 )
-from bedside.errors import InputError
+from bedside.errors import BedsideError, InputError
 
 if TYPE_CHECKING:
+    from bedside.engines import Engine
     from bedside.scoring import Summary
 
 
@@ -42,8 +43,12 @@ def scoring_progress(what: str, total: int | None) -> Iterator[Callable[[int, in
             yield lambda transcripts, files: bar.update(task, completed=files, transcripts=transcripts)
         return
 
+    told = 0
+
     def plain(transcripts: int, files: int) -> None:
-        if transcripts % 1000 == 0:
+        nonlocal told
+        if transcripts // 1000 > told:
+            told = transcripts // 1000
             note(f"{what}: {transcripts} transcripts")
 
     yield plain
@@ -124,6 +129,14 @@ def score(
         bool,
         typer.Option("--dry-run", help="Print calls and tokens per rubric and judge; ask and write nothing."),
     ] = False,
+    engine: Annotated[
+        str | None,
+        typer.Option(help="Share the work of algorithms: local (processes on this machine), dask or ray."),
+    ] = None,
+    address: Annotated[
+        str | None, typer.Option(help="Of a dask or Ray cluster that runs; else one is started here.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Processes to start; one a core unless given.")] = None,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -157,7 +170,7 @@ def score(
         plans = plan_run(out, files, judge, work, options=options, asking=asking)
         show_tables([plan_table(plans, work.rubrics)], json)
         return
-    with scoring_progress("Scoring", None) as progress:
+    with _engine(engine, address, workers, out) as sharing, scoring_progress("Scoring", None) as progress:
         summary = run_score(
             files,
             out,
@@ -169,6 +182,7 @@ def score(
             waiting=_waiting(work),
             text=not no_text,
             seed=seed,
+            engine=sharing,
             progress=progress,
         )
     _say_scored(summary, judged=bool(judge))
@@ -194,6 +208,28 @@ def score(
         say(
             f"The suite's {len(chosen.rubrics)} rubrics wait for a judge: --judge MODEL (see docs on judges)."
         )
+
+
+@contextmanager
+def _engine(name: str | None, address: str | None, workers: int | None, out: Path) -> Iterator[Engine | None]:
+    """The engine to share the work; where that fails, what is done is said to be kept."""
+    if name is None:
+        if address is not None or workers is not None:
+            where = "--workers" if address is None else "--address"
+            raise InputError("no engine is named", where=where, todo="add --engine local, dask or ray")
+        yield None
+        return
+    from bedside.engines import open_engine
+    from bedside.spreading import kept_parts
+
+    try:
+        with open_engine(name, address, workers) as engine:
+            yield engine
+    except (BedsideError, KeyboardInterrupt):
+        folder, kept = kept_parts(out)
+        if kept:
+            note(f"{kept} finished parts are kept in {folder}; the same command goes on from there.")
+        raise
 
 
 def _work(
@@ -341,6 +377,8 @@ def _say_scored(summary: Summary, *, judged: bool = False) -> None:
         f"Scored {summary.transcripts:,} transcripts ({summary.turns:,} turns) into {summary.run.path}: "
         f"{summary.ratings:,} ratings, {summary.missing:,} of them missing."
     )
+    if summary.resumed:
+        say(f"{summary.resumed:,} parts had been scored before and were taken as they are.")
     if summary.replaced:
         say(f"{summary.replaced:,} ratings that were there before were replaced.")
     if summary.missing:
