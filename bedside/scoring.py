@@ -26,6 +26,7 @@ from bedside.ratings import (
     rating_writer,
     transcript_row,
     transcript_writer,
+    wordless,
     write_new_run,
 )
 from bedside.registry import nearest
@@ -40,6 +41,9 @@ _LIBRARIES = (
     "numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels", "torch", "transformers",
     "onnxruntime", "convokit", "spacy", "vaderSentiment",
 )  # fmt: skip
+
+#: What a run without text doesn't keep of the reading options: who is who, by name.
+_NAMELESS: Mapping[str, Any] = {"roles": None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +212,8 @@ def score(
         return _add(Run(target), scoring, entry)
     with new_run(target) as folder:
         ratings = scoring.go(folder)
+        if not text:
+            ratings = wordless(ratings)
         counts = scoring.counts(ratings)
         manifest = {
             "format": FORMAT,
@@ -217,8 +223,8 @@ def score(
                 "text": text,
                 "inputs": [asdict(file) for file in reading.inputs],
                 "ignored": [str(path) for path in reading.ignored],
-                "skipped": [str(error) for error in reading.skipped],
-                "options": asdict(reading.options),
+                "skipped": [str(error) if text else error.where for error in reading.skipped],
+                "options": {**asdict(reading.options), **({} if text else _NAMELESS)},
             },
             "scorings": [{**entry, **run_versions(), **counts}],
             "imports": [],
@@ -248,7 +254,7 @@ def _add(run: Run, scoring: Scoring, entry: dict[str, Any]) -> Summary:
                 where=str(run.path),
                 todo="score the same files, or choose another folder with --out",
             )
-        counts = scoring.counts(ratings)
+        counts = scoring.counts(ratings if run.keeps_text else wordless(ratings))
         manifest = {
             **run.manifest,
             "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts}],

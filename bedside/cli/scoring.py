@@ -163,6 +163,10 @@ def score(
     elif dry_run or rubrics or rubric_folder or codes or batch_out:
         where = "--dry-run" if dry_run else "--batch-out" if batch_out else "--rubrics"
         raise InputError("no judge is named", where=where, todo="add --judge MODEL")
+    if judge and no_text:
+        from bedside.judging import check_work_wordless
+
+        check_work_wordless(work)
     if dry_run and judge:
         from bedside.judging import plan_run
         from bedside.reports.judging import plan_table
