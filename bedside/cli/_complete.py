@@ -98,6 +98,32 @@ def _codes(ctx: typer.Context) -> list[Offer]:
 codes = several(_codes)
 
 
+#: What a report has, of whatever suite; those of a suite are named in its file.
+_TABLES = ("results", "agreement", "comparison", "missing")
+
+
+def _tables(ctx: typer.Context) -> list[Offer]:
+    found = dict.fromkeys(_TABLES)
+    named = ctx.params.get("suite")
+    for suite in [named] if named else [one.get("suite") for one in _manifest(ctx).get("scorings", [])]:
+        file = _PACKAGE / "suites" / f"{suite}.yaml"
+        if file.is_file():
+            part = re.split(r"^(?:tables|figures):", file.read_text("utf-8"), flags=re.MULTILINE)[1:]
+            found.update(dict.fromkeys(re.findall(r"\bid: *([a-z0-9-]+)", part[0] if part else "")))
+    return [(name, "") for name in found]
+
+
+tables = several(_tables)
+
+
+def table_names(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The tables of the run's report."""
+    return _tables(ctx)
+
+
+judges = one_of("local", "openai/", "anthropic/", "ollama/", "http://127.0.0.1:")
+
+
 def _manifest(ctx: typer.Context) -> dict[str, Any]:
     """The manifest of the run that the line names; of none where there is none."""
     named = ctx.params.get("run") or ctx.params.get("source")
@@ -128,3 +154,8 @@ def _raters(ctx: typer.Context) -> list[Offer]:
 
 
 raters = several(_raters)
+
+
+def one_rater(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The raters of the run."""
+    return _raters(ctx)

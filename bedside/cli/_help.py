@@ -19,23 +19,24 @@ def _write(formatter: Any, sections: Rows) -> None:
 
 
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
-    """Arguments, then options under the heading that each names, then those that name none."""
-    found: Rows = {"Arguments": []}
-    rest: list[tuple[str, str]] = []
+    """Arguments, then options that name no heading, then those that do, under theirs."""
+    found: Rows = {"Arguments": [], "Options": []}
+    last: list[tuple[str, str]] = []
     for parameter in command.get_params(context):
         known = parameter.get_help_record(context)
         if known is None:
             continue
         record = (_named(parameter), known[1])
-        panel = getattr(parameter, "rich_help_panel", None)
-        if parameter.param_type_name == "argument":
+        if parameter.name == "help":
+            last = [record]
+        elif parameter.param_type_name == "argument":
             found["Arguments"].append(record)
-        elif panel:
-            found.setdefault(panel, []).append(record)
         else:
-            rest.append(record)
-    found["Other options" if len(found) > 1 else "Options"] = rest
-    _write(formatter, {heading: rows for heading, rows in found.items() if rows})
+            found.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
+    sections = {heading: rows for heading, rows in found.items() if rows}
+    heading = "Options" if set(sections) <= {"Arguments"} else [*sections][-1]
+    sections[heading] = [*sections.get(heading, []), *last]
+    _write(formatter, sections)
 
 
 def _named(parameter: Any) -> str:

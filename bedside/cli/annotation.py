@@ -7,7 +7,19 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.cli._common import JsonOption, SeedOption, note, read_names, read_pairs, say, show_tables
+from bedside.cli._common import (
+    OUTPUT,
+    JsonOption,
+    RubricFolderOption,
+    SeedOption,
+    note,
+    read_names,
+    read_pairs,
+    say,
+    show_tables,
+)
+from bedside.cli._complete import one_of, one_rater
+from bedside.cli._complete import rubrics as complete_rubrics
 from bedside.cli._help import App
 from bedside.errors import BedsideError, InputError
 
@@ -29,11 +41,13 @@ annotate_app = App(
     """
 )
 
-PlanArgument = Annotated[Path, typer.Argument(help="A plan that bedside sample made.")]
+PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan that bedside sample made.")]
 RunOption = Annotated[
-    Path | None, typer.Option("--run", help="The plan's run; found beside the plan, or as ./run, unless named.")
-]  # fmt: skip
-RubricFolderOption = Annotated[Path | None, typer.Option(help="Folder of rubrics of your own.")]
+    Path | None,
+    typer.Option(
+        "--run", metavar="RUN", help="The plan's run; found beside the plan, or as ./run, unless named."
+    ),
+]
 
 
 def open_plan(path: Path, run: Path | None) -> tuple[Plan, Run]:
@@ -66,7 +80,7 @@ def say_kept(run: Run, plan: Plan, kept: Kept) -> None:
     for who, count in kept.changed_by.items():
         say(f"Changed by {who}, who is not the rater: {count:,} answers.")
     names = ",".join(_metrics(plan))
-    say(f"Next: bedside agree {run.path} --rubric {names}")
+    say(f"Next: bedside agree {run.path} --metrics {names}")
 
 
 def _metrics(plan: Plan) -> list[str]:
@@ -75,43 +89,120 @@ def _metrics(plan: Plan) -> list[str]:
     return plan_metrics(plan)
 
 
+_WHO = "Who rates what"
+_WHAT = "Which transcripts"
+
+
 def sample(
-    run: Annotated[Path, typer.Argument(help="A run that keeps the text.")],
-    by: Annotated[
-        str | None, typer.Option(help="What divides the strata: system, case_id, language, factors: a,b.")
-    ] = None,
-    per: Annotated[
-        int | None, typer.Option(help="Transcripts (or turns) of each stratum; all unless given.")
-    ] = None,
-    overlap: Annotated[int, typer.Option(help="Raters of each item.")] = 2,
-    shared: Annotated[int, typer.Option(help="Items that every rater rates.")] = 0,
-    mode: Annotated[str, typer.Option(help="rate (blind), audit, findings or codes.")] = "rate",
-    focus: Annotated[
-        str, typer.Option(help="What goes first: random, disagreement or uncertain.")
-    ] = "random",
-    random_share: Annotated[
-        float, typer.Option("--random", help="With another focus: share drawn at random all the same.")
-    ] = 0.0,
-    raters: Annotated[str, typer.Option(help="Names: anna,ben; or how many.")] = "2",
+    run: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run that keeps the text (scored without --no-text).")
+    ],
+    raters: Annotated[
+        str, typer.Option(metavar="A,B", help="Their names: anna,ben; or how many.", rich_help_panel=_WHO)
+    ] = "2",
+    mode: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="rate: by rubrics, blind to system and judge; audit: agree or not with a judge's scores; findings: "
+            "list what the patient revealed; codes: code each turn.",
+            autocompletion=one_of("rate", "audit", "findings", "codes"),
+            rich_help_panel=_WHO,
+        ),
+    ] = "rate",
     rubrics: Annotated[
         str | None,
-        typer.Option(help="Rubrics (in mode codes, codes): a,b; those that judges rated unless named."),
+        typer.Option(
+            "--rubrics",
+            "--rubric",
+            metavar="A,B",
+            help="By which rubrics (in mode codes: which codes); those that judges rated unless named.",
+            autocompletion=complete_rubrics,
+            rich_help_panel=_WHO,
+        ),
     ] = None,
-    rubric_folder: RubricFolderOption = None,
-    judge: Annotated[str | None, typer.Option(help="In mode audit: whose scores are shown.")] = None,
+    overlap: Annotated[
+        int,
+        typer.Option(metavar="NUMBER", help="How many raters rate each transcript.", rich_help_panel=_WHO),
+    ] = 2,
+    shared: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            help="Transcripts that everyone rates; the others as --overlap says.",
+            rich_help_panel=_WHO,
+        ),
+    ] = 0,
     training: Annotated[
         str | None,
         typer.Option(
-            help="File of transcripts with known answers; or how many of the run's that people agree on."
+            metavar="FILE",
+            help="Transcripts with known answers that raters see first; or how many of the run's that people agree "
+            "on.",
+            rich_help_panel=_WHO,
         ),
     ] = None,
-    out: Annotated[Path, typer.Option("--out", "-o", help="The plan's file.")] = Path("plan.json"),
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATER",
+            help="In mode audit: whose scores are shown.",
+            autocompletion=one_rater,
+            rich_help_panel=_WHO,
+        ),
+    ] = None,
+    rubric_folder: RubricFolderOption = None,
+    by: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Draw from each group alike: system, case_id, language or factors of the transcripts.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    per: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Transcripts, or turns where rubrics are about turns, drawn from each group; all unless given.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = None,
+    focus: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What is drawn first: random; disagreement: where judges or their passes differ; uncertain: where "
+            "a judge was.",
+            autocompletion=one_of("random", "disagreement", "uncertain"),
+            rich_help_panel=_WHAT,
+        ),
+    ] = "random",
+    random_share: Annotated[
+        float,
+        typer.Option(
+            "--random",
+            metavar="SHARE",
+            help="With another focus: share drawn at random all the same, 0 to 1.",
+            rich_help_panel=_WHAT,
+        ),
+    ] = 0.0,
     seed: SeedOption = 0,
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="Where the plan is written.", rich_help_panel=OUTPUT
+        ),
+    ] = Path("plan.json"),
     json: JsonOption = False,
 ) -> None:
-    """Draw what people are to rate: strata, raters and a training set, as a plan.
+    """Draw what people are to rate, and who rates what: a plan.
 
     The plan holds the map from opaque ids to transcripts: keep it, and don't give it to raters.
+
+    Examples:
+        $ bedside sample run --raters anna,ben --rubrics empathy --by system --per 4
+        $ bedside sample run --raters 3 --mode codes --rubrics question,reflection
     """
     from bedside.annotation.sampling import make_plan, read_training, slots, training_from_run
     from bedside.ratings import read_run
@@ -193,12 +284,16 @@ def _rubrics(run: Run, mode: str, names: str | None, folder: Path | None) -> lis
 
 @annotate_app.command("status")
 def annotate_status(
-    source: Annotated[Path, typer.Argument(help="A plan, or a run for all its plans.")],
+    source: Annotated[Path, typer.Argument(metavar="PLAN", help="A plan, or a run for all its plans.")],
     run: RunOption = None,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Show who has done how much, how well in training, and agreement so far."""
+    """Show who has done how much, how well in training, and agreement so far.
+
+    Examples:
+        $ bedside annotate status plan.json
+    """
     from bedside.annotation.answers import FOLDER
     from bedside.annotation.progress import progress
     from bedside.reports.annotation import status_tables
@@ -221,12 +316,26 @@ def annotate_status(
 @annotate_app.command("export")
 def annotate_export(
     plan: PlanArgument,
-    form: Annotated[str, typer.Option("--format", help="label-studio, csv or xlsx.")] = "xlsx",
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the files.")] = Path("to-rate"),
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            metavar="NAME",
+            help="xlsx, csv, or label-studio (JSON to import there by hand).",
+            autocompletion=one_of("xlsx", "csv", "label-studio"),
+        ),
+    ] = "xlsx",
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for the files.")] = Path(
+        "to-rate"
+    ),
     run: RunOption = None,
     rubric_folder: RubricFolderOption = None,
 ) -> None:
-    """Write a file for each rater to fill in, where no server is wanted."""
+    """Write a file for each rater to fill in, where no server is wanted.
+
+    Examples:
+        $ bedside annotate export plan.json --out to-rate
+    """
     from bedside.annotation.offline import export_files
 
     read, opened = open_plan(plan, run)
@@ -255,16 +364,29 @@ def see_current(plan: Plan, folder: Path | None, where: Path) -> None:
 @annotate_app.command("import")
 def annotate_import(
     plan: PlanArgument,
-    files: Annotated[list[Path], typer.Argument(help="Files that raters filled in: XLSX, CSV, JSON.")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="FILES", help="Files that raters filled in: XLSX, CSV, or Label Studio's JSON."
+        ),
+    ],
     rater: Annotated[
-        str | None, typer.Option(help="Who answered, where a Label Studio export is of one person.")
+        str | None,
+        typer.Option(metavar="NAME", help="Who answered, where a Label Studio export is of one person."),
     ] = None,
     users: Annotated[
-        str | None, typer.Option(help="Who answered, by Label Studio's user id: 3=anna,4=ben.")
+        str | None,
+        typer.Option(metavar="ID=NAME,…", help="Who answered, by Label Studio's user id: 3=anna,4=ben."),
     ] = None,
     run: RunOption = None,
 ) -> None:
-    """Read what raters filled in and add their ratings to the run. Safe to repeat: nothing is there twice or lost."""
+    """Read what raters filled in and add their ratings to the run.
+
+    Safe to repeat: nothing is there twice, nothing is lost.
+
+    Examples:
+        $ bedside annotate import plan.json to-rate/*.xlsx
+    """
     from bedside.annotation.answers import keep_answers
     from bedside.annotation.offline import read_files
 
@@ -292,18 +414,33 @@ def say_left_out(found: Read) -> None:
 def annotate_next(
     plan: PlanArgument,
     aim: Annotated[
-        str, typer.Option(help="To what end: kappa, estimate (corrected means) or disagreement.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="To what end: kappa (a narrower interval), estimate (corrected means) or disagreement (settle it).",
+            autocompletion=one_of("kappa", "estimate", "disagreement"),
+        ),
     ] = "kappa",
-    count: Annotated[int, typer.Option(help="Units to propose.")] = 10,
-    judge: Annotated[str | None, typer.Option(help="Which judge; the only one unless named.")] = None,
+    count: Annotated[int, typer.Option(metavar="NUMBER", help="Transcripts or turns to propose.")] = 10,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="RATER", help="Which judge; the only one unless named.", autocompletion=one_rater
+        ),
+    ] = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Write a plan of it, for the same raters.")
+        Path | None,
+        typer.Option("--out", "-o", metavar="FILE", help="Write a plan of it, for the same raters."),
     ] = None,
     run: RunOption = None,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Propose what to have rated next, and say what it would bring."""
+    """Propose what to have rated next, and say what it would bring.
+
+    Examples:
+        $ bedside annotate next plan.json --aim kappa --count 20 --out more.json
+    """
     from bedside.annotation.proposals import follow_up, propose
     from bedside.reports.annotation import plan_tables, proposal_tables
 

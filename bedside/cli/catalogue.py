@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bedside.cli import _complete as complete
 from bedside.cli._common import list_entries, note, say
 from bedside.cli._help import App
 from bedside.errors import DataError, InputError
@@ -63,7 +64,9 @@ def readers(context: typer.Context) -> None:
 
 
 @readers_app.command("show")
-def readers_show(name: str) -> None:
+def readers_show(
+    name: Annotated[str, typer.Argument(metavar="READER", help="Its name.", autocompletion=complete.readers)],
+) -> None:
     """Print what a format is and a minimal example."""
     from bedside.transcripts import READERS
 
@@ -88,7 +91,11 @@ def metrics(context: typer.Context) -> None:
 
 
 @metrics_app.command("show")
-def metrics_show(name: str) -> None:
+def metrics_show(
+    name: Annotated[
+        str, typer.Argument(metavar="METRIC", help="A metric or a family.", autocompletion=complete.metric)
+    ],
+) -> None:
     """Print a metric's or family's definition, source and examples."""
     from bedside.metrics import FAMILIES
     from bedside.metrics._describe import describe_family, describe_metric
@@ -114,7 +121,12 @@ def suites(context: typer.Context) -> None:
 
 
 @suites_app.command("show")
-def suites_show(name: str) -> None:
+def suites_show(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="SUITE", help="Its name, or a suite file.", autocompletion=complete.suites),
+    ],
+) -> None:
     """Print a suite's metrics and source."""
     from bedside.suites import SUITES
 
@@ -134,8 +146,13 @@ def suites_show(name: str) -> None:
 
 
 @suites_app.command("check")
-def suites_check(file: str) -> None:
-    """Check a suite file of your own: its form, and that its metrics, parameters, tables and figures exist."""
+def suites_check(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The suite file, ending in .yaml.")],
+) -> None:
+    """Check a suite file of your own.
+
+    Its form, and that its metrics, parameters, tables and figures exist.
+    """
     from bedside.reports.contents import check_suite
     from bedside.scoring import make_plan
     from bedside.suites import SUITES
@@ -152,28 +169,36 @@ def suites_check(file: str) -> None:
     say(f"{file}: good; {len(plan.metrics)} metrics{shown}")
 
 
-FolderOption = Annotated[Path | None, typer.Option("--folder", help="Folder of rubrics of your own.")]
+FolderOption = Annotated[
+    Path | None,
+    typer.Option("--rubric-folder", "--folder", metavar="FOLDER", help="Folder of rubrics of your own."),
+]
 
 
 @rubrics_app.callback()
-def rubrics(context: typer.Context, folder: FolderOption = None) -> None:
+def rubrics(context: typer.Context, rubric_folder: FolderOption = None) -> None:
     """List the rubrics."""
     from bedside.judges import rubrics_with
 
-    known = rubrics_with(folder).all()
+    known = rubrics_with(rubric_folder).all()
     list_entries(context, lambda: [(name, rubric.title) for name, rubric in known.items()])
 
 
 @rubrics_app.command("show")
-def rubrics_show(name: str, folder: FolderOption = None) -> None:
+def rubrics_show(
+    name: Annotated[str, typer.Argument(metavar="RUBRIC", help="Its name.", autocompletion=complete.rubric)],
+    rubric_folder: FolderOption = None,
+) -> None:
     """Print a rubric: what it rates, its levels, what it needs, its source."""
     from bedside.judges import describe, find_rubric
 
-    say(describe(find_rubric(name, folder)))
+    say(describe(find_rubric(name, rubric_folder)))
 
 
 @rubrics_app.command("check")
-def rubrics_check(file: Path) -> None:
+def rubrics_check(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The rubric file, ending in .yaml.")],
+) -> None:
     """Check a rubric file of your own: its form, its levels, its words."""
     from bedside.judges import check_file
 

@@ -10,7 +10,12 @@ from typing import Annotated, Any
 import typer
 
 from bedside.cli._common import (
+    HOW,
+    JUDGES,
+    FormatOption,
     JsonOption,
+    RolesOption,
+    TextColumnsOption,
     list_entries,
     note,
     read_names,
@@ -18,6 +23,8 @@ from bedside.cli._common import (
     say,
     show_tables,
 )
+from bedside.cli._complete import codes as complete_codes
+from bedside.cli._complete import judges
 from bedside.cli._help import App
 from bedside.errors import InputError
 
@@ -32,17 +39,35 @@ coders_app = App(
     lists=True,
 )
 
-FormatOption = Annotated[str | None, typer.Option("--format", help="Reader to use, not the one recognised.")]
-RolesOption = Annotated[str | None, typer.Option(help='Who is who: "Dr Smith=clinician,Anna=patient".')]
-ColumnsOption = Annotated[str | None, typer.Option(help="bedside's column names to the file's.")]
+FilesArgument = Annotated[
+    list[str], typer.Argument(metavar="FILES", help="Transcripts whose turns people coded (meta.codes).")
+]
 EmbeddingsOption = Annotated[
     str | None,
-    typer.Option(help="Folder of a sentence-embedding model, or the name of a package that ships one."),
+    typer.Option(
+        metavar="MODEL",
+        help="Folder of a sentence-embedding model, or the name of a package that ships one.",
+        rich_help_panel=HOW,
+    ),
 ]
-FoldsOption = Annotated[int, typer.Option(help="Parts the transcripts are divided in, to score out of fold.")]
-FoldSeedOption = Annotated[int, typer.Option(help="Seed of the division in folds.")]
+FoldsOption = Annotated[
+    int,
+    typer.Option(
+        metavar="NUMBER",
+        help="Parts the transcripts are divided in; each is coded by a coder trained on the others.",
+        rich_help_panel=HOW,
+    ),
+]
+FoldSeedOption = Annotated[
+    int, typer.Option(metavar="NUMBER", help="Seed of the division in parts.", rich_help_panel=HOW)
+]
 QualityOption = Annotated[
-    str | None, typer.Option(help="Factor that says high or low of a session, such as mi_quality.")
+    str | None,
+    typer.Option(
+        metavar="FACTOR",
+        help="Factor that says high or low of a session, such as mi_quality: are both told apart?",
+        rich_help_panel=HOW,
+    ),
 ]
 
 
@@ -56,27 +81,44 @@ def coders(context: typer.Context) -> None:
 
 @coders_app.command("train")
 def coders_train(
-    files: Annotated[list[str], typer.Argument(help="Transcripts that people coded.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The coder's file, ending in .npz.")],
+    files: FilesArgument,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The coder's file, ending in .npz.")
+    ],
     name: Annotated[
-        str | None, typer.Option(help="The coder's name in ratings; the file's unless given.")
+        str | None,
+        typer.Option(metavar="NAME", help="The coder's name in ratings; the file's unless given."),
     ] = None,
     codes: Annotated[
-        str | None, typer.Option(help="Codes to learn, with commas; all that people gave unless named.")
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Codes to learn; all that people gave unless named.",
+            autocompletion=complete_codes,
+        ),
     ] = None,
     embeddings: EmbeddingsOption = None,
     folds: FoldsOption = 5,
     seed: FoldSeedOption = 0,
     date: Annotated[
         str | None,
-        typer.Option(help="Date on the card, 2026-11-30; today's or SOURCE_DATE_EPOCH's unless given."),
+        typer.Option(
+            metavar="DATE", help="Date on the card, 2026-11-30; today's or SOURCE_DATE_EPOCH's unless given."
+        ),
     ] = None,
     format_: FormatOption = None,
     roles: RolesOption = None,
-    columns: ColumnsOption = None,
+    columns: TextColumnsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Train a coder on people's codes, and print how good it is on transcripts that it was not trained on."""
+    """Train a coder on people's codes, and print how good it is.
+
+    Measured on transcripts that it was not trained on.
+
+    Examples:
+        $ bedside coder train coded.csv --out mine.npz
+        $ bedside coder train coded.csv --out mine.npz --codes question,reflection
+    """
     from bedside.coders.trained import check_target, save_coder, train
     from bedside.reports.coder import coder_tables
     from bedside.transcripts import Reading
@@ -101,10 +143,14 @@ def coders_train(
 
 @coders_app.command("show")
 def coders_show(
-    file: Annotated[Path, typer.Argument(help="A trained coder's file.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="A trained coder's file (.npz).")],
     json: Annotated[bool, typer.Option("--json", help="Print the card whole, as JSON.")] = False,
 ) -> None:
-    """Print the card of a trained coder: what it was trained on, with what, and how good it is."""
+    """Print the card of a trained coder: what it was trained on, and how good it is.
+
+    Examples:
+        $ bedside coder show mine.npz
+    """
     from bedside.coders.trained import load_card
     from bedside.reports.coder import card_tables
 
@@ -119,39 +165,65 @@ def coders_show(
 
 @coders_app.command("evaluate")
 def coders_evaluate(
-    files: Annotated[list[str], typer.Argument(help="Transcripts that people coded.")],
+    files: FilesArgument,
     coder: Annotated[
         str | None,
         typer.Option(
-            help="The coder to compare with people: a name or a .npz file; one trained out of fold unless given."
+            metavar="CODER",
+            help="The coder to compare with people: a name or a .npz file; one trained out of fold unless given.",
         ),
     ] = None,
-    judge: Annotated[str | None, typer.Option(help="A model to code in place of a coder.")] = None,
+    judge: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="A model that codes, in place of a coder.",
+            autocompletion=judges,
+            rich_help_panel=JUDGES,
+        ),
+    ] = None,
     codes: Annotated[
-        str | None, typer.Option(help="With --judge or out of fold: the codes; all unless named.")
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Without --coder: the codes; all unless named.", autocompletion=complete_codes
+        ),
     ] = None,
     embeddings: EmbeddingsOption = None,
     folds: FoldsOption = 5,
     seed: FoldSeedOption = 0,
     quality: QualityOption = None,
-    store: Annotated[Path, typer.Option(help="With --judge: the file that keeps what it replied.")] = Path(
-        "coding.sqlite"
-    ),
-    turns_per_call: Annotated[int, typer.Option(help="With --judge: turns that one call asks about.")] = 12,
-    max_concurrency: Annotated[int, typer.Option(help="With --judge: requests under way at once.")] = 8,
-    max_calls: Annotated[int | None, typer.Option(help="With --judge: hard stop, requests at most.")] = None,
+    store: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE", help="The file that keeps what the judge replied.", rich_help_panel=JUDGES
+        ),
+    ] = Path("coding.sqlite"),
+    turns_per_call: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Turns that one call asks about.", rich_help_panel=JUDGES)
+    ] = 12,
+    max_concurrency: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Requests under way at once.", rich_help_panel=JUDGES)
+    ] = 8,
+    max_calls: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Hard stop: requests at most.", rich_help_panel=JUDGES),
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="With --judge: print calls and tokens; ask nothing.")
+        bool, typer.Option("--dry-run", help="Print calls and tokens; ask nothing.", rich_help_panel=JUDGES)
     ] = False,
     format_: FormatOption = None,
     roles: RolesOption = None,
-    columns: ColumnsOption = None,
+    columns: TextColumnsOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Compare a coder with people's codes, beside how well people agree with one another.
+    """Compare a coder with people's codes, beside people with one another.
 
     Without --coder and --judge, coders are trained on the files themselves, each on some of the transcripts, and code
     those that they were not trained on.
+
+    Examples:
+        $ bedside coder evaluate coded.csv --coder rules
+        $ bedside coder evaluate coded.csv --judge openai/gpt-5-mini --dry-run
     """
     from bedside.coders.evaluation import evaluate
     from bedside.reports.coder import coder_tables

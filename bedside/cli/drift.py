@@ -8,11 +8,17 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import (
+    HOW,
+    WHICH,
     ColumnsOption,
     JsonOption,
+    MetricsOption,
     OutOption,
+    QualityOption,
+    RatersOption,
     ScaleOption,
     SeedOption,
+    SystemsOption,
     open_source,
     read_names,
     read_numbers,
@@ -20,23 +26,24 @@ from bedside.cli._common import (
 )
 from bedside.errors import InputError
 
-SystemsOption = Annotated[str | None, typer.Option(help="The systems: A,B,C; all unless named.")]
-RatersOption = Annotated[str | None, typer.Option(help="Raters or patterns: human:*,judge:*.")]
-QualityOption = Annotated[
-    str | None,
-    typer.Option(
-        "--metrics",
-        "--rubric",
-        help="Metrics or patterns; those that say something of quality unless named.",
-    ),
-]
-
 
 def drift(
-    source: Annotated[Path, typer.Argument(help="A run whose transcripts have a factor of lengths.")],
-    by: Annotated[str, typer.Option(help="The factor that holds the length condition.")] = "target_length",
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run whose transcripts have a factor of lengths.")
+    ],
+    by: Annotated[
+        str,
+        typer.Option(
+            metavar="FACTOR", help="The factor that holds the length condition.", rich_help_panel=WHICH
+        ),
+    ] = "target_length",
     lengths: Annotated[
-        str | None, typer.Option(help="The two conditions: 20,80; the least and greatest unless given.")
+        str | None,
+        typer.Option(
+            metavar="SHORT,LONG",
+            help="The two conditions: 20,80; the least and the greatest unless given.",
+            rich_help_panel=WHICH,
+        ),
     ] = None,
     systems: SystemsOption = None,
     metrics: QualityOption = None,
@@ -45,7 +52,14 @@ def drift(
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show how far each metric changes from the shortest to the longest conversations, paired by case."""
+    """Show how metrics change from the shortest to the longest conversations.
+
+    In per cent of the mean, paired by case: each case is to be run at both lengths.
+
+    Examples:
+        $ bedside drift run
+        $ bedside drift run --by target_length --lengths 20,80
+    """
     from bedside.drift import drift as run_drift
     from bedside.reports.tables.drift import drift_table
 
@@ -62,10 +76,16 @@ def drift(
 
 
 def trend(
-    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings with a metric called turns.")],
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings with a metric called turns.")
+    ],
     edges: Annotated[
         str | None,
-        typer.Option(help="Numbers of messages at which bins begin: 10,20,40; quartiles unless given."),
+        typer.Option(
+            metavar="N,N",
+            help="Numbers of messages at which columns begin: 10,20,40; quartiles unless given.",
+            rich_help_panel=HOW,
+        ),
     ] = None,
     systems: SystemsOption = None,
     metrics: QualityOption = None,
@@ -75,7 +95,12 @@ def trend(
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show each metric by the number of messages, with a test of the trend."""
+    """Show metrics by the number of messages, with a test of the trend.
+
+    Examples:
+        $ bedside trend run
+        $ bedside trend run --edges 10,20,40 --metrics empathy
+    """
     from bedside.drift import trend as run_trend
     from bedside.reports.tables.length import length_table
 
@@ -90,22 +115,29 @@ def trend(
 
 
 def deviation(
-    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings.")],
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings.")],
     reference: Annotated[
-        str, typer.Option(help="The reference corpus: a run, a file of ratings, or a system of SOURCE.")
+        str,
+        typer.Option(
+            metavar="REFERENCE",
+            help="The reference corpus: a run, a file of ratings, or one of RUN's systems.",
+            rich_help_panel=WHICH,
+        ),
     ],
     systems: SystemsOption = None,
-    metrics: Annotated[
-        str | None,
-        typer.Option("--metrics", "--rubric", help="Metrics or patterns; all that both have unless named."),
-    ] = None,
+    metrics: MetricsOption = None,
     raters: RatersOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Show how far each system's means lie from those of a reference corpus."""
+    """Show how far systems' means lie from those of a reference corpus.
+
+    Examples:
+        $ bedside deviation run --reference annomi-run
+        $ bedside deviation run --reference human --metrics 'percent_*'
+    """
     from bedside.drift import deviation as run_deviation
     from bedside.reports.tables.deviation import deviation_table
 

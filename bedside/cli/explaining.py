@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import (
+    WHICH,
     ColumnsOption,
     JsonOption,
     ScaleOption,
@@ -16,18 +17,39 @@ from bedside.cli._common import (
     say,
     show_tables,
 )
+from bedside.cli._complete import table_names
 
 
 def explain(
-    source: Annotated[Path, typer.Argument(help="A run, or a file of ratings.")],
-    cell: Annotated[str, typer.Option(help="What the number is of, parts joined by slashes: empathy/sysA.")],
-    table: Annotated[str, typer.Option(help="The table it stands in.")] = "results",
+    source: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings.")],
+    cell: Annotated[
+        str,
+        typer.Option(
+            metavar="METRIC/SYSTEM",
+            help="What the number is of, its row and column: empathy/A. The column cell of the table's CSV has the "
+            "names of all.",
+            rich_help_panel=WHICH,
+        ),
+    ],
+    table: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="The table it stands in.", autocompletion=table_names, rich_help_panel=WHICH
+        ),
+    ] = "results",
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Show what stands behind one number of a table: the ratings, n, the definition, the tests."""
+    """Show what stands behind one number of a table.
+
+    The definition, every rating with its transcript and turn, n, what is missing and why, the tests.
+
+    Examples:
+        $ bedside explain run --cell empathy/A
+        $ bedside explain run --table agreement --cell empathy
+    """
     from bedside.reports.build import build_tables
     from bedside.reports.explanation import explain as run_explain
 

@@ -8,37 +8,67 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import JsonOption, note, say, show_tables
+from bedside.cli._complete import one_of
+from bedside.cli._complete import rubric as complete_rubric
 from bedside.cli._help import App
 from bedside.cli.scoring import judging_progress, say_batched
 
 judgements_app = App("See what judges were asked and replied; batches of calls.")
 
 
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run that a judge rated.")]
+
+
 @judgements_app.command("list")
 def judgements_list(
-    run: Path,
-    rubric: Annotated[str | None, typer.Option(help="Of this rubric only.")] = None,
-    transcript: Annotated[str | None, typer.Option(help="Of this transcript only.")] = None,
-    state: Annotated[str | None, typer.Option(help="answered, unusable or failed.")] = None,
+    run: RunArgument,
+    rubric: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of this rubric only.", autocompletion=complete_rubric),
+    ] = None,
+    transcript: Annotated[str | None, typer.Option(metavar="ID", help="Of this transcript only.")] = None,
+    state: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="answered; unusable: the reply could not be read; failed: there was none.",
+            autocompletion=one_of("answered", "unusable", "failed"),
+        ),
+    ] = None,
     json: JsonOption = False,
 ) -> None:
-    """List the judgements kept in a run."""
+    """List the judgements kept in a run.
+
+    Examples:
+        $ bedside judgements list run --rubric empathy --state unusable
+    """
     from bedside.reports.judging import judgements_table
 
     show_tables([judgements_table(run, rubric=rubric, transcript=transcript, state=state)], json)
 
 
 @judgements_app.command("show")
-def judgements_show(run: Path, key: Annotated[str, typer.Argument(help="The key's first digits.")]) -> None:
-    """Show one judgement: what was asked, what was replied, what was made of it."""
+def judgements_show(
+    run: RunArgument,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="First digits of its key, as list prints it.")],
+) -> None:
+    """Show one judgement: what was asked, what was replied, what was made of it.
+
+    Examples:
+        $ bedside judgements show run 3f2a
+    """
     from bedside.reports.judging import judgement_text
 
     say(judgement_text(run, key))
 
 
 @judgements_app.command("passes")
-def judgements_passes(run: Path, json: JsonOption = False) -> None:
-    """Show what a judge's passes come to (mean, median, mode), how far they spread and how far they agree."""
+def judgements_passes(run: RunArgument, json: JsonOption = False) -> None:
+    """Show how far a judge's passes spread and agree, and what they come to.
+
+    Examples:
+        $ bedside judgements passes run
+    """
     from bedside.evaluation import open_evaluation
     from bedside.reports.judging import passes_table
 
@@ -47,25 +77,42 @@ def judgements_passes(run: Path, json: JsonOption = False) -> None:
 
 @judgements_app.command("import")
 def judgements_import(
-    run: Path,
-    files: Annotated[list[Path], typer.Argument(help="What the service answered, errors included.")],
+    run: RunArgument,
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILES", help="What the service answered, errors included."),
+    ],
     batch_out: Annotated[
-        Path | None, typer.Option("--batch-out", help="Write the calls that remain to this JSONL file.")
+        Path | None,
+        typer.Option("--batch-out", metavar="FILE", help="Write the calls that remain to this JSONL file."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Read the answers of a batch that `bedside score --batch-out` wrote the calls of, and make the ratings."""
+    """Read a service's answers to a batch of calls, and make the ratings.
+
+    The calls are those that bedside score --batch-out wrote.
+
+    Examples:
+        $ bedside judgements import run answers.jsonl
+    """
     _again(run, files, batch_out, json)
 
 
 @judgements_app.command("export")
 def judgements_export(
-    run: Path,
+    run: RunArgument,
     file: Annotated[
-        Path, typer.Argument(help="The JSONL file of calls; several where they don't fit in one.")
+        Path,
+        typer.Argument(
+            metavar="FILE", help="The JSONL file to write the calls to; several where they don't fit in one."
+        ),
     ],
 ) -> None:
-    """Write the calls that remain of what `bedside score --batch-out` was told."""
+    """Write the calls that remain of a batch.
+
+    Examples:
+        $ bedside judgements export run calls.jsonl
+    """
     _again(run, [], file, False)
 
 

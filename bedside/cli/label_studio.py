@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli._common import note, read_names, read_pairs, say
+from bedside.cli._common import RubricFolderOption, note, read_names, read_pairs, say
 from bedside.cli.annotation import (
     PlanArgument,
-    RubricFolderOption,
     RunOption,
     open_plan,
     say_kept,
@@ -27,25 +26,47 @@ from bedside.errors import InputError
 if TYPE_CHECKING:
     from bedside.annotation.server import Server
 
-UrlOption = Annotated[str, typer.Option(help="Label Studio's address, as bedside annotate serve prints it.")]
-KeyOption = Annotated[str, typer.Option(help="Environment variable that holds the API key.")]
+UrlOption = Annotated[
+    str, typer.Option(metavar="URL", help="Label Studio's address, as bedside annotate serve prints it.")
+]
+KeyOption = Annotated[
+    str, typer.Option(metavar="VARIABLE", help="Environment variable that holds the API key.")
+]
 
 
 @annotate_app.command("serve")
 def annotate_serve(
     folder: Annotated[
-        Path, typer.Argument(help="Where the server keeps its data; of a run, the folder RUN-label-studio.")
+        Path,
+        typer.Argument(
+            metavar="FOLDER",
+            help="Where the server keeps its data; where a run is named, in RUN-label-studio beside it.",
+        ),
     ],
-    raters: Annotated[str | None, typer.Option(help="Who may log in: anna,ben. Can be added to.")] = None,
-    port: Annotated[int | None, typer.Option(help="On this machine only; 8085 unless given.")] = None,
+    raters: Annotated[
+        str | None, typer.Option(metavar="A,B", help="Who may log in: anna,ben. Can be added to later.")
+    ] = None,
+    port: Annotated[
+        int | None, typer.Option(metavar="NUMBER", help="Port on this machine only; 8085 unless given.")
+    ] = None,
     environment: Annotated[
         Path | None,
-        typer.Option(help="Virtual environment that has Label Studio; BEDSIDE_LABEL_STUDIO names one too."),
+        typer.Option(
+            metavar="FOLDER",
+            help="Virtual environment that has Label Studio; BEDSIDE_LABEL_STUDIO names one too.",
+        ),
     ] = None,
     stop: Annotated[bool, typer.Option("--stop", help="Stop the server; its data stay.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Say whether the server runs.")] = False,
 ) -> None:
-    """Start a Label Studio of your own on this machine, with a login for each rater; or find the one that runs."""
+    """Start a Label Studio of your own on this machine, with a login for each rater.
+
+    Where one runs already, it is found, and its logins are printed.
+
+    Examples:
+        $ bedside annotate serve run --raters anna,ben
+        $ bedside annotate serve run --stop
+    """
     from bedside.annotation import server
 
     # A run can be copied and sent on; passwords must not go with it.
@@ -88,12 +109,19 @@ def annotate_push(
         typer.Option("--strict", help="A project for each rater, with that rater's items in their order."),
     ] = False,
     text: Annotated[
-        Path | None, typer.Option(help="Markdown file: instructions, consent, training; shown first.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Markdown file: instructions, consent, training; shown first."),
     ] = None,
     run: RunOption = None,
     rubric_folder: RubricFolderOption = None,
 ) -> None:
-    """Put a plan's tasks on a Label Studio server. Safe to repeat: what is there is not sent again."""
+    """Put a plan's tasks on a Label Studio server.
+
+    Safe to repeat: what is there is not sent again.
+
+    Examples:
+        $ bedside annotate push plan.json --url http://127.0.0.1:8085
+    """
     from bedside.annotation.sync import Server
     from bedside.annotation.sync import push as run_push
 
@@ -125,11 +153,20 @@ def annotate_pull(
     key_env: KeyOption = "LABEL_STUDIO_API_KEY",
     users: Annotated[
         str | None,
-        typer.Option(help="Who is who, where an address doesn't begin with the rater's name: a@b.org=anna."),
+        typer.Option(
+            metavar="ADDRESS=NAME,…",
+            help="Who is who, where an address doesn't begin with the rater's name: a@b.org=anna.",
+        ),
     ] = None,
     run: RunOption = None,
 ) -> None:
-    """Bring what raters answered into the run. Safe to repeat: nothing is there twice, nothing brought is lost."""
+    """Bring what raters answered on a Label Studio server into the run.
+
+    Safe to repeat: nothing is there twice, nothing brought is lost.
+
+    Examples:
+        $ bedside annotate pull plan.json --url http://127.0.0.1:8085
+    """
     from bedside.annotation.sync import Server
     from bedside.annotation.sync import pull as run_pull
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import JsonOption, SeedOption, open_source, read_names, read_numbers, show_tables
+from bedside.cli._complete import one_of
 from bedside.cli._help import App
 from bedside.errors import DataError
 
@@ -17,21 +18,37 @@ plan_app = App("Say how many transcripts and raters a study needs.")
 @plan_app.command("kappa")
 def plan_kappa(
     half_width: Annotated[
-        float, typer.Option(help="Half the width of kappa's 95 % interval that you want.")
+        float,
+        typer.Option(metavar="NUMBER", help="Half the width of kappa's 95 % interval that you want."),
     ] = 0.1,
-    kappa: Annotated[float, typer.Option(help="The kappa you expect.")] = 0.6,
+    kappa: Annotated[float, typer.Option(metavar="NUMBER", help="The kappa you expect.")] = 0.6,
     shares: Annotated[
-        str | None, typer.Option(help="Expected share of each level, lowest first: .1,.2,.4,.2,.1.")
+        str | None,
+        typer.Option(metavar="N,N", help="Expected share of each level, lowest first: .1,.2,.4,.2,.1."),
     ] = None,
     levels: Annotated[
-        int, typer.Option(help="Number of levels, where their shares aren't given: equal shares.")
+        int,
+        typer.Option(
+            metavar="NUMBER", help="Number of levels, where their shares aren't given: equal shares."
+        ),
     ] = 5,
-    raters: Annotated[str, typer.Option(help="Numbers of raters to plan for.")] = "2,3,5",
-    weights: Annotated[str, typer.Option(help="quadratic, linear or none.")] = "quadratic",
+    raters: Annotated[str, typer.Option(metavar="N,N", help="Numbers of raters to plan for.")] = "2,3,5",
+    weights: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Of kappa: quadratic, linear or none.",
+            autocompletion=one_of("quadratic", "linear", "none"),
+        ),
+    ] = "quadratic",
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """How many transcripts, rated by how many raters, for a kappa interval of a given width."""
+    """How many transcripts and raters, for a kappa interval of a given width.
+
+    Examples:
+        $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
+    """
     from bedside.reports.planning import kappa_table
 
     expected = read_numbers(shares, "--shares") if shares else [1 / levels] * levels
@@ -42,21 +59,34 @@ def plan_kappa(
 
 @plan_app.command("difference")
 def plan_difference(
-    difference: Annotated[float, typer.Option(help="The smallest mean difference worth finding.")],
+    difference: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The smallest mean difference worth finding.")
+    ],
     sd: Annotated[
-        float | None, typer.Option(help="Standard deviation of the differences between systems on one case.")
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="Standard deviation of the differences between systems on one case."
+        ),
     ] = None,
     pilot: Annotated[
-        Path | None, typer.Option(help="A run or file to take the standard deviation from.")
+        Path | None,
+        typer.Option(metavar="RUN", help="A run, or a file of ratings, to take the standard deviation from."),
     ] = None,
-    metric: Annotated[str | None, typer.Option(help="With --pilot: the metric.")] = None,
-    systems: Annotated[str | None, typer.Option(help="With --pilot: the two systems.")] = None,
-    power: Annotated[float, typer.Option(help="Chance to find it if it is there.")] = 0.8,
-    tests: Annotated[int, typer.Option(help="Number of tests in the family; alpha is divided by it.")] = 1,
+    metric: Annotated[str | None, typer.Option(metavar="NAME", help="With --pilot: the metric.")] = None,
+    systems: Annotated[str | None, typer.Option(metavar="A,B", help="With --pilot: the two systems.")] = None,
+    power: Annotated[float, typer.Option(metavar="NUMBER", help="Chance to find it if it is there.")] = 0.8,
+    tests: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Number of tests in the family; alpha is divided by it.")
+    ] = 1,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """How many cases, scored with both systems, to find a difference between them."""
+    """How many cases, scored with both systems, to find a difference between them.
+
+    Examples:
+        $ bedside plan difference --difference .5 --sd 1
+        $ bedside plan difference --difference .5 --pilot run --metric empathy --systems A,B
+    """
     from bedside.reports.planning import difference_table, pilot_differences
 
     differences = None

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import JsonOption, SeedOption, note, say, show_tables
+from bedside.cli._complete import one_of
 from bedside.cli._help import App
 from bedside.errors import InputError
 
@@ -24,12 +25,24 @@ def _medconceal() -> None:
 
 @medconceal_app.command("fit")
 def medconceal_fit(
-    turns: Annotated[Path, typer.Argument(help="Labelled turns (JSON lines), see the docs on medconceal.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The parameter file to write.")],
+    turns: Annotated[
+        Path,
+        typer.Argument(metavar="TURNS", help="Labelled turns (JSON lines); docs/medconceal.md has the form."),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="The parameter file to write, ending in .yaml."),
+    ],
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Fit the weights of the trace by logistic regression, and its thresholds by replay on held-out cases."""
+    """Fit the weights and thresholds of the trace to labelled turns.
+
+    Weights by logistic regression, thresholds by replay on held-out cases.
+
+    Examples:
+        $ bedside medconceal fit turns.jsonl --out mine.yaml
+    """
     from bedside.protocols.medconceal import fit, read_turns, write_parameters
     from bedside.reports.protocols import fit_tables
 
@@ -48,19 +61,34 @@ def _note2chat() -> None:
 
 @note2chat_app.command("preferences")
 def note2chat_preferences(
-    files: Annotated[list[str], typer.Argument(help="Transcripts: several dialogues of each case.")],
-    labels: Annotated[Path, typer.Option(help="Their labels, see the docs on note2chat.")],
-    alpha: Annotated[float, typer.Option(help="Price of an exchange in the reward.")],
-    out: Annotated[Path, typer.Option("--out", "-o", help="The JSON lines to write.")] = Path(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILES", help="Transcripts: several dialogues of each case.")
+    ],
+    labels: Annotated[
+        Path, typer.Option(metavar="FILE", help="Their labels; docs/note2chat.md has the form.")
+    ],
+    alpha: Annotated[float, typer.Option(metavar="NUMBER", help="Price of an exchange in the reward.")],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="FILE", help="The JSON lines to write.")] = Path(
         "preferences.jsonl"
     ),
-    rater: Annotated[str | None, typer.Option(help="Whose labels count, where several labelled.")] = None,
+    rater: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Whose labels count, where several labelled.")
+    ] = None,
     outside: Annotated[
-        str, typer.Option(help="Where the diagnosis is not ranked: the whole reward is 0, or its term only.")
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Where the diagnosis is not ranked, what is 0: the whole reward, or its term only.",
+            autocompletion=one_of("reward", "term"),
+        ),
     ] = "reward",
     seed: SeedOption = 0,
 ) -> None:
-    """Write preference pairs of dialogues by their reward, in TRL's conversational form."""
+    """Write preference pairs of dialogues by their reward, in TRL's form.
+
+    Examples:
+        $ bedside note2chat preferences dialogues.jsonl --labels labels.jsonl --alpha .05
+    """
     from bedside.protocols.note2chat import preference_pairs, rewarded, with_labels, write_preferences
     from bedside.transcripts import read_transcripts
 

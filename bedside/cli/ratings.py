@@ -16,15 +16,28 @@ ratings_app = App("Bring ratings that people already gave into a run.")
 
 @ratings_app.command("import")
 def ratings_import(
-    run: Path,
-    file: Path,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run that the ratings are of.")],
+    file: Annotated[
+        Path,
+        typer.Argument(
+            metavar="FILE",
+            help="A spreadsheet with columns item, rater, metric, value; or item, metric and one for each rater. The "
+            "item is the transcript's id; a column turn is for ratings of turns, from 0.",
+        ),
+    ],
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
-    metric: Annotated[str, typer.Option(help="The metric, where the file has no column for it.")] = "rating",
+    metric: Annotated[
+        str, typer.Option(metavar="NAME", help="The metric, where the file has no column for it.")
+    ] = "rating",
 ) -> None:
-    """Add ratings from a spreadsheet (CSV, TSV, XLSX, Parquet; long or wide) to a run.
+    """Add ratings from a spreadsheet (CSV, TSV, XLSX, Parquet) to a run.
 
     A rating of the same transcript, unit, metric, rater and pass replaces the one in the run.
+
+    Examples:
+        $ bedside ratings import run ratings.xlsx --scale 1-5
+        $ bedside ratings import run stars.csv --columns item=Session,rater=Coder --scale 1-5
     """
     from bedside.evaluation import known_scale, own_rubrics
     from bedside.rating_files import import_ratings, parse_scales, read_rating_file

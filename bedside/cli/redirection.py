@@ -8,7 +8,17 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import SeedOption, note, reading_options, say
+from bedside.cli._common import (
+    HOW,
+    FormatOption,
+    RolesOption,
+    SeedOption,
+    TextColumnsOption,
+    note,
+    reading_options,
+    say,
+)
+from bedside.cli._complete import one_of
 from bedside.cli._help import App
 
 redirection_app = App("Fit redirection's language model to conversations.")
@@ -21,30 +31,59 @@ def redirection() -> None:
 
 @redirection_app.command("fit")
 def redirection_fit(
-    files: Annotated[list[str], typer.Argument(help="Transcripts to tune the model on.")],
+    files: Annotated[list[str], typer.Argument(metavar="FILES", help="Transcripts to tune the model on.")],
     model: Annotated[
         str,
         typer.Option(
-            help="The model to begin with: a folder, a .gguf file or a name on the Hugging Face hub."
+            metavar="MODEL",
+            help="The model to begin with: a folder, a .gguf file or a name on the Hugging Face hub.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", "-o", help="Folder for the tuned model; a new one.")],
-    method: Annotated[str, typer.Option(help="lora, plain, or auto: LoRA where peft is installed.")] = "auto",
-    epochs: Annotated[float, typer.Option(help="Times that each conversation is gone through.")] = 2.0,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for the tuned model; a new one.")
+    ],
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="lora, plain, or auto: LoRA where peft is installed.",
+            autocompletion=one_of("auto", "lora", "plain"),
+            rich_help_panel=HOW,
+        ),
+    ] = "auto",
+    epochs: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", help="Times that each conversation is gone through.", rich_help_panel=HOW
+        ),
+    ] = 2.0,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Of AdamW; 2e-4 for LoRA, 5e-5 for plain.")
+        float | None,
+        typer.Option(metavar="NUMBER", help="Of AdamW; 2e-4 for LoRA, 5e-5 for plain.", rich_help_panel=HOW),
     ] = None,
-    window: Annotated[int, typer.Option(help="Tokens of a piece of conversation, at most.")] = 512,
-    batch: Annotated[int, typer.Option(help="Pieces in a step.")] = 8,
-    held_out: Annotated[float, typer.Option(help="Share of transcripts kept to measure the loss on.")] = 0.1,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="Reader to use, not the one recognised.")
-    ] = None,
-    roles: Annotated[str | None, typer.Option(help='Who is who: "Dr Smith=clinician,Anna=patient".')] = None,
-    columns: Annotated[str | None, typer.Option(help="bedside's column names to the file's.")] = None,
+    window: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER", help="Tokens of a piece of conversation, at most.", rich_help_panel=HOW
+        ),
+    ] = 512,
+    batch: Annotated[int, typer.Option(metavar="NUMBER", help="Pieces in a step.", rich_help_panel=HOW)] = 8,
+    held_out: Annotated[
+        float,
+        typer.Option(
+            metavar="NUMBER", help="Share of transcripts kept to measure the loss on.", rich_help_panel=HOW
+        ),
+    ] = 0.1,
+    format_: FormatOption = None,
+    roles: RolesOption = None,
+    columns: TextColumnsOption = None,
     seed: SeedOption = 0,
 ) -> None:
-    """Tune a causal language model on conversations, for scoring redirection with it."""
+    """Tune a language model on conversations, for scoring redirection with it.
+
+    Examples:
+        $ bedside redirection fit talks/ --model Qwen/Qwen3-0.6B --out tuned
+    """
     from bedside.models.fine_tuning import Tuning, fine_tune
     from bedside.transcripts import Reading
 

@@ -7,44 +7,134 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli._common import JsonOption, SeedOption, read_names, say, show_tables
+from bedside.cli._common import (
+    HOW,
+    OUTPUT,
+    WHICH,
+    JsonOption,
+    SeedOption,
+    read_names,
+    say,
+    show_tables,
+)
+from bedside.cli._complete import one_of, some_of, suites, tables
 from bedside.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from bedside.ratings import Run
 
 
+_PARTS = "A part alone, printed"
+
+
 def report(
-    run: Path,
-    table: Annotated[str | None, typer.Option(help="Tables to write; all unless named.")] = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="Of md,latex,html,csv,svg,pdf,png; all unless named.")
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score made.")],
+    table: Annotated[
+        str | None,
+        typer.Option(
+            "--table",
+            "--tables",
+            metavar="A,B",
+            help="Tables to write, by name: results,agreement,comparison,missing …; all unless named.",
+            autocompletion=tables,
+            rich_help_panel=WHICH,
+        ),
     ] = None,
     suite: Annotated[
-        str | None, typer.Option(help="Tables of this suite, or suite file, not of the run's own.")
+        str | None,
+        typer.Option(
+            metavar="SUITE",
+            help="Tables of this suite or suite file, not of the run's own.",
+            autocompletion=suites,
+            rich_help_panel=WHICH,
+        ),
     ] = None,
     reference: Annotated[
-        Path | None, typer.Option(help="A run of a reference corpus that systems are held against.")
+        Path | None,
+        typer.Option(
+            metavar="RUN",
+            help="A run of a reference corpus that systems are held against, as in bedside deviation.",
+            rich_help_panel=WHICH,
+        ),
     ] = None,
-    against: Annotated[str | None, typer.Option(help="Mark what differs from this system.")] = None,
-    spread: Annotated[str | None, typer.Option(help="Beside means: sd, ci (95 % interval) or none.")] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SYSTEM",
+            help="Mark with asterisks what differs from this system.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    spread: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Beside means: sd (unless named), ci (95 % interval) or none.",
+            autocompletion=one_of("sd", "ci", "none"),
+            rich_help_panel=HOW,
+        ),
+    ] = None,
     best: Annotated[
-        str | None, typer.Option(help="Bold: interval (where told apart), always or never.")
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Bold: interval (unless named: the best, and what can't be told from it), always (the best "
+            "alone) or never.",
+            autocompletion=one_of("interval", "always", "never"),
+            rich_help_panel=HOW,
+        ),
     ] = None,
+    seed: SeedOption = 0,
     no_text: Annotated[
-        bool, typer.Option("--no-text", help="Show nothing of what was said, nor reasons that may quote it.")
+        bool,
+        typer.Option(
+            "--no-text",
+            help="Show nothing of what was said, nor reasons that may quote it.",
+            rich_help_panel=OUTPUT,
+        ),
     ] = False,
-    methods: Annotated[bool, typer.Option("--methods", help="Print the methods paragraph alone.")] = False,
-    card: Annotated[bool, typer.Option("--card", help="Print the judge card alone.")] = False,
+    format_: Annotated[
+        str | None,
+        typer.Option(
+            "--format",
+            metavar="A,B",
+            help="Of md,latex,html,csv,svg,pdf,png; all unless named.",
+            autocompletion=some_of("md", "latex", "html", "csv", "svg", "pdf", "png"),
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", "-o", metavar="FOLDER", help="RUN/report unless named.", rich_help_panel=OUTPUT
+        ),
+    ] = None,
+    json: JsonOption = False,
+    methods: Annotated[
+        bool, typer.Option("--methods", help="The methods paragraph of a paper.", rich_help_panel=_PARTS)
+    ] = False,
+    card: Annotated[
+        bool,
+        typer.Option("--card", help="How good each judge is: the judge cards.", rich_help_panel=_PARTS),
+    ] = False,
     checklist: Annotated[
         bool,
-        typer.Option("--checklist", help="Print the reporting checklists alone, filled from the run."),
+        typer.Option(
+            "--checklist",
+            help="The reporting checklists (CHART, GRRAS), filled from the run.",
+            rich_help_panel=_PARTS,
+        ),
     ] = False,
-    out: Annotated[Path | None, typer.Option("--out", "-o", help="Folder; RUN/report unless named.")] = None,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
 ) -> None:
-    """Write a run's report: tables as Markdown, LaTeX and CSV, and one HTML page with tables and figures."""
+    """Write a run's report: one HTML page, and every table and figure as files.
+
+    Tables as Markdown, LaTeX and CSV at full precision, figures as SVG, PDF and PNG.
+
+    Examples:
+        $ bedside report run
+        $ bedside report run --table results --format latex --out paper/tables
+        $ bedside report run --methods
+    """
     from bedside.comparison import chosen_systems
     from bedside.evaluation import open_evaluation
     from bedside.ratings import read_run
@@ -58,7 +148,7 @@ def report(
     if methods or card or checklist:
         _show_part(opened, methods, card, seed, json)
         return
-    tables, files = write_report(
+    made, files = write_report(
         opened,
         tables=read_names(table),
         formats=read_names(format_),
@@ -74,7 +164,7 @@ def report(
         ),
     )
     if json:
-        show_tables(tables, True)
+        show_tables(made, True)
         return
     say(f"Wrote {len(files)} files to {files[0].parent}:")
     for file in files:
