@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +28,12 @@ _CASE = ("case", "case_id", "patient_id")
 _TURN = ("turn", "utterance", "utterance_id")
 _REPLICATE = ("replicate", "pass")
 _REASON = ("reason", "comment", "notes")
+#: An end of a scale as typed.
+_LEVEL = re.compile("[0-9]{1,15}")
+#: Most rows of a Parquet file, and bytes of text in them.
+_MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
+#: The largest number of a turn or pass that a table holds.
+_MOST = 2**31 - 1
 #: Spellings of a cell that holds no rating.
 _EMPTY = frozenset(("", "na", "n/a", "nan", "null", "none given", "."))
 _NAMES: Mapping[str, tuple[str, ...]] = {
@@ -64,8 +71,10 @@ def parse_scale(text: str) -> Scale:
         DataError: it is none of these.
     """
     low, dash, high = text.strip().partition("-")
-    if dash and low.strip().isdigit() and high.strip().isdigit() and int(low) < int(high) <= int(low) + 1000:
-        return Scale(tuple(float(level) for level in range(int(low), int(high) + 1)), True)
+    if dash and _LEVEL.fullmatch(low.strip()) and _LEVEL.fullmatch(high.strip()):
+        first, last = int(low), int(high)
+        if first < last <= first + 1000:
+            return Scale(tuple(float(level) for level in range(first, last + 1)), True)
     parts = [part.strip() for part in text.replace("/", ",").split(",")]
     if len(parts) >= 2 and all(parts) and len(set(parts)) == len(parts):
         numbers = [_number(part) for part in parts]
@@ -73,7 +82,7 @@ def parse_scale(text: str) -> Scale:
             return Scale(tuple(sorted(number for number in numbers if number is not None)), True)
         return Scale(tuple(parts), False)
     raise DataError(
-        f"{text!r} is no scale", where="--scale", todo="write 1-5, or 0,0.5,1, or none/open/closed"
+        f"{text!r:.60} is no scale", where="--scale", todo="write 1-5, or 0,0.5,1, or none/open/closed"
     )
 
 
@@ -254,9 +263,18 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[st
 def _cells(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     if path.suffix.lower() == ".parquet":
         try:
-            table = pl.read_parquet(path)
-        except (pl.exceptions.PolarsError, OSError) as error:
+            # Few bytes can be many rows, where all are alike.
+            rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+            table = pl.read_parquet(path, glob=False) if rows <= _MOST_ROWS else pl.DataFrame()
+            texts = table.select(pl.col(pl.String).str.len_bytes().sum())
+        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
             raise InputError("not a readable Parquet file", where=str(path), todo="save it again") from error
+        if rows > _MOST_ROWS or sum(texts.row(0) if texts.width else ()) > _MOST_TEXT:
+            raise InputError(
+                f"more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text",
+                where=str(path),
+                todo="split it",
+            )
         for number, values in enumerate(table.iter_rows(named=True), 1):
             row = {name: "" if value is None else str(value) for name, value in values.items()}
             yield f"{path}: row {number}", row
@@ -312,6 +330,6 @@ def _number(cell: str) -> float | None:
 
 def _whole(cell: str, name: str, where: str) -> int:
     number = _number(cell)
-    if number is None or number < 0 or number != int(number):
+    if number is None or not 0 <= number <= _MOST or number != int(number):
         raise InputError(f"the {name} {cell!r} is no whole number", where=where, todo="count from 0")
     return int(number)

@@ -153,3 +153,34 @@ def test_import_of_unknown_units_changes_nothing(tmp_path: Path, row: str, messa
     with pytest.raises(BedsideError, match=message):
         import_ratings(run, path, read_rating_file(path))
     assert Run(run.path).ratings.equals(before)
+
+
+@pytest.mark.parametrize("text", ["²-³", "9" * 5000 + "-1", "1-" + "9" * 5000, "½-5"])
+def test_digits_of_other_kinds_and_endless_numbers_are_no_scale(text: str) -> None:
+    with pytest.raises(DataError, match="is no scale"):
+        parse_scale(text)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"), [("turn", "1e308"), ("replicate", "3000000000"), ("replicate", "²")]
+)
+def test_numbers_that_no_table_holds_are_refused(column: str, cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(f"item,rater,value,{column}\na,anna,1,{cell}\n", "utf-8")
+    with pytest.raises(InputError, match=f"the {column} '.*' is no whole number"):
+        read_rating_file(path)
+
+
+def test_a_parquet_file_of_a_few_bytes_may_not_become_a_large_table(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    many = pl.select(item=pl.int_range(3_000_000), rater=pl.lit("anna"), value=pl.lit(1))
+    many.write_parquet(path)
+    with pytest.raises(InputError, match="more than 2,000,000 rows"):
+        read_rating_file(path)
+    long = pl.select(
+        item=pl.int_range(2000), rater=pl.lit("anna"), value=pl.lit(1), reason=pl.lit("x" * 2**20)
+    )
+    long.write_parquet(path)
+    assert path.stat().st_size < 2**20
+    with pytest.raises(InputError, match="1024 MB of text"):
+        read_rating_file(path)

@@ -30,6 +30,7 @@ The rater is ``human:<name>``, the reason the notes. What a rater skipped is mis
 from __future__ import annotations
 
 import hashlib
+import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -190,7 +191,7 @@ def read_export(
                 user = _user(given.get("user"))
                 if user in raters:
                     answers.append(Answer(item, raters[user], "draft", where=place))
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
+        except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
             raise InputError(
                 f"not the form of a Label Studio export ({type(error).__name__}: {error})",
                 where=place,
@@ -217,23 +218,32 @@ def _annotation(
         else:
             raise ValueError(f"a result of type {kind!r}")
         several = (found,) if isinstance(found, str) else tuple(map(str, found))
-        into[result["from_name"]] = (*into.get(result["from_name"], ()), *several)
+        name = result["from_name"]
+        if not isinstance(name, str):
+            raise TypeError("from_name is no text")
+        name = _writable(name)
+        into[name] = (*into.get(name, ()), *map(_writable, several))
     by = given.get("updated_by")
     last = user if by is None else _user(by)
-    seconds = given.get("lead_time")
+    seconds = None if given.get("lead_time") is None else float(given["lead_time"])
     return Answer(
         item,
         raters[user],
         "skipped" if given.get("was_cancelled") else "submitted",
         chosen,
         texts,
-        str(given.get("unique_id") or given.get("id") or ""),
-        str(given.get("created_at") or ""),
-        str(given.get("updated_at") or ""),
-        None if seconds is None else float(seconds),
-        None if last == user else raters.get(last, f"user {last}"),
+        _writable(str(given.get("unique_id") or given.get("id") or "")),
+        _writable(str(given.get("created_at") or "")),
+        _writable(str(given.get("updated_at") or "")),
+        seconds if seconds is None or math.isfinite(seconds) else None,
+        None if last == user else raters.get(last, _writable(f"user {last}")),
         where,
     )
+
+
+def _writable(text: str) -> str:
+    """Without lone surrogates, which no file can hold."""
+    return text.encode("utf-8", "replace").decode()
 
 
 # -- what fits ---------------------------------------------------------------------------------------
@@ -265,10 +275,10 @@ class Checker:
 
     Args:
         plan: the plan.
-        positions: :func:`coded_positions`.
+        positions: :func:`coded_positions`; with None, how many turns there are is not looked at.
     """
 
-    def __init__(self, plan: Plan, positions: Mapping[str, Mapping[str, Sequence[int]]]) -> None:
+    def __init__(self, plan: Plan, positions: Mapping[str, Mapping[str, Sequence[int]]] | None) -> None:
         self._plan = plan
         self._single: dict[str, frozenset[str]] = {}
         self._several: dict[str, frozenset[str]] = {}
@@ -319,9 +329,11 @@ class Checker:
 
     def _code(self, name: str, answer: Answer) -> frozenset[str]:
         code, _, position = name.rpartition("__")
-        if code not in self._codes or not position.isdigit():
+        if code not in self._codes or not position.isdecimal() or len(position) > 9:
             raise self._unknown(name, answer)
         role, known = self._codes[code]
+        if self._positions is None:
+            return known
         turns = len(self._positions[answer.item][role])
         if int(position) >= turns:
             raise InputError(
@@ -370,18 +382,45 @@ def read_store(run: Run, plan: Plan) -> list[Revision]:
     if not path.is_file():
         return []
     found = []
+    checker = Checker(plan, None)
     for number, line in enumerate(path.read_bytes().splitlines()):
         try:
             data = orjson.loads(line)
             received = data.pop("received")
             for key in ("choices", "texts"):
                 data[key] = {name: tuple(values) for name, values in data[key].items()}
-            found.append(Revision(Answer(**data), received, number))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            revision = Revision(Answer(**data), received, number)
+            _check_stored(revision, plan, checker)
+            found.append(revision)
+        except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             raise RunError(
                 "the store of answers is damaged", where=f"{path}:{number + 1}", todo="restore it from a copy"
             ) from error
     return found
+
+
+def _check_stored(revision: Revision, plan: Plan, checker: Checker) -> None:
+    answer = revision.answer
+    texts = [
+        answer.id,
+        answer.created,
+        answer.updated,
+        answer.where,
+        revision.received,
+        answer.changed_by or "",
+    ]
+    for given in (answer.choices, answer.texts):
+        texts += [text for values in given.values() for text in values]
+    if (
+        answer.item not in plan.by_id
+        or answer.rater not in plan.raters
+        or answer.state not in ("submitted", "skipped")
+        or not all(isinstance(text, str) for text in texts)
+        or not isinstance(answer.seconds, int | float | None)
+    ):
+        raise ValueError("what no answer says")
+    if answer.state == "submitted":
+        checker.check(answer)
 
 
 def current(revisions: Iterable[Revision]) -> dict[tuple[str, str], Answer]:

@@ -44,7 +44,7 @@ from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.page import labelling_page
 from bedside.annotation.plan import Plan, plan_hash, rater_of
 from bedside.errors import InputError
-from bedside.files import replacing, write_text
+from bedside.files import contents, replacing, write_text
 from bedside.ratings import Run
 from bedside.transcripts.reading import ReadOptions, Source
 
@@ -57,6 +57,9 @@ ANSWERS = "Answers"
 _CELL = 32_000
 _FORMULA = tuple("=+-@＝＋－＠\t\r")
 _SEPARATOR = ";"
+#: Largest export, in bytes.
+_MOST_BYTES = 2**30
+_EXPORT = "export the project as JSON"
 
 
 @dataclass(frozen=True, slots=True)
@@ -391,14 +394,22 @@ def _once(answers: Iterable[Answer]) -> Iterator[Answer]:
 
 def _read_json(plan: Plan, path: Path, rater: str | None, users: Mapping[int | str, str]) -> Read:
     try:
-        tasks = orjson.loads(path.read_bytes())
+        tasks = orjson.loads(contents(path, _MOST_BYTES).removeprefix(b"\xef\xbb\xbf"))
+    except OSError as error:
+        raise InputError(f"can't be read ({error.strerror})", where=str(path), todo="check it") from error
     except ValueError as error:
-        raise InputError(f"not JSON ({error})", where=str(path), todo="export the project as JSON") from error
+        raise InputError(f"not JSON ({error})", where=str(path), todo=_EXPORT) from error
     if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise InputError("no list of tasks", where=str(path), todo="export the project as JSON")
+        raise InputError("no list of tasks", where=str(path), todo=_EXPORT)
     named = {user: rater_of(plan, name, "--users") for user, name in users.items()}
     if not named:
-        who = sorted({_answered_by(given) for task in tasks for given in task.get("annotations") or ()})
+        try:
+            answered = {_answered_by(given) for task in tasks for given in task.get("annotations") or ()}
+        except TypeError as error:
+            raise InputError(
+                "not the form of a Label Studio export", where=str(path), todo=_EXPORT
+            ) from error
+        who = sorted(answered, key=str)
         if not who:
             return Read(())
         if rater is None or len(who) > 1:
@@ -537,7 +548,7 @@ class _Table:
         for name, column in given.items():
             role = str(self._rubrics[name].role)
             turns = self._positions[key[0]][role]
-            if not turn.isdigit() or int(turn) not in turns:
+            if not turn.isdecimal() or len(turn) > 9 or int(turn) not in turns:
                 raise InputError(
                     f"turn {turn!r} is no turn of the {role}",
                     where=f"{place}, column {name}",

@@ -28,9 +28,9 @@ from pydantic import (
 
 from bedside.annotation.fields import entry_part
 from bedside.errors import BedsideError, InputError
-from bedside.files import write_text
+from bedside.files import contents, write_text
 from bedside.judges import Rubric
-from bedside.ratings import Run
+from bedside.ratings import Run, parse_transcript
 
 Mode = Literal["rate", "audit", "findings", "codes"]
 Focus = Literal["random", "disagreement", "uncertain"]
@@ -44,9 +44,12 @@ KINDS: Mapping[Mode, tuple[str, ...]] = {
     "codes": ("label",),
 }
 
+#: Largest file of a plan, in bytes.
+MOST_BYTES = 2**30
 #: What a rater's name looks like: it is part of a rating's rater, and of a file's name.
 RATER = r"^[^\W_](?:[\w.@+-]{0,62}\w)?$"
 RaterName = Annotated[str, StringConstraints(pattern=RATER)]
+Unit = Annotated[str, StringConstraints(pattern=r"^(transcript|turn:[0-9]{1,9})$")]
 _RUBRIC = TypeAdapter(Rubric)
 
 
@@ -110,7 +113,7 @@ class Item(_Part):
 
     id: str
     transcript: str
-    unit: str = "transcript"
+    unit: Unit = "transcript"
     stratum: int
     drawn: Focus
 
@@ -129,7 +132,7 @@ class TrainingItem(_Part):
 
     id: str
     transcript: str
-    unit: str = "transcript"
+    unit: Unit = "transcript"
     content: str | None = None
     answers: dict[str, Any]
 
@@ -313,7 +316,7 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Plan:
     """
     where = str(path)
     try:
-        plan = Plan.model_validate_json(Path(path).read_bytes())
+        plan = Plan.model_validate_json(contents(path, MOST_BYTES))
     except FileNotFoundError as error:
         raise PlanError("there is no such plan", where=where, todo="make one with bedside sample") from error
     except OSError as error:
@@ -335,7 +338,29 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Plan:
             where=where,
             todo=f"name its run; {run.path} has other transcripts",
         )
+    if run is not None:
+        _check_items(plan, run, where)
     return plan
+
+
+def _check_items(plan: Plan, run: Run, where: str) -> None:
+    """See that the run has all that is rated. Plans that bedside made need no such look."""
+    turns = dict(run.index.select("id", "turns").iter_rows())
+    for item in plan.everything:
+        known = turns.get(item.transcript)
+        if isinstance(item, TrainingItem) and item.content is not None:
+            try:
+                known = len(parse_transcript(item.content).turns)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise PlanError(
+                    f"the content of training item {item.id} can't be read", where=where
+                ) from error
+        if known is None or (item.unit != "transcript" and int(item.unit.removeprefix("turn:")) >= known):
+            raise PlanError(
+                f"the run has no {item.unit} of item {item.id}",
+                where=where,
+                todo="make another with bedside sample",
+            )
 
 
 def check_current(plan: Plan, known: Iterable[Rubric], where: str) -> None:

@@ -11,15 +11,17 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from bedside.errors import DataError, InputError
+from bedside.files import contents
 from bedside.transcripts.model import Role, Transcript
 
+#: Largest label file, in bytes.
+MOST_BYTES = 2**30
 Model = TypeVar("Model", bound=BaseModel)
 
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
@@ -50,9 +52,8 @@ def objects(path: str | os.PathLike[str]) -> Iterator[tuple[str, Any]]:
     Raises:
         InputError: the file can't be read or is neither.
     """
-    file = Path(path)
     try:
-        data = file.read_bytes().removeprefix(b"\xef\xbb\xbf")
+        data = contents(path, MOST_BYTES).removeprefix(b"\xef\xbb\xbf")
     except OSError as error:
         raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
     try:
@@ -161,21 +162,32 @@ def _laid(
             continue
         raise InputError(f"transcript {transcript.id!r}: {what}", where=where, todo="turns count from 0")
     turns = tuple(
-        replace(turn, meta=_merged(turn.meta, protocol, labels.rater, by_turn[turn.index]))
+        replace(turn, meta=_merged(turn.meta, protocol, labels.rater, by_turn[turn.index], transcript))
         if turn.index in by_turn
         else turn
         for turn in transcript.turns
     )
     whole = labels.whole()
     reference = (
-        _merged(transcript.reference, protocol, labels.rater, whole) if whole else transcript.reference
+        _merged(transcript.reference, protocol, labels.rater, whole, transcript)
+        if whole
+        else transcript.reference
     )
     return replace(transcript, turns=turns, reference=reference)
 
 
-def _merged(into: Mapping[str, Any], protocol: str, rater: str, labels: dict[str, Any]) -> dict[str, Any]:
+def _merged(
+    into: Mapping[str, Any], protocol: str, rater: str, labels: dict[str, Any], transcript: Transcript
+) -> dict[str, Any]:
     kept = into.get(protocol, {})
-    return {**into, protocol: {**kept, rater: {**kept.get(rater, {}), **labels}}}
+    before = kept.get(rater, {}) if isinstance(kept, Mapping) else None
+    if not isinstance(before, Mapping):
+        raise InputError(
+            f"what transcript {transcript.id!r} holds under {protocol!r} is not labels by rater",
+            where=transcript.source,
+            todo="remove it, or call it otherwise",
+        )
+    return {**into, protocol: {**kept, rater: {**before, **labels}}}
 
 
 def raters_of(transcript: Transcript, protocol: str) -> list[str]:
