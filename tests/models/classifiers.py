@@ -65,7 +65,7 @@ def classifier(
             "position_biased_input": False,
             "norm_rel_ebd": "layer_norm",
             "share_att_key": True,
-            "position_buckets": 8,
+            "position_buckets": 32,  # half of it lies within the lengths of the pairs
             "type_vocab_size": 0,
         }
     if kind == "Roberta":  # positions begin after that of padding
