@@ -10,9 +10,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from bedside.cli import _complete as complete
 from bedside.cli._common import (
+    JUDGES,
+    READING,
+    FormatOption,
     JsonOption,
+    RolesOption,
     SeedOption,
+    TextColumnsOption,
     note,
     read_names,
     read_numbers,
@@ -27,6 +33,9 @@ from bedside.errors import BedsideError, InputError
 if TYPE_CHECKING:
     from bedside.engines import Engine
     from bedside.scoring import Summary
+
+COST = "Judges: cost and speed"
+MANY = "Many transcripts"
 
 
 @contextmanager
@@ -55,94 +64,210 @@ def scoring_progress(what: str, total: int | None) -> Iterator[Callable[[int, in
 
 
 def score(
-    files: Annotated[list[str], typer.Argument(help="Transcript files, folders or patterns.")],
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES", help="Transcripts: files, folders or patterns, of any form of bedside readers."
+        ),
+    ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", help="Folder of the run, new or to be added to.")
+        Path,
+        typer.Option("--out", "-o", metavar="RUN", help="Folder of the run; one that is there is added to."),
     ] = Path("run"),
-    suite: Annotated[str, typer.Option(help="A suite's name, or your own suite file.")] = "default",
+    suite: Annotated[
+        str,
+        typer.Option(
+            metavar="SUITE",
+            help="What is scored: a suite's name (bedside suites), or your own suite file.",
+            autocompletion=complete.suites,
+        ),
+    ] = "default",
     metrics: Annotated[
-        str | None, typer.Option(help="Metrics or families in place of the suite's: a,b,c.")
+        str | None,
+        typer.Option(
+            metavar="A,B",
+            help="Metrics or families (bedside metrics) in place of the suite's.",
+            autocompletion=complete.metrics,
+        ),
     ] = None,
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A parameter: FAMILY.PARAMETER=VALUE; may be repeated.")
-    ] = None,
-    format_: Annotated[
-        str | None, typer.Option("--format", help="Reader to use, not the one recognised.")
-    ] = None,
-    roles: Annotated[str | None, typer.Option(help='Who is who: "Dr Smith=clinician,Anna=patient".')] = None,
-    columns: Annotated[
-        str | None, typer.Option(help="bedside's column names to the file's: text=utterance,speaker=who.")
-    ] = None,
-    path_fields: Annotated[
-        str | None, typer.Option(help="What the path says: '{system}/{case_id}'; other names become factors.")
-    ] = None,
-    on_error: Annotated[str, typer.Option(help="At a bad transcript: stop, or skip it and go on.")] = "stop",
-    no_text: Annotated[
-        bool, typer.Option("--no-text", help="Keep ids, factors and hashes, but no text.")
-    ] = False,
-    labels: Annotated[
-        Path | None,
+        list[str] | None,
         typer.Option(
-            help="Labels for medconceal or note2chat in place of a judge's: see their docs for the form."
+            "--set",
+            metavar="FAMILY.NAME=VALUE",
+            help="A parameter of a family (bedside metrics show FAMILY). May be repeated.",
         ),
     ] = None,
     judge: Annotated[
         list[str] | None,
         typer.Option(
-            help="A model to rate by the suite's rubrics: openai/MODEL, http://host:port/v1#MODEL …; repeatable."
+            metavar="MODEL",
+            autocompletion=complete.judges,
+            rich_help_panel=JUDGES,
+            help="A model to rate by the suite's rubrics: openai/MODEL, http://host:port/v1#MODEL …; repeatable.",
         ),
     ] = None,
-    rubrics: Annotated[str | None, typer.Option(help="Rubrics in place of the suite's: a,b,c.")] = None,
+    rubrics: Annotated[
+        str | None,
+        typer.Option(
+            "--rubrics",
+            "--rubric",
+            metavar="A,B",
+            help="Rubrics (bedside rubrics) in place of the suite's.",
+            autocompletion=complete.rubrics,
+            rich_help_panel=JUDGES,
+        ),
+    ] = None,
     codes: Annotated[
         str | None,
         typer.Option(
-            help="Behaviour codes that the judge gives to turns, in place of rubrics: question,… or all."
+            metavar="A,B",
+            help="In place of rubrics: behaviour codes that the judge gives to turns, question,… or all.",
+            autocompletion=complete.codes,
+            rich_help_panel=JUDGES,
         ),
     ] = None,
-    rubric_folder: Annotated[Path | None, typer.Option(help="Folder of rubrics of your own.")] = None,
-    passes: Annotated[int, typer.Option(help="How often a judge is asked each thing.")] = 1,
+    rubric_folder: Annotated[
+        Path | None,
+        typer.Option(metavar="FOLDER", help="Folder of rubrics of your own.", rich_help_panel=JUDGES),
+    ] = None,
+    passes: Annotated[
+        int, typer.Option(metavar="NUMBER", help="How often each thing is asked.", rich_help_panel=JUDGES)
+    ] = 1,
     temperature: Annotated[
-        str, typer.Option(help="Of the judge, 0 to 2; none leaves it to the provider.")
+        str,
+        typer.Option(
+            metavar="NUMBER", help="0 to 2; none leaves it to the provider.", rich_help_panel=JUDGES
+        ),
     ] = "0",
-    max_concurrency: Annotated[int, typer.Option(help="Requests to a judge under way at once.")] = 8,
-    max_calls: Annotated[int | None, typer.Option(help="Hard stop: requests to a judge at most.")] = None,
+    max_concurrency: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER",
+            help="Requests under way at once to a judge, or to each address that serves it.",
+            rich_help_panel=COST,
+        ),
+    ] = 8,
+    max_calls: Annotated[
+        int | None,
+        typer.Option(metavar="NUMBER", help="Hard stop: requests at most.", rich_help_panel=COST),
+    ] = None,
     max_prompt_tokens: Annotated[
-        int | None, typer.Option(help="Longer prompts (estimated) are not sent; their ratings say so.")
+        int | None,
+        typer.Option(
+            metavar="NUMBER",
+            help="Longer prompts (estimated) are not sent; their ratings say so.",
+            rich_help_panel=COST,
+        ),
     ] = None,
     order: Annotated[
-        str, typer.Option(help="What a prompt begins with: transcript-first or rubric-first.")
-    ] = ("transcript-first"),
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What a prompt begins with, and a provider may cache: transcript-first or rubric-first.",
+            autocompletion=complete.one_of("transcript-first", "rubric-first"),
+            rich_help_panel=COST,
+        ),
+    ] = "transcript-first",
     expected: Annotated[
-        bool, typer.Option("--expected", help="Also rate the expected level, from token probabilities.")
+        bool,
+        typer.Option(
+            "--expected",
+            help="Also rate the expected level, from token probabilities.",
+            rich_help_panel=JUDGES,
+        ),
     ] = False,
     price: Annotated[
-        str | None, typer.Option(help="US dollars per million tokens, where unknown: in=0.25,out=2.")
+        str | None,
+        typer.Option(
+            metavar="in=N,out=N",
+            help="US dollars per million tokens, where unknown: in=0.25,out=2.",
+            rich_help_panel=COST,
+        ),
     ] = None,
     batch_out: Annotated[
         Path | None,
         typer.Option(
             "--batch-out",
+            metavar="FILE",
             help="Ask nothing: write the calls to this JSONL file, for a service that answers batches.",
+            rich_help_panel=COST,
         ),
     ] = None,
     dry_run: Annotated[
         bool,
-        typer.Option("--dry-run", help="Print calls and tokens per rubric and judge; ask and write nothing."),
+        typer.Option(
+            "--dry-run",
+            help="Print calls and tokens per rubric and judge; ask and write nothing.",
+            rich_help_panel=COST,
+        ),
     ] = False,
+    format_: FormatOption = None,
+    roles: RolesOption = None,
+    columns: TextColumnsOption = None,
+    path_fields: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PATTERN",
+            help="What the path says: '{system}/{case_id}'; other names become factors.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
+    on_error: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="At a transcript that can't be read: stop, or skip it and go on.",
+            autocompletion=complete.one_of("stop", "skip"),
+            rich_help_panel=READING,
+        ),
+    ] = "stop",
+    no_text: Annotated[
+        bool,
+        typer.Option("--no-text", help="Keep ids, factors and hashes, but no text.", rich_help_panel=READING),
+    ] = False,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Labels for suite medconceal or note2chat in place of a judge's; docs/medconceal.md and "
+            "docs/note2chat.md have the form.",
+            rich_help_panel=READING,
+        ),
+    ] = None,
     engine: Annotated[
         str | None,
-        typer.Option(help="Share the work of algorithms: local (processes on this machine), dask or ray."),
+        typer.Option(
+            metavar="NAME",
+            autocompletion=complete.one_of("local", "dask", "ray"),
+            rich_help_panel=MANY,
+            help="Share the work of algorithms: local (processes on this machine), dask or ray.",
+        ),
     ] = None,
     address: Annotated[
-        str | None, typer.Option(help="Of a dask or Ray cluster that runs; else one is started here.")
+        str | None,
+        typer.Option(
+            rich_help_panel=MANY, help="Of a dask or Ray cluster that runs; else one is started here."
+        ),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Processes to start; one a core unless given.")] = None,
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", rich_help_panel=MANY, help="Processes to start; one a core unless given."
+        ),
+    ] = None,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Score transcripts into a run: algorithms at once, judges where --judge names some.
+    """Score transcripts: algorithms rate them, and judges that you name.
 
     What leaves this machine is what a judge is asked, to the judge you name, and nothing else.
+
+    Examples:
+        $ bedside score talks/ --out run
+        $ bedside score talks/ --path-fields '{system}/{case_id}' --out run
+        $ bedside score talks/ --suite calm-it --judge openai/gpt-5-mini --dry-run
+        $ bedside score talks/ --metrics structure,smog --set readability.min_words=10
     """
     from bedside.scoring import score as run_score
     from bedside.suites import SUITES
