@@ -13,7 +13,7 @@ import uuid
 import zlib
 from asyncio import Future, get_running_loop
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -30,6 +30,10 @@ FILE_NAME = "judgements.sqlite"
 FORMAT = 2
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
+#: Largest text that is kept, in bytes.
+_MOST_BYTES = 2**28
+#: What comes of reading a damaged store.
+_DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 T = TypeVar("T")
 
 #: ``answered``: there is an answer. ``unusable``: the model's replies fitted the rubric no time; that is a result.
@@ -128,9 +132,22 @@ def _judgement(row: Sequence[Any]) -> Judgement:
     for place in (7, 11):
         cells[place] = None if cells[place] is None else orjson.loads(cells[place])
     cells[7] = None if cells[7] is None else tuple(cells[7])
-    cells[15] = tuple(orjson.loads(zlib.decompress(cells[15])))
+    cells[15] = tuple(orjson.loads(_unpacked(cells[15])))
     cells[16] = tuple(orjson.loads(cells[16]))
     return Judgement(*cells)
+
+
+def _unpacked(text: bytes) -> bytes:
+    """A text as it was before it was compressed.
+
+    Raises:
+        ValueError: it is damaged, or larger than any text that is kept.
+    """
+    unpacking = zlib.decompressobj()
+    found = unpacking.decompress(text, _MOST_BYTES)
+    if not unpacking.eof:
+        raise ValueError("a text is cut off or too long")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,12 +174,13 @@ class Store:
     Args:
         path: the file; made if it isn't there.
         text: whether prompts are kept; without them, judgements are to be :func:`~bedside.judges.wordless.wordless`.
+        alone: whether no other process may use it meanwhile, as where machines share the file system.
 
     Raises:
         RunError: it can't be opened or written, or is no store of judgements.
     """
 
-    def __init__(self, path: Path, *, text: bool = True) -> None:
+    def __init__(self, path: Path, *, text: bool = True, alone: bool = False) -> None:
         self.path = path
         self.text = text
         self._owner = uuid.uuid4().hex
@@ -173,11 +191,11 @@ class Store:
             self._lock = filelock.FileLock(self._lock_file(self._owner))
             self._lock.acquire(timeout=0)
         try:
-            self._connection = _open(path)
+            self._connection = open_to_write(path, alone=alone)
             self._reap()
         except Exception as error:
             self._release()
-            raise self._explained(error) from error
+            raise explained(error, path) from error
 
     async def claim(self, keys: Sequence[str]) -> Claims:
         """Look up judgements, and claim those that are neither there nor being asked by somebody else."""
@@ -219,7 +237,7 @@ class Store:
             results = [job.work() for job in jobs]
             self._connection.execute("COMMIT")
         except Exception as error:
-            failed = self._explained(error)
+            failed = explained(error, self.path)
             with suppress(sqlite3.Error):
                 self._connection.execute("ROLLBACK")
         for number, job in enumerate(jobs):
@@ -295,17 +313,6 @@ class Store:
         self._lock.release()
         Path(self._lock.lock_file).unlink(missing_ok=True)
 
-    def _explained(self, error: Exception) -> Exception:
-        if isinstance(error, sqlite3.OperationalError | OSError):
-            return RunError(f"the store of judgements can't be used ({error})", where=str(self.path))
-        if isinstance(error, sqlite3.DatabaseError):
-            return RunError(
-                f"the store of judgements is damaged ({error})",
-                where=str(self.path),
-                todo="restore it from a copy, or move it away to judge anew",
-            )
-        return error
-
 
 @dataclass(frozen=True, slots=True)
 class _Job:
@@ -313,9 +320,27 @@ class _Job:
     result: Future[Any]
 
 
-def _open(path: Path) -> sqlite3.Connection:
+class InUseError(RunError):
+    """A store is used by a process that lets nobody else."""
+
+
+def explained(error: Exception, path: Path) -> Exception:
+    """What an error with a store comes to, in words; errors of other kinds are given back."""
+    if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
+        return InUseError(
+            "another process uses the store of judgements", where=str(path), todo="wait until it ends"
+        )
+    if isinstance(error, sqlite3.OperationalError | OSError):
+        return RunError(f"the store of judgements can't be used ({error})", where=str(path))
+    return _damaged(error, path) if isinstance(error, _DAMAGE) else error
+
+
+def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
+    """Open a store's file, which is made if it isn't there; ``alone`` as for :class:`Store`."""
     connection = sqlite3.connect(path, timeout=60, isolation_level=None)
     try:
+        if alone:  # then no memory is shared, which machines could not
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("BEGIN IMMEDIATE")
@@ -360,7 +385,7 @@ def read_judgements(path: Path) -> Iterator[Judgement]:
     """
     if not path.is_file():
         return
-    with closing(_open_to_read(path)) as connection:
+    with closing(open_to_read(path)) as connection, _reading(path):
         for row in connection.execute("SELECT * FROM judgements ORDER BY key"):
             yield _judgement(row)
 
@@ -370,7 +395,7 @@ def stored_keys(path: Path, *, failed: bool = False) -> set[str]:
     if not path.is_file():
         return set()
     left_out = "" if failed else " WHERE state != 'failed'"
-    with closing(_open_to_read(path)) as connection:
+    with closing(open_to_read(path)) as connection, _reading(path):
         return {key for (key,) in connection.execute(f"SELECT key FROM judgements{left_out}")}
 
 
@@ -382,7 +407,7 @@ def read_prompt(path: Path, prompt: str) -> str | None:
     """
     if not path.is_file():
         return None
-    with closing(_open_to_read(path)) as connection:
+    with closing(open_to_read(path)) as connection, _reading(path):
         found = connection.execute("SELECT pieces FROM prompts WHERE prompt = ?", (prompt,)).fetchone()
         if found is None:
             return None
@@ -390,15 +415,35 @@ def read_prompt(path: Path, prompt: str) -> str | None:
             connection.execute("SELECT text FROM pieces WHERE digest = ?", (digest,)).fetchone()[0]
             for digest in orjson.loads(found[0])
         ]
-    return "".join(zlib.decompress(text).decode() for text in texts)
+        return "".join(_unpacked(text).decode() for text in texts)
 
 
-def _open_to_read(path: Path) -> sqlite3.Connection:
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Turns what a damaged store comes to into a message that names it."""
     try:
-        connection = sqlite3.connect(path, timeout=60)
+        yield
+    except _DAMAGE as error:
+        raise _damaged(error, path) from error
+
+
+def _damaged(error: Exception, path: Path) -> RunError:
+    return RunError(
+        f"the store of judgements is damaged ({error})",
+        where=str(path),
+        todo="restore it from a copy, or move it away to judge anew",
+    )
+
+
+def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
+    """Open a store's file to read it, waiting ``patience`` seconds at most for whoever uses it."""
+    try:
+        connection = sqlite3.connect(path, timeout=patience)
         connection.execute("PRAGMA query_only = 1")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.Error as error:
+        if "locked" in str(error):
+            raise explained(error, path) from error
         raise RunError(f"the store of judgements can't be read ({error})", where=str(path)) from error
     _check_version(version, path)
     return connection
