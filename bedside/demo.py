@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable
 from importlib.resources import as_file, files
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 from bedside.comparison import quality_metrics
 from bedside.errors import RunError
 from bedside.evaluation import open_evaluation
+from bedside.files import remove
 from bedside.rating_files import import_ratings, parse_scales, read_rating_file
 from bedside.ratings import Run
 from bedside.reports.build import write_report
@@ -39,7 +39,7 @@ def run_demo(
         names = [file["path"] for file in Run(out).manifest["transcripts"]["inputs"]]
         if [Path(name).parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:
             raise RunError("holds another run", where=str(out), todo="choose another folder with --out")
-        shutil.rmtree(out)
+        remove(out)
     with as_file(files("bedside") / "examples") as folder:
         say("Twelve invented conversations: three systems with four patients each; two invented raters.")
         say(f"1. bedside score {folder}/transcripts.jsonl --out {out}")

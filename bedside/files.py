@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import errno
+import fcntl
+import glob
 import io
 import json
 import os
 import select
+import shutil
 import stat
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,8 @@ from bedside.errors import BedsideError, RunError
 
 #: How long a pipe may keep silent, in seconds.
 PATIENCE = 30.0
+#: What the names of temporary files and folders end in; they begin with a dot and the name that they will have.
+_PARTIAL = ".partial"
 
 
 @contextmanager
@@ -28,20 +33,110 @@ def replacing(target: Path) -> Iterator[Path]:
     Where the block fails, the temporary file is removed and ``target`` stays as it was.
 
     Raises:
-        RunError: the folder can't be written.
+        RunError: the file can't be written.
     """
     with saying_where(target):
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        yield temporary
-        with saying_where(target):
+        handle, temporary = open_beside(target)
+        try:
+            yield temporary
             sync(temporary)
             os.replace(temporary, target)
             sync(target.parent)
-    finally:
-        temporary.unlink(missing_ok=True)
+        finally:
+            temporary.unlink(missing_ok=True)
+            os.close(handle)
+
+
+def open_beside(target: Path) -> tuple[int, Path]:
+    """A new private file beside ``target``, open to be written, and its path; it is held as long as it is open.
+
+    What killed processes left there of ``target`` is removed: the system ends their hold, however they ended.
+    """
+    for left in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
+        with suppress(OSError):  # it is held, or another's
+            handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                left.unlink()
+            finally:
+                os.close(handle)
+    while True:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_PARTIAL, dir=target.parent)
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        if os.fstat(handle).st_nlink:  # else another process took it for a leftover
+            return handle, Path(name)
+        os.close(handle)
+
+
+@contextmanager
+def making(target: Path) -> Iterator[Path]:
+    """A private, empty folder beside ``target`` that becomes it when the block ends well; its files are synced already.
+
+    What a killed process left there is removed.
+
+    Raises:
+        RunError: another process is making ``target``, or it can't be made.
+    """
+    temporary = target.with_name(f".{target.name}{_PARTIAL}")
+    with saying_where(target):
+        make_folder(target.parent)
+        temporary.mkdir(0o700, exist_ok=True)
+        handle = os.open(temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            _hold(handle, temporary, target)
+            empty(temporary)
+            try:
+                yield temporary
+                for folder, _, _ in os.walk(temporary):
+                    sync(Path(folder))
+                os.replace(temporary, target)
+            except BaseException:
+                shutil.rmtree(temporary, ignore_errors=True)
+                raise
+            sync(target.parent)
+        finally:
+            os.close(handle)
+
+
+def _hold(handle: int, folder: Path, target: Path) -> None:
+    """Hold a folder as long as ``handle`` is open."""
+    error = RunError("another bedside process is making it", where=str(target), todo="wait until it ends")
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise error from None
+    except OSError:  # a file system without locks
+        return
+    # Whoever held it may have put it in its place meanwhile, or given up.
+    if not folder.exists() or not os.path.samestat(folder.stat(), os.fstat(handle)):
+        raise error
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder and those above it, where they aren't there, and have them on disk."""
+    new = [each for each in (folder, *folder.parents) if not each.exists()]
+    folder.mkdir(parents=True, exist_ok=True)
+    for each in new:
+        sync(each.parent)
+
+
+def remove(folder: Path) -> None:
+    """Remove a folder: under its name it is there whole, or not at all."""
+    temporary = folder.with_name(f".{folder.name}{_PARTIAL}")
+    with saying_where(folder):
+        shutil.rmtree(temporary, ignore_errors=True)
+        os.replace(folder, temporary)
+    shutil.rmtree(temporary, ignore_errors=True)
+
+
+def empty(folder: Path, pattern: str = "*") -> None:
+    """Remove what is in a folder and has a name of ``pattern``."""
+    for each in folder.glob(pattern):
+        if each.is_dir() and not each.is_symlink():
+            shutil.rmtree(each, ignore_errors=True)
+        else:
+            each.unlink(missing_ok=True)
 
 
 @contextmanager

@@ -10,10 +10,9 @@ import hashlib
 import json
 import os
 import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,7 +21,7 @@ import orjson
 import polars as pl
 
 from bedside.errors import MissingExtraError, RunError
-from bedside.files import replacing, saying_where, sync, write_json
+from bedside.files import empty, making, replacing, saying_where, sync, write_json
 from bedside.transcripts.model import Transcript, Turn
 
 if TYPE_CHECKING:
@@ -69,6 +68,10 @@ _QUOTED = r"""(^|[\s(])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _RATINGS = "ratings.parquet"
 _TRANSCRIPTS = "transcripts"
 _MANIFEST = "manifest.json"
+#: A change of the two that is on disk whole and not in its place yet.
+_CHANGE = ".change"
+#: What names of folders begin with that a run holds while it is changed.
+_SCRATCH = (".scoring.", ".judging.")
 
 
 class TableWriter:
@@ -196,24 +199,29 @@ class Run:
         self.path = Path(path)
         if not self.path.is_dir():
             raise RunError("there is no such run", where=str(path), todo="make one with bedside score")
+        self._settle()
+        self.manifest = self._read_manifest()
+
+    def _read_manifest(self) -> dict[str, Any]:
         file = self.path / _MANIFEST
         if not file.is_file():
             raise RunError(
                 "the folder is no run (it has no manifest.json)",
-                where=str(path),
+                where=str(self.path),
                 todo="name a folder that bedside score made",
             )
         try:
-            self.manifest: dict[str, Any] = json.loads(file.read_text("utf-8"))
-            version = self.manifest["format"]
+            manifest: dict[str, Any] = json.loads(file.read_text("utf-8"))
+            version = manifest["format"]
         except (ValueError, KeyError, TypeError) as error:
             raise RunError("the manifest can't be read", where=str(file), todo="score again") from error
         if version != FORMAT:
             raise RunError(
                 f"the run has format {version}, this bedside reads format {FORMAT}",
-                where=str(path),
+                where=str(self.path),
                 todo="use the version of bedside named in its manifest",
             )
+        return manifest
 
     @property
     def keeps_text(self) -> bool:
@@ -295,7 +303,9 @@ class Run:
         return parse_transcript(content, source)
 
     def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any], *, key: Sequence[str] = KEY) -> int:
-        """Add ratings, replacing those of the same key, and put ``manifest`` in place of the old one.
+        """Add ratings, replacing those of the same key, and put ``manifest`` in place of the old one: both, or neither.
+
+        The run must be :meth:`locked`.
 
         Args:
             ratings: the new ones.
@@ -311,15 +321,32 @@ class Run:
         old = self.scan()
         replaced = old.join(keys, on=key, how="semi").select(pl.len()).collect().item()
         kept = old.join(keys, on=key, how="anti", maintain_order="left") if replaced else old
-        _write_table(self.path / _RATINGS, pl.concat([kept, ratings]))
-        write_json(self.path / _MANIFEST, manifest)
+        with making(self.path / _CHANGE) as folder:
+            _write_table(folder / _RATINGS, pl.concat([kept, ratings]))
+            write_json(folder / _MANIFEST, manifest)
+        self._settle()
         self.manifest = dict(manifest)
         self.__dict__.pop("ratings", None)
         return int(replaced)
 
+    def _settle(self) -> None:
+        """Put a change in its place that is on disk whole; its process may have ended in the middle of that."""
+        change = self.path / _CHANGE
+        if not change.is_dir():
+            return
+        with saying_where(self.path):
+            for name in (_RATINGS, _MANIFEST):
+                with suppress(FileNotFoundError):  # another process was faster
+                    os.replace(change / name, self.path / name)
+            sync(self.path)
+            with suppress(FileNotFoundError):
+                change.rmdir()
+
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Hold the run while it is changed.
+        """Hold the run while it is changed; its manifest is read again, as another process may have changed it before.
+
+        What a killed process left in the middle of a change is removed.
 
         Raises:
             RunError: another process holds it.
@@ -337,6 +364,11 @@ class Run:
                     todo="wait until it ends",
                 ) from error
         try:
+            for kind in _SCRATCH:
+                empty(self.path, f"{kind}*")
+            self._settle()
+            self.manifest = self._read_manifest()
+            self.__dict__.pop("ratings", None)
             yield
         finally:
             lock.release()
@@ -369,21 +401,12 @@ def new_run(path: Path) -> Iterator[Path]:
     """A private temporary folder that becomes the run at ``path`` when the block ends well.
 
     Raises:
-        RunError: ``path`` exists and isn't an empty folder, or can't be made.
+        RunError: ``path`` exists and isn't an empty folder, can't be made, or is being made by another process.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
         raise RunError("exists and is no run", where=str(path), todo="choose another folder with --out")
-    with saying_where(path):
-        path.parent.mkdir(parents=True, exist_ok=True)
-        folder = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent))
-    try:
+    with making(path) as folder:
         yield folder
-        with saying_where(path):
-            sync(folder)
-            os.replace(folder, path)
-            sync(path.parent)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def transcript_writer(folder: Path) -> TableWriter:

@@ -59,7 +59,7 @@ from bedside.annotation.fields import (
 from bedside.annotation.items import coded_turns, judge_scores
 from bedside.annotation.plan import Item, Plan, TrainingItem, plan_hash, write_plan
 from bedside.errors import InputError, RunError
-from bedside.files import replacing, saying_where
+from bedside.files import make_folder, replacing, saying_where
 from bedside.judges import Rubric
 from bedside.rating_files import Scale
 from bedside.ratings import KEY, Run, frame_of, parse_transcript
@@ -523,7 +523,7 @@ def _line(answer: Answer, received: str) -> bytes:
 def _append(run: Run, plan: Plan, lines: Sequence[bytes]) -> None:
     folder = plan_folder(run, plan)
     with saying_where(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     if not (folder / "plan.json").is_file():
         write_plan(plan, folder / "plan.json")
     path = folder / STORE

@@ -44,7 +44,7 @@ from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.page import labelling_page
 from bedside.annotation.plan import Plan, plan_hash, rater_of
 from bedside.errors import InputError
-from bedside.files import contents, replacing, write_text
+from bedside.files import contents, making, replacing, write_text
 from bedside.ratings import Run
 from bedside.transcripts.reading import ReadOptions, Source
 
@@ -81,15 +81,23 @@ def export_files(plan: Plan, run: Run, form: Form, folder: Path) -> list[Path]:
     """
     if form not in FORMS:
         raise InputError(f"{form!r} is not known", where="--format", todo=f"one of {', '.join(FORMS)}")
-    paths = [folder / f"{rater}{FORMS[form]}" for rater in plan.raters]
-    for path in paths:
+    for rater in plan.raters:
+        path = folder / f"{rater}{FORMS[form]}"
         if path.exists():
             raise InputError(
                 "is there already, and may have been filled in",
                 where=str(path),
                 todo="remove it, or choose another folder with --out",
             )
-    folder.mkdir(parents=True, exist_ok=True)
+    if folder.is_dir() and any(folder.iterdir()):
+        return _write_files(plan, run, form, folder)
+    with making(folder) as new:  # all of them, or none: the same command goes on where it was stopped
+        made = _write_files(plan, run, form, new)
+    return [folder / path.name for path in made]
+
+
+def _write_files(plan: Plan, run: Run, form: Form, folder: Path) -> list[Path]:
+    paths = [folder / f"{rater}{FORMS[form]}" for rater in plan.raters]
     for rater, path in zip(plan.raters, paths, strict=True):
         tasks = [task["data"] for task in label_studio_tasks(plan, run, rater)]
         if form == "label-studio":

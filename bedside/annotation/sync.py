@@ -27,7 +27,7 @@ from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.page import controls, instructions_page, labelling_page
 from bedside.annotation.plan import Plan, page_version, plan_hash, rater_of
 from bedside.errors import InputError, LabelStudioError, MissingExtraError
-from bedside.files import saying_where
+from bedside.files import make_folder, saying_where
 from bedside.ratings import Run
 
 #: Tasks of one call, and about how many bytes: a call is taken whole or not at all. Of a page of a listing, too.
@@ -286,7 +286,7 @@ def push(
 
     folder = plan_folder(run, plan)
     with saying_where(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     lock = filelock.FileLock(folder / ".push.lock", timeout=0)
     try:
         with lock:

@@ -5,8 +5,12 @@ A file holds the commands of one kind; here they are put together, in the order 
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
+import threading
 from collections.abc import Callable
+from types import FrameType
 from typing import Annotated, NoReturn
 
 import typer
@@ -108,6 +112,12 @@ def _root(
     pass
 
 
+def _stop(_: int, frame: FrameType | None) -> None:
+    """Do at a signal to end what Ctrl-C does; it may be ignored itself, as of what a shell runs in the background."""
+    at_interrupt = signal.getsignal(signal.SIGINT)
+    (at_interrupt if callable(at_interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
+
+
 def _fail(message: str) -> NoReturn:
     typer.echo(f"bedside: {message}", err=True)
     sys.exit(2)
@@ -126,19 +136,35 @@ def _usage(error: typer.TyperException) -> str:
     return f"{message} See {context.command_path if context is not None else 'bedside'} --help."
 
 
+def _leave(code: int) -> NoReturn:
+    """End, where what is left to print can't be printed."""
+    if sys.stdout is not None:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    sys.exit(code)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a bad call or input ends in one line on standard error and exit code 2."""
+    if threading.current_thread() is threading.main_thread():
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            if signal.getsignal(number) is signal.SIG_DFL:
+                signal.signal(number, _stop)
     try:
         code = app(arguments, standalone_mode=False, prog_name="bedside")
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except typer.TyperException as error:
         _fail(_usage(error))
     except BedsideError as error:
         _fail(str(error))
     except (KeyboardInterrupt, typer.Abort):
         _fail(_STOPPED)
-    except BrokenPipeError:
-        sys.stderr.close()
-        sys.exit(0)
+    except BrokenPipeError:  # whoever reads wants no more
+        _leave(0)
+    except OSError as error:
+        where = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        typer.echo(f"bedside: {where}can't go on ({error.strerror or error})", err=True)
+        _leave(2)
     if code == _INTERRUPTED:
         _fail(_STOPPED)
     sys.exit(code if isinstance(code, int) else 0)

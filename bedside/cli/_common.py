@@ -161,12 +161,14 @@ def show_and_write(
 ) -> None:
     """Print tables, and write them where ``source`` is a run or a folder is named; say what comes ``then``."""
     made = tuple(tables)
-    show_tables(made, as_json)
-    folder = out or (source / "tables" if source.is_dir() else None)
-    if folder is not None:
-        from bedside.reports.build import write_tables
+    try:
+        show_tables(made, as_json)
+    finally:  # also where whoever reads the first lines wants no more
+        folder = out or (source / "tables" if source.is_dir() else None)
+        if folder is not None:
+            from bedside.reports.build import write_tables
 
-        note(f"Wrote {len(write_tables(made, folder))} files to {folder}")
+            note(f"Wrote {len(write_tables(made, folder))} files to {folder}")
     if then is not None and source.is_dir():
         note(f"Next: {then}")
 

@@ -8,6 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+import typer
+
 if TYPE_CHECKING:
     from bedside.reports.table import Row, Table
 
@@ -32,19 +34,21 @@ def print_tables(tables: Iterable[Table]) -> None:
 
     screen = sys.stdout.isatty() or "COLUMNS" in os.environ
     console = Console() if screen else Console(width=_PIPED)
-    for number, table in enumerate(tables):
-        if number:
-            console.print()
-        console.print(Text(table.title, style="table.title"))
-        for block in _blocks(table, console.width) if screen else [table]:
-            view = rich_table(replace(block, notes=()))
-            view.title = view.caption = None
-            for column in view.columns:
-                column.overflow = "fold"
-            wide = None if screen else max(_PIPED, _needs(block))
-            console.print(view, crop=False, width=wide)
-        if table.notes:
-            console.print(Text("\n".join(table.notes), style="table.caption"))
+    with console.capture() as shown:  # rich ends the process itself where it prints to a closed pipe
+        for number, table in enumerate(tables):
+            if number:
+                console.print()
+            console.print(Text(table.title, style="table.title"))
+            for block in _blocks(table, console.width) if screen else [table]:
+                view = rich_table(replace(block, notes=()))
+                view.title = view.caption = None
+                for column in view.columns:
+                    column.overflow = "fold"
+                wide = None if screen else max(_PIPED, _needs(block))
+                console.print(view, crop=False, width=wide)
+            if table.notes:
+                console.print(Text("\n".join(table.notes), style="table.caption"))
+    typer.echo(shown.get(), nl=False)
 
 
 def _blocks(table: Table, width: int) -> list[Table]:

@@ -241,13 +241,13 @@ def save_plan(plan: Plan, run: Run, out: Path) -> None:
     """Write a plan where the user said and, so that it can't be lost, into its run."""
     from bedside.annotation.answers import plan_folder
     from bedside.annotation.plan import plan_hash, read_plan, write_plan
-    from bedside.files import saying_where
+    from bedside.files import make_folder, saying_where
 
     if out.exists() and plan_hash(read_plan(out)) != plan_hash(plan):
         raise InputError("holds another plan", where=str(out), todo="choose another file with --out")
     folder = plan_folder(run, plan)
     with saying_where(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     for path in (folder / "plan.json", out):
         write_plan(plan, path)
 

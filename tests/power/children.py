@@ -1,0 +1,113 @@
+"""Commands in processes that can be killed. A server that has everything imported forks them, so that each is cheap."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import resource
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+#: What the commands import on their way. Nothing of it may start a thread: a fork would lose it.
+_PRELOADED = (
+    "pytest", "tests.power.children", "tests.power.recorder", "bedside.cli", "bedside.scoring", "bedside.agreement",
+    "bedside.comparison", "bedside.judging", "bedside.judges.coding", "bedside.judges.clients.batch",
+    "bedside.judges.clients.openai", "bedside.reports.build", "bedside.reports.validation",
+    "bedside.reports.tables.agreement", "bedside.reports.tables.comparison", "bedside.reports.judging",
+    "bedside.reports.annotation", "bedside.reports.coder", "bedside.annotation.offline",
+    "bedside.annotation.sampling", "bedside.annotation.sync", "bedside.coders.training", "bedside.coders.trained",
+    "bedside.metrics.structure", "bedside.metrics.readability", "matplotlib.figure", "matplotlib.backends.backend_svg",
+    "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg", "rich.console", "rich.table",
+    "sklearn.linear_model", "statsmodels.api", "openpyxl", "sqlite3", "filelock", "aiohttp", "tests.judges.server",
+)  # fmt: skip
+_context = multiprocessing.get_context("forkserver")
+_context.set_forkserver_preload(list(_PRELOADED))
+Before = Callable[[], Callable[[], None] | None]
+
+
+@dataclass(slots=True)
+class Child:
+    """A command that runs, or has ended."""
+
+    process: multiprocessing.process.BaseProcess
+    log: Path
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send a signal, and wait for the end."""
+        assert self.process.pid is not None
+        if self.process.is_alive():
+            os.kill(self.process.pid, number)
+        self.end()
+
+    def end(self, timeout: float = 120) -> int:
+        """Wait for the end; the exit code, or minus the signal's number."""
+        self.process.join(timeout)
+        assert self.process.exitcode is not None, f"it does not end: {self.said}"
+        return self.process.exitcode
+
+    @property
+    def said(self) -> str:
+        """What it has printed so far."""
+        return self.log.read_text("utf-8", "replace")
+
+
+def start(arguments: Sequence[str], folder: Path, before: Sequence[Before] = ()) -> Child:
+    """Begin a command in a folder; ``before`` it, call these in its process (they are pickled)."""
+    log = folder.with_name(f"{folder.name}.log")
+    environment = {name: os.environ[name] for name in os.environ}
+    process = _context.Process(target=_run, args=(list(arguments), folder, log, tuple(before), environment))
+    process.start()
+    return Child(process, log)  # type: ignore[arg-type]
+
+
+def run(arguments: Sequence[str], folder: Path, before: Sequence[Before] = ()) -> tuple[int, str, float]:
+    """A command from beginning to end: exit code, what it printed, seconds."""
+    began = time.perf_counter()
+    child = start(arguments, folder, before)
+    return child.end(), child.said, time.perf_counter() - began
+
+
+def _run(
+    arguments: list[str], folder: Path, log: Path, before: tuple[Before, ...], environment: dict[str, str]
+) -> None:
+    os.environ.update(environment)
+    os.chdir(folder)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    from bedside.cli import main
+
+    ends = [end for each in before if (end := each()) is not None]
+    try:
+        main(arguments)
+    finally:
+        for end in ends:
+            end()
+
+
+# -- to be called before a command --------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class LimitFiles:
+    """No file may grow beyond this many bytes, as on a disk that is full."""
+
+    size: int
+
+    def __call__(self) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, self.size))
+
+
+@dataclass(frozen=True, slots=True)
+class BecomeAnother:
+    """Go on as a user who owns nothing: what is read-only is so for root too."""
+
+    user: int = 65534
+
+    def __call__(self) -> None:
+        os.setgroups([])
+        os.setgid(self.user)
+        os.setuid(self.user)

@@ -1,0 +1,226 @@
+"""What is on disk at every moment of a command: as a killed process leaves it, and as a power loss might.
+
+A process that is killed leaves what the system has been told. So before every event of the file system (a file opened
+to be written, renamed, removed, a folder made or removed, a sync) the whole folder is read: the same as killing the
+process there, without doing all its work again for each event. That it is the same is tested with real kills.
+
+After a power loss less may be there. Two extremes are kept of each moment:
+
+- ``unsynced``: folders are as they were, but of files only what was synced (an empty file where nothing was);
+- ``durable``: also of folders only what was synced when they were, which is the least that POSIX promises.
+
+SQLite syncs its files itself, out of sight of Python; they are taken as they are.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import resource
+import signal
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+KINDS = ("killed", "unsynced", "durable")
+_CHANGES = {"os.rename", "os.remove", "os.rmdir", "os.mkdir", "os.truncate", "os.link", "os.symlink"}
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC
+
+#: A folder's content: None for a folder, else the digest of the file's bytes.
+Tree = dict[str, str | None]
+
+
+@dataclass(slots=True)
+class Record:
+    """Record a command's states in ``into``, or with ``kill_at`` kill it at that event."""
+
+    into: Path
+    kill_at: int | None = None
+
+    def __call__(self) -> Callable[[], None]:
+        recorder = _Recorder(Path.cwd(), self.into, self.kill_at)
+        fsync = os.fsync
+
+        def synced(handle: Any) -> None:
+            recorder.event()
+            fsync(handle)
+            recorder.synced(handle if isinstance(handle, int) else handle.fileno())
+
+        os.fsync = synced
+        sys.addaudithook(recorder.hook)
+        return recorder.end
+
+
+@dataclass(slots=True)
+class _Recorder:
+    root: Path
+    into: Path
+    kill_at: int | None
+    states: list[list[Any]] = field(default_factory=list)
+    events: int = 0
+    #: By inode, which a handle kept open keeps from being used again: what of it was synced.
+    content: dict[int, str] = field(default_factory=dict)
+    listings: dict[int, dict[str, int]] = field(default_factory=dict)
+    read: dict[tuple[int, int, int], str] = field(default_factory=dict)
+    lock: Any = field(default_factory=threading.RLock)
+    busy: bool = False
+
+    def __post_init__(self) -> None:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (4096, 4096))
+        (self.into / "content").mkdir(parents=True, exist_ok=True)
+        for folder, _, files in os.walk(self.root):
+            self._sync(os.open(folder, os.O_RDONLY))
+            for name in files:
+                self._sync(os.open(os.path.join(folder, name), os.O_RDONLY))
+
+    def hook(self, event: str, arguments: tuple[Any, ...]) -> None:
+        writes = event == "open" and isinstance(arguments[2], int) and arguments[2] & _WRITES
+        if (writes or event in _CHANGES) and not self._elsewhere(arguments[0]):
+            self.event()
+
+    def _elsewhere(self, path: Any) -> bool:
+        named = isinstance(path, str | bytes | os.PathLike) and os.path.isabs(path)
+        return named and not os.fsdecode(path).startswith(str(self.root))
+
+    def event(self) -> None:
+        """Something is about to change."""
+        with self.lock:
+            if self.busy:
+                return
+            self.busy = True
+            if self.kill_at is None:
+                self.take()
+            elif self.events == self.kill_at:
+                os.kill(os.getpid(), signal.SIGKILL)
+            self.events += 1
+            self.busy = False
+
+    def take(self) -> None:
+        """Keep how everything is."""
+        now = self._tree()
+        unsynced = {
+            path: None
+            if kept is None
+            else kept
+            if "sqlite" in path
+            else self.content.get(inode, self._keep(b""))
+            for path, (inode, kept) in now.items()
+        }
+        durable: Tree = {}
+        self._durable(os.stat(self.root).st_ino, "", durable, now)
+        killed = {path: kept for path, (_, kept) in now.items()}
+        self.states.append([self.events, killed, unsynced, durable])
+
+    def end(self) -> None:
+        """Keep how it all came out."""
+        with self.lock:
+            self.busy = True
+            self.take()
+            (self.into / "states.json").write_text(json.dumps(self.states))
+
+    def synced(self, handle: int) -> None:
+        with self.lock:
+            self.busy = True
+            self._sync(os.dup(handle))
+            self.busy = False
+
+    def _sync(self, handle: int) -> None:
+        found = os.fstat(handle)
+        if os.path.isdir(f"/proc/self/fd/{handle}"):
+            with os.scandir(handle) as entries:
+                self.listings[found.st_ino] = {
+                    each.name: each.stat(follow_symlinks=False).st_ino for each in entries
+                }
+        else:
+            self.content[found.st_ino] = self._content(Path(f"/proc/self/fd/{handle}"), found)
+
+    def _tree(self) -> dict[str, tuple[int, str | None]]:
+        found: dict[str, tuple[int, str | None]] = {}
+        for folder, folders, files in os.walk(self.root):
+            for name in folders:
+                path = Path(folder, name)
+                found[str(path.relative_to(self.root))] = (path.stat().st_ino, None)
+            for name in files:
+                path = Path(folder, name)
+                try:
+                    status = path.stat()
+                    found[str(path.relative_to(self.root))] = (status.st_ino, self._content(path, status))
+                except FileNotFoundError:  # a thread has just removed it
+                    continue
+        return found
+
+    def _durable(self, inode: int, at: str, into: Tree, now: dict[str, tuple[int, str | None]]) -> None:
+        for name, child in self.listings.get(inode, {}).items():
+            path = f"{at}{name}"
+            if child in self.content:
+                into[path] = self.content[child]
+            elif child in self.listings:
+                into[path] = None
+                self._durable(child, f"{path}/", into, now)
+            elif path in now:  # its name is on disk, its content isn't
+                into[path] = now[path][1] if "sqlite" in path or now[path][1] is None else self._keep(b"")
+        if not at:
+            into.update({path: kept for path, (_, kept) in now.items() if "sqlite" in path})
+
+    def _content(self, path: Path, status: os.stat_result) -> str:
+        # Small files are always read: their time of change may be too coarse.
+        key = (status.st_ino, status.st_mtime_ns, status.st_size)
+        if key not in self.read or status.st_size < 1 << 16:
+            self.read[key] = self._keep(path.read_bytes())
+        return self.read[key]
+
+    def _keep(self, content: bytes) -> str:
+        digest = hashlib.sha256(content).hexdigest()
+        kept = self.into / "content" / digest
+        if not kept.exists():
+            kept.write_bytes(content)
+        return digest
+
+
+# -- in the test's process ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """The states of a command."""
+
+    path: Path
+
+    def states(self) -> Iterator[tuple[int, str, Tree]]:
+        """Event, kind and folder, each folder once."""
+        seen = set()
+        for event, *trees in json.loads((self.path / "states.json").read_text()):
+            for kind, tree in zip(KINDS, trees, strict=True):
+                key = json.dumps(tree, sort_keys=True)
+                if key not in seen:
+                    seen.add(key)
+                    yield event, kind, tree
+
+    def last(self, kind: str) -> Tree:
+        """How it is when all was done."""
+        return json.loads((self.path / "states.json").read_text())[-1][1 + KINDS.index(kind)]
+
+    def at(self, event: int) -> Tree:
+        """What a process that is killed at this event leaves."""
+        return next(
+            trees[0] for at, *trees in json.loads((self.path / "states.json").read_text()) if at == event
+        )
+
+    def content(self, digest: str) -> bytes:
+        return (self.path / "content" / digest).read_bytes()
+
+    def put(self, tree: Tree, folder: Path) -> Path:
+        """Make the folder as it was."""
+        folder.mkdir(0o700, parents=True)
+        for path, digest in sorted(tree.items()):
+            target = folder / path
+            if digest is None:
+                target.mkdir(0o700, parents=True, exist_ok=True)
+            else:
+                target.parent.mkdir(0o700, parents=True, exist_ok=True)
+                target.write_bytes(self.content(digest))
+        return folder
