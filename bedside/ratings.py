@@ -63,6 +63,8 @@ TRANSCRIPT_SCHEMA = pl.Schema(
     }
 )
 FORMAT = 1
+#: What went wrong with a judge, after the rubric where it is named; then what a server or model said of it.
+SAID = r"(?s)^((?:\w+(?:, turn \d+)?: )?[^:(]*?)(?:: | \().*$"
 #: A value in an error, as Python writes it.
 _QUOTED = r"""(^|[\s(])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _RATINGS = "ratings.parquet"
@@ -432,10 +434,12 @@ def _write_table(target: Path, table: pl.LazyFrame) -> None:
 
 
 def wordless(ratings: pl.LazyFrame) -> pl.LazyFrame:
-    """Ratings without what people and judges wrote, nor what an error quotes: for runs that keep no text."""
+    """Ratings without what people and judges wrote, nor what an error quotes: where no text is wanted."""
+    algorithm = pl.col("rater").str.starts_with("algorithm:")
+    error = pl.col("error").str.replace_all(_QUOTED, "${1}…")
     return ratings.with_columns(
-        pl.when(pl.col("rater").str.starts_with("algorithm:")).then("reason"),
-        pl.col("error").str.replace_all(_QUOTED, "${1}…"),
+        pl.when(algorithm).then("reason"),
+        pl.when(algorithm).then(error).otherwise(error.str.replace(SAID, "${1}")).alias("error"),
     )
 
 

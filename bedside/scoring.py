@@ -42,9 +42,6 @@ _LIBRARIES = (
     "onnxruntime", "convokit", "spacy", "vaderSentiment",
 )  # fmt: skip
 
-#: What a run without text doesn't keep of the reading options: who is who, by name.
-_NAMELESS: Mapping[str, Any] = {"roles": None}
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -224,7 +221,8 @@ def score(
                 "inputs": [asdict(file) for file in reading.inputs],
                 "ignored": [str(path) for path in reading.ignored],
                 "skipped": [str(error) if text else error.where for error in reading.skipped],
-                "options": {**asdict(reading.options), **({} if text else _NAMELESS)},
+                # Who is who is told by name, which a run without text doesn't keep.
+                "options": asdict(reading.options) | ({} if text else {"roles": None}),
             },
             "scorings": [{**entry, **run_versions(), **counts}],
             "imports": [],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from bedside.errors import InputError
 from bedside.judges.rubric import Part, Rubric
 from bedside.judges.store import Judgement
+from bedside.ratings import SAID
 
 
 def wordless(judgement: Judgement, rubric: Rubric) -> Judgement:
@@ -20,15 +22,14 @@ def wordless(judgement: Judgement, rubric: Rubric) -> Judgement:
     return replace(
         judgement,
         answer=None if judgement.answer is None else _blanked(judgement.answer, labels),
-        error=None if judgement.error is None else beginning(judgement.error),
+        error=None if judgement.error is None else _beginning(judgement.error),
         replies=("",) * len(judgement.replies),
-        faults=tuple(map(beginning, judgement.faults)),
+        faults=tuple(map(_beginning, judgement.faults)),
     )
 
 
-def beginning(said: str) -> str:
-    """What went wrong, without what a server or model said of it, which may quote."""
-    return said.partition(": ")[0].partition(" (")[0]
+def _beginning(error: str) -> str:
+    return re.sub(SAID, r"\1", error)
 
 
 def check_wordless(rubrics: Iterable[Rubric], followed: Collection[str]) -> None:

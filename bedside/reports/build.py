@@ -9,7 +9,7 @@ from pathlib import Path
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, open_evaluation
 from bedside.files import saying_where, write_bytes, write_text
-from bedside.ratings import Run
+from bedside.ratings import Run, wordless
 from bedside.registry import nearest
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import Part, Settings, make_parts, make_tables
@@ -107,6 +107,8 @@ def write_report(
             raise DataError(f"no format {name!r}", where="--format", todo=nearest(name, known))
     chosen_settings = settings or Settings()
     evaluation = replace(open_evaluation(run.path), reference=reference)
+    if not text:
+        evaluation = replace(evaluation, ratings=wordless(evaluation.ratings.lazy()).collect())
     if tables is None:
         parts = make_parts(evaluation, suite=suite, settings=chosen_settings)
     else:
