@@ -247,7 +247,9 @@ def score(
     address: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=MANY, help="Of a dask or Ray cluster that runs; else one is started here."
+            metavar="ADDRESS",
+            rich_help_panel=MANY,
+            help="Of a dask or Ray cluster that runs; else one is started here.",
         ),
     ] = None,
     workers: Annotated[
