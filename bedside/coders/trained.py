@@ -7,12 +7,13 @@ nothing in it that is executed or unpickled, and no text of what it was trained 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import platform
 import re
+import stat
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime
@@ -34,16 +35,43 @@ from bedside.coders.evaluation import CoderEvaluation, evaluate
 from bedside.coders.training import FOLDS, TrainingSet, fit_roles, out_of_fold, read_training_set, text_hash
 from bedside.errors import InputError
 from bedside.files import replacing, saying_where
+from bedside.forms import NUMBER, TEXT, WHOLE, Each, Maybe, misfit
 from bedside.metrics._english import not_english
 from bedside.transcripts.model import CODE_ROLES, CODES, Role, Transcript
 
 #: Changes when files written before can't be read any more.
 FORMAT = 1
 SUFFIX = ".npz"
-#: Largest content of a file, unpacked, in bytes.
+#: Largest content of a file, unpacked, in bytes, and most arrays in it.
 MOST_BYTES = 512 * 2**20
+MOST_ARRAYS = 1000
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
-_KEYS = {"name", "date", "codes", "training", "features", "out_of_fold", "made_with"}
+_CARD = {
+    "name": TEXT,
+    "date": TEXT,
+    "codes": Each([TEXT]),
+    "training": {
+        "sha256": TEXT, "transcripts": WHOLE, "without_codes": WHOLE, "people": WHOLE, "languages": [TEXT],
+        "turns": Each(Each(WHOLE)), "ties_left_out": Each(WHOLE), "text_sha256": [TEXT],
+    },
+    "features": {
+        "ngrams": TEXT,
+        "embeddings": Maybe({"name": TEXT, "sha256": TEXT, "dimensions": WHOLE}),
+    },
+    "out_of_fold": {
+        "folds": WHOLE,
+        "seed": WHOLE,
+        "codes": [{
+            "code": TEXT, "turns": WHOLE,
+            **dict.fromkeys(("macro_f1", "accuracy", "kappa", "people_macro_f1", "share_of_people"), Maybe(NUMBER)),
+        }],
+        "sessions": [{
+            "measure": TEXT, "sessions": WHOLE, "spearman": Maybe(NUMBER), "mean_absolute_error": Maybe(NUMBER),
+            "use": TEXT, "why": TEXT,
+        }],
+    },
+    "made_with": Each(TEXT),
+}  # fmt: skip
 _TRAIN_AGAIN = "train it again with bedside coder train"
 _LIBRARIES = ("numpy", "scikit-learn", "scipy")
 
@@ -348,6 +376,8 @@ Opened = tuple[Mapping[str, Any], tuple[RoleModel, ...], str]
 def _opened(file: Path) -> Opened:
     try:
         status = file.stat()
+        if not stat.S_ISREG(status.st_mode):
+            raise InputError("not an ordinary file", where=str(file), todo="give a file of a coder")
     except OSError as error:
         raise InputError(f"can't be read ({error.strerror})", where=str(file), todo="check it") from error
     return _parsed(file, status.st_mtime_ns, status.st_size)
@@ -393,14 +423,14 @@ def _parsed(path: Path, *_: int) -> Opened:
             )
             for role in roles
         )
-        missing = _KEYS - card.keys() or {"languages", "text_sha256"} - card["training"].keys()
-        if missing or not _NAME.fullmatch(card["name"]):
-            raise ValueError(f"its card lacks {', '.join(sorted(missing)) or 'a name'}")
-    except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
+        wrong = misfit(card, _CARD)
+        if wrong is not None or not _NAME.fullmatch(card["name"]):
+            raise ValueError(f"its card lacks a {wrong or 'name'}")
+        return card, models, _content(card, arrays)
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise InputError(
             f"not a coder that this version can read ({error})"[:200], where=where, todo=_TRAIN_AGAIN
         ) from error
-    return card, models, _content(card, arrays)
 
 
 @lru_cache(maxsize=8)
@@ -412,25 +442,29 @@ def _coder_of(path: Path, content: str, embeddings: str | None) -> TrainedCoder:
 def _read(path: Path) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(path) as packed:
-            if sum(part.file_size for part in packed.infolist()) > MOST_BYTES:
+            parts = packed.infolist()
+            if sum(part.file_size for part in parts) > MOST_BYTES or len(parts) > MOST_ARRAYS:
                 raise ValueError(f"over {MOST_BYTES // 2**20} MB unpacked")
-        with np.load(path, allow_pickle=False) as found:
-            return {name: found[name] for name in found.files}
-    except (
-        OSError,
-        ValueError,
-        EOFError,
-        KeyError,
-        SyntaxError,
-        zipfile.BadZipFile,
-        zlib.error,
-        NotImplementedError,
-    ) as error:
+            return {part.filename.removesuffix(".npy"): _array(packed, part) for part in parts}
+    # A damaged archive or header makes the libraries raise whatever its parts happen to raise.
+    except Exception as error:
         raise InputError(
             f"not a trained coder ({error})"[:200],
             where=str(path),
             todo="give a file that bedside coder train wrote",
         ) from error
+
+
+def _array(packed: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
+    """An array, once its header says that it is as long as its part: memory is not taken on trust."""
+    with packed.open(part) as file:
+        if np.lib.format.read_magic(file) != (1, 0):  # type: ignore[no-untyped-call]
+            raise ValueError(f"{part.filename} is of another version")
+        shape, by_column, dtype = np.lib.format.read_array_header_1_0(file)  # type: ignore[no-untyped-call]
+        stated = math.prod(shape) * dtype.itemsize
+        if dtype.hasobject or min(shape, default=0) < 0 or stated != part.file_size - file.tell():
+            raise ValueError(f"{part.filename} doesn't hold the numbers that it says")
+        return np.frombuffer(file.read(), dtype).reshape(shape, order="F" if by_column else "C")
 
 
 def _embeddings(path: Path, needed: Mapping[str, Any] | None, given: str | None) -> Embeddings | None:

@@ -171,12 +171,12 @@ def expected_score(
     Source:
         Weighting by token probabilities: Liu et al. (2023), G-Eval, EMNLP.
     """
-    if b"".join(token.text for token in tokens) != text.encode():
+    if b"".join(token.text for token in tokens) != text.encode("utf-8", "replace"):
         return None, "the provider's tokens don't make up the reply"
     place = _score_place(text, at)
     if place is None:
         return None, "the answer is no level"
-    place = len(text[:place].encode())
+    place = len(text[:place].encode("utf-8", "replace"))
     position, offset = 0, 0
     while offset + len(tokens[position].text) <= place:
         offset += len(tokens[position].text)

@@ -8,8 +8,10 @@ wanted, so that live and batch mix, and an answer counts once however often its 
 
 from __future__ import annotations
 
+import io
 import os
 import re
+import stat
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -20,7 +22,7 @@ from typing import Any, BinaryIO
 import orjson
 
 from bedside.errors import InputError
-from bedside.files import saying_where, sync
+from bedside.files import opened, saying_where, sync
 from bedside.judges.client import (
     FaultError,
     JudgeName,
@@ -37,6 +39,8 @@ from bedside.judges.prompt import estimate_tokens
 MAX_REQUESTS = 50_000
 MAX_BYTES = 200_000_000
 URL = "/v1/chat/completions"
+#: Longest line of answers, in bytes.
+_MOST_LINE = 2**26
 #: How much of a judgement's key its id holds: an id has at most 64 characters.
 KEY_DIGITS = 48
 _ID = re.compile(rf"([0-9a-f]{{{KEY_DIGITS}}})-(\d+)")
@@ -203,11 +207,12 @@ class Answers:
             self._index(number, path)
 
     def _index(self, number: int, path: Path) -> None:
-        before, place, line_number = self.lines, 0, 0
+        before = self.lines
         try:
-            with path.open("rb") as file:
-                for line_number, line in enumerate(file, 1):
-                    start, place = place, place + len(line)
+            with opened(path) as raw, io.BufferedReader(raw, 1 << 18) as file:
+                if not stat.S_ISREG(os.fstat(raw.fileno()).st_mode):
+                    raise InputError("not an ordinary file", where=str(path), todo="save it first")
+                for line_number, start, line in _lines(file):
                     if not line.strip():
                         continue
                     found = _read(line)
@@ -239,9 +244,13 @@ class Answers:
             return None
         self._taken.add(custom_id)
         number, start, _ = found
-        with self._paths[number].open("rb") as file:
-            file.seek(start)
-            return _read(file.readline())
+        path = self._paths[number]
+        try:
+            with path.open("rb") as file:
+                file.seek(start)
+                return _read(file.readline(_MOST_LINE))
+        except OSError as error:
+            raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
 
     @property
     def ids(self) -> int:
@@ -263,6 +272,18 @@ def key_of(custom_id: str) -> str | None:
     """The digits of a judgement's key that an id of ours holds; None for others' ids."""
     found = _ID.fullmatch(custom_id)
     return found[1] if found else None
+
+
+def _lines(file: io.BufferedReader[Any]) -> Iterator[tuple[int, int, bytes]]:
+    """Number, place and content of each line; of one that is longer than any answer, the beginning."""
+    number = place = 0
+    while line := file.readline(_MOST_LINE):
+        number += 1
+        yield number, place, line
+        place += len(line)
+        while line and not line.endswith(b"\n"):
+            line = file.readline(_MOST_LINE)
+            place += len(line)
 
 
 def _read(line: bytes) -> dict[str, Any] | None:
@@ -326,6 +347,8 @@ class BatchClient:
                 why = self._error(line)
             except FaultError as fault:
                 why = f"the batch's answer can't be used ({fault.what})"
+            except orjson.JSONEncodeError as error:
+                why = f"the batch's answer can't be used ({error})"
         if self._writer is not None:
             if self._writer.full:
                 raise NotAskedError("not asked: the limit of calls was reached")

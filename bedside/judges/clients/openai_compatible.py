@@ -229,7 +229,7 @@ def _tokens(logprobs: object) -> tuple[Token, ...]:
             )
             for each in content
         )
-    except (KeyError, TypeError, ValueError):
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError):
         return ()
 
 
