@@ -6,6 +6,8 @@ import csv
 import gzip
 import json
 import os
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -15,9 +17,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.main import get_command
 
 import bedside
-from bedside.cli import main
+from bedside.cli import app, main
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 TALK = {
@@ -198,6 +201,79 @@ def test_parameters(call: Call, tmp_path: Path) -> None:
     )  # fmt: skip
 
 
+# -- help and tables ------------------------------------------------------------------------------
+
+
+def commands() -> dict[str, Any]:
+    """Every command and group by what is typed for it."""
+    found: dict[str, Any] = {}
+
+    def walk(command: Any, name: str) -> None:
+        found[name] = command
+        for part, below in getattr(command, "commands", {}).items():
+            walk(below, f"{name} {part}")
+
+    walk(get_command(app), "bedside")
+    return found
+
+
+@pytest.mark.parametrize("name", commands())
+def test_every_command_explains_itself(name: str, call: Call) -> None:
+    code, out, err = call(*name.split()[1:], "--help")
+    assert (code, err) == (0, "")
+    command = commands()[name]
+    assert len(command.get_short_help_str(200)) <= 90, "the first sentence is long"
+    assert not re.search(r"<(str|path|Path|int|float|bool|list)", out), "a type, not what to put there"
+    for parameter in command.params:
+        assert parameter.name == "version" or parameter.help, f"{parameter.name} is not explained"
+        if not getattr(parameter, "is_flag", False):
+            assert parameter.metavar, f"{parameter.name}: what is put there?"
+    for line in command.examples:
+        _, _, typed = line.partition("$ bedside ")
+        words = shlex.split(typed, comments=True)
+        meant: Any = get_command(app)
+        while words and words[0] in getattr(meant, "commands", {}):
+            meant = meant.commands[words.pop(0)]
+        options = [option for parameter in meant.params for option in parameter.opts]
+        assert all(word in options for word in words if word.startswith("-")), line
+    if not hasattr(command, "commands") and name.split()[-1] not in ("show", "check"):
+        assert command.examples, "no example"
+
+
+def test_nothing_asked_for_is_the_help(call: Call) -> None:
+    for words in ((), ("annotate",), ("plan",)):
+        code, out, err = call(*words)
+        assert (code, err) == (2, "")
+        assert out == call(*words, "--help")[1]
+
+
+def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 80 columns, at 200 and in a pipe stand the same numbers and words."""
+    call("score", EXAMPLES / "transcripts.jsonl", "--out", "run", "--metrics", "structure,behaviour")
+    call("ratings", "import", "run", EXAMPLES / "ratings.csv", "--scale", "1-5")
+    for words in (
+        ("agree", "run", "--confusion"),
+        ("compare", "run"),
+        ("trend", "run"),
+        ("explain", "run", "--cell", "percent_open_questions/steady"),
+        ("report", "run", "--checklist"),
+    ):
+        seen = []
+        for width in ("80", "100", "200", None):
+            if width is None:
+                monkeypatch.delenv("COLUMNS")
+            else:
+                monkeypatch.setenv("COLUMNS", width)
+            code, out, _ = call(*words)
+            assert code == 0
+            assert "\x1b" not in out
+            if words[0] != "explain":  # it begins with a definition in Markdown
+                assert "…" not in out
+                assert width is None or max(map(len, out.splitlines())) <= int(width)
+            seen.append(set(re.findall(r"[−\[\]\w.,%()]+", out)))
+        assert seen[0] == seen[1] == seen[2] == seen[3]
+
+
 # -- bad input ------------------------------------------------------------------------------------
 
 
@@ -370,9 +446,11 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--nosuch"], "No such option"),
+        (["--nosuch"], "there is no option --nosuch. See bedside --help."),
+        (["score", "--metric", "a"], "no option --metric; did you mean --metrics"),
         (["scor"], "No such command 'scor'"),
-        (["score"], "Missing argument"),
+        (["score"], "Missing argument 'FILES'. See bedside score --help."),
+        (["metrics", "shw"], "Did you mean 'show'? See bedside metrics --help."),
         (
             ["score", "a.jsonl", "--metrics", "smogg"],
             "no metric or family is called 'smogg'; did you mean smog",

@@ -132,7 +132,8 @@ def _usage(error: typer.TyperException) -> str:
     message = " ".join(error.format_message().split())
     if option is not None and hasattr(error, "possibilities") and context is not None:
         known = [name for parameter in context.command.params for name in parameter.opts]
-        message = f"there is no option {option}; {nearest(option, [*known, '--help'])}"
+        meant = nearest(option, [*known, "--help"])
+        message = f"there is no option {option}" + (f"; {meant}" if meant.startswith("did") else ".")
     return f"{message} See {context.command_path if context is not None else 'bedside'} --help."
 
 
