@@ -118,7 +118,7 @@ def judge_run(
     transcripts = _the_same(run, lambda: iter(Reading(files, options)))
     with run.locked():
         for name in judge_names(judges):
-            with _done(run, transcripts, name, work, asking or Asking(), progress=progress) as done:
+            with working(run, transcripts, name, work, asking or Asking(), progress=progress) as done:
                 done.add(run)
             made.append(done.judged)
     return tuple(made)
@@ -169,7 +169,7 @@ def _the_same(run: Run, source: Transcripts) -> Transcripts:
 
 
 @dataclass(frozen=True, slots=True)
-class _Done:
+class Done:
     """One judge's work on a run, before it is added to it."""
 
     judge: JudgeName
@@ -219,7 +219,7 @@ class _Done:
 
 
 @contextmanager
-def _done(
+def working(
     run: Run,
     transcripts: Transcripts,
     judge: JudgeName,
@@ -227,24 +227,29 @@ def _done(
     how: Asking,
     *,
     client: Callable[[], Client] | None = None,
+    store: Path | None = None,
     progress: Callable[[str, Progress], None] | None = None,
-) -> Iterator[_Done]:
-    """Have one judge do some work on a run that is locked; the ratings are there as long as the block lasts."""
+) -> Iterator[Done]:
+    """Have one judge do some work on a run that is locked; the ratings are there as long as the block lasts.
+
+    With a ``store``, that is used in place of the run's, and by nobody else.
+    """
     if not run.manifest["transcripts"]["text"]:
         check_work_wordless(work)
     given: dict[str, Any] = {
         "text": bool(run.manifest["transcripts"]["text"]),
         "progress": None if progress is None else partial(progress, judge.shown),
         "client": client,
+        "alone": store is not None,
     }
-    store = run.path / STORE
+    store = store or run.path / STORE
     with tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
         ratings = rating_writer(Path(folder))
         if work.codes:
             judged = code_transcripts(
                 transcripts(), judge, store_path=store, add=ratings.add, codes=work.codes, asking=how, **given
             )
-            yield _Done(judge, work, how, judged, ratings.result(), list(work.codes), {})
+            yield Done(judge, work, how, judged, ratings.result(), list(work.codes), {})
             return
         judging = _Judging(judge, work.rubrics, how, Path(folder), ratings.add)
         settings = {pipeline.name: _settings(run, pipeline) for pipeline in judging.pipelines}
@@ -255,7 +260,7 @@ def _done(
             for pipeline in judging.pipelines
             if settings[pipeline.name]
         }
-        yield _Done(judge, work, how, judged, ratings.result(), metrics, parameters)
+        yield Done(judge, work, how, judged, ratings.result(), metrics, parameters)
 
 
 def check_work_wordless(work: Work) -> None:
@@ -350,7 +355,7 @@ def batch_out(
         RunError: the files can't be written.
     """
     how = asking or Asking()
-    orders = [_Order(name, work, how) for name in judge_names(judges)]
+    orders = [Order(name, work, how) for name in judge_names(judges)]
     return _batch(run, orders, None, out, how.max_calls, progress)
 
 
@@ -377,7 +382,7 @@ def batch_again(
     """
     from bedside.judges.clients.batch import Answers
 
-    orders = _orders(run)
+    orders = orders_of(run)
     if not orders:
         raise InputError(
             "no calls were exported from this run",
@@ -388,7 +393,7 @@ def batch_again(
 
 
 @dataclass(frozen=True, slots=True)
-class _Order:
+class Order:
     judge: JudgeName
     work: Work
     how: Asking
@@ -396,7 +401,7 @@ class _Order:
 
 def _batch(
     run: Run,
-    orders: Sequence[_Order],
+    orders: Sequence[Order],
     answers: Answers | None,
     out: Path | None,
     max_calls: int | None,
@@ -409,12 +414,11 @@ def _batch(
 
     for order in orders:
         check_batchable(order.judge)
-    # What a run keeps is read faster than the files it was made of, and is there when these are not.
-    transcripts = run.transcripts if run.manifest["transcripts"]["text"] else _the_same(run, _read_again(run))
+    transcripts = transcripts_of(run)
     with run.locked(), writing(out, max_calls) as writer, ExitStack() as stack:
         works = [
             stack.enter_context(
-                _done(
+                working(
                     run,
                     transcripts,
                     order.judge,
@@ -462,18 +466,13 @@ def _counts(run: Run, answers: Answers) -> dict[str, Any]:
     }
 
 
-def _orders(run: Run) -> list[_Order]:
+def orders_of(run: Run) -> list[Order]:
     """What was exported from a run; of what was exported twice, the later, and not what has another wording since.
 
     Raises:
         InputError: all of it has.
     """
-    found: dict[tuple[str, frozenset[str]], tuple[dict[str, Any], dict[str, Any]]] = {}
-    for entry in run.manifest["scorings"]:
-        for told in entry.get("judges", {}).values():
-            if told.get("batch"):
-                found[told["model"], frozenset(told["prompts"])] = (entry, told)
-    orders = [_order(run, entry, told) for entry, told in found.values()]
+    orders = [order_of(run, entry, told) for _, entry, told in told_of(run, batch=True)]
     kept = [order for order in orders if order is not None]
     if orders and not kept:
         raise InputError(
@@ -484,7 +483,24 @@ def _orders(run: Run) -> list[_Order]:
     return kept
 
 
-def _order(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> _Order | None:
+def told_of(run: Run, *, batch: bool = False) -> list[tuple[str, dict[str, Any], dict[str, Any]]]:
+    """Who was asked, and the manifest's entries of it; of what was asked twice of a judge, the later.
+
+    With ``batch``, what was exported only.
+    """
+    found: dict[tuple[str, frozenset[str]], tuple[str, dict[str, Any], dict[str, Any]]] = {}
+    for entry in run.manifest["scorings"]:
+        for rater, told in entry.get("judges", {}).items():
+            if batch and not told.get("batch"):
+                continue
+            key = rater, frozenset(told["prompts"])
+            found.pop(key, None)
+            found[key] = (rater, entry, told)
+    return list(found.values())
+
+
+def order_of(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> Order | None:
+    """What was asked of a judge, to be asked again; None where the rubrics have another wording since."""
     codes = tuple(told["codes"])
     own = own_rubrics(run)
     rubrics = [
@@ -503,9 +519,15 @@ def _order(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> _Orde
         seed=entry["seed"],
         max_tokens=told["max_tokens"],
     )
-    return _Order(
-        judge_name(told["model"]), Work(() if codes else tuple(rubrics), codes, entry["suite"]), how
-    )
+    return Order(judge_name(told["model"]), Work(() if codes else tuple(rubrics), codes, entry["suite"]), how)
+
+
+def transcripts_of(run: Run) -> Transcripts:
+    """The transcripts of a run.
+
+    What it keeps is read faster than the files it was made of, and is there when these are not.
+    """
+    return run.transcripts if run.manifest["transcripts"]["text"] else _the_same(run, _read_again(run))
 
 
 def _read_again(run: Run) -> Transcripts:

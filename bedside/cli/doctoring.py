@@ -7,25 +7,35 @@ from typing import Annotated
 import typer
 
 from bedside.cli._common import JsonOption, show_tables
+from bedside.cli._complete import judges
 
 
 def doctor(
     judge: Annotated[
-        str | None, typer.Option(help="Also ask this judge one short question (nothing of any transcript).")
+        list[str] | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Also ask this judge one short question (nothing of any transcript), wherever it is served.",
+            autocompletion=judges,
+        ),
     ] = None,
     label_studio: Annotated[
-        str | None, typer.Option(help="Also reach the Label Studio at this address.")
+        str | None, typer.Option(metavar="URL", help="Also reach the Label Studio at this address.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
-    """Show what is installed and what is missing, and whether a judge and Label Studio can be reached.
+    """Show what is installed, what is missing, and what can be reached.
 
     The exit code is 1 where something that bedside needs, or that you asked for, does not work.
+
+    Examples:
+        $ bedside doctor
+        $ bedside doctor --judge openai/gpt-5-mini
     """
     from bedside.doctor import examine
     from bedside.reports.table import Cell, Column, Row, Table
 
-    found = examine(judge, label_studio)
+    found = examine(judge or (), label_studio)
     words = {True: "good", False: "bad", None: "not installed"}
     table = Table(
         name="doctor",

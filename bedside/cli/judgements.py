@@ -13,7 +13,7 @@ from bedside.cli._complete import rubric as complete_rubric
 from bedside.cli._help import App
 from bedside.cli.scoring import judging_progress, say_batched
 
-judgements_app = App("See what judges were asked and replied; batches of calls.")
+judgements_app = App("See what judges were asked and replied; batches of calls; merging.")
 
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run that a judge rated.")]
@@ -96,6 +96,48 @@ def judgements_import(
         $ bedside judgements import run answers.jsonl
     """
     _again(run, files, batch_out, json)
+
+
+@judgements_app.command("merge")
+def judgements_merge(
+    run: RunArgument,
+    others: Annotated[
+        list[Path],
+        typer.Argument(metavar="OTHERS", help="Runs that were judged elsewhere, or their judgements.sqlite."),
+    ],
+    json: JsonOption = False,
+) -> None:
+    """Take over what was judged elsewhere, as on other machines, and make the ratings.
+
+    What is there twice counts once; of two different answers to one question, the one that was asked first.
+
+    Examples:
+        $ bedside judgements merge run part-1 part-2 part-3
+    """
+    from bedside.evaluation import own_rubrics
+    from bedside.judging_apart import merge_judgements
+    from bedside.ratings import Run
+    from bedside.reports.judging import judged_table
+
+    tell = note if json else say
+    opened = Run(run)
+    with judging_progress() as watch:
+        merged = merge_judgements(opened, others, progress=watch)
+    for source in merged.sources:
+        count = source.merged
+        tell(f"{source.path}: {count.judgements:,} judgements, {count.new:,} of them new.")
+        if count.differing:
+            tell(f"  {count.differing:,} were there with another answer; the one asked first is kept.")
+        if source.foreign:
+            tell(f"  {source.foreign:,} are about transcripts that {run} doesn't have.")
+    for line in merged.left_out:
+        tell(f"No ratings were made of {line}.")
+    if not merged.judged:
+        tell("No ratings were made: bedside score FILES --judge MODEL makes them, and asks what is missing.")
+        return
+    show_tables([judged_table(merged.judged, own_rubrics(opened).values())], json)
+    if not all(one.complete for one in merged.judged):
+        tell("Not everything is judged: the command that judged asks what is missing.")
 
 
 @judgements_app.command("export")

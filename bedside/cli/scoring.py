@@ -104,7 +104,8 @@ def score(
             metavar="MODEL",
             autocompletion=complete.judges,
             rich_help_panel=JUDGES,
-            help="A model to rate by the suite's rubrics: openai/MODEL, http://host:port/v1#MODEL …; repeatable.",
+            help="A model to rate by the suite's rubrics: openai/MODEL, http://host:port/v1#MODEL …, or a YAML file "
+            "of addresses; repeatable: addresses of one model share its calls.",
         ),
     ] = None,
     rubrics: Annotated[
@@ -241,7 +242,7 @@ def score(
             metavar="NAME",
             autocompletion=complete.one_of("local", "dask", "ray"),
             rich_help_panel=MANY,
-            help="Share the work of algorithms: local (processes on this machine), dask or ray.",
+            help="Share the work, the judges' too: local (processes on this machine), dask or ray.",
         ),
     ] = None,
     address: Annotated[
@@ -294,12 +295,17 @@ def score(
         from bedside.judging import check_work_wordless
 
         check_work_wordless(work)
+    if judge and engine and not batch_out:
+        from bedside.judging_apart import check_apart
+
+        check_apart(asking, text=not no_text)
     if dry_run and judge:
+        from bedside.judges.endpoints import listing
         from bedside.judging import plan_run
         from bedside.reports.judging import plan_table
 
         plans = plan_run(out, files, judge, work, options=options, asking=asking)
-        show_tables([plan_table(plans, work.rubrics)], json)
+        show_tables([plan_table(plans, work.rubrics, listing(judge, max_concurrency))], json)
         return
     with _engine(engine, address, workers, out) as sharing, scoring_progress("Scoring", None) as progress:
         summary = run_score(
@@ -327,10 +333,15 @@ def score(
         from bedside.judging import judge_run
         from bedside.reports.judging import judged_table
 
-        with judging_progress() as watch:
-            judged = judge_run(
-                summary.run, files, judge, work, options=options, asking=asking, progress=watch
-            )
+        with _engine(engine, address, workers, out) as sharing, judging_progress() as watch:
+            if sharing is None:
+                judged = judge_run(
+                    summary.run, files, judge, work, options=options, asking=asking, progress=watch
+                )
+            else:
+                from bedside.judging_apart import judge_apart
+
+                judged = judge_apart(summary.run, judge, work, sharing, asking=asking, progress=watch)
         show_tables([judged_table(judged, work.rubrics)], json)
         if not all(one.complete for one in judged):
             say("Not everything was answered: the same command asks what is missing.")
@@ -372,10 +383,11 @@ def _work(
     batch_out: Path | None,
 ) -> Any:
     """What the judges are asked. Names that are none stop here, before anything is written."""
-    from bedside.judges.client import check_batchable, judge_name
+    from bedside.judges.client import check_batchable
+    from bedside.judges.endpoints import judge_names
     from bedside.judging import Work, chosen_rubrics
 
-    for name in map(judge_name, judges):
+    for name in judge_names(judges):
         if batch_out is not None:
             check_batchable(name)
     coded = _codes(codes)

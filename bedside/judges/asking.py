@@ -255,6 +255,7 @@ def ask(
     text: bool = True,
     progress: Callable[[Progress], None] | None = None,
     client: Callable[[], Client] | None = None,
+    alone: bool = False,
 ) -> int:
     """Put questions to a judge, one stage after the other; returns how many requests were sent.
 
@@ -266,6 +267,7 @@ def ask(
         text: whether the store keeps prompts and a judge's words; without them, numbers and labels are kept.
         progress: called whenever a judgement is done.
         client: opens what is asked in place of the model that ``name`` names.
+        alone: as for :class:`bedside.judges.store.Store`.
 
     Raises:
         MissingExtraError: the libraries for the judge aren't installed.
@@ -282,7 +284,7 @@ def ask(
         calls = 0
         model = client() if client is not None else open_client(name, sampling, sharing)
         try:
-            store = Store(store_path, text=text)
+            store = Store(store_path, text=text, alone=alone)
             try:
                 before = Progress(0, 0, 0, 0)
                 for groups, emit in stages:

@@ -165,6 +165,7 @@ def code_transcripts(
     text: bool = True,
     progress: Callable[[Progress], None] | None = None,
     client: Callable[[], Client] | None = None,
+    alone: bool = False,
 ) -> Judged:
     """Have a language model give behaviour codes to turns.
 
@@ -182,7 +183,7 @@ def code_transcripts(
         turns_per_call: how many turns one call asks about.
         context: how many turns, of whatever role, are shown before the first of them.
         asking: passes, limits and the like.
-        text, progress, client: as for :func:`bedside.judges.asking.ask`.
+        text, progress, client, alone: as for :func:`bedside.judges.asking.ask`.
 
     Raises:
         RegistryError: the judge's name is none, or there is no such code.
@@ -195,7 +196,8 @@ def code_transcripts(
     questions = _questions(codes, turns_per_call, context, how)
     rows = _Rows(coding_rater(name), questions, add)
     stage = (lambda: questions.groups(transcripts, by_pass=True), rows.emit)
-    calls = ask(name, how, store_path, [stage], text=text, progress=progress, client=client)
+    given: dict[str, Any] = {"text": text, "progress": progress, "client": client, "alone": alone}
+    calls = ask(name, how, store_path, [stage], **given)
     parameters = {
         **how.sampling().parameters(),
         "order": how.order,

@@ -121,6 +121,20 @@ def _merge(connection: sqlite3.Connection, version: int, *, every: bool) -> Merg
     return Merged(*totals)
 
 
+def first_asked_about(path: Path) -> dict[str, int]:
+    """The ids of the transcripts that judgements were first asked about, each with how many.
+
+    Raises:
+        RunError: the store can't be read.
+    """
+    with closing(open_to_read(path)) as connection:
+        try:
+            rows = connection.execute("SELECT transcript, count(*) FROM judgements GROUP BY transcript")
+            return dict(rows.fetchall())
+        except sqlite3.Error as error:
+            raise explained(error, path) from error
+
+
 @contextmanager
 def _transaction(connection: sqlite3.Connection) -> Iterator[None]:
     connection.execute("BEGIN IMMEDIATE")
