@@ -62,10 +62,10 @@ class Engine(ABC):
     def _round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
     ) -> Generator[tuple[int, Outcome[Any]], None, None]:
-        """Number and outcome of each task as it is finished; what is lost is told as such, or left out.
+        """Number and outcome of each task as it is finished.
 
         Raises:
-            BrokenError: nothing more will come.
+            BrokenError: nothing more will come; what is not told of is handed out again.
         """
 
     def _mend(self) -> None:  # noqa: B027 - most have nothing to mend
@@ -101,10 +101,7 @@ class Engine(ABC):
             try:
                 with closing(self._round(function, dict(open_))) as finished:
                     for number, outcome in finished:
-                        if outcome.lost is None:
-                            yield open_.pop(number), outcome
-                        else:
-                            why = outcome.lost
+                        yield open_.pop(number), outcome
             except BrokenError as error:
                 why = str(error)
                 try:

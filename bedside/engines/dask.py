@@ -10,10 +10,12 @@ from typing import Any
 from bedside.engines import BrokenError, Engine, EngineKind, Outcome, called
 from bedside.errors import EngineError, MissingExtraError
 
-#: Seconds that a scheduler is waited for, at first and when it went away, and a first worker.
+#: Seconds that a scheduler is waited for, at first and when it went away, and workers.
 _REACH = 10
 _RETURN = 60
 _WORKERS = 60
+#: Seconds between two looks at whether there are workers while nothing is finished.
+_LOOK = 20
 
 
 class _Dask(Engine):
@@ -57,7 +59,7 @@ class _Dask(Engine):
 
     @property
     def workers(self) -> int:
-        return sum(self._client.nthreads().values())
+        return len(self._client.scheduler_info(n_workers=-1)["workers"])
 
     def _round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
@@ -66,17 +68,26 @@ class _Dask(Engine):
             self._client.submit(called, function, number, task, pure=False): number
             for number, task in tasks.items()
         }
+        alone = 0
         try:
-            for future, result in self._library.as_completed(
-                futures, loop=self._client.loop, with_results=True, raise_errors=False
-            ):
-                if future.status == "finished":
-                    yield result
-                elif future.status == "error":
-                    # The function's own errors are results, so this is dask's.
-                    yield futures[future], Outcome(lost=_line(result))
-                else:
-                    raise BrokenError("the dask scheduler went away")
+            while futures:
+                try:
+                    for future, result in self._library.as_completed(
+                        list(futures), loop=self._client.loop, with_results=True, raise_errors=False,
+                        timeout=_LOOK,
+                    ):  # fmt: skip
+                        number = futures.pop(future)
+                        if future.status == "finished":
+                            yield result
+                        elif future.status == "error":
+                            # The function's own errors are results, so this is dask's.
+                            yield number, Outcome(lost=_line(result))
+                        else:
+                            raise BrokenError("the dask scheduler went away")
+                except TimeoutError:
+                    alone = 0 if self.workers else alone + _LOOK
+                    if alone >= _WORKERS:
+                        raise BrokenError("the dask scheduler has no workers left") from None
         finally:
             self._client.cancel(list(futures))
 

@@ -19,7 +19,6 @@ class _Ray(Engine):
         how: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
         if address is None:
             how |= {"address": "local", "num_cpus": workers, "include_dashboard": False}
-            how["_node_ip_address"] = "127.0.0.1"
         else:
             how["address"] = address
         try:
@@ -60,8 +59,11 @@ class _Ray(Engine):
 
 
 def _start(address: str | None, workers: int | None) -> Engine:
-    # Read when Ray is imported. Nothing is sent to anybody about its use.
+    # Read when Ray is imported. Nothing is sent to anybody about its use, and a cluster of this machine's own listens on
+    # loopback only, which Ray knows as the way of systems that have no clusters.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+    if address is None:
+        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     try:
         import ray
     except ImportError as error:

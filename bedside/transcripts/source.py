@@ -306,7 +306,7 @@ class Source:
                     yield number, self.too_long(number)
                     self.pass_over(line, file)
                 elif not line.isspace():
-                    yield number, line
+                    yield number, line.removesuffix(b"\n")
 
     def pass_over(self, line: bytes, file: io.BytesIO | io.BufferedReader[Any] | _Gunzip) -> None:
         """Read what is left of a line that is too long and begins with ``line``.
