@@ -12,15 +12,14 @@ from bedside.stats._arrays import Array, chosen, matrix
 WEIGHTS = ("unweighted", "linear", "quadratic")
 
 
-def agreement_weights(weights: str | Any, positions: Array) -> tuple[Array, str]:
-    """Agreement weights (1 on the diagonal, 0 at the largest disagreement), and what they are called.
+def penalties(weights: str | Any, positions: Array) -> tuple[Array, str]:
+    """Penalties for disagreement between levels, 0 on the diagonal, and what the weighting is called.
 
     Args:
         weights: ``"unweighted"``, ``"linear"``, ``"quadratic"``, or a square table of penalties for
             disagreement with zeros on its diagonal.
-        positions: numeric positions of the scale's levels. Linear weights fall with their distance, quadratic
-            ones with its square, both relative to the scale's length; with equally spaced levels this equals
-            weighting by the levels' order.
+        positions: numeric positions of the scale's levels. Linear penalties are their distances, quadratic ones the
+            squares of these: whole numbers where the positions are, so that sums of them are exact.
 
     Raises:
         DataError: unknown weights, or a table that doesn't fit.
@@ -28,19 +27,24 @@ def agreement_weights(weights: str | Any, positions: Array) -> tuple[Array, str]
     if isinstance(weights, str):
         chosen("weights", weights, WEIGHTS)
         if weights == "unweighted":
-            return np.eye(positions.size), weights
-        distance = np.abs(positions[:, None] - positions[None, :]) / (positions[-1] - positions[0])
-        return 1 - (distance if weights == "linear" else distance**2), weights
-    penalties = matrix(weights, "weights")
-    if penalties.shape != (positions.size, positions.size):
+            return 1 - np.eye(positions.size), weights
+        distance: Array = np.abs(positions[:, None] - positions[None, :])
+        return distance if weights == "linear" else distance**2, weights
+    given = matrix(weights, "weights")
+    if given.shape != (positions.size, positions.size):
         raise DataError(
             f"a scale of {positions.size} levels needs penalties of {positions.size} × {positions.size}"
         )
-    if (
-        np.isnan(penalties).any()
-        or (penalties < 0).any()
-        or penalties.diagonal().any()
-        or not penalties.any()
-    ):
+    if np.isnan(given).any() or (given < 0).any() or given.diagonal().any() or not given.any():
         raise DataError("penalties must be 0 on the diagonal, and 0 or more elsewhere with one above 0")
-    return 1 - penalties / penalties.max(), "custom penalties"
+    return given, "custom penalties"
+
+
+def agreement_weights(weights: str | Any, positions: Array) -> tuple[Array, str]:
+    """Agreement weights (1 on the diagonal, 0 at the largest disagreement), and what they are called.
+
+    With equally spaced levels, weighting by their positions equals weighting by their order. Arguments and errors as
+    for :func:`penalties`.
+    """
+    given, called = penalties(weights, positions)
+    return 1 - given / given.max(), called

@@ -26,7 +26,7 @@ from bedside.stats._arrays import (
     scale_of,
 )
 from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, Plan
-from bedside.stats._weights import agreement_weights
+from bedside.stats._weights import agreement_weights, penalties
 from bedside.stats.intervals import t_interval
 from bedside.stats.results import Interval, Result
 from bedside.stats.two_raters import chance_corrected, kappa_values, two_sided
@@ -318,7 +318,7 @@ def mean_pairwise_kappa(
     plan = Plan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     k = len(used)
-    w, called = agreement_weights(weights, levels(used))
+    disagreement, called = penalties(weights, levels(used))
     kept: Mask = (codes >= 0).sum(axis=1) >= 2
     codes, dropped, n = codes[kept], int((~kept).sum()), int(kept.sum())
     name = f"mean pairwise kappa ({called} weights)" if called != "unweighted" else "mean pairwise kappa"
@@ -337,7 +337,7 @@ def mean_pairwise_kappa(
             both = (whole[:, first] >= 0) & (whole[:, second] >= 0)
             cells = np.zeros((whole.shape[0], k * k))
             cells[both, whole[both, first] * k + whole[both, second]] = 1.0
-            values.append(kappa_values((drawn @ cells).reshape(-1, k, k), w))
+            values.append(kappa_values((drawn @ cells).reshape(-1, k, k), disagreement))
         return np.stack(values, axis=1)
 
     def statistic(drawn: Array) -> Array:
@@ -628,17 +628,18 @@ def icc(ratings: Any, *, average: bool = False, level: float = 0.95) -> Result:
             options=options,
             missing="fewer than two items rated by all raters",
         )
-    grand = values.mean()
-    total = ((values - grand) ** 2).sum()
-    if total <= 1e-24 * max(1.0, float((values**2).sum())):
+    # From the first rating on, and times n k: of whole numbers all sums are exact, and so an ICC of 0 is 0.
+    shifted = values - values[0, 0]
+    whole = shifted.sum() ** 2
+    total = n * k * (shifted**2).sum() - whole
+    if total <= 1e-24 * n * k * max(1.0, float((values**2).sum())):
         return Result(name, words, n=n, dropped=dropped, options=options, missing="all ratings are the same")
-    between_items = k * ((values.mean(axis=1) - grand) ** 2).sum()
-    between_raters = n * ((values.mean(axis=0) - grand) ** 2).sum()
-    rest = total - between_items - between_raters
-    rest = 0.0 if rest <= 1e-12 * total else float(rest)
-    items = float(between_items / (n - 1))
-    raters = 0.0 if between_raters <= 1e-12 * total else float(between_raters / (k - 1))
-    error = rest / ((n - 1) * (k - 1))
+    of_items = n * (shifted.sum(axis=1) ** 2).sum() - whole
+    of_raters = k * (shifted.sum(axis=0) ** 2).sum() - whole
+    rest = total - of_items - of_raters
+    items = float(of_items / (n * k * (n - 1)))
+    raters = 0.0 if of_raters <= 1e-12 * total else float(of_raters / (n * k * (k - 1)))
+    error = 0.0 if rest <= 1e-12 * total else float(rest / (n * k * (n - 1) * (k - 1)))
     single = (items - error) / (items + (k - 1) * error + k * (raters - error) / n)
     estimate = (items - error) / (items + (raters - error) / n) if average else single
     details: dict[str, float | None] = {

@@ -34,7 +34,7 @@ from bedside.stats._resampling import (
     Statistic,
     aligned,
 )
-from bedside.stats._weights import agreement_weights
+from bedside.stats._weights import penalties
 from bedside.stats.intervals import mean_bootstrap, wilson
 from bedside.stats.results import Interval, Result
 
@@ -70,16 +70,19 @@ def _shares(joint: Array) -> Array:
     return shares
 
 
-def kappa_values(joint: Array, weights: Array) -> Array:
+def kappa_values(joint: Array, penalties: Array) -> Array:
     """Weighted kappa of tables of joint counts (… × levels × levels); NaN where chance agreement is complete.
 
     Args:
-        weights: agreement weights, 1 on the diagonal.
+        penalties: for disagreement, 0 on the diagonal, in any unit. With whole numbers all sums are exact, and so a
+            kappa of 0 is 0 on every machine.
     """
-    share = _shares(joint)
-    observed = (share * weights).sum(axis=(-2, -1))
-    chance = ((share.sum(axis=-1) @ weights) * share.sum(axis=-2)).sum(axis=-1)
-    return chance_corrected(observed, chance)
+    n = joint.sum(axis=(-2, -1))
+    observed = n * (joint * penalties).sum(axis=(-2, -1))
+    chance = ((joint.sum(axis=-1) @ penalties) * joint.sum(axis=-2)).sum(axis=-1)
+    defined = chance > 1e-12 * n**2 * penalties.max()
+    values: Array = np.divide(chance - observed, chance, out=np.full(observed.shape, np.nan), where=defined)
+    return values
 
 
 def chance_corrected(observed: Array, chance: Array) -> Array:
@@ -120,7 +123,7 @@ def kappa_variances(counts: Array, weights: Array) -> tuple[float, float]:
     share = counts / n
     rows, columns = share.sum(axis=1), share.sum(axis=0)
     chance = float(rows @ weights @ columns)
-    value = float(kappa_values(counts, weights))
+    value = float(kappa_values(counts, 1 - weights))
     margin = (weights @ columns)[:, None] + (rows @ weights)[None, :]
     room = n * (1 - chance) ** 2
     spread = (share * (weights - margin * (1 - value)) ** 2).sum() - (value - chance * (1 - value)) ** 2
@@ -209,7 +212,8 @@ def _kappa(
         )
     k, n = counts.shape[0], int(counts.sum())
     positions = levels(scale) if k > 1 else np.zeros(1)
-    w, called = agreement_weights(weights, positions) if k > 1 else (np.ones((1, 1)), "unweighted")
+    disagreement, called = penalties(weights, positions) if k > 1 else (np.zeros((1, 1)), "unweighted")
+    w = 1 - disagreement / (disagreement.max() or 1.0)
     name = "Cohen's kappa" if called == "unweighted" else f"Cohen's kappa ({called} weights)"
     words = f"{name} on {k} levels"
     options = {**plan.options(), "weights": called, "scale": tuple(scale)}
@@ -221,7 +225,7 @@ def _kappa(
         "chance agreement": float(share.sum(axis=1) @ w @ share.sum(axis=0)),
         "percent agreement": float(np.trace(share)),
     }
-    estimate = float(kappa_values(counts, w))
+    estimate = float(kappa_values(counts, disagreement))
     if np.isnan(estimate):
         return Result(
             name, words, n=n, dropped=dropped, details=details, options=options,
@@ -230,7 +234,9 @@ def _kappa(
     variance, null = kappa_variances(counts, w)
     error = float(np.sqrt(variance))
     if clustered is not None:
-        bounds, spread, reason, remarks = _run(plan, counts, lambda joint: kappa_values(joint, w), clustered)
+        bounds, spread, reason, remarks = _run(
+            plan, counts, lambda joint: kappa_values(joint, disagreement), clustered
+        )
         remarks = ("no p-value: items within a cluster are not independent", *remarks)
         return Result(
             name,
@@ -253,7 +259,7 @@ def _kappa(
         bounds, reason = _analytic(estimate, error, level)
         remarks = ()
     else:
-        bounds, _, reason, remarks = _run(plan, counts, lambda joint: kappa_values(joint, w), None)
+        bounds, _, reason, remarks = _run(plan, counts, lambda joint: kappa_values(joint, disagreement), None)
     z = estimate / float(np.sqrt(null)) if null > 0 else None
     p = None if z is None else two_sided(z)
     return Result(
@@ -419,10 +425,9 @@ def correlation(
         )
         variance, fewest = 0.437, 4
     else:
-        ranked = (
-            [stats.rankdata(values, method="average") for values in (x, y)] if kind == "spearman" else [x, y]
-        )
-        found = stats.pearsonr(ranked[0], ranked[1], alternative="two-sided", method=None)
+        # Of ranks: its sums are of whole numbers or halves, and so a correlation of 0 is 0 on every machine.
+        test = stats.spearmanr if kind == "spearman" else stats.pearsonr
+        found = test(x, y, alternative="two-sided")
         variance, fewest = 1.0, 3
     estimate, p = float(found.statistic), float(found.pvalue)
     if kind == "spearman":

@@ -9,7 +9,7 @@ from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import cohens_kappa
 
 from bedside.errors import DataError
-from bedside.stats import two_raters
+from bedside.stats import many_raters, two_raters
 from tests.reference import statistics as published
 
 SCALE = (1, 2, 3, 4, 5)
@@ -248,3 +248,17 @@ def test_error_and_bias() -> None:
     error = two_raters.mean_absolute_error(a, b)
     assert (error.estimate, error.n, error.dropped) == (1.0, 4, 1)
     assert two_raters.bias(a, b).estimate == 0.5
+
+
+def test_raters_independent_of_each_other_agree_by_nothing_at_all() -> None:
+    """Every statistic is a ratio of whole numbers whose numerator is 0: not 1e-17, on no machine."""
+    rows, columns = (3, 1, 2, 5), (1, 4, 2, 7)
+    crossed = [(a, b) for a, i in enumerate(rows, 1) for b, j in enumerate(columns, 1) for _ in range(i * j)]
+    a, b = zip(*crossed, strict=True)
+    for kind in ("spearman", "kendall"):
+        assert two_raters.correlation(a, b, kind=kind).estimate == 0.0  # type: ignore[arg-type]
+    for weights in ("unweighted", "linear", "quadratic"):
+        assert two_raters.kappa(a, b, scale=[1, 2, 3, 4], weights=weights).estimate == 0.0
+        pair = many_raters.mean_pairwise_kappa(crossed, scale=[1, 2, 3, 4], weights=weights)
+        assert pair.estimate == 0.0
+    assert many_raters.icc(crossed).estimate == 0.0
