@@ -22,6 +22,7 @@ import polars as pl
 
 from bedside.errors import MissingExtraError, RunError
 from bedside.files import empty, making, replacing, saying_where, sync, write_json
+from bedside.forms import NUMBER, TEXT, WHOLE, YES_OR_NO, Each, Maybe, misfit
 from bedside.transcripts.model import Transcript, Turn
 
 if TYPE_CHECKING:
@@ -68,6 +69,22 @@ SAID = r"(?s)^((?:\w+(?:, turn \d+)?: )?[^:(]*?)(?:: | \().*$"
 #: A value in an error, as Python writes it.
 _QUOTED = r"""(^|[\s(])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
 _RATINGS = "ratings.parquet"
+#: What comes of reading a damaged table.
+_DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
+#: What every manifest holds.
+_FORM = {
+    "transcripts": {
+        "count": WHOLE, "turns": WHOLE, "text": YES_OR_NO, "skipped": [Maybe(TEXT)], "options": {},
+        "inputs": [{"path": TEXT, "format": TEXT, "transcripts": WHOLE}],
+    },
+    "scorings": [{
+        "suite": Maybe(TEXT), "own_suite": Maybe({}), "metrics": [TEXT], "raters": [TEXT], "parameters": Each({}),
+        "missing": [{"metric": TEXT, "rater": TEXT, "error": TEXT, "n": WHOLE}], "ratings": WHOLE, "bedside": TEXT,
+        "python": TEXT, "libraries": Each(TEXT), "judges": Maybe(Each({})),
+    }],
+    "imports": [{"file": TEXT, "ratings": WHOLE, "scales": Each([(*TEXT, *NUMBER)])}],
+    "rubrics": Maybe(Each({})),
+}  # fmt: skip
 _TRANSCRIPTS = "transcripts"
 _MANIFEST = "manifest.json"
 #: A change of the two that is on disk whole and not in its place yet.
@@ -215,13 +232,18 @@ class Run:
         try:
             manifest: dict[str, Any] = json.loads(file.read_text("utf-8"))
             version = manifest["format"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
             raise RunError("the manifest can't be read", where=str(file), todo="score again") from error
         if version != FORMAT:
             raise RunError(
                 f"the run has format {version}, this bedside reads format {FORMAT}",
                 where=str(self.path),
                 todo="use the version of bedside named in its manifest",
+            )
+        wrong = misfit(manifest, _FORM)
+        if wrong is not None:
+            raise RunError(
+                f"the manifest is damaged at {wrong}", where=str(file), todo="restore it, or score again"
             )
         return manifest
 
@@ -230,6 +252,9 @@ class Run:
         """Whether the run holds what was said."""
         return bool(self.manifest["transcripts"]["text"])
 
+    def __repr__(self) -> str:
+        return f"Run({str(self.path)!r})"
+
     def scan(self) -> pl.LazyFrame:
         """The ratings table, unread: filter it before collecting where a run is large."""
         return self._table(_RATINGS, SCHEMA)
@@ -237,7 +262,8 @@ class Run:
     @cached_property
     def ratings(self) -> pl.DataFrame:
         """The ratings table (see :data:`COLUMNS`)."""
-        return self.scan().collect()
+        with self._sound(_RATINGS):
+            return self.scan().collect()
 
     def to_pandas(self) -> pandas.DataFrame:
         """The ratings table as a pandas data frame.
@@ -245,30 +271,27 @@ class Run:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        try:
-            return self.ratings.to_pandas()
-        except ImportError as error:
-            raise MissingExtraError(
-                "pandas and pyarrow are not installed", todo="pip install 'bedside[pandas]'"
-            ) from error
+        return to_pandas(self.ratings)
 
     @cached_property
     def index(self) -> pl.DataFrame:
         """One row a transcript, without its content: id, system, case_id, language, factors (JSON), turns, hash,
         source."""
-        return self._table(f"{_TRANSCRIPTS}/*.parquet", TRANSCRIPT_SCHEMA).drop("content").collect()
+        with self._sound(_TRANSCRIPTS):
+            return self._table(f"{_TRANSCRIPTS}/*.parquet", TRANSCRIPT_SCHEMA).drop("content").collect()
 
     @cached_property
     def factors(self) -> pl.DataFrame:
         """One row a transcript: its id as ``transcript_id``, and a column for each factor (text)."""
-        rows = [
-            {
-                "transcript_id": name,
-                **{key: None if value is None else str(value) for key, value in found.items()},
-            }
-            for name, text in self.index.select("id", "factors").iter_rows()
-            for found in (orjson.loads(text),)
-        ]
+        with self._sound(_TRANSCRIPTS):
+            rows = [
+                {
+                    "transcript_id": name,
+                    **{key: None if value is None else str(value) for key, value in found.items()},
+                }
+                for name, text in self.index.select("id", "factors").iter_rows()
+                for found in (orjson.loads(text),)
+            ]
         names = sorted({key for row in rows for key in row} - {"transcript_id"})
         return pl.DataFrame(rows, schema={"transcript_id": pl.String(), **dict.fromkeys(names, pl.String())})
 
@@ -279,8 +302,10 @@ class Run:
             RunError: the run keeps no text.
         """
         for part in sorted((self.path / _TRANSCRIPTS).glob("*.parquet")):
-            table = self._table(f"{_TRANSCRIPTS}/{part.name}", TRANSCRIPT_SCHEMA)
-            for name, content, source in table.select("id", "content", "source").collect().iter_rows():
+            with self._sound(f"{_TRANSCRIPTS}/{part.name}"):
+                table = self._table(f"{_TRANSCRIPTS}/{part.name}", TRANSCRIPT_SCHEMA)
+                rows = table.select("id", "content", "source").collect()
+            for name, content, source in rows.iter_rows():
                 yield self._parsed(name, content, source)
 
     def transcript(self, name: str) -> Transcript:
@@ -290,7 +315,8 @@ class Run:
             RunError: there is none, or the run keeps no text.
         """
         every = self._table(f"{_TRANSCRIPTS}/*.parquet", TRANSCRIPT_SCHEMA)
-        table = every.filter(pl.col("id") == name).collect()
+        with self._sound(_TRANSCRIPTS):
+            table = every.filter(pl.col("id") == name).collect()
         if table.is_empty():
             raise RunError(f"there is no transcript {name!r}", where=str(self.path))
         return self._parsed(*table.select("id", "content", "source").row(0))
@@ -302,7 +328,18 @@ class Run:
                 where=str(self.path),
                 todo="score again into a new run without --no-text",
             )
-        return parse_transcript(content, source)
+        with self._sound(_TRANSCRIPTS):
+            return parse_transcript(content, source)
+
+    @contextmanager
+    def _sound(self, name: str) -> Iterator[None]:
+        """Turns what reading a damaged table comes to into a message that names it."""
+        try:
+            yield
+        except (*_DAMAGE, ValueError, LookupError, TypeError, AttributeError) as error:
+            raise RunError(
+                "missing or damaged", where=str(self.path / name), todo="score again into a new run"
+            ) from error
 
     def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any], *, key: Sequence[str] = KEY) -> int:
         """Add ratings, replacing those of the same key, and put ``manifest`` in place of the old one: both, or neither.
@@ -321,9 +358,10 @@ class Run:
             ratings = wordless(ratings)
         keys = ratings.select(key).unique()
         old = self.scan()
-        replaced = old.join(keys, on=key, how="semi").select(pl.len()).collect().item()
+        with self._sound(_RATINGS):
+            replaced = old.join(keys, on=key, how="semi").select(pl.len()).collect().item()
         kept = old.join(keys, on=key, how="anti", maintain_order="left") if replaced else old
-        with making(self.path / _CHANGE) as folder:
+        with self._sound(_RATINGS), making(self.path / _CHANGE) as folder:
             _write_table(folder / _RATINGS, pl.concat([kept, ratings]))
             write_json(folder / _MANIFEST, manifest)
         self._settle()
@@ -380,13 +418,27 @@ class Run:
         try:
             table = pl.scan_parquet(file)
             found = table.collect_schema()
-        except (pl.exceptions.PolarsError, OSError) as error:
+        except _DAMAGE as error:
             raise RunError(
                 "missing or damaged", where=str(file), todo="score again into a new run"
             ) from error
         if found != schema:
             raise RunError("has other columns than a run's table", where=str(file), todo="score again")
         return table
+
+
+def to_pandas(table: pl.DataFrame) -> pandas.DataFrame:
+    """A Polars data frame as a pandas one.
+
+    Raises:
+        MissingExtraError: pandas is not installed.
+    """
+    try:
+        return table.to_pandas()
+    except ImportError as error:
+        raise MissingExtraError(
+            "pandas and pyarrow are not installed", todo="pip install 'bedside[pandas]'"
+        ) from error
 
 
 def read_run(path: str | os.PathLike[str]) -> Run:
