@@ -215,9 +215,13 @@ def _read(job: _Job, plan: Plan, piece: _Piece, ratings: TableWriter, transcript
     read = _Read()
     reading = PartReading(Path(piece.path), job.options, job.root, piece.span)
 
+    noted = 0
+
     def note_skipped() -> None:
-        read.found += [_Skipped(error.what, error.where, error.todo) for error in reading.skipped]
-        reading.skipped.clear()
+        nonlocal noted
+        for error in reading.skipped[noted:]:
+            read.found.append(_Skipped(error.what, error.where, error.todo))
+        noted = len(reading.skipped)
 
     try:
         for transcript in reading:
