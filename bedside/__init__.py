@@ -3,12 +3,25 @@
 from __future__ import annotations
 
 import importlib
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+#: Folder of the bundled example: transcripts and ratings, all invented.
+EXAMPLES = Path(__file__).parent / "examples"
 
 if TYPE_CHECKING:
     from bedside.errors import BedsideError
+    from bedside.questions import (
+        agree,
+        compare,
+        estimate,
+        explain,
+        import_ratings,
+        report,
+        tables,
+        validate,
+    )
     from bedside.ratings import Run, read_run
     from bedside.scoring import score
     from bedside.transcripts import ReadOptions, Transcript, Turn, read_transcripts
@@ -21,6 +34,10 @@ _PLACES = {
     "Run": "bedside.ratings",
     "Transcript": "bedside.transcripts",
     "Turn": "bedside.transcripts",
+    **dict.fromkeys(
+        ("agree", "compare", "estimate", "explain", "import_ratings", "report", "tables", "validate"),
+        "bedside.questions",
+    ),
     "from_convokit": "bedside.transcripts.convokit",
     "read_run": "bedside.ratings",
     "read_transcripts": "bedside.transcripts",
@@ -29,17 +46,26 @@ _PLACES = {
 }
 
 __all__ = [
+    "EXAMPLES",
     "BedsideError",
     "ReadOptions",
     "Run",
     "Transcript",
     "Turn",
     "__version__",
+    "agree",
+    "compare",
+    "estimate",
+    "explain",
     "from_convokit",
+    "import_ratings",
     "read_run",
     "read_transcripts",
+    "report",
     "score",
+    "tables",
     "to_convokit",
+    "validate",
 ]
 
 

@@ -13,7 +13,7 @@ from bedside.cli._common import (
     JsonOption,
     ScaleOption,
     SeedOption,
-    open_source,
+    read_pairs,
     say,
     show_tables,
 )
@@ -50,15 +50,16 @@ def explain(
         $ bedside explain run --cell empathy/A
         $ bedside explain run --table agreement --cell empathy
     """
-    from bedside.reports.build import build_tables
-    from bedside.reports.explanation import explain as run_explain
+    from bedside.questions import explain as run_explain
 
-    evaluation = open_source(source, scale, columns)
-    (found,) = build_tables(evaluation, [table], seed)
-    tests = None
-    if table != "comparison" and len(evaluation.systems()) > 1:
-        tests = next(iter(build_tables(evaluation, ["comparison"], seed)), None)
-    explanation = run_explain(evaluation, found, cell, tests)
+    explanation = run_explain(
+        source,
+        cell,
+        table=table,
+        scales=scale or (),
+        columns=read_pairs(columns, "--columns"),
+        seed=seed,
+    )
     if not json:
         for definition in explanation.definitions:
             say(definition + "\n")

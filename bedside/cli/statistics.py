@@ -20,12 +20,11 @@ from bedside.cli._common import (
     SeedOption,
     SystemsOption,
     WeightsOption,
-    open_source,
     read_names,
+    read_pairs,
     show_and_write,
 )
 from bedside.cli._complete import one_of, raters
-from bedside.errors import DataError
 
 
 def agree(
@@ -56,23 +55,19 @@ def agree(
         $ bedside agree run --metrics empathy,partnership --confusion
         $ bedside agree stars.csv --scale 1-5
     """
-    from bedside.agreement import agree as run_agree
-    from bedside.reports.tables.agreement import agreement_table, confusion_tables
+    from bedside.questions import agree as run_agree
 
-    agreements = run_agree(
-        open_source(source, scale, columns),
+    made = run_agree(
+        source,
         metrics=read_names(metrics),
         raters=read_names(raters),
-        weights=weights,  # type: ignore[arg-type]
+        weights=weights,
+        confusion=confusion,
+        scales=scale or (),
+        columns=read_pairs(columns, "--columns"),
         seed=seed,
     )
-    show_and_write(
-        (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ())),
-        json,
-        source,
-        out,
-        f"bedside validate {source}; bedside report {source}",
-    )
+    show_and_write(made, json, source, out, f"bedside validate {source}; bedside report {source}")
 
 
 def compare(
@@ -145,32 +140,25 @@ def compare(
         $ bedside compare run --systems A,B
         $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
     """
-    from bedside.comparison import compare as run_compare
-    from bedside.reports.tables.comparison import comparison_table, overall_table
+    from bedside.questions import compare as run_compare
 
-    comparisons = run_compare(
-        open_source(source, scale, columns),
+    made = run_compare(
+        source,
         systems=read_names(systems),
         reference=reference,
         metrics=read_names(metrics),
         raters=read_names(raters),
-        test=test,  # type: ignore[arg-type]
-        family=family,  # type: ignore[arg-type]
-        correction=correction,  # type: ignore[arg-type]
+        test=test,
+        family=family,
+        correction=correction,
+        scales=scale or (),
+        columns=read_pairs(columns, "--columns"),
         seed=seed,
     )
-    if not comparisons.pairs:
-        raise DataError(
-            "no metric to compare has a value", where=str(source), todo="name some with --metrics"
-        )
-    overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
-    first = comparisons.pairs[0]
+    first = made[-1].records[0]
+    cell = f"{first['metric']}/{first['a']}"
     show_and_write(
-        (*overall, comparison_table(comparisons.pairs)),
-        json,
-        source,
-        out,
-        f"bedside explain {source} --cell {first.metric}/{first.a}; bedside report {source}",
+        made, json, source, out, f"bedside explain {source} --cell {cell}; bedside report {source}"
     )
 
 
@@ -214,20 +202,19 @@ def validate(
         $ bedside validate run
         $ bedside validate run --judges 'judge:openai/*' --metrics empathy
     """
-    from bedside.reports.validation import validation_tables
-    from bedside.validation import validate as run_validate
+    from bedside.questions import validate as run_validate
 
-    cards = run_validate(
-        open_source(source, scale, columns),
+    made = run_validate(
+        source,
         judges=read_names(judges),
         metrics=read_names(metrics),
         epsilon=epsilon,
-        weights=weights,  # type: ignore[arg-type]
+        weights=weights,
+        scales=scale or (),
+        columns=read_pairs(columns, "--columns"),
         seed=seed,
     )
-    show_and_write(
-        validation_tables(cards), json, source, out, f"bedside estimate {source}; bedside report {source}"
-    )
+    show_and_write(made, json, source, out, f"bedside estimate {source}; bedside report {source}")
 
 
 def estimate(
@@ -260,14 +247,15 @@ def estimate(
         $ bedside estimate run
         $ bedside estimate run --judge judge:openai/gpt-5-mini --metrics empathy
     """
-    from bedside.estimation import estimate as run_estimate
-    from bedside.reports.validation import estimate_table
+    from bedside.questions import estimate as run_estimate
 
-    estimates = run_estimate(
-        open_source(source, scale, columns),
+    made = run_estimate(
+        source,
         judge=judge,
         systems=read_names(systems),
         metrics=read_names(metrics),
+        scales=scale or (),
+        columns=read_pairs(columns, "--columns"),
         seed=seed,
     )
-    show_and_write([estimate_table(estimates)], json, source, out, f"bedside report {source}")
+    show_and_write(made, json, source, out, f"bedside report {source}")

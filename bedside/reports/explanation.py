@@ -33,6 +33,9 @@ class Explanation:
     definitions: tuple[str, ...]
     tables: tuple[Table, ...]
 
+    def _repr_markdown_(self) -> str:
+        return "\n".join((*self.definitions, *map(str, self.tables)))
+
 
 def explain(evaluation: Evaluation, table: Table, cell: str, tests: Table | None = None) -> Explanation:
     """Everything behind one cell of a table.

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
+
+from bedside.errors import DataError
+from bedside.registry import nearest
+
+if TYPE_CHECKING:
+    import pandas
+    import polars as pl
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class Row:
     group: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Table:
     """A table ready to be rendered.
 
@@ -64,6 +71,35 @@ class Table:
     notes: tuple[str, ...] = ()
     records: tuple[Mapping[str, Any], ...] = field(default=())
 
+    def __repr__(self) -> str:
+        return f"Table({self.name!r}, {len(self.rows)} rows)"
+
+    def __str__(self) -> str:
+        from bedside.reports.render import markdown
+
+        return markdown(self)
+
+    def _repr_html_(self) -> str:
+        from bedside.reports.render import html
+
+        return html(self)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The records, at full precision, as a Polars data frame."""
+        import polars
+
+        return polars.DataFrame([dict(record) for record in self.records], infer_schema_length=None)
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The records, at full precision, as a pandas data frame.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        from bedside.ratings import to_pandas
+
+        return to_pandas(self.to_polars())
+
     def groups(self) -> list[tuple[str | None, list[Row]]]:
         """The rows by group, in order."""
         found: list[tuple[str | None, list[Row]]] = []
@@ -82,6 +118,32 @@ class Table:
             else:
                 found.append((column.group, 1))
         return found
+
+
+class Tables(tuple[Table, ...]):
+    """Tables that answer one question; each by its position or its name."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, key: SupportsIndex | str) -> Table: ...
+
+    @overload
+    def __getitem__(self, key: slice) -> tuple[Table, ...]: ...
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return super().__getitem__(key)
+        found = next((table for table in self if table.name == key), None)
+        if found is None:
+            raise DataError(f"no table is called {key!r}", todo=nearest(key, [table.name for table in self]))
+        return found
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self))
+
+    def _repr_html_(self) -> str:
+        return "".join(table._repr_html_() for table in self)
 
 
 #: Shown where there is no value.

@@ -138,6 +138,10 @@ class Transcript:
     reference: Mapping[str, Any] = field(default_factory=dict)
     source: str = ""
 
+    def __str__(self) -> str:
+        """The conversation, a turn a line, numbered as everywhere."""
+        return "\n".join(f"{turn.index} {turn.speaker}: {turn.text}" for turn in self.turns)
+
     def of(self, role: Role) -> Iterator[Turn]:
         """The turns of one role, in order."""
         return (turn for turn in self.turns if turn.role == role)
