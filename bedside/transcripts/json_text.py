@@ -116,25 +116,32 @@ def beginning(text: bytes) -> Any:
 
     None where nothing of it can be told.
     """
-    closing: list[bytes] = []
-    whole: tuple[int, bytes] | None = None
+    # What is open, innermost first, as linked pairs: kept at every mark, and never copied.
+    still: Any = None
+    whole: tuple[int, Any] | None = None
     for token in _MARK.finditer(_masked(text)):
         mark = token[0][:1]
         if mark in _OPEN:
-            closing.append(_OPEN[mark])
+            still = (_OPEN[mark], still)
         elif mark in (b"}", b"]"):
-            if not closing or closing.pop() != mark:
+            if still is None or still[0] != mark:
                 break
-            whole = (token.end(), b"".join(reversed(closing)))
-            if not closing:
+            still = still[1]
+            whole = (token.end(), still)
+            if still is None:
                 break
         elif mark == b",":
-            whole = (token.start(), b"".join(reversed(closing)))
+            whole = (token.start(), still)
         elif not token[1]:
             break
     if whole is None:
         return None
+    end, still = whole
+    closing = []
+    while still is not None:
+        closing.append(still[0])
+        still = still[1]
     try:
-        return orjson.loads(text[: whole[0]] + whole[1])
+        return orjson.loads(text[:end] + b"".join(closing))
     except orjson.JSONDecodeError:
         return None

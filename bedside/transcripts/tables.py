@@ -218,7 +218,8 @@ def row_spans(
             if column is None or owners.changes(row[column]):
                 divider.here(start, number, values)
             values += 1
-    except (csv.Error, UnicodeDecodeError, StopIteration) as error:
+    # A header may be blank.
+    except (csv.Error, UnicodeDecodeError, StopIteration, IndexError) as error:
         raise NotDivisible from error
 
 
