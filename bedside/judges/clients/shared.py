@@ -19,7 +19,7 @@ import logging
 import math
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from bedside.judges.client import (
     Client,
@@ -31,6 +31,7 @@ from bedside.judges.client import (
     Request,
     Sharing,
     UnusableError,
+    WrongFormError,
 )
 from bedside.judges.endpoints import label, rooms
 
@@ -107,6 +108,8 @@ class SharedOut:
         self.max_prompt_tokens = min(limits, default=None)
         #: Where calls are that begin alike, and how many of them are under way or waiting.
         self._homes: dict[str, tuple[_Server, int]] = {}
+        #: The form of structured output to try next for a judgement, at an endpoint that didn't take another.
+        self._forms: dict[tuple[str, str], int] = {}
         self._timer: asyncio.TimerHandle | None = None
 
     async def complete(self, request: Request) -> Reply:
@@ -115,10 +118,14 @@ class SharedOut:
         try:
             server = await self._place(opening)
             began = asyncio.get_running_loop().time()
+            form = self._forms.get((request.key, server.label), 0)
             try:
-                reply = await server.client.complete(request)
+                reply = await server.client.complete(replace(request, form=form))
             except UnusableError:
                 self._good(server)
+                raise
+            except WrongFormError as wrong:
+                self._forms[request.key, server.label] = wrong.form
                 raise
             except FaultError as fault:
                 raise self._bad(server, fault, began) from fault
@@ -129,6 +136,7 @@ class SharedOut:
             finally:
                 server.in_flight -= 1
             self._good(server)
+            self._forms.pop((request.key, server.label), None)
             return reply
         finally:
             self._leave(opening)
