@@ -21,7 +21,7 @@ _SHOWN_RECORDS = 6
 _SHOWN_RATINGS = 40
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Explanation:
     """What stands behind a cell.
 
@@ -33,8 +33,14 @@ class Explanation:
     definitions: tuple[str, ...]
     tables: tuple[Table, ...]
 
-    def _repr_markdown_(self) -> str:
+    def __repr__(self) -> str:
+        return f"Explanation({len(self.definitions)} definitions, {len(self.tables)} tables)"
+
+    def __str__(self) -> str:
         return "\n".join((*self.definitions, *map(str, self.tables)))
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
 
 
 def explain(evaluation: Evaluation, table: Table, cell: str, tests: Table | None = None) -> Explanation:
