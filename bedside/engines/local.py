@@ -9,7 +9,7 @@ from bedside.engines import BrokenError, Engine, EngineKind, Outcome, called
 from bedside.errors import EngineError
 
 #: Seconds after which a process that has nothing to do ends, so that none outlives a master that was killed.
-_IDLE = 10
+_IDLE = 5
 
 
 class _Local(Engine):
