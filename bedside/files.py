@@ -91,8 +91,11 @@ def making(target: Path) -> Iterator[Path]:
                 for folder, _, _ in os.walk(temporary):
                     sync(Path(folder))
                 os.replace(temporary, target)
-            except BaseException:
+            except BaseException as error:
                 shutil.rmtree(temporary, ignore_errors=True)
+                if isinstance(error, RunError) and error.where is not None:
+                    where = error.where.replace(str(temporary), str(target), 1)
+                    raise RunError(error.what, where=where, todo=error.todo) from error
                 raise
             sync(target.parent)
         finally:

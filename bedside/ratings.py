@@ -89,6 +89,8 @@ _TRANSCRIPTS = "transcripts"
 _MANIFEST = "manifest.json"
 #: A change of the two that is on disk whole and not in its place yet.
 _CHANGE = ".change"
+#: More bytes than the last block of a file can hold.
+_MORE = 1 << 20
 #: What names of folders begin with that a run holds while it is changed.
 _SCRATCH = (".scoring.", ".judging.")
 
@@ -170,8 +172,20 @@ class TableWriter:
 
 def _write_part(frame: pl.DataFrame, part: Path) -> None:
     with saying_where(part):
-        frame.write_parquet(part, compression="zstd", compression_level=1, statistics=False)
+        with _writing(part):
+            frame.write_parquet(part, compression="zstd", compression_level=1, statistics=False)
         sync(part)
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """Raises OSError where Polars can't write a file, such as on a full disk: it doesn't always say why itself."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        with file.open("ab") as more:
+            more.write(bytes(_MORE))
+        raise OSError(str(error)) from error
 
 
 def transcript_row(transcript: Transcript, *, text: bool = True) -> tuple[Any, ...]:
@@ -481,7 +495,7 @@ def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, An
 
 
 def _write_table(target: Path, table: pl.LazyFrame) -> None:
-    with replacing(target) as temporary, saying_where(target):
+    with replacing(target) as temporary, _writing(temporary):
         table.sink_parquet(temporary, compression="zstd", compression_level=3, maintain_order=True)
 
 

@@ -139,21 +139,22 @@ def _usage(error: typer.TyperException) -> str:
 
 def _leave(code: int) -> NoReturn:
     """End, where what is left to print can't be printed."""
-    if sys.stdout is not None:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     sys.exit(code)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a bad call or input ends in one line on standard error and exit code 2."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # closed where the command was typed
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     if threading.current_thread() is threading.main_thread():
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _stop)
     try:
         code = app(arguments, standalone_mode=False, prog_name="bedside")
-        if sys.stdout is not None:
-            sys.stdout.flush()
+        sys.stdout.flush()
     except typer.TyperException as error:
         _fail(_usage(error))
     except BedsideError as error:

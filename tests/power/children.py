@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import resource
 import signal
 import time
 from collections.abc import Callable, Sequence
@@ -54,19 +53,23 @@ class Child:
         return self.log.read_text("utf-8", "replace")
 
 
-def start(arguments: Sequence[str], folder: Path, before: Sequence[Before] = ()) -> Child:
+def start(
+    arguments: Sequence[str], folder: Path, before: Sequence[Before] = (), log: Path | None = None
+) -> Child:
     """Begin a command in a folder; ``before`` it, call these in its process (they are pickled)."""
-    log = folder.with_name(f"{folder.name}.log")
+    log = log or folder.with_name(f"{folder.name}.log")
     environment = {name: os.environ[name] for name in os.environ}
     process = _context.Process(target=_run, args=(list(arguments), folder, log, tuple(before), environment))
     process.start()
     return Child(process, log)  # type: ignore[arg-type]
 
 
-def run(arguments: Sequence[str], folder: Path, before: Sequence[Before] = ()) -> tuple[int, str, float]:
+def run(
+    arguments: Sequence[str], folder: Path, before: Sequence[Before] = (), log: Path | None = None
+) -> tuple[int, str, float]:
     """A command from beginning to end: exit code, what it printed, seconds."""
     began = time.perf_counter()
-    child = start(arguments, folder, before)
+    child = start(arguments, folder, before, log)
     return child.end(), child.said, time.perf_counter() - began
 
 
@@ -86,28 +89,3 @@ def _run(
     finally:
         for end in ends:
             end()
-
-
-# -- to be called before a command --------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class LimitFiles:
-    """No file may grow beyond this many bytes, as on a disk that is full."""
-
-    size: int
-
-    def __call__(self) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, self.size))
-
-
-@dataclass(frozen=True, slots=True)
-class BecomeAnother:
-    """Go on as a user who owns nothing: what is read-only is so for root too."""
-
-    user: int = 65534
-
-    def __call__(self) -> None:
-        os.setgroups([])
-        os.setgid(self.user)
-        os.setuid(self.user)

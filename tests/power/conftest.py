@@ -11,6 +11,7 @@ from bedside.annotation.plan import write_plan
 from bedside.ratings import Run, frame_of
 from tests.annotation.study import SYSTEMS, USERS, exported, levels, new_study, rating_plan
 from tests.coders.test_trained import corpus
+from tests.power.bench import CASES, Bench, made
 from tests.power.children import run
 
 
@@ -56,3 +57,8 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Have everything imported before anything is timed."""
     code, said, _ = run(["--version"], tmp_path_factory.mktemp("forked"))
     assert code == 0, said
+
+
+@pytest.fixture(params=CASES, scope="package")
+def bench(request: pytest.FixtureRequest, study: Path, tmp_path_factory: pytest.TempPathFactory) -> Bench:
+    return made(CASES[request.param], study, tmp_path_factory.mktemp(request.param))

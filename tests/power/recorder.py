@@ -36,13 +36,14 @@ Tree = dict[str, str | None]
 
 @dataclass(slots=True)
 class Record:
-    """Record a command's states in ``into``, or with ``kill_at`` kill it at that event."""
+    """Record a command's states in ``into``, or with ``at`` send it a signal at that event."""
 
     into: Path
-    kill_at: int | None = None
+    at: int | None = None
+    number: int = signal.SIGKILL
 
     def __call__(self) -> Callable[[], None]:
-        recorder = _Recorder(Path.cwd(), self.into, self.kill_at)
+        recorder = _Recorder(Path.cwd(), self.into, self.at, self.number)
         fsync = os.fsync
 
         def synced(handle: Any) -> None:
@@ -59,7 +60,8 @@ class Record:
 class _Recorder:
     root: Path
     into: Path
-    kill_at: int | None
+    at: int | None
+    number: int
     states: list[list[Any]] = field(default_factory=list)
     events: int = 0
     #: By inode, which a handle kept open keeps from being used again: what of it was synced.
@@ -92,10 +94,10 @@ class _Recorder:
             if self.busy:
                 return
             self.busy = True
-            if self.kill_at is None:
+            if self.at is None:
                 self.take()
-            elif self.events == self.kill_at:
-                os.kill(os.getpid(), signal.SIGKILL)
+            elif self.events == self.at:
+                os.kill(os.getpid(), self.number)
             self.events += 1
             self.busy = False
 
@@ -119,7 +121,8 @@ class _Recorder:
         """Keep how it all came out."""
         with self.lock:
             self.busy = True
-            self.take()
+            if self.at is None:
+                self.take()
             (self.into / "states.json").write_text(json.dumps(self.states))
 
     def synced(self, handle: int) -> None:
