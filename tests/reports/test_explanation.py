@@ -10,6 +10,8 @@ import pytest
 
 import bedside
 from bedside.cli import main
+from bedside.comparison import compare
+from bedside.drift import deviation, trend
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, open_evaluation
 from bedside.rating_files import import_ratings, parse_scales, read_rating_file
@@ -17,7 +19,11 @@ from bedside.ratings import Run
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import explain
 from bedside.reports.table import Table
+from bedside.reports.tables.comparison import comparison_table
+from bedside.reports.tables.deviation import deviation_table
+from bedside.reports.tables.length import length_table
 from bedside.scoring import score
+from tests.reports.made import made_run
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 
@@ -107,6 +113,26 @@ def test_on_the_command_line(evaluation: Evaluation, capsys: pytest.CaptureFixtu
         main(["explain", evaluation.name, "--cell", "empathy/nobody"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+@pytest.mark.slow
+def test_every_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
+    evaluation = open_evaluation(made_run(tmp_path, "calm-it", cases=3).path)
+    trends, corpus = trend(evaluation), deviation(evaluation, evaluation.systems()[0])
+    tables = (
+        *build_tables(evaluation, ["drift", "agreement"]),
+        comparison_table(compare(evaluation).pairs),
+        length_table(trends),
+        deviation_table(corpus, "a corpus"),
+    )
+    assert {table.name for table in tables} == {
+        "drift", "agreement", "comparison", "length", "deviation"
+    }  # fmt: skip
+    for table in tables:
+        cells = [record["cell"] for record in table.records]
+        assert len(set(cells)) == len(cells)
+        record = table.records[-1]
+        assert explain(evaluation, table, record["cell"]).tables[0].records == (record,)
 
 
 def test_a_run_of_one_system(tmp_path: Path) -> None:

@@ -11,8 +11,8 @@ from bedside.errors import DataError
 from bedside.evaluation import Evaluation
 from bedside.reports.figures._contract import Drawing, FigureKind, new_figure, tiles
 from bedside.reports.table import number
-from bedside.reports.tables._measures import matching, rater_words
-from bedside.reports.tables.drift import DriftOptions, several_raters
+from bedside.reports.tables._measures import matching, rater_words, several_raters
+from bedside.reports.tables.drift import DriftOptions
 
 
 def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing | None:

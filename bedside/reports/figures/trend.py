@@ -19,8 +19,7 @@ from bedside.reports.figures._contract import (
     panels,
     wrapped,
 )
-from bedside.reports.tables._measures import matching, rater_words
-from bedside.reports.tables.drift import several_raters
+from bedside.reports.tables._measures import matching, rater_words, several_raters
 from bedside.reports.tables.length import LengthOptions, bin_words
 
 _PANELS = 12

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,15 +12,14 @@ from bedside.comparison import Comparison, Correction, Families, Overall, Test, 
 from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import Headed, matching, rater_words
+from bedside.reports.tables._measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.tables._sources import absent_notes
 from bedside.reports.tables.results import CORRECTION_WORDS
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     """The table of comparisons already made."""
-    several = {(c.metric, c.raters) for c in comparisons}
-    doubled = {metric for metric, _ in several if sum(m == metric for m, _ in several) > 1}
+    doubled = several_raters({(one.metric, one.raters) for one in comparisons})
     rows = []
     for position, comparison in enumerate(comparisons):
         by = f" ({rater_words(comparison.raters)})" if comparison.metric in doubled else ""
@@ -36,7 +35,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         ),
         rows=tuple(rows),
         notes=_notes(comparisons),
-        records=tuple(map(_record, comparisons)),
+        records=tuple(_record(one, doubled) for one in comparisons),
     )  # fmt: skip
 
 
@@ -87,10 +86,10 @@ def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _record(comparison: Comparison) -> Mapping[str, Any]:
+def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, Any]:
     test, difference, effect = comparison.test, comparison.difference, comparison.test.effect
     return {
-        "cell": f"{comparison.metric}/{comparison.a}-{comparison.b}",
+        "cell": cell_name(comparison.metric, comparison.raters, several, f"{comparison.a}-{comparison.b}"),
         "metric": comparison.metric,
         "raters": comparison.raters,
         "a": comparison.a,
@@ -123,6 +122,7 @@ def _record(comparison: Comparison) -> Mapping[str, Any]:
 
 def overall_table(overall: Sequence[Overall]) -> Table:
     """The table of all systems at once, metric by metric."""
+    doubled = several_raters({(one.metric, one.raters) for one in overall})
     rows, records = [], []
     for one in overall:
         test = one.test
@@ -132,6 +132,7 @@ def overall_table(overall: Sequence[Overall]) -> Table:
         rows.append(Row(tuple(map(Cell, cells))))
         records.append(
             {
+                "cell": cell_name(one.metric, one.raters, doubled),
                 "metric": one.metric, "raters": one.raters, "systems": ", ".join(one.systems), "paired": one.paired,
                 "why": one.why, "n": test.n, "dropped": test.dropped, "method": test.method,
                 "statistic": test.statistic, "p": test.p, "p_corrected": test.p_adjusted,

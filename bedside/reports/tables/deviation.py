@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,9 @@ from bedside.drift import Deviation, NothingError, deviation
 from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
 from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import Headed, matching, rater_words
+from bedside.reports.tables._measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.tables._sources import absent_notes
-from bedside.reports.tables.drift import several_raters, signed
+from bedside.reports.tables.drift import signed
 
 
 class DeviationOptions(Options):
@@ -47,7 +47,7 @@ def deviation_table(deviations: Sequence[Deviation], reference: str) -> Table:
         ),
         rows=tuple(rows),
         notes=_notes(deviations),
-        records=tuple(map(_record, deviations)),
+        records=tuple(_record(one, doubled) for one in deviations),
     )  # fmt: skip
 
 
@@ -87,9 +87,10 @@ def _notes(deviations: Sequence[Deviation]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _record(one: Deviation) -> Mapping[str, Any]:
+def _record(one: Deviation, several: Collection[str]) -> Mapping[str, Any]:
     difference = one.difference
     return {
+        "cell": cell_name(one.metric, one.raters, several, one.system),
         "metric": one.metric,
         "raters": one.raters,
         "system": one.system,

@@ -12,10 +12,10 @@ from bedside.drift import Change, Drift, MeanChange, NothingError, drift
 from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
 from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import Headed, matching, rater_words
+from bedside.reports.tables._measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.tables._sources import absent_notes
 
-_MEANS = "Mean of absolute changes"
+_MEANS = "mean of absolute changes"
 
 
 class DriftOptions(Options):
@@ -42,10 +42,11 @@ def drift_table(found: Drift) -> Table:
         first, *others = _cells(one, one.facts.digits)
         cells = (Cell(first), *(Cell(text, record=len(records)) for text in others))
         rows.append(Row(cells, one.facts.title + by))
-        records.append(_record(found, one))
+        records.append(_record(found, one, doubled))
+    kinds = several_raters({(_MEANS, one.raters) for one in found.means})
     for mean in found.means:
-        rows.append(Row(_mean_cells(mean, len(records), found), _MEANS))
-        records.append(_mean_record(found, mean))
+        rows.append(Row(_mean_cells(mean, len(records), found), _MEANS.capitalize()))
+        records.append({**dict.fromkeys(records[0]), **_mean_record(found, mean, kinds)})
     return Table(
         name="drift",
         title=f"Change from {found.by} {found.shortest:g} to {found.longest:g}",
@@ -57,12 +58,6 @@ def drift_table(found: Drift) -> Table:
         notes=_notes(found),
         records=tuple(records),
     )  # fmt: skip
-
-
-def several_raters(pairs: Collection[tuple[str, str]]) -> frozenset[str]:
-    """The metrics that several groups of raters rated, given (metric, group) of each."""
-    metrics = [metric for metric, _ in pairs]
-    return frozenset(metric for metric in metrics if metrics.count(metric) > 1)
 
 
 def signed(value: float | None, digits: int) -> str:
@@ -121,9 +116,10 @@ def _notes(found: Drift) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _record(found: Drift, one: Change) -> Mapping[str, Any]:
+def _record(found: Drift, one: Change, several: Collection[str]) -> Mapping[str, Any]:
     change = one.change
     return {
+        "cell": cell_name(one.metric, one.raters, several, one.system),
         "metric": one.metric,
         "raters": one.raters,
         "system": one.system,
@@ -144,11 +140,10 @@ def _record(found: Drift, one: Change) -> Mapping[str, Any]:
     }
 
 
-def _mean_record(found: Drift, mean: MeanChange) -> Mapping[str, Any]:
-    blank = dict.fromkeys(_record(found, found.changes[0]))
+def _mean_record(found: Drift, mean: MeanChange, several: Collection[str]) -> Mapping[str, Any]:
     return {
-        **blank,
-        "metric": "mean of absolute changes",
+        "cell": cell_name(_MEANS, mean.raters, several, mean.system),
+        "metric": _MEANS,
         "raters": mean.raters,
         "system": mean.system,
         "by": found.by,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -12,9 +12,9 @@ from bedside.drift import Bin, NothingError, Trend, trend
 from bedside.evaluation import Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import Headed, matching, rater_words
+from bedside.reports.tables._measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.tables._sources import absent_notes
-from bedside.reports.tables.drift import several_raters
+from bedside.stats.results import Result
 
 #: Transcripts that some system needs before a report shows trends that nobody asked for.
 FEWEST = 20
@@ -42,7 +42,7 @@ def length_table(trends: Sequence[Trend]) -> Table:
         cells = [Cell(one.system)]
         for each in one.bins:
             cells.append(Cell(_bin_cell(each, one.facts.digits), record=len(records)))
-            records.append(_bin_record(one, each))
+            records.append({**_named(one, doubled, bin_words(each)), **_bin_record(each)})
         test = one.correlation
         rho = decimal(test.estimate)
         if test.interval is not None:
@@ -50,7 +50,7 @@ def length_table(trends: Sequence[Trend]) -> Table:
         cells += [
             Cell(text, record=len(records)) for text in (rho, p_value(test.p), p_value(test.p_adjusted))
         ]
-        records.append(_trend_record(one))
+        records.append({**_named(one, doubled, "trend"), **_trend_record(one.correlation)})
         rows.append(Row(tuple(cells), one.facts.title + by))
     return Table(
         name="length",
@@ -96,13 +96,19 @@ def _notes(trends: Sequence[Trend]) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _bin_record(one: Trend, each: Bin) -> Mapping[str, Any]:
-    mean = each.mean
+def _named(one: Trend, several: Collection[str], messages: str) -> Mapping[str, Any]:
     return {
+        "cell": cell_name(one.metric, one.raters, several, one.system, messages),
         "metric": one.metric,
         "raters": one.raters,
         "system": one.system,
-        "messages": bin_words(each),
+        "messages": messages,
+    }
+
+
+def _bin_record(each: Bin) -> Mapping[str, Any]:
+    mean = each.mean
+    return {
         "low": each.low,
         "below": each.below,
         "n": mean.n,
@@ -117,13 +123,8 @@ def _bin_record(one: Trend, each: Bin) -> Mapping[str, Any]:
     }
 
 
-def _trend_record(one: Trend) -> Mapping[str, Any]:
-    test = one.correlation
+def _trend_record(test: Result) -> Mapping[str, Any]:
     return {
-        "metric": one.metric,
-        "raters": one.raters,
-        "system": one.system,
-        "messages": "trend",
         "low": None,
         "below": None,
         "n": test.n,
