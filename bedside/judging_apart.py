@@ -69,7 +69,7 @@ class Source:
     """What one of the merged stores held.
 
     Attributes:
-        path: where it is.
+        path: the run or store, as it was named.
         merged: counts of its judgements.
         foreign: those about transcripts that the run doesn't have.
     """
@@ -115,9 +115,9 @@ def merge_judgements(run: Run, sources: Sequence[Path], *, progress: Told | None
     known = set(run.index["id"])
     with run.locked():
         merged = []
-        for path, _ in given:
+        for said, (path, _) in zip(sources, given, strict=True):
             foreign = sum(count for name, count in first_asked_about(path).items() if name not in known)
-            merged.append(Source(path, merge_store(run.path / STORE, path, text=text), foreign))
+            merged.append(Source(said, merge_store(run.path / STORE, path, text=text), foreign))
         orders, left_out = _orders([run, *(other for _, other in given if other is not None)])
         judged = []
         for order, batch in orders:
