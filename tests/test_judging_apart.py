@@ -235,6 +235,34 @@ def test_killed_while_workers_judge(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert not (out / PARTS).exists()
 
 
+@pytest.mark.slow
+def test_a_killed_worker_is_made_up_for(tmp_path: Path) -> None:
+    """Whoever takes over its part goes on from the judgements that it left."""
+    out = tmp_path / "run"
+    with JudgeServer(latency=0.2) as server:
+        command = score(server, out, EXAMPLE, "--engine", "local", "--workers", "2", "--max-concurrency", "1")
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bedside", *map(str, command)], cwd=ROOT, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        )  # fmt: skip
+        while server.count < 10:
+            assert process.poll() is None
+            time.sleep(0.01)
+        found = subprocess.run(
+            ["pgrep", "-P", str(process.pid), "-f", "popen_loky"], capture_output=True, text=True
+        )
+        workers = [int(line) for line in found.stdout.split()]
+        assert workers
+        os.kill(workers[0], signal.SIGKILL)
+        _, err = process.communicate(timeout=120)
+        assert process.returncode == 0, err
+        assert "Traceback" not in err
+        assert server.count <= 36 + 2, "what was under way"
+    own = bedside.read_run(out).ratings.filter(pl.col("rater") == "judge:tiny")
+    assert own["error"].null_count() == own.height == 36
+    assert set(keys(out).values()) == {1}
+
+
 def test_a_judge_that_lets_nobody_in_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     def refuse(_: Received, __: int) -> Action:
         return Action(status=401)
