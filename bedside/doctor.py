@@ -16,6 +16,7 @@ from importlib.metadata import PackageNotFoundError, metadata, version
 from typing import TYPE_CHECKING
 
 import bedside
+from bedside.addresses import holds_secret, shown
 from bedside.errors import BedsideError
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ def _judge(judge: str) -> Iterator[Finding]:
     try:
         names = judge_names([judge])
     except BedsideError as error:
-        yield Finding("judge", judge, False, error.what, error.todo or "")
+        yield Finding("judge", shown(judge), False, error.what, error.todo or "")
         return
     for name in names:
         for endpoint in name.endpoints or (Endpoint(name),):
@@ -172,8 +173,8 @@ def _answer(name: JudgeName, what: str) -> Finding:
 
 def _label_studio(url: str) -> Finding:
     """Ask a Label Studio for its health."""
-    if not url.startswith(("http://", "https://")):
-        return Finding("Label Studio", url, False, "no address", "write http://host:port")
+    if not url.startswith(("http://", "https://")) or holds_secret(url):
+        return Finding("Label Studio", shown(url), False, "no address", "write http://host:port")
     address = url.rstrip("/") + "/health"
     # No proxy of the environment: the user named this address and no other.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))

@@ -22,6 +22,7 @@ from typing import Any
 
 import orjson
 
+from bedside.addresses import holds_secret, shown
 from bedside.annotation.answers import Kept, Read, current, keep_answers, plan_folder, read_export, read_store
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.page import controls, instructions_page, labelling_page
@@ -122,8 +123,21 @@ class Server:
                 "label-studio-sdk is not installed", todo="pip install 'bedside[annotate]'"
             ) from error
         if not re.match(r"https?://[^/]", url):
-            raise InputError(f"{url!r} is no address", where="--url", todo="write http://… or https://…")
+            raise InputError(
+                f"{shown(url)!r} is no address", where="--url", todo="write http://… or https://…"
+            )
+        if holds_secret(url):
+            raise InputError(
+                "the address holds a name, password or query",
+                where="--url",
+                todo="put the key into an environment variable, see --key-env",
+            )
         self.url = url.rstrip("/")
+        if not (key.isascii() and key.isprintable()):
+            raise LabelStudioError(
+                "the key holds characters that can't be sent", where=self.url, todo="copy it again"
+            )
+        self._key = key
         # The client joins paths to the address as a browser does: without the slash a last part is lost.
         with self.speaking():
             connect: Any = LabelStudio
@@ -142,12 +156,17 @@ class Server:
             raise self._refused(error.status_code, error.body) from error
         except (httpx.TransportError, json.JSONDecodeError) as error:
             raise UnreachableError(
-                f"Label Studio can't be reached ({error or type(error).__name__})",
+                f"Label Studio can't be reached ({self._scrubbed(error) or type(error).__name__})",
                 where=self.url,
                 todo="see that it runs, then run the same command again: nothing is lost or done twice",
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            raise LabelStudioError(f"Label Studio can't be asked ({error})", where=self.url) from error
+            said = self._scrubbed(error)
+            raise LabelStudioError(f"Label Studio can't be asked ({said})", where=self.url) from error
+
+    def _scrubbed(self, said: object) -> str:
+        """What went wrong, without the key, which a server or the client library may repeat."""
+        return " ".join(str(said).replace(self._key, "[key removed]").split())
 
     def _refused(self, status: int | None, body: Any) -> LabelStudioError:
         if status in (401, 403):
@@ -161,7 +180,9 @@ class Server:
                 f"Label Studio failed (status {status})", where=self.url, todo="run it again"
             )
         said = body.get("detail", body) if isinstance(body, dict) else re.sub(r"<[^>]+>", " ", str(body))
-        return LabelStudioError(f"Label Studio refused (status {status}: {str(said)[:200]})", where=self.url)
+        return LabelStudioError(
+            f"Label Studio refused (status {status}: {self._scrubbed(said)[:200]})", where=self.url
+        )
 
     def projects(self, plan: Plan) -> dict[str, list[Any]]:
         """The plan's projects, oldest first, by whose tasks they hold."""

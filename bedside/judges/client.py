@@ -26,6 +26,7 @@ from functools import cache
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
+from bedside.addresses import holds_secret, passwords_in, shown
 from bedside.errors import BedsideError, InputError, MissingExtraError, RegistryError
 from bedside.judges.reply import Token
 from bedside.registry import nearest
@@ -325,6 +326,8 @@ class Secrets:
             for name, value in environment.items()
             if _SECRET_NAME.search(name) and len(value.strip()) >= _SHORTEST_SECRET
         }
+        # Those of proxies stand in addresses.
+        more = [*more, *(password for value in environment.values() for password in passwords_in(value))]
         values |= {value for value in more if len(value) >= _SHORTEST_SECRET}
         self._values = sorted(values, key=len, reverse=True)
 
@@ -452,7 +455,7 @@ def _taken_apart(text: str) -> JudgeName:
             named = False
         if not named:
             raise RegistryError("the judge's address can't be read", todo="write http://host:port/v1#model")
-        if parts.username is not None or parts.password is not None or parts.query:
+        if holds_secret(url):
             raise RegistryError(
                 "a judge's address holds no name, password or query", todo=f"put the key into {SERVER_KEY}"
             )
@@ -462,11 +465,16 @@ def _taken_apart(text: str) -> JudgeName:
     provider, slash, model = text.partition("/")
     if not slash or not model.strip():
         raise RegistryError(
-            f"{text!r} names no judge", todo="write provider/model, or http://host:port/v1#model"
+            f"{shown(text)!r} names no judge", todo="write provider/model, or http://host:port/v1#model"
         )
     if provider in DIRECT:
         prefix = provider.upper()
         url = os.environ.get(f"{prefix}_BASE_URL") or DIRECT[provider]
+        if holds_secret(url):
+            raise RegistryError(
+                f"the address in {prefix}_BASE_URL holds a name, password or query",
+                todo=f"put the key into {prefix}_API_KEY",
+            )
         return JudgeName(model, provider, url.rstrip("/"), f"{prefix}_API_KEY")
     if provider not in PROVIDERS:
         known = [*DIRECT, *PROVIDERS]

@@ -124,6 +124,12 @@ class OpenAICompatible:
         except (aiohttp.ClientError, OSError) as error:
             said = self.secrets.line(str(error)) or type(error).__name__
             raise FaultError(f"the connection failed ({said})", unreachable=True) from error
+        except ValueError as error:  # what it says repeats the header or address that can't be used
+            raise JudgeError(
+                "the request can't be made",
+                where=self._name.url,
+                todo=f"check the characters of {self._name.key}, and the proxy that the environment names",
+            ) from error
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:
         text = self.secrets.line(message_of(body))
