@@ -61,7 +61,7 @@ def report(
         str | None,
         typer.Option(
             metavar="SYSTEM",
-            help="Mark with asterisks what differs from this system.",
+            help="Mark with asterisks what differs from this system, and show its means across figures of means.",
             rich_help_panel=HOW,
         ),
     ] = None,

@@ -30,10 +30,10 @@ _OTHERS = "others"
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is the same for all tables of a report; None leaves it to the suite.
+    """What is the same for all tables and figures of a report; None leaves it to the suite.
 
     Attributes:
-        against: the system that others are tested against.
+        against: the system that others are tested against, and whose means figures by system show across.
         spread: beside a mean ``sd``, ``ci`` or ``none``.
         best: bold by ``interval``, ``always`` or ``never``.
         seed: of what is drawn at random.
@@ -153,7 +153,7 @@ def make_parts(
     Args:
         evaluation: the ratings.
         suite: in place of the run's.
-        settings: what is the same for all tables.
+        settings: what is the same for all tables and figures.
         figures: whether to make figures too.
     """
     chosen = settings or Settings()
@@ -205,7 +205,7 @@ def _suite_part(
     drawings: list[Drawing] = []
     for kind, options in _planned_figures(suite) if figures else ():
         try:
-            drawing = kind.build(evaluation, settings.seed, options)
+            drawing = kind.build(evaluation, settings.seed, settings.applied(options))
         except DataError:  # said of the table already
             continue
         if drawing is not None:
@@ -250,7 +250,7 @@ def _general_parts(
             place = _FIGURE_PLACES.get(kind.name, kind.name)
             if not kind.general or (only is not None and place not in only):
                 continue
-            drawing = kind.build(evaluation, settings.seed, kind.options())
+            drawing = kind.build(evaluation, settings.seed, settings.applied(kind.options()))
             if drawing is not None:
                 drawings.setdefault(place, []).append(drawing)
     for table_kind in kinds:

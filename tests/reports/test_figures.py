@@ -11,7 +11,7 @@ import pytest
 
 from bedside.evaluation import Evaluation, known_scale, open_evaluation
 from bedside.ratings import frame_of
-from bedside.reports.contents import make_parts
+from bedside.reports.contents import Settings, make_parts
 from bedside.reports.figures import FIGURES, Drawing
 from bedside.reports.figures._contract import COLOURS, DASHES, HATCHES, MARKERS
 from tests.reports.made import made_run
@@ -48,6 +48,28 @@ def test_same_data_same_bytes_and_no_date(drawings: dict[str, Drawing]) -> None:
         assert b"CreationDate" not in found["pdf"]
         assert b"Software" not in found["png"]
         assert found["png"][:4] == b"\x89PNG"
+
+
+def test_a_system_that_others_are_held_against_is_shown_across(tmp_path: Path) -> None:
+    evaluation = open_evaluation(made_run(tmp_path, "multisense", cases=3).path)
+    settings = Settings(against="brisk_2")
+    (bars,) = (
+        drawing
+        for part in make_parts(evaluation, settings=settings)
+        for drawing in part.figures
+        if drawing.name == "ratings"
+    )
+    points = FIGURES.load("points")
+    strips = points.build(evaluation, 0, settings.applied(points.options()))
+    assert strips is not None
+    for drawing in (bars, strips):
+        assert drawing.notes[-1] == "Dotted across: the mean of brisk_2."
+        assert "stroke-dasharray" in drawing.svg()
+    for against in (None, "nobody"):
+        plain = points.build(evaluation, 0, points.options.model_validate({"against": against}))
+        assert plain is not None
+        assert "stroke-dasharray" not in plain.svg()
+        assert len(plain.notes) == 1
 
 
 def test_names_are_no_formulas(drawings: dict[str, Drawing]) -> None:

@@ -6,7 +6,7 @@ import io
 import logging
 import textwrap
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -177,6 +177,11 @@ def tiles(axis: Any, grid: Any, **colours: Any) -> Any:
 def wrapped(title: str, width: int = 30) -> str:
     """A title in lines that fit a panel."""
     return "\n".join(textwrap.wrap(title, width))
+
+
+def across_note(against: str | None, systems: Collection[str]) -> tuple[str, ...]:
+    """What the dotted line of a system that others are held against is, where it is among them."""
+    return (f"Dotted across: the mean of {against}.",) if against in systems else ()
 
 
 def legend_below(figure: Any, axis: Any, columns: int = 4) -> None:

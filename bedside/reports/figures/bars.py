@@ -12,6 +12,7 @@ from bedside.reports.figures._contract import (
     HATCHES,
     Drawing,
     FigureKind,
+    across_note,
     legend_below,
     panels,
     wrapped,
@@ -29,10 +30,12 @@ class BarsOptions(Options):
     Attributes:
         metrics: the measures.
         by: a factor: its values stand side by side.
+        against: a system whose means are shown across the bars of the others.
     """
 
     metrics: Headed = Field(default_factory=dict)
     by: str | None = None
+    against: str | None = None
 
 
 def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | None:
@@ -51,20 +54,24 @@ def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | 
         width = 0.8 / len(systems)
         for axis, (item, samples) in zip(axes, items, strict=True):
             for position, system in enumerate(systems):
-                at, heights, low, high = [], [], [], []
+                edges, heights, low, high = [], [], [], []
                 for place, stratum in enumerate(strata):
                     sample = samples.get((system, (stratum,) if by else ()))
                     if sample is None or sample.estimate is None:
                         continue
                     interval = interval_of(sample, item.level)
-                    at.append(place - 0.4 + width * (position + 0.5))
+                    edges.append(place - 0.4)
                     heights.append(sample.estimate * item.scale)
                     bounds = (interval.low, interval.high) if interval else (sample.estimate, sample.estimate)
                     low.append(heights[-1] - bounds[0] * item.scale)
                     high.append(bounds[1] * item.scale - heights[-1])
+                at = [edge + width * (position + 0.5) for edge in edges]
                 axis.bar(at, heights, width * 0.92, color=COLOURS[position % len(COLOURS)], edgecolor="black",
                          hatch=HATCHES[position % len(HATCHES)], linewidth=0.6, label=system)  # fmt: skip
                 axis.errorbar(at, heights, [low, high], fmt="none", ecolor="black", capsize=3, linewidth=1.1)
+                if system == options.against:
+                    ends = [edge + 0.8 for edge in edges]
+                    axis.hlines(heights, edges, ends, color="black", linestyle=":", linewidth=1.3)
             axis.set_title(wrapped(item.title + ARROWS[item.direction], int(12 * width_of)))
             axis.set_xticks(range(len(strata)), strata if by else [""])
             axis.tick_params(axis="x", length=0)
@@ -78,7 +85,10 @@ def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | 
     return Drawing(
         options.id or "bars",
         options.title or "Means by system",
-        ("Bars: means (ratios of sums where the table says so); whiskers: 95 % intervals.",),
+        (
+            "Bars: means (ratios of sums where the table says so); whiskers: 95 % intervals.",
+            *across_note(options.against, systems),
+        ),
         draw,
     )
 

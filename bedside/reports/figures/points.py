@@ -9,7 +9,15 @@ from pydantic import Field
 
 from bedside.comparison import quality_metrics
 from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import COLOURS, MARKERS, Drawing, FigureKind, panels, wrapped
+from bedside.reports.figures._contract import (
+    COLOURS,
+    MARKERS,
+    Drawing,
+    FigureKind,
+    across_note,
+    panels,
+    wrapped,
+)
 from bedside.reports.tables._contract import Options
 from bedside.reports.tables._measures import Headed, Measure, Sample, Samples, measure
 
@@ -23,9 +31,11 @@ class PointsOptions(Options):
 
     Attributes:
         metrics: the metrics of whole transcripts; unless named, those of quality first, then others, up to twelve.
+        against: a system whose means are shown across those of the others.
     """
 
     metrics: Headed = Field(default_factory=dict)
+    against: str | None = None
 
 
 def build(evaluation: Evaluation, seed: int, options: PointsOptions) -> Drawing | None:
@@ -44,18 +54,21 @@ def build(evaluation: Evaluation, seed: int, options: PointsOptions) -> Drawing 
         figure, axes = panels(len(items), 3.2, 0.75 + 0.34 * len(systems))
         for axis, (item, samples) in zip(axes, items, strict=True):
             axis.set_title(wrapped(item.title, 38))
-            _strip(axis, samples, systems, item.scale)
+            _strip(axis, samples, systems, item.scale, options.against)
         return figure
 
     return Drawing(
         options.id or "points",
         options.title or "Values by system",
-        ("One dot a transcript; the marked point is the mean, the bar its 95 % t interval.",),
+        (
+            "One dot a transcript; the marked point is the mean, the bar its 95 % t interval.",
+            *across_note(options.against, systems),
+        ),
         draw,
     )
 
 
-def _strip(axis: Any, samples: Samples, systems: list[str], scale: float) -> None:
+def _strip(axis: Any, samples: Samples, systems: list[str], scale: float, against: str | None) -> None:
     from bedside.stats.intervals import mean_t
 
     for position, system in enumerate(systems):
@@ -69,6 +82,8 @@ def _strip(axis: Any, samples: Samples, systems: list[str], scale: float) -> Non
         spread = (np.arange(points.size) % 5 - 2) * 0.055
         axis.plot(points, position + spread, "o", color=colour, alpha=0.35, markersize=3.5, markeredgewidth=0)
         result = mean_t(values)
+        if system == against:
+            axis.axvline(result.estimate, color="black", linestyle=":", linewidth=1.3)
         if result.interval is not None:
             axis.plot(
                 [result.interval.low, result.interval.high], [position] * 2, color="black", linewidth=1.6
