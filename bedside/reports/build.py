@@ -8,7 +8,7 @@ from pathlib import Path
 
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation, open_evaluation
-from bedside.files import saying_where, write_bytes, write_text
+from bedside.files import make_folder, saying_where, write_bytes, write_text
 from bedside.ratings import Run, wordless
 from bedside.registry import nearest
 from bedside.reports.checklist import checklists
@@ -49,7 +49,7 @@ def write_tables(
 ) -> tuple[Path, ...]:
     """Write each table in each format into ``folder``, named after the table."""
     with saying_where(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     written = []
     for name in formats:
         ending, render = FORMATS[name]
@@ -65,7 +65,7 @@ def write_figures(
     """Write figures, each by its name and in each format, into ``folder``."""
     written = []
     with saying_where(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
     for name, contents in rendered.items():
         for ending in formats:
             written.append(folder / f"{name}.{ending}")

@@ -90,7 +90,10 @@ def judged_table(judged: Sequence[Judged], rubrics: Iterable[Rubric] = ()) -> Ta
     for name, words in (
         ("unusable", "replies that could not be used, after asking again"),
         ("failed", "requests that failed"),
-        ("not_asked", "not answered yet: --max-calls was reached, they wait for a batch, or nobody was asked"),
+        (
+            "not_asked",
+            "not answered yet: --max-calls was reached, they wait for a batch, or nobody was asked",
+        ),
         ("not_askable", "not askable, for want of an input or for length"),
     ):
         total = sum(int(str(record[name])) for record in records)

@@ -23,12 +23,16 @@ class Case:
         reruns: of the states found, in how many (spread evenly) the command is called again.
         runs: the runs that must open whatever happens.
         refuses_again: whether it refuses to write what is there whole.
+        steps: whether it changes what is there more than once.
+        kills: at how many random moments it is killed.
     """
 
     call: str
     reruns: int = 8
     runs: tuple[str, ...] = ("run",)
     refuses_again: bool = False
+    steps: bool = False
+    kills: int = 20
 
 
 CASES = {
@@ -42,6 +46,15 @@ CASES = {
     "annotate-import": Case("annotate import plan.json answers.json --users 1=anna,2=ben,3=cleo --run run"),
     "annotate-export": Case(
         "annotate export plan.json --format csv -o to-rate --run run", refuses_again=True
+    ),
+    "judge": Case(
+        "score in.jsonl -o run --metrics structure --judge {judge} --rubrics empathy,goal_alignment",
+        steps=True,
+    ),
+    "judgements-import": Case("judgements import waiting batch.jsonl", runs=("run", "waiting")),
+    "judgements-merge": Case("judgements merge waiting apart", runs=("run", "waiting", "apart")),
+    "engine": Case(
+        "score many.jsonl -o new --metrics structure --engine local --workers 2", reruns=4, kills=8
     ),
     "coder-train": Case("coder train coded.jsonl -o coder.npz --codes question --folds 2 --date 2026-01-02"),
 }
@@ -75,13 +88,18 @@ class Bench:
         see_whole(files)
         shown = visible(files)
         for name, content in self.before.items():
+            if "sqlite" in name:
+                continue
             assert name in shown, f"{name} is gone"
             # What was there is as it was, or as it will be.
+            if self.case.steps:
+                continue
             one = comparable({name: content})[name]
             assert comparable({name: shown[name]})[name] in (one, self.after[name]), (
                 f"{name} is something else"
             )
-        assert set(shown) <= set(self.after), "what should not be there at all"
+        new = {name for name in set(shown) - set(self.after) if "sqlite" not in name}
+        assert not new, "what should not be there at all"
 
     def go_on(self, folder: Path) -> None:
         """The runs open; the same command ends as if nothing had happened, and leaves nothing else behind."""
@@ -94,13 +112,15 @@ class Bench:
         assert code == 0, said
         files = files_of(folder)
         assert not [name for name in files if is_temporary(name)], "a leftover"
+        assert not list(folder.rglob(".judgements-*")), "a lock that nobody holds"
         assert comparable(files) == self.after
         for name in self.case.runs:
             assert see_run(folder / name) in self.runs[name]
 
 
-def made(case: Case, study: Path, folder: Path) -> Bench:
+def made(case: Case, study: Path, folder: Path, judge: str) -> Bench:
     """The bench of a command, which is run once and not disturbed."""
+    case = replace(case, call=case.call.format(judge=judge))
     undisturbed = Path(shutil.copytree(study, folder / "undisturbed"))
     code, said, seconds = children.run(case.call.split(), undisturbed)
     assert code == 0, said

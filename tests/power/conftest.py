@@ -3,20 +3,28 @@
 from __future__ import annotations
 
 import json
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+pytest.importorskip("aiohttp")
+
 from bedside.annotation.plan import write_plan
+from bedside.judging import Work, batch_out, chosen_rubrics, judge_run
 from bedside.ratings import Run, frame_of
+from bedside.scoring import score
 from tests.annotation.study import SYSTEMS, USERS, exported, levels, new_study, rating_plan
 from tests.coders.test_trained import corpus
+from tests.judges.server import JudgeServer
+from tests.judges.test_batch import answer, write
 from tests.power.bench import CASES, Bench, made
 from tests.power.children import run
 
 
 @pytest.fixture(scope="session")
-def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def study(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
     """A folder with transcripts, a run that a judge and people rated, ratings to import, a plan with answers."""
     folder = tmp_path_factory.mktemp("study")
     rated = new_study(folder, cases=3)
@@ -39,7 +47,27 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "answers.json").write_text(json.dumps(exported(plan, levels, USERS)))
     (folder / "many.jsonl").write_text("".join(_talk(number) for number in range(120)))
     (folder / "coded.jsonl").write_text("".join(t.to_json().decode() + "\n" for t in corpus(8)))
+    _judged(folder, judge)
     return folder
+
+
+def _judged(folder: Path, judge: str) -> None:
+    """A run whose judge's calls were exported, what a service answered to them, and a run judged elsewhere."""
+    work = Work(chosen_rubrics(["empathy"]))
+    waiting = score([folder / "in.jsonl"], folder / "waiting", metrics=["structure"]).run
+    apart = score([folder / "in.jsonl"], folder / "apart", metrics=["structure"]).run
+    batch_out(waiting, [judge], work, folder / "calls.jsonl")
+    judge_run(apart, [folder / "in.jsonl"], [judge], work)
+    answers = []
+    for line in (folder / "calls.jsonl").read_text().splitlines():
+        call = json.loads(line)
+        address = judge.partition("/v1")[0] + call["url"]
+        asked = urllib.request.Request(
+            address, json.dumps(call["body"]).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(asked) as reply:
+            answers.append(answer(call["custom_id"], json.loads(reply.read())))
+    write(folder / "batch.jsonl", answers)
 
 
 def _talk(number: int) -> str:
@@ -59,6 +87,15 @@ def forked(tmp_path_factory: pytest.TempPathFactory) -> None:
     assert code == 0, said
 
 
+@pytest.fixture(scope="session")
+def judge() -> Iterator[str]:
+    """A judge on loopback that answers by the prompt alone."""
+    with JudgeServer(latency=0.01) as server:
+        yield server.judge
+
+
 @pytest.fixture(params=CASES, scope="package")
-def bench(request: pytest.FixtureRequest, study: Path, tmp_path_factory: pytest.TempPathFactory) -> Bench:
-    return made(CASES[request.param], study, tmp_path_factory.mktemp(request.param))
+def bench(
+    request: pytest.FixtureRequest, study: Path, judge: str, tmp_path_factory: pytest.TempPathFactory
+) -> Bench:
+    return made(CASES[request.param], study, tmp_path_factory.mktemp(request.param), judge)

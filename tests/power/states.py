@@ -17,7 +17,9 @@ from openpyxl import load_workbook
 
 from bedside.ratings import KEY, Run
 
-_TEMPORARY = re.compile(r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.judging\.[^/]*)(/|$)")
+_TEMPORARY = re.compile(
+    r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)"
+)
 _LOCK = re.compile(r"(^|/)(\.lock|\.push\.lock|\.judgements-\w+\.lock)$")
 
 
@@ -103,8 +105,8 @@ def see_run(folder: Path) -> tuple[int, int]:
     return run.ratings.height, sum(len(_done(run.manifest[kind])) for kind in ("scorings", "imports"))
 
 
-#: What tells when something was done, not what.
-_WHEN = {"date", "received"}
+#: What tells when something was done or how much was left of it then, not what.
+_WHEN = {"date", "received", "judges"}
 
 
 def comparable(files: Mapping[str, bytes]) -> dict[str, Any]:

@@ -19,12 +19,11 @@ from tests.power.recorder import Record, Recording, Tree
 from tests.power.states import comparable, files_of, is_temporary, visible
 
 pytestmark = pytest.mark.slow
-KILLS = 20
 
 
 def test_at_random_moments(bench: Bench) -> None:
     draw = random.Random(bench.case.call)
-    moments = [draw.uniform(0, bench.seconds) for _ in range(KILLS)]
+    moments = [draw.uniform(0, bench.seconds) for _ in range(bench.case.kills)]
     folders = [bench.copy() for _ in moments]
 
     def kill(place: int) -> None:
@@ -33,7 +32,7 @@ def test_at_random_moments(bench: Bench) -> None:
         child.kill()
 
     with ThreadPoolExecutor(2) as two:
-        list(two.map(kill, range(KILLS)))
+        list(two.map(kill, range(bench.case.kills)))
         for folder in folders:
             bench.look(folder)
         different = list({seen_as(folder): folder for folder in folders}.values())

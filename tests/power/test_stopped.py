@@ -28,7 +28,7 @@ def test_at_some_events(bench: Bench, tmp_path: Path) -> None:
     recording = Recording(tmp_path / "recording")
     assert children.run(bench.call, bench.copy(), [Record(recording.path)])[0] == 0
     last = max(event for event, _, _ in recording.states())
-    events = spread(last, 9)
+    events = spread(last, 6)
     folders = [bench.copy() for _ in events]
 
     def stop(place: int) -> None:
@@ -55,7 +55,7 @@ def test_at_random_moments_from_the_start(study: Path, tmp_path: Path, call: str
         program, cwd=shutil.copytree(study, tmp_path / "undisturbed"), check=True, capture_output=True
     )
     seconds = time.perf_counter() - began
-    for place in range(8):
+    for place in range(6):
         folder = shutil.copytree(study, tmp_path / str(place))
         process = subprocess.Popen(
             program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -69,24 +69,20 @@ def test_at_random_moments_from_the_start(study: Path, tmp_path: Path, call: str
         assert not [name for name in files_of(folder) if is_temporary(name)]
 
 
-@pytest.mark.parametrize(
-    "call", ["metrics", "agree run --json", "compare run", "report run --format csv -o out"]
-)
+@pytest.mark.parametrize("call", ["metrics", "agree run --json"])
 def test_nobody_reads_what_it_prints(study: Path, tmp_path: Path, call: str) -> None:
     folder = shutil.copytree(study, tmp_path / "study")
-    command = f"{sys.executable} -m bedside {call}"
-    for reader in ("| head -c 1", "| true", ">&-"):
-        ended = subprocess.run(
-            f"{command} {reader}", shell=True, cwd=folder, capture_output=True, text=True, check=False
-        )
-        assert "Traceback" not in ended.stderr
-        assert "Exception" not in ended.stderr
-    ended = subprocess.run(
-        f"{command} > /dev/full", shell=True, cwd=folder, capture_output=True, text=True, check=False
-    )
+
+    def typed(end: str) -> subprocess.CompletedProcess[str]:
+        command = f"{sys.executable} -m bedside {call} {end}"
+        return subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True, check=False)
+
+    for end in ("| head -c 1", "| true", ">&-"):
+        said = typed(end).stderr
+        assert "Traceback" not in said
+        assert "Exception" not in said
+    ended = typed("> /dev/full")
     assert ended.returncode == 2
     assert one_line(ended.stderr) == "bedside: can't go on (No space left on device)"
-    # What was to be written was written.
-    assert (
-        folder / {"agree": "run/tables", "report": "out", "compare": "run/tables"}.get(call.split()[0], "")
-    ).is_dir()
+    if "run" in call:  # what was to be written was written
+        assert (folder / "run" / "tables" / "agreement.csv").is_file()
