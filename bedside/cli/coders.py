@@ -246,6 +246,7 @@ def coders_evaluate(
         return
     if coder is not None:
         raise InputError("a coder and a judge are named", where="--judge", todo="name one of them")
+    from bedside.judges.asking import Asking
     from bedside.judges.coding import coded_by_people, evaluate_judge, plan_coding
     from bedside.reports.judging import judged_table, plan_table
     from bedside.transcripts.model import CODES
@@ -255,9 +256,8 @@ def coders_evaluate(
     if dry_run:
         show_tables([plan_table(plan_coding(coded_by_people(reading, wanted), judge, **how))], json)
         return
-    evaluation, judged = evaluate_judge(
-        reading, judge, max_concurrency=max_concurrency, max_calls=max_calls, **how
-    )
+    asking = Asking(max_concurrency=max_concurrency, max_calls=max_calls)
+    evaluation, judged = evaluate_judge(reading, judge, asking=asking, **how)
     show_tables((judged_table([judged]), *coder_tables(evaluation)), json)
 
 

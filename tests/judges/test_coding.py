@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bedside.agreement import agree
+from bedside.cli import main
 from bedside.coders import CODE_ROLES, CODES
 from bedside.coders.evaluation import human_ceilings
 from bedside.errors import DataError, InputError, RegistryError
@@ -515,6 +516,21 @@ def test_kappa_with_people_is_the_published_one(tmp_path: Path) -> None:
     assert whole.kappa == pytest.approx(0.4)
     assert whole.accuracy == pytest.approx(0.7)
     assert {each.measure for each in found.sessions} >= {"questions_per_turn", "open_question_ratio"}
+
+
+@pytest.mark.server
+def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    transcripts, labels = fifty()
+    file = tmp_path / "coded.jsonl"
+    file.write_bytes(b"\n".join(transcript.to_json() for transcript in transcripts))
+    with JudgeServer(labelling(labels)) as server:
+        command = ["coder", "evaluate", file, "--judge", server.judge, "--codes", "question", "--max-concurrency", "2",
+                   "--store", tmp_path / "store.sqlite"]  # fmt: skip
+        with pytest.raises(SystemExit) as ended:
+            main([str(each) for each in command])
+        assert not ended.value.code
+        assert server.most_in_flight <= 2
+    assert "0.40 " in capsys.readouterr().out
 
 
 @pytest.mark.server
