@@ -236,3 +236,8 @@ def piped(file: io.FileIO, most: int) -> bytes:
             break
         data += more
     return bytes(data)
+
+
+def cache_folder(what: str) -> Path:
+    """Where something that can be made again is kept: in ``bedside`` in ``XDG_CACHE_HOME``, or else in ``~/.cache``."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bedside" / what

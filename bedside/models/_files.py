@@ -231,8 +231,3 @@ def quiet() -> Iterator[None]:
 def said(error: BaseException) -> str:
     """What an error of a library says, in one line."""
     return " ".join(str(error).split())[:300] or type(error).__name__
-
-
-def cache_folder() -> Path:
-    """Where converted models are kept: ``bedside/models`` in ``XDG_CACHE_HOME``, or else in ``~/.cache``."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "bedside" / "models"

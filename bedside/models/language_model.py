@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from bedside.errors import ModelError
-from bedside.files import saying_where, sync
-from bedside.models._files import cache_folder, digest, library, quiet, said
+from bedside.files import cache_folder, saying_where, sync
+from bedside.models._files import digest, library, quiet, said
 
 _EXTRA = "local"
 _LOG = logging.getLogger(__name__)
@@ -18,8 +18,8 @@ _LOG = logging.getLogger(__name__)
 def load_language_model(path: Path) -> tuple[Any, Any]:
     """A model in 32 bits on the CPU, ready to be asked, and its tokenizer.
 
-    A GGUF file is converted at its first use, which takes half a minute, and read from :func:`cache_folder` afterwards,
-    which takes half a second.
+    A GGUF file is converted at its first use, which takes half a minute, and read from the user's cache
+    afterwards (:func:`bedside.files.cache_folder`), which takes half a second.
 
     Args:
         path: as :func:`bedside.models._files.find_model` gives it.
@@ -55,7 +55,7 @@ def _from_folder(folder: Path, file: str | None = None) -> tuple[Any, Any]:
 
 def _converted(file: Path) -> Path:
     """The folder with a GGUF file's model in transformers' format; made if it isn't there."""
-    target = cache_folder() / f"{file.stem}-{digest(file)[:12]}"
+    target = cache_folder("models") / f"{file.stem}-{digest(file)[:12]}"
     if target.is_dir():
         return target
     _LOG.warning("Converting %s once: about half a minute. It is kept in %s.", file.name, target.parent)

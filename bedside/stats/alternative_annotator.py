@@ -160,7 +160,9 @@ def _against(judge: Array, table: Array, rater: int, epsilon: float, score: str,
     details: dict[str, float | None] = {"advantage probability of the rater": float(rater_wins.mean())}
     estimate = float(judge_wins.mean())
     if constant(lead - epsilon):
-        exact = wilcoxon(lead - epsilon, np.zeros(n), zeros="pratt", method="auto", alternative="less")
+        exact = wilcoxon(
+            lead - epsilon, np.zeros(n), zeros="pratt", method="auto", alternative="less", shift=False
+        )
         return Result(
             name, f"{words}; signed-rank, as the differences don't vary", estimate, None, exact.statistic, exact.p, n,
             dropped, details=details, missing=exact.missing if exact.p is None else None,

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,6 +79,17 @@ def test_names_are_no_formulas(drawings: dict[str, Drawing]) -> None:
     text = drawings["multisense/ratings"].svg()
     assert "steady &amp; sure" in text
     assert "brisk_2" in text
+
+
+@pytest.mark.slow
+def test_drawing_leaves_nothing_in_a_home_but_a_cache(tmp_path: Path) -> None:
+    own = ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
+    environment = {name: value for name, value in os.environ.items() if name not in own}
+    code = "from bedside.reports.figures._contract import new_figure, styled\nwith styled(): new_figure(1, 1)"
+    subprocess.run([sys.executable, "-c", code], env={**environment, "HOME": str(tmp_path)}, check=True)
+    assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/*")] == [
+        ".cache/bedside/matplotlib"
+    ]
 
 
 def awkward() -> Evaluation:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import textwrap
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from bedside.evaluation import Evaluation
+from bedside.files import cache_folder
 from bedside.registry import Registry
 from bedside.reports.tables._contract import Options
 
@@ -57,9 +60,17 @@ _METADATA: dict[str, dict[str, None]] = {
 _RESOLUTION = 160
 
 
+def _keep_out_of_home() -> None:
+    """Have matplotlib keep its files in our cache where the user has no settings for it: it would make a folder."""
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "matplotlib"
+    if not settings.exists() and not (Path.home() / ".matplotlib").exists():
+        os.environ.setdefault("MPLCONFIGDIR", str(cache_folder("matplotlib")))
+
+
 @contextmanager
 def styled() -> Iterator[None]:
     """Matplotlib as figures want it; without its remarks on fonts and letters that aren't installed."""
+    _keep_out_of_home()
     import matplotlib as mpl
     from matplotlib.font_manager import fontManager
 
@@ -98,10 +109,10 @@ class Drawing:
 
         SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page.
         """
-        from matplotlib.layout_engine import ConstrainedLayoutEngine
-
         found = {}
         with styled():
+            from matplotlib.layout_engine import ConstrainedLayoutEngine
+
             figure = self.draw()
             # A figure that has an engine itself is drawn twice for each format.
             ConstrainedLayoutEngine().execute(figure)
