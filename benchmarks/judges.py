@@ -1,10 +1,14 @@
 """Judging beside deepeval.evaluate and beside the physical limit, against a server that answers in 0.2 s.
 
     python benchmarks/judges.py [--no-deepeval] [--no-flat] [--conversations 400] [--rounds 3]
+    python benchmarks/judges.py --endpoints [--conversations 80]
 
 Five rubrics over 400 conversations of 30 turns are 2 000 judgements, 64 under way at once; the limit is calls ×
 latency / concurrency. The server runs in a process of its own, each measurement in another, with the store on and
 imports done before.
+
+With ``--endpoints``: 1, 2 and 4 endpoints that answer at most 8 requests at once, in 0.2 s each, and how many of the
+prompts begin as one did that the same endpoint had before, which its prefix cache could use.
 """
 
 from __future__ import annotations
@@ -169,6 +173,87 @@ def with_deepeval(url: str, conversations: int) -> None:
         os.chdir("/")
 
 
+#: Requests that an endpoint answers at once.
+ROOM = 8
+
+
+def with_endpoints(urls: str, conversations: int) -> None:
+    from bedside.judges import find_rubric
+    from bedside.judges.asking import Asking
+    from bedside.judges.endpoints import judge_names
+    from bedside.judges.judging import judge_transcripts
+    from bedside.judges.prompt import Conversation
+    from bedside.judges.store import read_judgements
+    from bedside.transcripts import Transcript
+    from bedside.transcripts.model import new_turns
+
+    def transcripts() -> Iterator[Transcript]:
+        for number in range(conversations):
+            roles, said = zip(*texts(number), strict=True)
+            yield Transcript(f"c{number}", tuple(new_turns(roles, roles, said)))
+
+    (name,) = judge_names(f"{url}#tiny" for url in urls.split(","))
+    assert len({Conversation(transcript).code for transcript in transcripts()}) == conversations
+    with tempfile.TemporaryDirectory() as folder:
+        store = Path(folder) / "judgements.sqlite"
+        cpu, _ = used()
+        start = time.perf_counter()
+        judged = judge_transcripts(
+            transcripts(),
+            [find_rubric(each) for each in RUBRICS],
+            name,
+            store_path=store,
+            add=lambda row: None,
+            asking=Asking(max_concurrency=ROOM),
+        )
+        wall, after = time.perf_counter() - start, used()
+        places = {(each.transcript, each.endpoint) for each in read_judgements(store)}
+        warm = 1 - len(places) / judged.calls
+    print(
+        json.dumps(
+            {"wall": wall, "cpu": after[0] - cpu, "peak": after[1], "judgements": judged.calls, "warm": warm}
+        )
+    )
+
+
+def endpoints(conversations: int) -> None:
+    """Throughput with several endpoints of bounded capacity, beside one."""
+    command = [
+        sys.executable,
+        str(ROOT / "tests/judges/server.py"),
+        "--latency",
+        str(LATENCY),
+        "--room",
+        str(ROOM),
+    ]
+    servers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    try:
+        urls = [server.stdout.readline().strip() for server in servers if server.stdout is not None]
+        print(
+            f"{'':12} {'judged':>8} {'wall s':>8} {'per s':>8} {'× one':>8} {'× limit':>8} {'CPU ms':>8} {'warm':>6}"
+        )
+        one = None
+        for count in (1, 2, 4):
+            found = measure("endpoints", ",".join(urls[:count]), conversations)
+            rate = found["judgements"] / found["wall"]
+            one = one or rate
+            limit = found["judgements"] * LATENCY / (ROOM * count)
+            named = f"{count} endpoint{'s' if count > 1 else ''}"
+            print(
+                f"{named:12} {found['judgements']:8.0f} {found['wall']:8.2f} {rate:8.1f} {rate / one:8.2f} "
+                f"{found['wall'] / limit:8.2f} {1000 * found['cpu'] / found['judgements']:8.2f} {found['warm']:6.0%}"
+            )
+        most = 1 - 1 / len(RUBRICS)
+        print(
+            f"warm: prompts about what the endpoint had seen before; {most:.0%} where each transcript stays"
+        )
+        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
+    finally:
+        for server in servers:
+            server.terminate()
+            server.wait()
+
+
 def measure(kind: str, url: str, conversations: int) -> dict[str, float]:
     done = subprocess.run(
         [sys.executable, __file__, "--measure", kind, "--url", url, "--conversations", str(conversations)],
@@ -202,12 +287,21 @@ def main() -> None:
         "--no-deepeval", action="store_true", help="leave out deepeval, which takes two minutes"
     )
     parser.add_argument("--no-flat", action="store_true", help="leave out ten times as many judgements")
+    parser.add_argument("--endpoints", action="store_true", help="only: 1, 2 and 4 endpoints")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--url", help=argparse.SUPPRESS)
     given = parser.parse_args()
     if given.measure:
-        kinds = {"bare": with_a_bare_client, "bedside": with_bedside, "deepeval": with_deepeval}
+        kinds = {
+            "bare": with_a_bare_client,
+            "bedside": with_bedside,
+            "deepeval": with_deepeval,
+            "endpoints": with_endpoints,
+        }
         kinds[given.measure](given.url, given.conversations)
+        return
+    if given.endpoints:
+        endpoints(given.conversations)
         return
     server = subprocess.Popen(
         [sys.executable, str(ROOT / "tests/judges/server.py"), "--latency", str(LATENCY)],

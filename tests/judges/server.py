@@ -103,9 +103,13 @@ def asking(options: dict[str, Any]) -> dict[str, Any]:
 class JudgeServer:
     """The server, in a thread of its own; a context manager."""
 
-    def __init__(self, script: Script | None = None, latency: float = 0.0, keep: bool = True) -> None:
+    def __init__(
+        self, script: Script | None = None, latency: float = 0.0, keep: bool = True, room: int | None = None
+    ) -> None:
         self.script = script or (lambda request, number: Action())
         self.latency = latency
+        #: What comes beyond so many at once waits until one is answered.
+        self.room = asyncio.Semaphore(room or 1_000_000)
         self.keep = keep
         self.received: list[Received] = []
         self.count = 0
@@ -166,7 +170,8 @@ class JudgeServer:
         try:
             action = self.script(received, number)
             if self.latency + action.delay:
-                await asyncio.sleep(self.latency + action.delay)
+                async with self.room:
+                    await asyncio.sleep(self.latency + action.delay)
             return self._respond(request, received, action)
         finally:
             self.in_flight -= 1
@@ -221,8 +226,9 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--latency", type=float, default=0.2)
     parser.add_argument("--port", type=int, default=0)
+    parser.add_argument("--room", type=int)
     arguments = parser.parse_args()
-    server = JudgeServer(latency=arguments.latency, keep=False)
+    server = JudgeServer(latency=arguments.latency, keep=False, room=arguments.room)
 
     async def serve() -> None:
         await server.start(arguments.port)

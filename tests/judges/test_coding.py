@@ -530,7 +530,7 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
             main([str(each) for each in command])
         assert not ended.value.code
         assert server.most_in_flight <= 2
-    assert "0.40 " in capsys.readouterr().out
+    assert " .400 " in capsys.readouterr().out
 
 
 @pytest.mark.server
