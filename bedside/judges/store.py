@@ -8,6 +8,7 @@ ends with the judgement or with the process, however that ends (the operating sy
 from __future__ import annotations
 
 import hashlib
+import os
 import sqlite3
 import uuid
 import zlib
@@ -435,10 +436,17 @@ def _damaged(error: Exception, path: Path) -> RunError:
     )
 
 
+def _to_read(path: Path) -> str:
+    """The address of a store: where its folder can't be written, SQLite must be told that nobody else writes it."""
+    address = path.absolute().as_uri()
+    alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
+    return f"{address}?immutable=1" if alone else address
+
+
 def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
     """Open a store's file to read it, waiting ``patience`` seconds at most for whoever uses it."""
     try:
-        connection = sqlite3.connect(path, timeout=patience)
+        connection = sqlite3.connect(_to_read(path), timeout=patience, uri=True)
         connection.execute("PRAGMA query_only = 1")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.Error as error:

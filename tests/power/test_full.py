@@ -40,6 +40,16 @@ def one_line(said: str) -> str:
     return lines[0]
 
 
+def test_judgements_on_a_disk_that_is_read_only(study: Path, disk: Path, tmp_path: Path) -> None:
+    shutil.copytree(study / "apart", disk / "apart")
+    before = files_of(disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    code, said, _ = children.run(["judgements", "list", "apart", "--json"], disk, log=tmp_path / "log")
+    assert code == 0, said
+    assert said.count("answered") == 6
+    assert files_of(disk) == before
+
+
 def fill(disk: Path, free: int) -> Path:
     """Leave ``free`` bytes."""
     filler = disk / "filler"
