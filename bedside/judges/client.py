@@ -540,6 +540,8 @@ def open_client(name: JudgeName, sampling: Sampling, sharing: Sharing | None = N
         key = os.environ.get(name.key, "").strip()
         if not key and (name.provider is not None or name.key != SERVER_KEY):
             raise JudgeError(f"{name.key} is not set", todo="export it, or name another judge")
+        if not (key.isascii() and key.isprintable()):
+            raise JudgeError(f"{name.key} holds characters that can't be sent", todo="copy the key again")
         return OpenAICompatible(name, key, sampling)
     from bedside.judges.clients.deepeval_models import DeepEvalClient
 

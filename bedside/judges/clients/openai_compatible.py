@@ -124,11 +124,11 @@ class OpenAICompatible:
         except (aiohttp.ClientError, OSError) as error:
             said = self.secrets.line(str(error)) or type(error).__name__
             raise FaultError(f"the connection failed ({said})", unreachable=True) from error
-        except ValueError as error:  # what it says repeats the header or address that can't be used
+        except ValueError as error:  # it may repeat the address, with the password in it
             raise JudgeError(
-                "the request can't be made",
+                "the address of the proxy can't be read",
                 where=self._name.url,
-                todo=f"check the characters of {self._name.key}, and the proxy that the environment names",
+                todo="check HTTP_PROXY and HTTPS_PROXY",
             ) from error
 
     def _failure(self, status: int, headers: Mapping[str, str], body: bytes) -> Exception:

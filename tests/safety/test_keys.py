@@ -1,0 +1,281 @@
+"""No key of the environment comes out, in no run, temporary file, log or error, whatever a server says."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+
+import bedside
+from tests.judges.server import Action, JudgeServer, Received, fitting
+from tests.safety.traces import secrets_in
+
+EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
+#: Every variable with a secret that bedside or deepeval reads.
+VARIABLES = """
+    BEDSIDE_API_KEY LABEL_STUDIO_API_KEY OWN_SERVER OPENAI_API_KEY OPENROUTER_API_KEY ANTHROPIC_API_KEY
+    AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY AWS_SESSION_TOKEN AZURE_OPENAI_API_KEY AZURE_OPENAI_AD_TOKEN
+    CONFIDENT_API_KEY DEEPSEEK_API_KEY GOOGLE_API_KEY GOOGLE_SERVICE_ACCOUNT_KEY GROK_API_KEY HF_TOKEN
+    LITELLM_API_KEY LITELLM_PROXY_API_KEY LM_STUDIO_API_KEY LOCAL_MODEL_API_KEY MOONSHOT_API_KEY PORTKEY_API_KEY
+    VLLM_API_KEY
+""".split()
+KEYS = {name: f"kq{number:02d}Zx-{name.lower()}-9f8e7d6c5b4a" for number, name in enumerate(VARIABLES)}
+#: In an address, not in a variable of its own.
+PASSWORD = "hunter22-Qv7-of-the-proxy"
+
+
+@dataclass
+class Sandbox:
+    """A home, a working folder and a folder for temporary files, all of which are searched."""
+
+    folder: Path
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def bedside(self, *arguments: object, **more: str) -> tuple[int, str]:
+        """Run a command; its exit code and all that it printed, which is also kept where it is searched."""
+        for name in ("home", "work", "tmp"):
+            (self.folder / name).mkdir(exist_ok=True)
+        kept = {name: os.environ[name] for name in ("PATH", "LANG", "PYTHONPATH") if name in os.environ}
+        places = {
+            "HOME": str(self.folder / "home"),
+            "TMPDIR": str(self.folder / "tmp"),
+            "OMP_NUM_THREADS": "1",
+        }
+        done = subprocess.run(
+            [sys.executable, "-X", "dev", "-W", "ignore", "-m", "bedside", *map(str, arguments)],
+            cwd=self.folder / "work",
+            env={**kept, **places, **KEYS, **self.environment, **more},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=240,
+        )
+        said = done.stdout + done.stderr
+        log = self.folder / f"said-{len(list(self.folder.glob('said-*')))}.txt"
+        log.write_text(said)
+        assert "Traceback" not in said, said
+        return done.returncode, said
+
+    def check(self) -> None:
+        assert secrets_in(self.folder, [*KEYS.values(), PASSWORD]) == []
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Iterator[Sandbox]:
+    made = Sandbox(tmp_path / "sandbox")
+    made.folder.mkdir()
+    yield made
+    made.check()
+
+
+def heard(request: Received) -> str:
+    """All that a request says of who sends it."""
+    return json.dumps(request.headers)
+
+
+def echo(status: int, headers: bool = False) -> Callable[[Received, int], Action]:
+    def script(request: Received, number: int) -> Action:
+        sent = request.headers.get("Authorization") or request.headers.get("x-api-key") or ""
+        body = {
+            "error": {
+                "message": f"Incorrect API key provided: {sent}. Headers: {heard(request)}",
+                "type": "x",
+            }
+        }
+        more = {"Location": f"http://127.0.0.1:9/?key={sent}", "X-Echo": sent} if headers else {}
+        return Action(status=status, body=json.dumps(body).encode(), headers={**more, "Retry-After": "0"})
+
+    return script
+
+
+def repeating(request: Received, number: int) -> Action:
+    """A model that repeats the key in its reasons, and at times in place of a reply."""
+    sent = request.headers["Authorization"]
+    if number % 4 == 1:
+        return Action(text=f"your key is {sent}")
+    if number % 4 == 2:
+        return Action(text=json.dumps({"reason": "r", "score": sent}))
+    return Action(text=fitting(request).replace("because of turn 0", f"because {sent}"))
+
+
+SCORE = ("score", EXAMPLE, "--suite", "multisense", "--rubrics", "conversation_flow", "--out", "run")
+
+
+def test_the_search_finds_a_key(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text(f"x{KEYS['OPENAI_API_KEY']}y")
+    assert secrets_in(tmp_path, KEYS.values())
+
+
+@pytest.mark.server
+def test_a_judge_that_repeats_its_key(sandbox: Sandbox) -> None:
+    with JudgeServer(repeating) as server:
+        assert sandbox.bedside(*SCORE, "--judge", server.judge)[0] == 0
+        assert all(KEYS["BEDSIDE_API_KEY"] in one.headers["Authorization"] for one in server.received)
+    assert sandbox.bedside("report", "run")[0] == 0
+    assert sandbox.bedside("judgements", "list", "run")[0] == 0
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 422])
+def test_a_server_that_repeats_the_key_in_an_error(status: int, sandbox: Sandbox) -> None:
+    with JudgeServer(echo(status, headers=True)) as server:
+        code, said = sandbox.bedside(*SCORE, "--judge", server.judge)
+    assert code == 2
+    assert "[key removed]" in said or status == 301
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_a_server_that_fails(sandbox: Sandbox) -> None:
+    """What was kept of the faults on the way holds none either."""
+
+    def at_first(request: Received, number: int) -> Action:
+        return echo(500 if number % 2 else 429)(request, number) if number % 3 else Action()
+
+    with JudgeServer(at_first) as server:
+        assert sandbox.bedside(*SCORE, "--judge", server.judge)[0] == 0
+
+
+def test_nobody_answers(sandbox: Sandbox) -> None:
+    code, said = sandbox.bedside(*SCORE, "--judge", "http://127.0.0.1:9/v1#m")
+    assert code == 2
+    assert "no server answers" in said
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("key", ["kq-half\nof-a-broken-key-1234", "kq-schlüssel-der-nicht-geht-1234"])
+def test_a_key_that_can_not_be_sent(key: str, sandbox: Sandbox) -> None:
+    with JudgeServer(echo(401)) as server:
+        code, _ = sandbox.bedside(*SCORE, "--judge", server.judge, BEDSIDE_API_KEY=key)
+        assert code == 2
+        sandbox.bedside("doctor", "--judge", server.judge, BEDSIDE_API_KEY=key)
+    assert secrets_in(sandbox.folder, [key, *key.split("\n")]) == []
+
+
+@pytest.mark.server
+def test_a_key_in_a_variable_of_the_users_own(sandbox: Sandbox) -> None:
+    """A name that doesn't say that it holds a secret."""
+    with JudgeServer(repeating) as server:
+        (sandbox.folder / "judges.yaml").write_text(f"- address: {server.judge}\n  key_env: OWN_SERVER\n")
+        assert sandbox.bedside(*SCORE, "--judge", sandbox.folder / "judges.yaml")[0] == 0
+        assert all(KEYS["OWN_SERVER"] in one.headers["Authorization"] for one in server.received)
+
+
+@pytest.mark.server
+def test_batch_files(sandbox: Sandbox) -> None:
+    command = (*SCORE, "--judge", "openai/gpt-5-mini", "--batch-out", "calls.jsonl")
+    assert sandbox.bedside(*command)[0] == 0
+    calls = [json.loads(line) for line in (sandbox.folder / "work" / "calls.jsonl").read_text().splitlines()]
+    reply = json.dumps({"reason": f"the key is {KEYS['OPENAI_API_KEY']}", "score": 3})
+    outside = sandbox.folder.parent / "answers.jsonl"
+    with outside.open("w") as file:
+        for number, call in enumerate(calls):
+            body = {"choices": [{"message": {"content": reply}}]}
+            failed = {"error": {"message": f"Incorrect key {KEYS['OPENAI_API_KEY']}"}}
+            ok = {"custom_id": call["custom_id"], "response": {"status_code": 200, "body": body}}
+            bad = {"custom_id": call["custom_id"], "response": {"status_code": 401, "body": failed}}
+            file.write(json.dumps(bad if number % 3 == 0 else ok) + "\n")
+    sandbox.bedside("judgements", "import", "run", outside, "--out", "more.jsonl")
+
+
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("judge", "variable"),
+    [
+        ("openai/gpt-5-mini", "OPENAI_BASE_URL"),
+        ("openrouter/m", "OPENROUTER_BASE_URL"),
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_BASE_URL"),
+        ("ollama/llama3.2", "LOCAL_MODEL_BASE_URL"),
+    ],
+)
+def test_providers(judge: str, variable: str, sandbox: Sandbox) -> None:
+    for status in (401, 400):
+        with JudgeServer(echo(status, headers=True)) as server:
+            address = server.url.removesuffix("/v1") if variable == "ANTHROPIC_BASE_URL" else server.url
+            code, _ = sandbox.bedside(*SCORE, "--judge", judge, **{variable: address})
+            assert server.received
+            assert code == 2
+
+
+@pytest.mark.parametrize(
+    ("judge", "environment"),
+    [
+        (f"http://me:{PASSWORD}@127.0.0.1:9/v1#m", {}),
+        (f"https://127.0.0.1:9/v1?key={PASSWORD}#m", {}),
+        ("openai/m", {"OPENAI_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9/v1"}),
+        ("openai/m", {"OPENAI_BASE_URL": f"http://127.0.0.1:9/v1?key={PASSWORD}"}),
+        ("http://judge.invalid/v1#m", {"HTTP_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"}),
+        ("http://judge.invalid/v1#m", {"http_proxy": f"http://me:{PASSWORD}@[broken"}),
+        ("anthropic/claude-sonnet-4-5", {"ANTHROPIC_BASE_URL": f"http://me:{PASSWORD}@127.0.0.1:9"}),
+        ("anthropic/claude-sonnet-4-5", {"HTTPS_PROXY": f"http://me:{PASSWORD}@127.0.0.1:9"}),
+    ],
+    ids=["address", "query", "base", "base query", "proxy", "no proxy", "provider", "provider's proxy"],
+)
+def test_passwords_in_addresses(judge: str, environment: dict[str, str], sandbox: Sandbox) -> None:
+    assert sandbox.bedside(*SCORE, "--judge", judge, **environment)[0] == 2
+    assert sandbox.bedside("doctor", "--judge", judge, **environment)[0] in (1, 2)
+
+
+class _Echoing(BaseHTTPRequestHandler):
+    """Answers everything with a status and all that it was sent."""
+
+    status = 401
+
+    def _answer(self) -> None:
+        body = json.dumps({"detail": f"Invalid token. {dict(self.headers)}"}).encode()
+        self.send_response(self.status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    do_GET = do_POST = do_PATCH = do_DELETE = _answer  # noqa: N815
+
+    def log_message(self, format: str, *args: object) -> None: ...
+
+
+@pytest.fixture(params=[400, 401, 403, 404, 500])
+def label_studio(request: pytest.FixtureRequest) -> Iterator[str]:
+    handler = type("Handler", (_Echoing,), {"status": request.param})
+    with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+def planned(sandbox: Sandbox) -> None:
+    assert sandbox.bedside("score", EXAMPLE, "--metrics", "structure", "--out", "run")[0] == 0
+    command = ("sample", "run", "--per", "1", "--overlap", "1", "--raters", "anna", "--rubrics", "empathy")
+    assert sandbox.bedside(*command, "--out", "plan.json")[0] == 0
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_a_label_studio_that_repeats_the_key(label_studio: str, sandbox: Sandbox) -> None:
+    planned(sandbox)
+    for command in ("push", "pull"):
+        assert sandbox.bedside("annotate", command, "plan.json", "--url", label_studio)[0] == 2
+    assert sandbox.bedside("doctor", "--label-studio", label_studio)[0] == 1
+
+
+@pytest.mark.slow
+def test_a_label_studio_that_is_not_reached(sandbox: Sandbox) -> None:
+    planned(sandbox)
+    closed, secret = "http://127.0.0.1:9", f"http://me:{PASSWORD}@127.0.0.1:9"
+    odd = f"ftp://me:{PASSWORD}@127.0.0.1:9"
+    for url in (closed, secret, odd):
+        for command in ("push", "pull"):
+            assert sandbox.bedside("annotate", command, "plan.json", "--url", url)[0] == 2
+        assert sandbox.bedside("doctor", "--label-studio", url)[0] == 1
+    broken = "kq-half\nof-a-broken-key-1234"
+    sandbox.bedside("annotate", "push", "plan.json", "--url", closed, LABEL_STUDIO_API_KEY=broken)
+    assert secrets_in(sandbox.folder, broken.split("\n")) == []
