@@ -68,6 +68,7 @@ FORMAT = 1
 SAID = r"(?s)^((?:\w+(?:, turn \d+)?: )?[^:(]*?)(?:: | \().*$"
 #: A value in an error, as Python writes it.
 _QUOTED = r"""(^|[\s(])(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+_ROW_GROUP = 100_000
 _RATINGS = "ratings.parquet"
 #: What comes of reading a damaged table.
 _DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -86,6 +87,8 @@ _FORM = {
     "rubrics": Maybe(Each({})),
 }  # fmt: skip
 _TRANSCRIPTS = "transcripts"
+#: Folder of a large table's files until they are one.
+RATING_PARTS = ".ratings"
 _MANIFEST = "manifest.json"
 #: A change of the two that is on disk whole and not in its place yet.
 _CHANGE = ".change"
@@ -484,19 +487,26 @@ def transcript_writer(folder: Path) -> TableWriter:
 
 def rating_writer(folder: Path) -> TableWriter:
     """What collects ratings; files of a large table go below ``folder`` and are not part of a run."""
-    return TableWriter(SCHEMA, folder / ".ratings", batch=20_000)
+    return TableWriter(SCHEMA, folder / RATING_PARTS, batch=20_000)
 
 
 def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, Any]) -> None:
     """Write ratings and manifest of a run into ``folder``, where its transcripts are already."""
     _write_table(folder / _RATINGS, ratings)
-    shutil.rmtree(folder / ".ratings", ignore_errors=True)
+    shutil.rmtree(folder / RATING_PARTS, ignore_errors=True)
     write_json(folder / _MANIFEST, manifest)
 
 
 def _write_table(target: Path, table: pl.LazyFrame) -> None:
     with replacing(target) as temporary, _writing(temporary):
-        table.sink_parquet(temporary, compression="zstd", compression_level=3, maintain_order=True)
+        # Row groups of a fixed size: the file is the same however the rows were put together.
+        table.sink_parquet(
+            temporary,
+            compression="zstd",
+            compression_level=3,
+            maintain_order=True,
+            row_group_size=_ROW_GROUP,
+        )
 
 
 def wordless(ratings: pl.LazyFrame) -> pl.LazyFrame:

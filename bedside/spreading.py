@@ -29,7 +29,7 @@ import bedside
 from bedside.engines import Engine
 from bedside.errors import EngineError, InputError, RunError
 from bedside.files import saying_where, sync, write_bytes
-from bedside.ratings import TableWriter, rating_writer, transcript_row, transcript_writer
+from bedside.ratings import RATING_PARTS, TableWriter, rating_writer, transcript_row, transcript_writer
 from bedside.scoring import Plan, Scoring, check_known, library_versions, make_plan, rate
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.reading import InputFile, PartReading
@@ -415,7 +415,7 @@ class SpreadScoring(Scoring):
     ) -> pl.LazyFrame:
         """The ratings of all parts, in the order of the files; the transcripts are written."""
         transcripts = transcript_writer(folder) if known is None else None
-        ratings = rating_writer(folder)
+        ratings: list[Path] = []
         for part, name in parts:
             made = self.folder / name
             read = stopped[part.number] if part.number in stopped else _load(made / _INFO)
@@ -426,19 +426,21 @@ class SpreadScoring(Scoring):
             ]
             if stopped:
                 continue  # The run won't be written: what matters is what is told of it.
+            ratings_of = sorted(made.glob(f"{RATING_PARTS}/*.parquet"))
             keep = None
             if not all(kept for kept, _ in taken):
                 keep = pl.Series([kept for kept, _ in taken], dtype=pl.Boolean)
+                each = pl.Series([kept for kept, count in taken for _ in range(count)], dtype=pl.Boolean)
+                ratings_of = [_filtered(ratings_of, each, folder / RATING_PARTS / f"{name}.parquet")]
+            ratings += ratings_of
             if transcripts is not None:
-                _copy(made / "transcripts", transcripts.add_table, keep)
-            if keep is not None:
-                keep = pl.Series([kept for kept, count in taken for _ in range(count)], dtype=pl.Boolean)
-            _copy(made / ".ratings", ratings.add_table, keep)
+                for table in _tables(sorted(made.glob("transcripts/*.parquet")), keep):
+                    transcripts.add_table(table)
         self.reading.finish()
         self.check()
         if transcripts is not None:
             transcripts.close()
-        return ratings.result()
+        return pl.scan_parquet(ratings)
 
     def _take(
         self, piece: _Piece, read: _Read, known: Mapping[str, str] | None
@@ -512,10 +514,17 @@ def _load(file: Path) -> list[_Read]:
         ) from error
 
 
-def _copy(folder: Path, add: Callable[[pl.DataFrame], None], keep: pl.Series | None) -> None:
-    """Hand on the rows of a part's tables that are to be kept: all, unless it is said of each."""
+def _tables(files: Iterable[Path], keep: pl.Series | None) -> Iterator[pl.DataFrame]:
+    """The tables of a part, of their rows those that are to be kept: all, unless it is said of each."""
     start = 0
-    for file in sorted(folder.glob("*.parquet")):
+    for file in files:
         table = pl.read_parquet(file)
-        add(table if keep is None else table.filter(keep.slice(start, table.height)))
+        yield table if keep is None else table.filter(keep.slice(start, table.height))
         start += table.height
+
+
+def _filtered(files: Iterable[Path], keep: pl.Series, target: Path) -> Path:
+    """A table of the rows that are to be kept."""
+    target.parent.mkdir(exist_ok=True)
+    pl.concat(list(_tables(files, keep))).write_parquet(target)
+    return target
