@@ -34,6 +34,7 @@ from bedside.cli import (
     statistics,
 )
 from bedside.cli._common import say
+from bedside.cli._complete import answer
 from bedside.cli._help import App
 from bedside.errors import BedsideError
 
@@ -152,6 +153,8 @@ def main(arguments: list[str] | None = None) -> None:
         for number in (signal.SIGTERM, signal.SIGHUP):
             if signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _stop)
+    if "_BEDSIDE_COMPLETE" in os.environ:
+        answer(app, os.environ["_BEDSIDE_COMPLETE"])
     try:
         code = app(arguments, standalone_mode=False, prog_name="bedside")
         sys.stdout.flush()

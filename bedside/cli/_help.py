@@ -54,6 +54,13 @@ def _usage(command: Any) -> list[str]:
     return ["[OPTIONS]", *(_named(one) for one in command.params if one.param_type_name == "argument")]
 
 
+def _unread(command: Any, context: Any) -> None:
+    """While a shell waits for names nothing is done with values, and so nothing loaded that reads them."""
+    if context.resilient_parsing:
+        for parameter in command.get_params(context):
+            parameter.process_value = lambda context, value: value
+
+
 def _write_examples(examples: Iterable[str], formatter: Any) -> None:
     lines = list(examples)
     if lines:
@@ -81,6 +88,11 @@ class Command(TyperCommand):
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """Options, then arguments by the names that the help has for them."""
         return _usage(self)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what is typed."""
+        _unread(self, ctx)
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write what the command takes."""
@@ -128,6 +140,7 @@ class Group(TyperGroup):
         if not args and self.no_args_is_help and not ctx.resilient_parsing:
             typer.echo(ctx.get_help())
             raise typer.Exit(2)
+        _unread(self, ctx)
         return super().parse_args(ctx, args)
 
 

@@ -1,0 +1,160 @@
+"""What the shell offers after Tab, asked through the real bash, and fish where it is installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import bedside
+from bedside.metrics import FAMILIES
+from bedside.suites import SUITES
+
+BIN = Path(sys.executable).parent
+#: A script that offers what the words given to it are completed to: each on a line.
+_ASK = r"""
+eval "$1"; shift
+COMP_WORDS=("$@"); COMP_CWORD=$(( ${#COMP_WORDS[@]} - 1 ))
+_bedside_completion bedside
+(( ${#COMPREPLY[@]} )) && printf '%s\n' "${COMPREPLY[@]}" || true
+"""
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("COMP_")}
+    path = os.pathsep.join((str(BIN), os.environ["PATH"]))
+    # The shell is named, not found by looking at what started the tests.
+    return {
+        **kept,
+        "PATH": path,
+        "HOME": str(home),
+        "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1",
+        **more,
+    }
+
+
+def called(home: Path, *arguments: str, **more: str) -> str:
+    done = subprocess.run(
+        arguments, cwd=home, env=environment(home, **more), capture_output=True, text=True, check=True
+    )
+    assert done.stderr == ""
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory: pytest.TempPathFactory) -> str:
+    if shutil.which("bash") is None:
+        pytest.skip("bash is not installed")
+    return called(tmp_path_factory.mktemp("home"), str(BIN / "bedside"), "--show-completion", "bash")
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a run in it."""
+    folder = tmp_path_factory.mktemp("place")
+    made = bedside.score([bedside.EXAMPLES / "transcripts.jsonl"], folder / "run", metrics=["behaviour"])
+    bedside.import_ratings(made.run, bedside.EXAMPLES / "ratings.csv", scales="1-5")
+    return folder
+
+
+def offered(script: str, place: Path, *words: str) -> list[str]:
+    return called(place, "bash", "-c", _ASK, "ask", script, "bedside", *words).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("words", "offers"),
+    [
+        (["agr"], ["agree"]),
+        (["annotate", "pu"], ["push", "pull"]),
+        (["compare", "--corr"], ["--correction"]),
+        (["score", "--suite", "cal"], ["calm-it"]),
+        (["score", "--suite", "=", "cal"], ["calm-it"]),
+        (["score", "--metrics", "percent_ope"], ["percent_open_questions"]),
+        (["score", "--metrics", "smog,percent_ope"], ["smog,percent_open_questions"]),
+        (["rubrics", "show", "emp"], ["empathy"]),
+        (["score", "--format", "js"], ["jsonl"]),
+        (["report", "run", "--format", "md,la"], ["md,latex"]),
+        (["compare", "run", "--test", "m"], ["mcnemar", "mannwhitney"]),
+        # What is rated in the run that the line names, and who rated.
+        (["agree", "run", "--metrics", "goal"], ["goal_alignment"]),
+        (["agree", "run", "--raters", "human"], [r"human:\*", "human:anna", "human:ben"]),
+        # bash takes a colon for a word of its own, and sets in what comes after.
+        (["agree", "run", "--raters", "human", ":", "a"], ["anna"]),
+        (["agree", "run", "--raters", "human", ":", "anna,human", ":", "b"], ["ben"]),
+        # Nothing is offered where a file is wanted: the shell offers files itself.
+        (["agree", ""], []),
+        (["agree", "'open quotation"], []),
+    ],
+)
+def test_bash_offers(script: str, place: Path, words: list[str], offers: list[str]) -> None:
+    assert offered(script, place, *words) == offers
+
+
+def test_all_suites_are_offered(script: str, place: Path) -> None:
+    assert offered(script, place, "score", "--suite", "") == list(SUITES.names())
+
+
+def test_all_metrics_are_offered(script: str, place: Path) -> None:
+    metrics = [metric.name for family in FAMILIES.all().values() for metric in family.metrics]
+    assert sorted(offered(script, place, "metrics", "show", "")) == sorted([*metrics, *FAMILIES.names()])
+
+
+def test_a_folder_of_ones_own_rubrics(script: str, place: Path) -> None:
+    (place / "mine").mkdir()
+    (place / "mine" / "warmth.yaml").write_text("title: Warmth\n")
+    words = ("score", "x", "--rubric-folder", "mine", "--rubrics", "warm")
+    assert offered(script, place, *words) == ["warmth"]
+
+
+@pytest.mark.parametrize("words", [("score", "--metrics", "a"), ("agree", "run", "--raters", "")])
+def test_nothing_heavy_is_loaded(place: Path, words: tuple[str, ...]) -> None:
+    done = subprocess.run(
+        [sys.executable, "-X", "importtime", "-m", "bedside"],
+        cwd=place, capture_output=True, text=True, check=True,
+        env=environment(place, _BEDSIDE_COMPLETE="complete_bash", COMP_WORDS="\n".join(("bedside", *words)),
+                        COMP_CWORD=str(len(words))),
+    )  # fmt: skip
+    loaded = set(re.findall(r"\| +([\w.]+)$", done.stderr, flags=re.MULTILINE))
+    assert "typer" in loaded
+    assert not loaded & {"matplotlib", "numpy", "orjson", "polars", "pydantic", "rich", "scipy", "yaml"}
+
+
+@pytest.mark.parametrize(
+    ("shell", "files"),
+    [
+        ("bash", [".bash_completions/bedside.sh", ".bashrc"]),
+        ("zsh", [".zfunc/_bedside", ".zshrc"]),
+        ("fish", [".config/fish/completions/bedside.fish"]),
+    ],
+)
+def test_installing_writes_the_users_own_files_only(tmp_path: Path, shell: str, files: list[str]) -> None:
+    called(tmp_path, str(BIN / "bedside"), "--install-completion", shell)
+    assert sorted(str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*") if path.is_file()) == files
+
+
+def test_fish_offers(place: Path) -> None:
+    if shutil.which("fish") is None:
+        pytest.skip("fish is not installed")
+    called(place, str(BIN / "bedside"), "--install-completion", "fish")
+    text = (
+        'source .config/fish/completions/bedside.fish; complete -C "bedside agree run --raters human:a"; '
+        'complete -C "bedside score --suite cal"'
+    )
+    assert called(place, "fish", "--no-config", "-c", text).splitlines() == [
+        "human:anna",
+        "calm-it\tCALM-IT, long motivational-interviewing sessions",
+    ]
+
+
+def test_zsh_offers(place: Path) -> None:
+    """What zsh is given to evaluate, with its own marks for a colon."""
+    out = called(
+        place, str(BIN / "bedside"), _BEDSIDE_COMPLETE="complete_zsh",
+        _TYPER_COMPLETE_ARGS="bedside agree run --raters human:a",
+    )  # fmt: skip
+    assert out.strip() == r"""_arguments '*: :(("human\\:anna"))'"""
