@@ -31,6 +31,7 @@ from bedside.judges.store import Judgement, read_judgements, read_prompt
 from bedside.ratings import COLUMNS, frame_of
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
+from tests.forked import CONTEXT, preload
 from tests.judges.server import FAULTS, Action, JudgeServer, Received, asking, faulty, fitting
 
 pytestmark = pytest.mark.server
@@ -62,6 +63,8 @@ class Bench:
     def __init__(self, folder: Path) -> None:
         self.path = folder / "judgements.sqlite"
         self.rows: list[tuple[Any, ...]] = []
+        #: What was read of the store's prompts, by their hash.
+        self.prompts: dict[str, str] = {}
 
     def judge(
         self, server: JudgeServer | str, transcripts: Any, names: tuple[str, ...] = NAMES, **options: Any
@@ -629,10 +632,23 @@ def start(server: JudgeServer, bench: Bench, count: int, concurrency: int) -> su
     )
 
 
+preload("pytest", "tests.judges.test_engine")
+
+
+def work(judge: str, path: Path, count: int, concurrency: int) -> None:
+    """What PROGRAM does, for a process that is forked."""
+    rubrics = [find_rubric(name) for name in NAMES]
+    how = Asking(max_concurrency=concurrency, patience=QUICK)
+    judge_transcripts(talks(count), rubrics, judge, store_path=path, add=lambda row: None, asking=how)
+
+
 def prompts_of(bench: Bench) -> set[str]:
-    found = {read_prompt(bench.path, each.prompt) for each in bench.stored}
-    assert None not in found
-    return {text for text in found if text is not None}
+    stored = {each.prompt for each in bench.stored}
+    for prompt in stored - bench.prompts.keys():
+        text = read_prompt(bench.path, prompt)
+        assert text is not None
+        bench.prompts[prompt] = text
+    return {bench.prompts[prompt] for prompt in stored}
 
 
 @pytest.mark.parametrize("kills", [20, pytest.param(50, marks=pytest.mark.slow)])
@@ -644,12 +660,13 @@ def test_killed_at_random_moments(bench: Bench, kills: int) -> None:
         for _ in range(kills):
             before = server.count
             kept = prompts_of(bench)
-            process = start(server, bench, count, concurrency)
-            while server.count == before and process.poll() is None:
+            process = CONTEXT.Process(target=work, args=(server.judge, bench.path, count, concurrency))
+            process.start()
+            while server.count == before and process.exitcode is None:
                 time.sleep(0.002)
             time.sleep(generator.uniform(0, 0.1))
-            os.kill(process.pid, signal.SIGKILL)
-            process.wait()
+            process.kill()
+            process.join()
             time.sleep(0.06)  # what is still with the server is answered to nobody
             asked = [request.prompt for request in server.received[before:]]
             assert not kept & set(asked)
@@ -658,6 +675,7 @@ def test_killed_at_random_moments(bench: Bench, kills: int) -> None:
             assert len(lost) <= concurrency
             assert kept <= prompts_of(bench)
         bench.judge(server, talks(count), max_concurrency=concurrency)
+        bench.prompts.clear()
         times_asked = sum(server.prompts.values())
         assert set(server.prompts) == prompts_of(bench)
         assert times_asked <= 2 * count + kills * concurrency

@@ -1,4 +1,4 @@
-"""Commands in processes that can be killed. A server that has everything imported forks them, so that each is cheap."""
+"""Commands in processes of their own, that can be killed."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-#: What the commands import on their way. Nothing of it may start a thread: a fork would lose it.
-_PRELOADED = (
+from tests.forked import CONTEXT, preload
+
+preload(
     "pytest", "tests.power.children", "tests.power.recorder", "bedside.cli", "bedside.scoring", "bedside.agreement",
-    "bedside.comparison", "bedside.judging", "bedside.judges.coding", "bedside.judges.clients.batch",
-    "bedside.judges.clients.openai", "bedside.reports.build", "bedside.reports.validation",
-    "bedside.reports.tables.agreement", "bedside.reports.tables.comparison", "bedside.reports.judging",
-    "bedside.reports.annotation", "bedside.reports.coder", "bedside.annotation.offline",
-    "bedside.annotation.sampling", "bedside.annotation.sync", "bedside.coders.training", "bedside.coders.trained",
-    "bedside.metrics.structure", "bedside.metrics.readability", "matplotlib.figure", "matplotlib.backends.backend_svg",
-    "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg", "rich.console", "rich.table",
-    "sklearn.linear_model", "statsmodels.api", "openpyxl", "sqlite3", "filelock", "aiohttp", "tests.judges.server",
+    "bedside.comparison", "bedside.judging", "bedside.judging_apart", "bedside.judges.coding",
+    "bedside.judges.clients.batch", "bedside.judges.clients.openai_compatible", "bedside.spreading",
+    "bedside.reports.build", "bedside.reports.validation", "bedside.reports.tables.agreement",
+    "bedside.reports.tables.comparison", "bedside.reports.judging", "bedside.reports.annotation",
+    "bedside.reports.coder", "bedside.annotation.offline", "bedside.annotation.sampling", "bedside.annotation.sync",
+    "bedside.coders.training", "bedside.coders.trained", "bedside.metrics.structure", "bedside.metrics.readability",
+    "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_agg", "rich.console", "rich.table", "sklearn.linear_model", "statsmodels.api",
+    "openpyxl", "sqlite3", "filelock", "aiohttp", "joblib",
 )  # fmt: skip
-_context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(list(_PRELOADED))
 Before = Callable[[], Callable[[], None] | None]
 
 
@@ -59,7 +59,7 @@ def start(
     """Begin a command in a folder; ``before`` it, call these in its process (they are pickled)."""
     log = log or folder.with_name(f"{folder.name}.log")
     environment = {name: os.environ[name] for name in os.environ}
-    process = _context.Process(target=_run, args=(list(arguments), folder, log, tuple(before), environment))
+    process = CONTEXT.Process(target=_run, args=(list(arguments), folder, log, tuple(before), environment))
     process.start()
     return Child(process, log)  # type: ignore[arg-type]
 
