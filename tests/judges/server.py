@@ -148,12 +148,12 @@ class JudgeServer:
         self._loop.run_until_complete(self._runner.cleanup())
         self._loop.close()
 
-    async def start(self, port: int = 0) -> None:
+    async def start(self, port: int = 0, host: str = "127.0.0.1") -> None:
         app = web.Application(client_max_size=2**28)
         app.router.add_route("*", "/{path:.*}", self._handle)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=0.1)
         await self._runner.setup()
-        site = web.TCPSite(self._runner, "127.0.0.1", port, backlog=512)
+        site = web.TCPSite(self._runner, host, port, backlog=512)
         await site.start()
         self.port = self._runner.addresses[0][1]
 
