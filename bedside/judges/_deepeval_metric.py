@@ -166,7 +166,7 @@ def _metric_class() -> Any:
             # The engine keeps what it does; here, for as long as it works.
             with tempfile.TemporaryDirectory(prefix="bedside-") as folder:
                 try:
-                    with closing(Store(Path(folder) / "judgements.sqlite", text=False)) as store:
+                    with closing(Store(Path(folder) / "judgements.sqlite")) as store:
                         engine = Engine(
                             client,
                             self._name,
