@@ -165,7 +165,7 @@ def _orders(runs: Sequence[Run]) -> tuple[list[tuple[Order, bool]], list[str]]:
                 continue
             listed = f"{rater} by {', '.join(told['prompts'])}"
             if place and any(asked.get(key, how) != how for key, how in named.items()):
-                left_out.append(f"{listed}, asked in {run.path} in another way than in this run")
+                left_out.append(f"{listed}, asked in {run.path} in another way")
                 continue
             order = order_of(run, entry, told)
             if order is None:
@@ -298,22 +298,19 @@ def _ask(
 
 def _parts(run: Run, order: Order, ids: set[str], workers: int) -> Iterator[_Part]:
     size = max(1, min(_MOST, -(-len(ids) // (_PARTS_EACH * max(1, workers)))))
-    number = 0
+    store, number = run.path / STORE, 0
+    begun = first_asked_about(store) if store.exists() else {}
     for file in sorted((run.path / "transcripts").glob("*.parquet")):
         names = pl.read_parquet(file, columns=["id"]).to_series()
         rows = [row for row, name in enumerate(names) if name in ids]
         for at in range(0, len(rows), size):
             chosen = tuple(rows[at : at + size])
             part = _Part(str(run.path.absolute()), f"{number:06d}", file.name, chosen, order)
-            own = [names[row] for row in chosen]
-            if (run.path / STORE).exists():
+            own = [names[row] for row in chosen if names[row] in begun]
+            if own:
                 # What is judged of these already, for the worker, which can't look into the run's store.
-                merge_store(
-                    run.path / PARTS / f"{part.name}-before.sqlite",
-                    run.path / STORE,
-                    transcripts=own,
-                    alone=True,
-                )
+                before = run.path / PARTS / f"{part.name}-before.sqlite"
+                merge_store(before, store, transcripts=own, alone=True)
             number += 1
             yield part
 

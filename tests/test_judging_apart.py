@@ -287,3 +287,26 @@ def test_what_workers_can_t_do(
     assert code == 2
     assert words in err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.slow
+def test_workers_begin_with_what_is_there(
+    tmp_path: Path, parts: list[Path], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing that the run's store holds is asked again, of whole transcripts or of parts of one."""
+    out = tmp_path / "run"
+    with JudgeServer() as server:
+        run(capsys, "score", EXAMPLE, "--rubrics", "empathy", "--judge", server.judge, "--out", out)
+        run(capsys, *score(server, out, EXAMPLE, "--max-calls", "7"))
+        asked = server.count
+        assert asked == 12 + 7
+        code, text, err = run(capsys, *score(server, out, EXAMPLE, "--engine", "local", "--workers", "1"))
+        assert (code, "Not everything" in text) == (0, False), err
+        assert server.count == 36
+        assert set(server.prompts.values()) == {1}
+        assert run(capsys, *score(server, out, EXAMPLE, "--engine", "local", "--workers", "1"))[0] == 0
+        assert server.count == 36
+    told = bedside.read_run(out).manifest["scorings"]
+    counted = [entry["judges"]["judge:tiny"]["rubrics"] for entry in told if "judges" in entry]
+    assert [sum(count["calls"] for count in rubrics) for rubrics in counted] == [12, 7, 17, 0]
+    assert [sum(count["stored"] for count in rubrics) for rubrics in counted] == [0, 12, 19, 36]
