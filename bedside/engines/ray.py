@@ -19,6 +19,7 @@ class _Ray(Engine):
         how: dict[str, Any] = {"logging_level": logging.CRITICAL, "log_to_driver": False}
         if address is None:
             how |= {"address": "local", "num_cpus": workers, "include_dashboard": False}
+            _stay_here()
         else:
             how["address"] = address
         try:
@@ -56,6 +57,16 @@ class _Ray(Engine):
 
     def close(self) -> None:
         self._ray.shutdown()
+
+
+def _stay_here() -> None:
+    """Leave out the one process of a cluster here that speaks to others.
+
+    It would send statistics of use. Where these are off, it still asks what cloud this machine may stand in, by name.
+    """
+    from ray._private import services
+
+    services.start_api_server = lambda *given, **named: ("", None)
 
 
 def _start(address: str | None, workers: int | None) -> Engine:

@@ -1,0 +1,262 @@
+"""What needs no network works without one, to the byte, and tries nothing; a judge's run speaks to the judge alone."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import bedside
+from bedside.metrics import FAMILIES
+from tests.metrics.tiny import MAKERS
+from tests.safety import network
+
+EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
+RATINGS = EXAMPLE.with_name("ratings.csv")
+SUITES = ("multisense", "calm-it", "medconceal", "mdd5k", "note2chat")
+#: Runs the commands in a file one after the other in one process, and stops where one fails.
+MANY = """
+import json, sys
+from bedside.cli import main
+for command in json.load(open(sys.argv[1])):
+    try:
+        main(command)
+    except SystemExit as ended:
+        if ended.code:
+            sys.exit(f"{command}: {ended.code}")
+"""
+
+
+def many(folder: Path, commands: list[list[object]], before: list[str]) -> str:
+    """Run commands in a folder; whom they tried to speak to."""
+    folder.mkdir()
+    environment = network.watched(folder)
+    work = folder / "work"
+    work.mkdir()
+    (folder / "commands.json").write_text(json.dumps([[str(word) for word in each] for each in commands]))
+    done = subprocess.run(
+        [*before, sys.executable, "-c", MANY, folder / "commands.json"],
+        cwd=work, env=environment, capture_output=True, text=True, check=False, timeout=900,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return (folder / "watched").read_text()
+
+
+def files_in(folder: Path) -> dict[str, bytes]:
+    """All files but manifests, which hold a date."""
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != "manifest.json"
+    }
+
+
+def check_alike(tmp_path: Path, commands: list[list[object]]) -> None:
+    network.need_alone()
+    assert many(tmp_path / "outside", commands, []) == ""
+    assert many(tmp_path / "inside", commands, network.ALONE) == ""
+    outside, inside = (files_in(tmp_path / name / "work") for name in ("outside", "inside"))
+    assert outside
+    assert [name for name in outside if inside.get(name) != outside[name]] == []
+    assert inside.keys() == outside.keys()
+
+
+@pytest.mark.slow
+def test_the_demo(tmp_path: Path) -> None:
+    check_alike(tmp_path, [["demo", "--out", "run"]])
+
+
+@pytest.mark.slow
+def test_suites_statistics_and_reports(tmp_path: Path) -> None:
+    commands: list[list[object]] = [["score", EXAMPLE, "--suite", suite, "--out", "run"] for suite in SUITES]
+    commands += [["ratings", "import", "run", RATINGS, "--scale", "1-5"]]
+    commands += [[command, "run"] for command in ("agree", "compare", "estimate", "report", "validate")]
+    commands += [["drift", "run"], ["explain", "run", "--cell", "words_per_turn.clinician/steady"]]
+    commands += [["sample", "run", "--per", "1", "--overlap", "1", "--raters", "anna", "--rubrics", "empathy", "--out",
+                  "plan.json"], ["annotate", "export", "plan.json", "--out", "pages"]]  # fmt: skip
+    commands += [["metrics"], ["suites"], ["rubrics"], ["readers"], ["doctor"]]
+    check_alike(tmp_path, commands)
+
+
+@pytest.mark.slow
+@pytest.mark.model
+def test_families_that_load_a_model(tmp_path: Path) -> None:
+    network.need_alone()
+    settings: list[object] = []
+    for family, make in MAKERS.items():
+        for name, value in make(tmp_path / "models" / family).items():
+            settings += ["--set", f"{family}.{name}={value}"]
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(EXAMPLE.read_text("utf-8").splitlines(keepends=True)[:3]))
+    every = ",".join(FAMILIES.names())
+    check_alike(tmp_path, [["score", few, "--metrics", every, *settings, "--out", "run"], ["report", "run"]])
+
+
+def test_the_hook_sees_an_attempt(tmp_path: Path) -> None:
+    """That the tests above would see one."""
+    folder = tmp_path / "tried"
+    folder.mkdir()
+    code = "import urllib.request\ntry: urllib.request.urlopen('http://127.0.0.1:9/')\nexcept OSError: pass"
+    subprocess.run([sys.executable, "-c", code], env=network.watched(folder), check=True)
+    assert "127.0.0.1" in (folder / "watched").read_text()
+
+
+def test_importing_tries_nothing(tmp_path: Path) -> None:
+    network.need_alone()
+    environment = network.watched(tmp_path)
+    code = (
+        "import bedside, bedside.cli, bedside.judges, bedside.metrics, bedside.reports.build; bedside.score"
+    )
+    subprocess.run([*network.ALONE, sys.executable, "-c", code], env=environment, check=True)
+    assert (tmp_path / "watched").read_text() == ""
+
+
+def test_the_doctor_says_that_nothing_is_reached(tmp_path: Path) -> None:
+    network.need_alone()
+    for address in ("http://10.213.9.9:8000", "http://judge.example.org:8000"):
+        done = subprocess.run(
+            [*network.ALONE, sys.executable, "-m", "bedside", "doctor", "--json", "--judge", f"{address}/v1#m",
+             "--label-studio", address],
+            env=network.watched(tmp_path), capture_output=True, text=True, check=False, timeout=100,
+        )  # fmt: skip
+        assert done.returncode == 1
+        rows = {row["what"]: row for row in json.loads(done.stdout)[0]["rows"]}
+        assert rows[address]["good"] is False
+        assert "can't be reached" in rows[address]["found"]
+        assert rows[f"{address}/v1#m"]["good"] is False
+        assert "connection failed" in rows[f"{address}/v1#m"]["found"]
+
+
+# -- a judge's run speaks to the judge alone --------------------------------------------------------
+
+#: Serves in the server's namespace.
+JUDGE = """
+import asyncio, sys
+from tests.judges.server import JudgeServer
+async def serve():
+    server = JudgeServer(keep=False)
+    await server.start(int(sys.argv[2]), host=sys.argv[1])
+    print("ready", flush=True)
+    await asyncio.Event().wait()
+asyncio.run(serve())
+"""
+PORT = 8000
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[network.Hosts]:
+    folder = tmp_path_factory.mktemp("hosts")
+    with network.two_hosts(folder) as made:
+        log = folder / "judge"
+        with log.open("wb") as file:
+            command = made.command(made.server, sys.executable, "-c", JUDGE, made.server_address, PORT)
+            server = subprocess.Popen(command, stdout=file, env=network.watched(folder), cwd=network.ROOT)
+        try:
+            network.until(lambda: b"ready" in log.read_bytes())
+            yield made
+        finally:
+            server.kill()
+            server.wait()
+
+
+def heard(hosts: network.Hosts) -> tuple[str, set[tuple[str, ...]]]:
+    """What the other host has heard since it was asked the last time, and the server: protocol, address, port."""
+    other = hosts.heard.read_text().replace("ready\n", "")
+    at_server = hosts.server_heard.read_text().replace("ready\n", "")
+    hosts.heard.write_text("")
+    hosts.server_heard.write_text("")
+    return other, {tuple(line.split()[:3]) for line in at_server.splitlines()}
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_the_other_host_hears_whatever_else_is_sent(hosts: network.Hosts, tmp_path: Path) -> None:
+    """That the next tests would see a packet or a question for a name."""
+    code = (
+        "import socket, urllib.request\n"
+        "socket.socket(socket.AF_INET, socket.SOCK_DGRAM).sendto(b'telemetry', ('203.0.113.7', 4433))\n"
+        "try: urllib.request.urlopen('http://usage.example.org/', timeout=2)\n"
+        "except OSError: pass"
+    )
+    command = hosts.command(hosts.client, sys.executable, "-c", code)
+    subprocess.run(command, env=network.watched(tmp_path), check=True)
+    network.until(lambda: b"usage" in hosts.heard.read_bytes())
+    other, server = heard(hosts)
+    assert "17 203.0.113.7 4433" in other
+    assert f"17 {hosts.other_address} 53" in other
+    assert server == set()
+
+
+def ask(hosts: network.Hosts, folder: Path, *words: object, **more: str) -> subprocess.CompletedProcess[str]:
+    heard(hosts)
+    environment = {**network.watched(folder), **more}
+    return subprocess.run(
+        hosts.command(hosts.client, sys.executable, "-m", "bedside", *words),
+        cwd=folder, env=environment, capture_output=True, text=True, check=False, timeout=300,
+    )  # fmt: skip
+
+
+SCORE = ("score", EXAMPLE, "--out", "run", "--rubrics", "conversation_flow", "--judge")
+
+
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("words", "variable", "code"),
+    [
+        ((*SCORE, "{address}/v1#tiny"), "", 0),
+        (("demo", "--out", "run", "--judge", "{address}/v1#tiny"), "", 0),
+        (("doctor", "--judge", "{address}/v1#tiny"), "", 0),
+        # With what deepeval knows of prices, and through its classes, which bring its telemetry along.
+        ((*SCORE, "openai/gpt-5-mini"), "OPENAI_BASE_URL={address}/v1", 0),
+        ((*SCORE, "anthropic/claude-sonnet-4-5"), "ANTHROPIC_BASE_URL={address}", 2),
+        ((*SCORE, "ollama/llama3.2"), "LOCAL_MODEL_BASE_URL={address}", 0),
+    ],
+    ids=["score", "demo", "doctor", "openai", "anthropic", "ollama"],
+)
+def test_a_judge(
+    words: tuple[object, ...], variable: str, code: int, hosts: network.Hosts, tmp_path: Path
+) -> None:
+    address = f"http://{hosts.server_address}:{PORT}"
+    environment = dict([variable.format(address=address).split("=", 1)]) if variable else {}
+    keys = dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "no-real-key-0123456789")
+    done = ask(hosts, tmp_path, *(str(word).format(address=address) for word in words), **keys, **environment)
+    other, server = heard(hosts)
+    assert done.returncode == code, done.stderr
+    assert server == {("6", hosts.server_address, str(PORT))}
+    assert other == ""
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_label_studio(hosts: network.Hosts, tmp_path: Path) -> None:
+    """Its client speaks to the named host alone. No Label Studio answers there; the tests of annotation have one."""
+    address = f"http://{hosts.server_address}:{PORT}"
+    key = {"LABEL_STUDIO_API_KEY": "0123456789abcdef0123456789abcdef01234567"}
+    assert ask(hosts, tmp_path, "score", EXAMPLE, "--metrics", "structure", "--out", "run").returncode == 0
+    words = ("sample", "run", "--per", "1", "--overlap", "1", "--raters", "anna", "--rubrics", "empathy")
+    assert ask(hosts, tmp_path, *words, "--out", "plan.json").returncode == 0
+    for command in ("push", "pull"):
+        done = ask(hosts, tmp_path, "annotate", command, "plan.json", "--url", address, **key)
+        other, server = heard(hosts)
+        assert done.returncode == 2, done.stderr
+        assert server == {("6", hosts.server_address, str(PORT))}
+        assert other == ""
+
+
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ["local", "dask", "ray"])
+def test_engines(engine: str, hosts: network.Hosts, tmp_path: Path) -> None:
+    """Work that is shared on this machine stays on it."""
+    pytest.importorskip({"local": "joblib", "dask": "distributed", "ray": "ray"}[engine])
+    done = ask(
+        hosts, tmp_path, "score", EXAMPLE, "--engine", engine, "--metrics", "structure", "--out", "run"
+    )
+    other, server = heard(hosts)
+    assert done.returncode == 0, done.stderr
+    assert (other, server) == ("", set())
