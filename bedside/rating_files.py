@@ -139,7 +139,7 @@ def read_rating_file(
             where a metric's other ratings are numbers.
     """
     file = Path(path)
-    if not file.is_file():
+    if not os.path.isfile(file):
         raise InputError("there is no such file", where=str(path))
     rows = _rows(file, columns or {})
     ratings: list[tuple[Any, ...]] = []

@@ -233,7 +233,7 @@ class Run:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
-        if not self.path.is_dir():
+        if not os.path.isdir(self.path):
             raise RunError("there is no such run", where=str(path), todo="make one with bedside score")
         self._settle()
         self.manifest = self._read_manifest()

@@ -407,8 +407,8 @@ def _check_stored(revision: Revision, plan: Plan, checker: Checker) -> None:
         answer.updated,
         answer.where,
         revision.received,
-        answer.changed_by or "",
     ]
+    texts += [] if answer.changed_by is None else [answer.changed_by]
     for given in (answer.choices, answer.texts):
         texts += [text for values in given.values() for text in values]
     if (

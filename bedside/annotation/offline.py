@@ -58,7 +58,7 @@ _CELL = 32_000
 _FORMULA = tuple("=+-@＝＋－＠\t\r")
 _SEPARATOR = ";"
 #: Largest export, in bytes.
-_MOST_BYTES = 2**30
+_MOST_BYTES = 2**28
 _EXPORT = "export the project as JSON"
 
 
@@ -371,7 +371,7 @@ def read_files(
     foreign = 0
     for each in paths:
         path = Path(each)
-        if not path.is_file():
+        if not os.path.isfile(path):
             raise InputError("there is no such file", where=str(path))
         if path.suffix.lower() == ".json":
             found = _read_json(plan, path, rater, users or {})

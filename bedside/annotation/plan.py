@@ -45,7 +45,7 @@ KINDS: Mapping[Mode, tuple[str, ...]] = {
 }
 
 #: Largest file of a plan, in bytes.
-MOST_BYTES = 2**30
+MOST_BYTES = 2**27
 #: What a rater's name looks like: it is part of a rating's rater, and of a file's name.
 RATER = r"^[^\W_](?:[\w.@+-]{0,62}\w)?$"
 RaterName = Annotated[str, StringConstraints(pattern=RATER)]

@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
+import stat
 import uuid
 import zlib
 from asyncio import Future, get_running_loop
@@ -384,7 +385,7 @@ def read_judgements(path: Path) -> Iterator[Judgement]:
     Raises:
         RunError: it can't be read.
     """
-    if not path.is_file():
+    if not _there(path):
         return
     with closing(open_to_read(path)) as connection, _reading(path):
         for row in connection.execute("SELECT * FROM judgements ORDER BY key"):
@@ -393,7 +394,7 @@ def read_judgements(path: Path) -> Iterator[Judgement]:
 
 def stored_keys(path: Path, *, failed: bool = False) -> set[str]:
     """The keys of all judgements that a run would not ask again; with ``failed``, also of the others."""
-    if not path.is_file():
+    if not _there(path):
         return set()
     left_out = "" if failed else " WHERE state != 'failed'"
     with closing(open_to_read(path)) as connection, _reading(path):
@@ -406,7 +407,7 @@ def read_prompt(path: Path, prompt: str) -> str | None:
     Raises:
         RunError: the store can't be read.
     """
-    if not path.is_file():
+    if not _there(path):
         return None
     with closing(open_to_read(path)) as connection, _reading(path):
         found = connection.execute("SELECT pieces FROM prompts WHERE prompt = ?", (prompt,)).fetchone()
@@ -441,6 +442,15 @@ def _to_read(path: Path) -> str:
     address = path.absolute().as_uri()
     alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
     return f"{address}?immutable=1" if alone else address
+
+
+def _there(path: Path) -> bool:
+    try:
+        return stat.S_ISREG(path.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except OSError as error:
+        raise RunError(f"the store of judgements can't be read ({error.strerror})", where=str(path)) from error
 
 
 def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:

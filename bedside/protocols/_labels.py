@@ -21,7 +21,7 @@ from bedside.files import contents
 from bedside.transcripts.model import Role, Transcript
 
 #: Largest label file, in bytes.
-MOST_BYTES = 2**30
+MOST_BYTES = 2**27
 Model = TypeVar("Model", bound=BaseModel)
 
 Share = Annotated[float, Field(ge=0, le=1, strict=True)]
@@ -136,6 +136,8 @@ def laid_over(
                 todo=f"keep one of them; the first is at {raters[labels.rater][0]}",
             )  # fmt: skip
         raters[labels.rater] = (where, labels)
+    if not given:
+        raise InputError("holds no labels", where=str(path), todo=f"see {see}")
     for transcript in transcripts:
         for where, labels in given.pop(transcript.id, {}).values():
             transcript = _laid(transcript, labels, protocol, role, where)

@@ -160,7 +160,8 @@ class Reading:
         found: dict[Path, None] = {}
         for given in paths:
             path = Path(given)
-            if path.is_dir():
+            # Unlike a path's own methods, these raise nothing.
+            if os.path.isdir(path):
                 chosen: list[Path] = []
                 for inside in _files(str(path)):
                     (chosen if ending_of(inside) in ENDINGS else self.ignored).append(Path(inside))
@@ -170,10 +171,10 @@ class Reading:
                         where=shown(path),
                         todo=f"transcript files end in {', '.join(ENDINGS)} (or those with .gz)",
                     )
-            elif path.exists():
+            elif os.path.exists(path):
                 chosen = [path]
             else:
-                chosen = [Path(p) for p in sorted(glob.glob(str(given), recursive=True)) if Path(p).is_file()]
+                chosen = [Path(p) for p in sorted(glob.glob(str(given), recursive=True)) if os.path.isfile(p)]
                 if not chosen:
                     raise InputError("there is no such file", where=shown(path), todo="check the path")
             found.update(dict.fromkeys(chosen))

@@ -20,11 +20,16 @@ MAX_UNPACKED = 2 * MAX_COMPANION
 MAX_ROW = 4 * MAX_RECORD
 #: Rows of a worksheet, as Excel has them.
 MAX_ROWS = 1_048_576
+#: Largest part of a workbook that holds no cells, such as its styles, and of a workbook that packs suspiciously well.
+MAX_MEANS = 8 * 2**20
+MAX_RATIO = 100
 #: Parts of a workbook's archive.
 MAX_PARTS = 10_000
 
 Rows = Iterator[tuple[str, list[str] | InputError]]
 
+# Names of the parts that hold cells or pictures.
+_HOLDS = re.compile(r"worksheets/|sharedStrings|media/", re.IGNORECASE)
 # What may stand before the first element of an XML part. A document type is not among it: entities are
 # declared there.
 _PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z]", re.DOTALL)
@@ -266,8 +271,13 @@ def _check_parts(source: Source, data: bytes) -> None:
     """Refuse a workbook that would unpack to too much or declares entities."""
     with zipfile.ZipFile(io.BytesIO(data)) as book:
         parts = book.infolist()
-        if sum(part.file_size for part in parts) > MAX_UNPACKED or len(parts) > MAX_PARTS:
+        whole = sum(part.file_size for part in parts)
+        # What people type packs to a tenth; what packs to a hundredth was made to be large.
+        if whole > MAX_UNPACKED or len(parts) > MAX_PARTS or whole > max(MAX_MEANS, MAX_RATIO * len(data)):
             raise _too_large(source, MAX_UNPACKED)
+        for part in parts:
+            if part.file_size > MAX_MEANS and not _HOLDS.search(part.filename):
+                raise _too_large(source, MAX_UNPACKED)
         for part in parts:
             if part.filename.lower().endswith((".xml", ".rels")):
                 with book.open(part) as file:
