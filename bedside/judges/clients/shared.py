@@ -260,7 +260,7 @@ class SharedOut:
                 self._set_aside(server, fault.what)
             elif fault.busy:
                 server.limit = max(1.0, server.limit / 2)
-                self._rest(server, fault.wait or self._sharing.first_wait * 2**server.rests)
+                self._rest(server, fault.wait or self._doubled(server))
         return FaultError(
             fault.what,
             wait=fault.wait,
@@ -288,6 +288,8 @@ class SharedOut:
         return not self._none_left and any(map(self._serves, self._servers))
 
     def _set_aside(self, server: _Server, why: str) -> None:
+        if server.aside and server.resume > self._now():
+            return  # for what came in together with this
         if not server.aside:
             server.aside = True
             left = sum(not each.aside for each in self._servers)
@@ -297,7 +299,11 @@ class SharedOut:
         if self._none_left:
             for each in self._servers:
                 each.limit = float(each.room)
-        self._rest(server, _ASIDE * self._sharing.first_wait * 2**server.rests)
+        self._rest(server, _ASIDE * self._doubled(server))
+
+    def _doubled(self, server: _Server) -> float:
+        """How long an endpoint is left alone: twice as long each time."""
+        return self._sharing.first_wait * 2 ** min(server.rests, 20)
 
     def _rest(self, server: _Server, seconds: float) -> None:
         """Leave an endpoint alone, and give what waits for it to others."""
