@@ -17,7 +17,7 @@ import polars as pl
 
 import bedside
 from bedside.errors import InputError, RegistryError, RunError
-from bedside.metrics import FAMILIES, Family, Metric, Value
+from bedside.metrics import FAMILIES, Family, Metric
 from bedside.ratings import (
     FORMAT,
     Run,
@@ -120,25 +120,16 @@ class Summary:
 
 def rate(transcript: Transcript, plan: Plan, waiting: Collection[str] = ()) -> Iterable[tuple[Any, ...]]:
     """The ratings of one transcript as rows of the ratings table; ``waiting`` as for :func:`score`."""
-    head = (transcript.id, transcript.system, transcript.case_id)
+    name, system, case = transcript.id, transcript.system, transcript.case_id
     for family, wanted, settings in plan.families:
-        rater = family.rater(settings)
-        for value in family.compute(transcript, wanted, **settings):
-            if value.error is None or value.rater is not None or value.metric not in waiting:
-                yield head + _cells(value, rater)
-
-
-def _cells(value: Value, rater: str) -> tuple[Any, ...]:
-    return (
-        "transcript" if value.turn is None else f"turn:{value.turn}",
-        value.metric if value.role is None else f"{value.metric}.{value.role}",
-        value.rater or rater,
-        0,
-        value.value,
-        value.label,
-        value.reason,
-        value.error,
-    )
+        own = family.rater(settings)
+        for metric, value, label, role, turn, rater, reason, error in family.compute(
+            transcript, wanted, **settings
+        ):
+            if error is None or rater is not None or metric not in waiting:
+                unit = "transcript" if turn is None else f"turn:{turn}"
+                title = metric if role is None else f"{metric}.{role}"
+                yield name, system, case, unit, title, rater or own, 0, value, label, reason, error
 
 
 def score(

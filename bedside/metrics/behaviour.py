@@ -7,6 +7,7 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from typing import Any
 
 from bedside.coders import CODE_ROLES, CODES, find_coder
@@ -27,6 +28,13 @@ _NEEDS: Mapping[str, tuple[str, ...]] = {
     **{code: (code,) for code in CODES},
     **{measure.name: measure.codes for measure in MEASURES},
 }
+_MEASURES: Mapping[str, Measure] = {measure.name: measure for measure in MEASURES}
+
+
+@cache
+def _given_by(codes: tuple[str, ...]) -> frozenset[str]:
+    """The metrics that a coder of these codes gives."""
+    return frozenset(metric for metric, needed in _NEEDS.items() if set(needed) <= set(codes))
 
 
 class _Session:
@@ -35,14 +43,14 @@ class _Session:
     Attributes:
         codes: rater → turn index → code → label as given.
         confidence: rater → turn index → code → probability of the label, of raters that know it.
-        refusals: raters that can't code this transcript: rater → (codes it would give, why not).
+        refusals: raters that can't code this transcript: rater → (metrics it would give, why not).
         turns: indices of each role's turns.
     """
 
     def __init__(self, transcript: Transcript, coders: Sequence[str], wanted: frozenset[str]) -> None:
         self.codes: dict[str, Mapping[int, Labels]] = {}
         self.confidence: dict[str, Mapping[int, Mapping[str, float]]] = {}
-        self.refusals: dict[str, tuple[tuple[str, ...], str]] = {}
+        self.refusals: dict[str, tuple[frozenset[str], str]] = {}
         self.turns: dict[Role, list[int]] = {"clinician": [], "patient": [], "other": []}
         for turn in transcript.turns:
             self.turns[turn.role].append(turn.index)
@@ -51,7 +59,8 @@ class _Session:
                 self.codes |= {f"human:{coder}": codes for coder, codes in people_codes(transcript).items()}
                 continue
             coder = find_coder(name)
-            if not any(set(_NEEDS[metric]) <= set(coder.codes) for metric in wanted):
+            given = _given_by(coder.codes)
+            if not given & wanted:
                 continue
             why = coder.refuses(transcript)
             if why is None:
@@ -59,7 +68,7 @@ class _Session:
                 if coder.confidence is not None:
                     self.confidence[coder.rater] = coder.confidence(transcript)
             else:
-                self.refusals[coder.rater] = (coder.codes, why)
+                self.refusals[coder.rater] = (given, why)
 
     def giving(self, needed: Sequence[str]) -> Iterator[tuple[str, Mapping[int, Labels]]]:
         """Raters that gave each of the codes to at least one turn, with their codes."""
@@ -69,8 +78,8 @@ class _Session:
 
     def refusing(self, metric: str) -> Iterator[Value]:
         """A missing value of each rater that would give the metric's codes but can't."""
-        for rater, (codes, why) in self.refusals.items():
-            if set(_NEEDS[metric]) <= set(codes):
+        for rater, (given, why) in self.refusals.items():
+            if metric in given:
                 yield missing(metric, why, rater=rater)
 
 
@@ -123,7 +132,6 @@ def compute(
     if early_turns < 1:
         raise RegistryError(f"early_turns is {early_turns!r}", todo="give a whole number from 1")
     session = _Session(transcript, [name.strip() for name in coders.split(",")], wanted)
-    measures = {measure.name: measure for measure in MEASURES}
     for metric, needed in _NEEDS.items():
         if metric not in wanted:
             continue
@@ -132,7 +140,7 @@ def compute(
             yield missing(metric, f"no {role} turn")
             continue
         values = list(
-            _code(session, metric) if metric in CODES else _measure(session, measures[metric], early_turns)
+            _code(session, metric) if metric in CODES else _measure(session, _MEASURES[metric], early_turns)
         )
         values += session.refusing(metric)
         if values:
