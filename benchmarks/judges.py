@@ -7,8 +7,9 @@ Five rubrics over 400 conversations of 30 turns are 2 000 judgements, 64 under w
 latency / concurrency. The server runs in a process of its own, each measurement in another, with the store on and
 imports done before.
 
-With ``--endpoints``: 1, 2 and 4 endpoints that answer at most 8 requests at once, in 0.2 s each, and how many of the
-prompts begin as one did that the same endpoint had before, which its prefix cache could use.
+With ``--endpoints``: 1, 2 and 4 endpoints that answer at most 8 requests at once, in 0.2 s each, beside one that
+answers 32, which shows what the machine allows; and how many of the prompts begin as one did that the same endpoint
+had before, which its prefix cache could use.
 """
 
 from __future__ import annotations
@@ -192,7 +193,8 @@ def with_endpoints(urls: str, conversations: int) -> None:
             roles, said = zip(*texts(number), strict=True)
             yield Transcript(f"c{number}", tuple(new_turns(roles, roles, said)))
 
-    (name,) = judge_names(f"{url}#tiny" for url in urls.split(","))
+    *given, room = urls.split(",")
+    (name,) = judge_names(f"{url}#tiny" for url in given)
     assert len({Conversation(transcript).code for transcript in transcripts()}) == conversations
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "judgements.sqlite"
@@ -204,7 +206,7 @@ def with_endpoints(urls: str, conversations: int) -> None:
             name,
             store_path=store,
             add=lambda row: None,
-            asking=Asking(max_concurrency=ROOM),
+            asking=Asking(max_concurrency=int(room)),
         )
         wall, after = time.perf_counter() - start, used()
         places = {(each.transcript, each.endpoint) for each in read_judgements(store)}
@@ -217,41 +219,33 @@ def with_endpoints(urls: str, conversations: int) -> None:
 
 
 def endpoints(conversations: int) -> None:
-    """Throughput with several endpoints of bounded capacity, beside one."""
-    command = [
-        sys.executable,
-        str(ROOT / "tests/judges/server.py"),
-        "--latency",
-        str(LATENCY),
-        "--room",
-        str(ROOM),
-    ]
-    servers = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    try:
-        urls = [server.stdout.readline().strip() for server in servers if server.stdout is not None]
+    """Throughput with several endpoints of bounded capacity, beside one, and beside one of the capacity of four."""
+    program = [sys.executable, str(ROOT / "tests/judges/server.py"), "--latency", str(LATENCY), "--room"]
+    head = ("judged", "wall s", "per s", "× first", "× limit", "CPU ms", "warm")
+    print(f"{'':22}" + "".join(f"{title:>9}" for title in head))
+    first = None
+    for count, room in ((1, ROOM), (2, ROOM), (4, ROOM), (1, 4 * ROOM)):
+        servers = [
+            subprocess.Popen([*program, str(room)], stdout=subprocess.PIPE, text=True) for _ in range(count)
+        ]
+        try:
+            urls = [server.stdout.readline().strip() for server in servers if server.stdout is not None]
+            found = measure("endpoints", ",".join([*urls, str(room)]), conversations)
+        finally:
+            for server in servers:
+                server.terminate()
+                server.wait()
+        judged, wall = found["judgements"], found["wall"]
+        first = first or judged / wall
+        named = f"{count} that take{'s' if count == 1 else ''} {room} at once"
         print(
-            f"{'':12} {'judged':>8} {'wall s':>8} {'per s':>8} {'× one':>8} {'× limit':>8} {'CPU ms':>8} {'warm':>6}"
+            f"{named:22}{judged:9.0f}{wall:9.2f}{judged / wall:9.1f}"
+            f"{judged / wall / first:9.2f}{wall * room * count / (judged * LATENCY):9.2f}"
+            f"{1000 * found['cpu'] / judged:9.2f}{found['warm']:9.0%}"
         )
-        one = None
-        for count in (1, 2, 4):
-            found = measure("endpoints", ",".join(urls[:count]), conversations)
-            rate = found["judgements"] / found["wall"]
-            one = one or rate
-            limit = found["judgements"] * LATENCY / (ROOM * count)
-            named = f"{count} endpoint{'s' if count > 1 else ''}"
-            print(
-                f"{named:12} {found['judgements']:8.0f} {found['wall']:8.2f} {rate:8.1f} {rate / one:8.2f} "
-                f"{found['wall'] / limit:8.2f} {1000 * found['cpu'] / found['judgements']:8.2f} {found['warm']:6.0%}"
-            )
-        most = 1 - 1 / len(RUBRICS)
-        print(
-            f"warm: prompts about what the endpoint had seen before; {most:.0%} where each transcript stays"
-        )
-        print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-    finally:
-        for server in servers:
-            server.terminate()
-            server.wait()
+    most = 1 - 1 / len(RUBRICS)
+    print(f"warm: prompts about what the endpoint had seen before; {most:.0%} where each transcript stays")
+    print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
 
 
 def measure(kind: str, url: str, conversations: int) -> dict[str, float]:
