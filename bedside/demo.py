@@ -36,6 +36,8 @@ def run_demo(
         RunError: ``out`` holds something else.
     """
     if out.exists():
+        if not (out / "manifest.json").is_file():
+            raise RunError("exists and is no run", where=str(out), todo="choose another folder with --out")
         names = [file["path"] for file in Run(out).manifest["transcripts"]["inputs"]]
         if [Path(name).parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:
             raise RunError("holds another run", where=str(out), todo="choose another folder with --out")

@@ -274,6 +274,25 @@ def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
         assert seen[0] == seen[1] == seen[2] == seen[3]
 
 
+def test_a_single_table_leaves_the_page_alone(call: Call, tmp_path: Path) -> None:
+    call("score", EXAMPLES / "transcripts.jsonl", "--out", "run", "--metrics", "turns")
+    call("report", "run")
+    page = tmp_path / "run" / "report" / "report.html"
+    before = page.read_bytes()
+    out = call("report", "run", "--table", "results")[1]
+    assert "Wrote 3 files" in out
+    assert page.read_bytes() == before
+
+
+def test_a_report_of_a_run_that_people_are_rating(call: Call, tmp_path: Path) -> None:
+    call("score", EXAMPLES / "transcripts.jsonl", "--out", "run", "--metrics", "turns")
+    code, out, err = call("sample", "run", "--rubrics", "empathy", "--raters", "anna,ben", "--per", "2")
+    assert (code, "Next: bedside annotate push plan.json" in err) == (0, True)
+    code, out, _ = call("report", "run", "--checklist")
+    assert code == 0
+    assert "blind to system and judge" in " ".join(out.split())
+
+
 # -- bad input ------------------------------------------------------------------------------------
 
 
@@ -450,6 +469,21 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["score", "--metric", "a"], "no option --metric; did you mean --metrics"),
         (["scor"], "No such command 'scor'"),
         (["score"], "Missing argument 'FILES'. See bedside score --help."),
+        (
+            ["agree", "a.jsonl", "--seed", "-1"],
+            "--seed: a number from 0 on is to be given here. See bedside agree",
+        ),
+        (
+            ["score", "a.jsonl", "--passes", "two"],
+            "--passes: a whole number is to be given here. See bedside score",
+        ),
+        (["validate", "a.jsonl", "--epsilon", "x"], "--epsilon: a number is to be given here."),
+        (
+            ["plan", "kappa", "--weights", "cubic"],
+            "--weights: 'cubic' is not known; one of quadratic, linear, none",
+        ),
+        (["plan", "difference", "--difference", "0"], "--difference: no study is large enough"),
+        (["demo", "--out", "."], ".: exists and is no run; choose another folder with --out"),
         (["metrics", "shw"], "Did you mean 'show'? See bedside metrics --help."),
         (
             ["score", "a.jsonl", "--metrics", "smogg"],
@@ -484,6 +518,12 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
         (["agree", "run", "--raters", "judge:*"], "no rater matches 'judge:*'"),
         (["agree", "run", "--metrics", "turns"], "no unit was rated by two raters"),
         (["agree", "run", "--weights", "cubic"], "--weights: 'cubic' is not known"),
+        (["judgements", "list", "run", "--state", "good"], "--state: 'good' is not known; one of answered"),
+        (
+            ["drift", "run", "--metrics", "turns"],
+            "no case was run at both lengths, 16 and 20; name two others with --lengths",
+        ),
+        (["estimate", "run"], "no judge has rated it; score with --judge first"),
         (["report", "run", "--table", "result"], "no table is called 'result'; did you mean results"),
         (["report", "run", "--format", "docx"], "no format 'docx'"),
         (["ratings", "import", "run", "nowhere.csv"], "nowhere.csv: there is no such file"),

@@ -11,7 +11,7 @@ import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
-from typing import Annotated, NoReturn
+from typing import Annotated, Any, NoReturn
 
 import typer
 
@@ -124,17 +124,30 @@ def _fail(message: str) -> NoReturn:
     sys.exit(2)
 
 
-def _usage(error: typer.TyperException) -> str:
+#: What the parser says of a value, and what it means.
+_KINDS = {
+    "valid integer": "a whole number",
+    "valid number": "a number",
+    "greater than or equal to 0": "a number from 0 on",
+}
+
+
+def _usage(error: Any) -> str:
     """What is wrong with what was typed, what may have been meant, and where to look."""
-    from bedside.registry import nearest
+    from difflib import get_close_matches
 
     context = getattr(error, "ctx", None)
     option = getattr(error, "option_name", None)
-    message = " ".join(error.format_message().split())
+    message = " ".join(error.format_message().split()).removesuffix(".")
     if option is not None and hasattr(error, "possibilities") and context is not None:
         known = [name for parameter in context.command.params for name in parameter.opts]
-        meant = nearest(option, [*known, "--help"])
-        message = f"there is no option {option}" + (f"; {meant}" if meant.startswith("did") else ".")
+        meant = get_close_matches(option, [*known, "--help"], n=1)
+        message = f"there is no option {option}" + "".join(f"; did you mean {name}?" for name in meant)
+    for words, kind in _KINDS.items():
+        if words in message and getattr(error, "param", None) is not None:
+            message = f"{error.param.opts[0]}: {kind} is to be given here"
+    if not message.endswith("?"):
+        message += "."
     return f"{message} See {context.command_path if context is not None else 'bedside'} --help."
 
 

@@ -31,6 +31,7 @@ JsonOption = Annotated[
 SeedOption = Annotated[
     int,
     typer.Option(
+        min=0,
         metavar="NUMBER",
         help="Seed of what is drawn at random; the same seed, the same result.",
         rich_help_panel=HOW,
@@ -144,6 +145,11 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def counted(number: int, what: str) -> str:
+    """A number of things, in words that fit it."""
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
 def show_tables(tables: Iterable[Table], as_json: bool = False) -> None:
     """Print tables; as JSON they are an array, one object a table."""
     if as_json:
@@ -168,7 +174,7 @@ def show_and_write(
         if folder is not None:
             from bedside.reports.build import write_tables
 
-            note(f"Wrote {len(write_tables(made, folder))} files to {folder}")
+            note(f"Wrote {counted(len(write_tables(made, folder)), 'file')} to {folder}")
     if then is not None and source.is_dir():
         note(f"Next: {then}")
 

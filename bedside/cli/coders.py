@@ -59,7 +59,7 @@ FoldsOption = Annotated[
     ),
 ]
 FoldSeedOption = Annotated[
-    int, typer.Option(metavar="NUMBER", help="Seed of the division in parts.", rich_help_panel=HOW)
+    int, typer.Option(min=0, metavar="NUMBER", help="Seed of the division in parts.", rich_help_panel=HOW)
 ]
 QualityOption = Annotated[
     str | None,

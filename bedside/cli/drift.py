@@ -24,7 +24,7 @@ from bedside.cli._common import (
     read_numbers,
     show_and_write,
 )
-from bedside.errors import InputError
+from bedside.errors import DataError, InputError
 
 
 def drift(
@@ -72,6 +72,12 @@ def drift(
         raters=read_names(raters),
         seed=seed,
     )
+    if not any(one.change.n for one in found.changes):
+        raise DataError(
+            f"no case was run at both lengths, {found.shortest:g} and {found.longest:g}",
+            where=str(source),
+            todo="name two others with --lengths, or see bedside trend",
+        )
     show_and_write([drift_table(found)], json, source, out)
 
 

@@ -12,10 +12,12 @@ from bedside.cli._complete import one_of
 from bedside.cli._complete import rubric as complete_rubric
 from bedside.cli._help import App
 from bedside.cli.scoring import judging_progress, say_batched
+from bedside.errors import InputError
 
 judgements_app = App("See what judges were asked and replied; batches of calls; merging.")
 
 
+_STATES = ("answered", "unusable", "failed")
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run that a judge rated.")]
 
 
@@ -32,7 +34,7 @@ def judgements_list(
         typer.Option(
             metavar="NAME",
             help="answered; unusable: the reply could not be read; failed: there was none.",
-            autocompletion=one_of("answered", "unusable", "failed"),
+            autocompletion=one_of(*_STATES),
         ),
     ] = None,
     json: JsonOption = False,
@@ -44,6 +46,8 @@ def judgements_list(
     """
     from bedside.reports.judging import judgements_table
 
+    if state is not None and state not in _STATES:
+        raise InputError(f"{state!r} is not known", where="--state", todo="one of " + ", ".join(_STATES))
     show_tables([judgements_table(run, rubric=rubric, transcript=transcript, state=state)], json)
 
 

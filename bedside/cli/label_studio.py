@@ -182,7 +182,9 @@ def _key(variable: str) -> str:
     key = os.environ.get(variable, "").strip()
     if not key:
         raise InputError(
-            "the environment variable is not set", where=variable, todo=f"export {variable}=… or name another"
+            "the environment variable of the server's key is not set",
+            where=variable,
+            todo=f"export {variable}=…: bedside annotate serve prints the command; or name another with --key-env",
         )
     return key
 

@@ -15,6 +15,9 @@ from bedside.errors import DataError
 plan_app = App("Say how many transcripts and raters a study needs.")
 
 
+_WEIGHTS = ("quadratic", "linear", "none")
+
+
 @plan_app.command("kappa")
 def plan_kappa(
     half_width: Annotated[
@@ -38,7 +41,7 @@ def plan_kappa(
         typer.Option(
             metavar="NAME",
             help="Of kappa: quadratic, linear or none.",
-            autocompletion=one_of("quadratic", "linear", "none"),
+            autocompletion=one_of(*_WEIGHTS),
         ),
     ] = "quadratic",
     seed: SeedOption = 0,
@@ -50,6 +53,9 @@ def plan_kappa(
         $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
     """
     from bedside.reports.planning import kappa_table
+
+    if weights not in _WEIGHTS:
+        raise DataError(f"{weights!r} is not known", where="--weights", todo="one of " + ", ".join(_WEIGHTS))
 
     expected = read_numbers(shares, "--shares") if shares else [1 / levels] * levels
     counts = [int(count) for count in read_numbers(raters, "--raters")]
@@ -89,6 +95,8 @@ def plan_difference(
     """
     from bedside.reports.planning import difference_table, pilot_differences
 
+    if difference == 0:
+        raise DataError("no study is large enough to find a difference of 0", where="--difference")
     differences = None
     if pilot is not None:
         differences = pilot_differences(open_source(pilot, None, None), metric, read_names(systems))

@@ -13,6 +13,7 @@ from bedside.cli._common import (
     WHICH,
     JsonOption,
     SeedOption,
+    counted,
     read_names,
     say,
     show_tables,
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from bedside.ratings import Run
 
 
+#: Written of tables that are named, unless formats are.
+_FILES = ["md", "latex", "csv"]
 _PARTS = "A part alone, printed"
 
 
@@ -98,7 +101,7 @@ def report(
         typer.Option(
             "--format",
             metavar="A,B",
-            help="Of md,latex,html,csv,svg,pdf,png; all unless named.",
+            help="Of md,latex,html,csv,svg,pdf,png; all unless named; of single tables, no page unless html is named.",
             autocompletion=some_of("md", "latex", "html", "csv", "svg", "pdf", "png"),
             rich_help_panel=OUTPUT,
         ),
@@ -151,7 +154,8 @@ def report(
     made, files = write_report(
         opened,
         tables=read_names(table),
-        formats=read_names(format_),
+        # A page with one table would take the place of the whole report's.
+        formats=read_names(format_) or (_FILES if table is not None else None),
         out=out,
         text=not no_text,
         suite=SUITES.find(suite) if suite is not None else None,
@@ -166,7 +170,7 @@ def report(
     if json:
         show_tables(made, True)
         return
-    say(f"Wrote {len(files)} files to {files[0].parent}:")
+    say(f"Wrote {counted(len(files), 'file')} to {files[0].parent}:")
     for file in files:
         say(f"  {file}")
 
