@@ -1,0 +1,115 @@
+"""One input taken in a process of its own, which says what came of it, how long it took and how much memory.
+
+``python -m tests.fuzz.child TAKER PATH…``; the process may never have more memory than :data:`MOST`.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+#: Address space, in bytes: what goes beyond is a failure, and mustn't bring down the machine.
+MOST = 8 * 2**30
+
+
+def _transcripts(path: Path, **options: Any) -> Any:
+    from bedside.transcripts import Reading, ReadOptions
+
+    reading = Reading([path], ReadOptions(**options))
+    turns = [len(transcript.turns) for transcript in reading]
+    return [len(turns), max(turns, default=0), len(reading.skipped)]
+
+
+def _ratings(path: Path) -> Any:
+    from bedside.rating_files import read_rating_file
+
+    return read_rating_file(path).ratings.height
+
+
+def _rubric(path: Path) -> Any:
+    from bedside.judges.rubric_files import parse_rubric
+
+    return parse_rubric(path).name
+
+
+def _suite(path: Path) -> Any:
+    from bedside.suites._model import parse_suite
+
+    return parse_suite(path).name
+
+
+def _coder(path: Path) -> Any:
+    from bedside.coders.trained import load_card
+
+    return load_card(path)[1]
+
+
+def _plan(path: Path) -> Any:
+    from bedside.annotation.plan import read_plan
+
+    return read_plan(path).mode
+
+
+def _labels(path: Path) -> Any:
+    from bedside.protocols.note2chat.labels import with_labels
+
+    return len(list(with_labels([], path)))
+
+
+def _batch(path: Path) -> Any:
+    from bedside.judges.clients.batch import Answers
+
+    return Answers([path]).lines
+
+
+def _store(path: Path) -> Any:
+    from bedside.judges.store import read_judgements
+
+    return len(list(read_judgements(path)))
+
+
+TAKERS: dict[str, Callable[[Path], Any]] = {
+    "transcripts": _transcripts,
+    "transcripts-skip": lambda path: _transcripts(path, on_error="skip"),
+    "ratings": _ratings,
+    "rubric": _rubric,
+    "suite": _suite,
+    "coder": _coder,
+    "plan": _plan,
+    "labels": _labels,
+    "batch": _batch,
+    "store": _store,
+}
+
+
+def main(taker: str, *paths: str) -> None:
+    import bedside.annotation.plan
+    import bedside.coders.trained
+    import bedside.judges.rubric_files  # noqa: F401
+    from bedside import files
+    from bedside.errors import BedsideError
+
+    files.PATIENCE = 1.0
+    resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))
+    told = []
+    for path in paths:
+        before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
+        found, error = None, None
+        try:
+            found = TAKERS[taker](Path(path))
+        except BedsideError as raised:
+            error = str(raised)
+        megabytes = (resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) // 1024
+        told.append(
+            {"found": found, "error": error, "seconds": time.monotonic() - began, "megabytes": megabytes}
+        )
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

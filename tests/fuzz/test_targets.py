@@ -1,0 +1,77 @@
+"""Nearly valid input for everything that takes input: a result or one error of ours, soon, and in little memory."""
+
+from __future__ import annotations
+
+import logging
+import os
+import time
+import warnings
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import strategies as st
+
+from tests.fuzz.drive import feed
+from tests.fuzz.targets import TARGETS, Target
+
+_LOG = logging.getLogger(__name__)
+
+#: Inputs for each target in the fast lane, and in the slow one unless it is said.
+FEW = 40
+MANY = int(os.environ.get("BEDSIDE_FUZZ_INPUTS", "10000"))
+#: Processor time that a target may take for them: what doesn't fit is left out.
+SECONDS = float(os.environ.get("BEDSIDE_FUZZ_SECONDS", "9"))
+#: The same inputs every time, unless others are asked for.
+FRESH = os.environ.get("BEDSIDE_FUZZ_FRESH", "") not in ("", "0")
+
+
+def fuzz(target: Target, folder: Path, inputs: int) -> int:
+    """Feed a target; how many inputs it got.
+
+    Hypothesis draws one input of each batch, so that a failing one shrinks, and a seed for the others, which cost less.
+    """
+    fed, began = 0, time.process_time()
+
+    @settings(
+        max_examples=max(1, inputs // target.batch),
+        derandomize=not FRESH,
+        database=None,
+        deadline=None,
+        suppress_health_check=list(HealthCheck),
+        phases=(Phase.generate, Phase.shrink),
+    )
+    @given(st.randoms(use_true_random=False), st.integers(0, 2**63))
+    def check(random: Random, seed: int) -> None:
+        nonlocal fed
+        if time.process_time() - began > SECONDS:
+            return
+        feed(target, folder, target.make(random))
+        plain = Random(seed)
+        for _ in range(target.batch - 1):
+            feed(target, folder, target.make(plain))
+        fed += target.batch
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # openpyxl's, of what it leaves out
+        check()
+    _LOG.info("%s: %d inputs in %.1f s", target.name, fed, time.process_time() - began)
+    return fed
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_good_input_is_taken(name: str, folder: Path) -> None:
+    for data in TARGETS[name].valid:
+        assert feed(TARGETS[name], folder, data) is None
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_a_few_inputs(name: str, folder: Path) -> None:
+    assert fuzz(TARGETS[name], folder, FEW) > 0
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", TARGETS)
+def test_many_inputs(name: str, folder: Path) -> None:
+    assert fuzz(TARGETS[name], folder, MANY) > FEW
