@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
+from urllib.parse import urlsplit
 
 from bedside.engines import BrokenError, Engine, EngineKind, Outcome, called
 from bedside.errors import EngineError, MissingExtraError
+
+#: Seconds that a cluster is waited for.
+_REACH = 10
 
 
 class _Ray(Engine):
@@ -23,6 +28,8 @@ class _Ray(Engine):
         else:
             how["address"] = address
         try:
+            if address is not None:
+                _reach(address)
             ray.init(**how)
         except (ConnectionError, RuntimeError, ValueError, OSError) as error:
             raise EngineError(
@@ -57,6 +64,14 @@ class _Ray(Engine):
 
     def close(self) -> None:
         self._ray.shutdown()
+
+
+def _reach(address: str) -> None:
+    """Raise an error unless something answers there, for which Ray would wait for minutes."""
+    place = urlsplit(address if "://" in address else f"ray://{address}")
+    if place.hostname is None or place.port is None:
+        raise ValueError("no address")
+    socket.create_connection((place.hostname, place.port), _REACH).close()
 
 
 def _stay_here() -> None:

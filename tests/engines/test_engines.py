@@ -342,6 +342,13 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
         open_engine("dask", "tcp://127.0.0.1:9")
 
 
+@pytest.mark.parametrize("address", ["127.0.0.1:9", "ray://127.0.0.1:9", "nowhere"])
+def test_no_ray_answers(address: str) -> None:
+    pytest.importorskip("ray")
+    with pytest.raises(EngineError, match="no Ray cluster answers there; start one"):
+        open_engine("ray", address)
+
+
 @pytest.mark.parametrize(("name", "library"), [("dask", "distributed"), ("ray", "ray")])
 def test_a_missing_extra_is_named(name: str, library: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, library, None)
