@@ -42,6 +42,8 @@ class _Session:
 
     Attributes:
         codes: rater → turn index → code → label as given.
+        given: rater → the codes it gave to at least one turn.
+        proper: codes with the labels only that are labels of their code.
         confidence: rater → turn index → code → probability of the label, of raters that know it.
         refusals: raters that can't code this transcript: rater → (metrics it would give, why not).
         turns: indices of each role's turns.
@@ -69,11 +71,16 @@ class _Session:
                     self.confidence[coder.rater] = coder.confidence(transcript)
             else:
                 self.refusals[coder.rater] = (given, why)
+        self.given = {rater: frozenset().union(*codes.values()) for rater, codes in self.codes.items()}
+        self.proper = {
+            rater: {index: proper(labels) for index, labels in codes.items()}
+            for rater, codes in self.codes.items()
+        }
 
     def giving(self, needed: Sequence[str]) -> Iterator[tuple[str, Mapping[int, Labels]]]:
         """Raters that gave each of the codes to at least one turn, with their codes."""
         for rater, codes in self.codes.items():
-            if all(any(code in labels for labels in codes.values()) for code in needed):
+            if self.given[rater].issuperset(needed):
                 yield rater, codes
 
     def refusing(self, metric: str) -> Iterator[Value]:
@@ -108,8 +115,9 @@ def _measure(session: _Session, measure: Measure, early_turns: int) -> Iterator[
             suffix = f"+early_turns={early_turns}"
         if len(turns) < early_turns:
             remarks.append(f"{len(turns)} {measure.role} turns, fewer than {early_turns}")
-    for rater, codes in session.giving(measure.codes):
-        coded = measure.coded([proper(codes.get(index, {})) for index in turns])
+    for rater, _ in session.giving(measure.codes):
+        given = session.proper[rater]
+        coded = measure.coded([given[index] for index in turns if index in given])
         notes = list(remarks)
         if len(coded) < len(turns):
             notes.append(f"{len(coded)} of the {len(turns)} {which} coded")
