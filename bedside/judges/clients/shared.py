@@ -303,7 +303,7 @@ class SharedOut:
 
     def _doubled(self, server: _Server) -> float:
         """How long an endpoint is left alone: twice as long each time."""
-        return self._sharing.first_wait * 2 ** min(server.rests, 20)
+        return self._sharing.first_wait * 2.0 ** min(server.rests, 20)
 
     def _rest(self, server: _Server, seconds: float) -> None:
         """Leave an endpoint alone, and give what waits for it to others."""
