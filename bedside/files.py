@@ -83,23 +83,26 @@ def making(target: Path) -> Iterator[Path]:
         make_folder(target.parent)
         temporary.mkdir(0o700, exist_ok=True)
         handle = os.open(temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-        try:
+    try:
+        with saying_where(target):
             _hold(handle, temporary, target)
             empty(temporary)
-            try:
-                yield temporary
+        try:
+            yield temporary
+            with saying_where(target):
                 for folder, _, _ in os.walk(temporary):
                     sync(Path(folder))
                 os.replace(temporary, target)
-            except BaseException as error:
-                shutil.rmtree(temporary, ignore_errors=True)
-                if isinstance(error, RunError) and error.where is not None:
-                    where = error.where.replace(str(temporary), str(target), 1)
-                    raise RunError(error.what, where=where, todo=error.todo) from error
-                raise
+        except BaseException as error:
+            shutil.rmtree(temporary, ignore_errors=True)
+            if isinstance(error, RunError) and error.where is not None:
+                where = error.where.replace(str(temporary), str(target), 1)
+                raise RunError(error.what, where=where, todo=error.todo) from error
+            raise
+        with saying_where(target):
             sync(target.parent)
-        finally:
-            os.close(handle)
+    finally:
+        os.close(handle)
 
 
 def _hold(handle: int, folder: Path, target: Path) -> None:

@@ -7,6 +7,7 @@ ends with the judgement or with the process, however that ends (the operating sy
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import sqlite3
@@ -291,11 +292,14 @@ class Store:
             self._kept.add(piece.digest)
 
     def _reap(self) -> None:
-        """End the claims of processes that are no more."""
-        owners = self._connection.execute(
-            "SELECT DISTINCT owner FROM claims WHERE owner != ?", (self._owner,)
-        )
-        for (owner,) in owners.fetchall():
+        """End the claims of processes that are no more, and remove their locks; they may have claimed nothing."""
+        claiming = self._connection.execute("SELECT DISTINCT owner FROM claims").fetchall()
+        begin, end = self._lock_file("*").name.split("*")
+        locks = self.path.parent.glob(f"{glob.escape(begin)}*{end}")
+        owners = {name for (name,) in claiming} | {
+            each.name.removeprefix(begin).removesuffix(end) for each in locks
+        }
+        for owner in sorted(owners - {self._owner}):
             lock = filelock.FileLock(self._lock_file(owner))
             try:
                 lock.acquire(timeout=0)
@@ -450,7 +454,9 @@ def _there(path: Path) -> bool:
     except (FileNotFoundError, NotADirectoryError):
         return False
     except OSError as error:
-        raise RunError(f"the store of judgements can't be read ({error.strerror})", where=str(path)) from error
+        raise RunError(
+            f"the store of judgements can't be read ({error.strerror})", where=str(path)
+        ) from error
 
 
 def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:

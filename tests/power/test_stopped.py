@@ -17,7 +17,7 @@ from tests.power import children
 from tests.power.bench import Bench, seen_as, spread
 from tests.power.recorder import Record, Recording
 from tests.power.states import files_of, is_temporary
-from tests.power.test_full import one_line
+from tests.power.test_full import one_line, skip_engine
 
 pytestmark = pytest.mark.slow
 STOPPED = "bedside: stopped; nothing half-written is left. Run the same command again to go on"
@@ -25,6 +25,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def test_at_some_events(bench: Bench, tmp_path: Path) -> None:
+    skip_engine(bench)
     recording = Recording(tmp_path / "recording")
     assert children.run(bench.call, bench.copy(), [Record(recording.path)])[0] == 0
     last = max(event for event, _, _ in recording.states())
