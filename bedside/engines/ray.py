@@ -85,8 +85,8 @@ def _stay_here() -> None:
 
 
 def _start(address: str | None, workers: int | None) -> Engine:
-    # Read when Ray is imported. Nothing is sent to anybody about its use, and a cluster of this machine's own listens on
-    # loopback only, which Ray knows as the way of systems that have no clusters.
+    # Read when Ray is imported. Nothing is sent to anybody about its use, and a cluster of this machine's own listens
+    # on loopback only, which Ray knows as the way of systems that have no clusters.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
     if address is None:
         os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
