@@ -343,7 +343,9 @@ def explained(error: Exception, path: Path) -> Exception:
 
 def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
     """Open a store's file, which is made if it isn't there; ``alone`` as for :class:`Store`."""
-    connection = sqlite3.connect(path, timeout=60, isolation_level=None)
+    with suppress(OSError):  # SQLite says it better
+        path.touch(0o600)
+    connection = sqlite3.connect(path.absolute().as_uri(), timeout=60, isolation_level=None, uri=True)
     try:
         if alone:  # then no memory is shared, which machines could not
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
@@ -441,7 +443,7 @@ def _damaged(error: Exception, path: Path) -> RunError:
     )
 
 
-def _to_read(path: Path) -> str:
+def to_read(path: Path) -> str:
     """The address of a store: where its folder can't be written, SQLite must be told that nobody else writes it."""
     address = path.absolute().as_uri()
     alone = not os.access(path.parent, os.W_OK) and not path.with_name(f"{path.name}-wal").exists()
@@ -462,7 +464,7 @@ def _there(path: Path) -> bool:
 def open_to_read(path: Path, patience: float = 60.0) -> sqlite3.Connection:
     """Open a store's file to read it, waiting ``patience`` seconds at most for whoever uses it."""
     try:
-        connection = sqlite3.connect(_to_read(path), timeout=patience, uri=True)
+        connection = sqlite3.connect(to_read(path), timeout=patience, uri=True)
         connection.execute("PRAGMA query_only = 1")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
     except sqlite3.Error as error:

@@ -215,3 +215,18 @@ def test_the_sources_files_are_as_they_were(tmp_path: Path) -> None:
     assert source.read_bytes() == before
     shutil.rmtree(folder)
     assert len(list(read_judgements(tmp_path / "target"))) == 10
+
+
+@pytest.mark.skipif(os.getuid() == 0, reason="root can write everywhere")
+def test_a_source_that_can_t_be_written(tmp_path: Path) -> None:
+    """As on a disk that is mounted to be read only."""
+    folder = tmp_path / "elsewhere é?#"
+    folder.mkdir()
+    source = fill(folder / "judgements.sqlite", named(*range(10)))
+    source.chmod(0o400)
+    folder.chmod(0o500)
+    try:
+        assert merge_store(tmp_path / "target", source).new == 10
+        assert [each.name for each in folder.iterdir()] == [source.name]
+    finally:
+        folder.chmod(0o700)
