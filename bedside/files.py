@@ -120,11 +120,12 @@ def _hold(handle: int, folder: Path, target: Path) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder and those above it, where they aren't there, and have them on disk."""
+    """Make a folder and those above it, where they aren't there, for their owner alone, and have them on disk."""
     new = [each for each in (folder, *folder.parents) if not each.exists()]
-    folder.mkdir(parents=True, exist_ok=True)
-    for each in new:
+    for each in reversed(new):
+        each.mkdir(0o700, exist_ok=True)
         sync(each.parent)
+    folder.mkdir(exist_ok=True)  # says so where a file stands there
 
 
 def remove(folder: Path) -> None:

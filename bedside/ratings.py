@@ -136,7 +136,7 @@ class TableWriter:
 
     def _write(self) -> None:
         if self._writer is None:
-            self._folder.mkdir()
+            self._folder.mkdir(0o700)
             self._writer = ThreadPoolExecutor(1)
         self._wait()
         part = self._folder / f"{len(self._parts):06d}.parquet"
@@ -175,6 +175,7 @@ class TableWriter:
 
 def _write_part(frame: pl.DataFrame, part: Path) -> None:
     with saying_where(part):
+        part.touch(0o600)
         with _writing(part):
             frame.write_parquet(part, compression="zstd", compression_level=1, statistics=False)
         sync(part)
