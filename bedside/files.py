@@ -90,8 +90,7 @@ def making(target: Path) -> Iterator[Path]:
         try:
             yield temporary
             with saying_where(target):
-                for folder, _, _ in os.walk(temporary):
-                    sync(Path(folder))
+                sync_folders(temporary)
                 os.replace(temporary, target)
         except BaseException as error:
             shutil.rmtree(temporary, ignore_errors=True)
@@ -166,6 +165,12 @@ def sync(path: Path) -> None:
         os.fsync(handle)
     finally:
         os.close(handle)
+
+
+def sync_folders(folder: Path) -> None:
+    """Have the names of all that is in a folder, and in those in it, on disk before going on."""
+    for each, _, _ in os.walk(folder):
+        sync(Path(each))
 
 
 def write_text(target: Path, text: str) -> None:

@@ -28,7 +28,7 @@ import polars as pl
 import bedside
 from bedside.engines import Engine
 from bedside.errors import EngineError, InputError, RunError
-from bedside.files import saying_where, sync, write_bytes
+from bedside.files import saying_where, sync, sync_folders, write_bytes
 from bedside.ratings import RATING_PARTS, TableWriter, rating_writer, transcript_row, transcript_writer
 from bedside.scoring import Plan, Scoring, check_known, library_versions, make_plan, rate
 from bedside.transcripts import Reading, ReadOptions
@@ -200,7 +200,7 @@ def _score_part(job: _Job, part_and_name: tuple[_Part, str]) -> _Done | list[_Re
             write_bytes(folder / _INFO, orjson.dumps([asdict(one) for one in read]))
             target = Path(job.folder, name)
             with saying_where(target):
-                sync(folder)
+                sync_folders(folder)
                 # Whoever else was given this part, because this worker was thought dead, has written the same.
                 if not target.exists():
                     os.replace(folder, target)
