@@ -29,10 +29,15 @@ class _Dask(Engine):
         self._given: dict[str, Any] = {"address": address}
         self._shown = address or "this machine"
         if address is None:
+            # No dashboard; what else dask serves by HTTP finds a port of its own.
             self._cluster = library.LocalCluster(
-                n_workers=workers, threads_per_worker=1, processes=True, host="127.0.0.1",
+                n_workers=workers,
+                threads_per_worker=1,
+                processes=True,
+                host="127.0.0.1",
                 dashboard_address=None,
-            )  # fmt: skip
+                scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
+            )
             self._given = {"address": self._cluster}
         elif address.endswith(".json"):
             self._given = {"scheduler_file": address}
