@@ -125,7 +125,17 @@ def _float(text: str) -> float:
     return number
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_object, parse_constant=_constant, parse_float=_float)
+def _int(text: str) -> int:
+    number = int(text)
+    # What no file of answers holds.
+    if not -(2**63) <= number < 2**64:
+        raise ValueError("a number is too large")
+    return number
+
+
+_DECODER = json.JSONDecoder(
+    object_pairs_hook=_object, parse_constant=_constant, parse_float=_float, parse_int=_int
+)
 
 
 # -- the expected score -----------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from tests.fuzz.test_corpus import CORPUS
 
 ROOT = Path(__file__).parents[2]
 NAMES = ("array-text", "transcripts-jsonl", "transcripts-rows", "transcripts-cells", "rubric", "reply")
-SECONDS = int(os.environ.get("BEDSIDE_FUZZ_SECONDS", "9"))
+SECONDS = int(os.environ.get("BEDSIDE_FUZZ_SECONDS", "6"))
 
 
 @pytest.mark.slow
