@@ -95,7 +95,8 @@ def _calls(node: ast.Call, safe: set[str]) -> Iterator[str]:
         yield f"{name} without weights_only=True"
     if name in ("yaml.load", "yaml.load_all"):
         loader = given.get("Loader") or (node.args[1] if len(node.args) > 1 else None)
-        if loader is None or ast.unparse(loader) not in safe:
+        chosen = [loader.body, loader.orelse] if isinstance(loader, ast.IfExp) else [loader]
+        if not all(one is not None and ast.unparse(one) in safe for one in chosen):
             yield f"{name} without a safe loader"
     first = node.args[0] if node.args else None
     named = str(first.value).partition(".")[0] if isinstance(first, ast.Constant) else ""
