@@ -6,6 +6,8 @@ import hashlib
 import math
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -262,6 +264,8 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[st
 
 def _cells(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     if path.suffix.lower() == ".parquet":
+        if not _readable(path):
+            raise InputError("not a readable Parquet file", where=str(path), todo="save it again")
         try:
             # Few bytes can be many rows, where all are alike.
             rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
@@ -280,6 +284,15 @@ def _cells(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             yield f"{path}: row {number}", row
         return
     yield from Source(path, path.stem, ReadOptions(), []).table_rows()
+
+
+def _readable(path: Path) -> bool:
+    """Whether a Parquet file can be read: tried by another process, because some damage ends the process that reads."""
+    tried = subprocess.run(
+        [sys.executable, "-c", "import sys, polars; polars.read_parquet(sys.argv[1], glob=False)", str(path)],
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
+    )  # fmt: skip
+    return tried.returncode == 0
 
 
 def _columns(header: list[str], given: Mapping[str, str], where: str) -> dict[str, str]:
