@@ -145,11 +145,6 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def counted(number: int, what: str) -> str:
-    """A number of things, in words that fit it."""
-    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
 def show_tables(tables: Iterable[Table], as_json: bool = False) -> None:
     """Print tables; as JSON they are an array, one object a table."""
     if as_json:
@@ -173,6 +168,7 @@ def show_and_write(
         folder = out or (source / "tables" if source.is_dir() else None)
         if folder is not None:
             from bedside.reports.build import write_tables
+            from bedside.reports.table import counted
 
             note(f"Wrote {counted(len(write_tables(made, folder)), 'file')} to {folder}")
     if then is not None and source.is_dir():

@@ -13,7 +13,6 @@ from bedside.cli._common import (
     WHICH,
     JsonOption,
     SeedOption,
-    counted,
     read_names,
     say,
     show_tables,
@@ -143,6 +142,7 @@ def report(
     from bedside.ratings import read_run
     from bedside.reports.build import write_report
     from bedside.reports.contents import Settings
+    from bedside.reports.table import counted
     from bedside.suites import SUITES
 
     if methods + card + checklist > 1:

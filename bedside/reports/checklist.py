@@ -15,7 +15,7 @@ from bedside.rating_files import Scale
 from bedside.ratings import Run
 from bedside.registry import DataRegistry
 from bedside.reports.methods import judged_words, levels_words
-from bedside.reports.table import Cell, Column, Row, Table, between, decimal
+from bedside.reports.table import Cell, Column, Row, Table, between, counted, decimal
 
 #: Stands where only the authors know.
 OPEN = "to be stated by you"
@@ -141,7 +141,8 @@ def _counts(known: _Known) -> str | None:
     units = mine.select("transcript_id", "unit").n_unique()
     passes = int(mine["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     return (
-        f"{len(known.people)} people, {mine['transcript_id'].n_unique():,} transcripts, {units:,} units, "
+        f"{len(known.people)} people, {counted(mine['transcript_id'].n_unique(), 'transcript')}, "
+        f"{counted(units, 'unit')}, "
         f"{mine.height:,} ratings; {'one pass' if passes == 1 else f'{passes} passes'}"
     )
 

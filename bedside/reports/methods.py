@@ -8,7 +8,7 @@ from typing import Any
 
 from bedside.evaluation import Evaluation, facts
 from bedside.ratings import Run
-from bedside.reports.table import Table
+from bedside.reports.table import Table, counted
 
 #: Tables whose notes say how systems were compared and raters' agreement was measured, and how that begins.
 _DONE = {
@@ -27,8 +27,8 @@ def methods(run: Run, evaluation: Evaluation, tables: Sequence[Table] = ()) -> t
     skipped = len(source["skipped"])
     left_out = f" {skipped} were left out as unreadable." if skipped else " None was left out."
     paragraphs = [
-        f"{source['count']:,} transcripts{of} with {source['turns']:,} turns were read from {len(files):,} files "
-        f"(format: {', '.join(formats)}).{left_out}"
+        f"{source['count']:,} transcripts{of} with {source['turns']:,} turns were read from "
+        f"{counted(len(files), 'file')} (format: {', '.join(formats)}).{left_out}"
     ]
     for entry in run.manifest["scorings"]:
         titles = list(dict.fromkeys(facts_title(name) for name in entry["metrics"]))

@@ -12,7 +12,7 @@ from pydantic import Field
 from bedside.agreement import Agreement, agree
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
+from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, matching
 from bedside.reports.tables._sources import absent_notes
@@ -155,9 +155,13 @@ def _notes(agreements: Sequence[Agreement], columns: set[str]) -> tuple[str, ...
             dict.fromkeys(str(a.statistics["kappa"].options.get("weights")) for a in ordered)
         )
         notes.append(f"On ordered scales κ and AC (AC2) have {weights} weights, α is ordinal.")
-    if "ICC" in columns:
-        notes.append("ICC: two-way random, single ratings, absolute agreement (2,1). ρ: Spearman's. "
-                     "Bias: mean of the rater minus people.")  # fmt: skip
+    meant = {
+        "ICC": "two-way random, single ratings, absolute agreement (2,1).",
+        "ρ": "Spearman's.",
+        "Bias": "mean of the rater minus people.",
+    }
+    if shown := [f"{column}: {words}" for column, words in meant.items() if column in columns]:
+        notes.append(" ".join(shown))
     methods = dict.fromkeys(
         (result.interval.method, "turns" if agreement.units > agreement.transcripts else "transcripts")
         for agreement in agreements
@@ -172,9 +176,9 @@ def _notes(agreements: Sequence[Agreement], columns: set[str]) -> tuple[str, ...
     beside = [a for a in agreements if a.kind == "consensus" and not a.title.endswith(": any or none")]
     alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)
     if alone:
-        notes.append(f"Left out among people, as only one person rated them: {alone:,} units.")
+        notes.append(f"Left out among people, as only one person rated them: {counted(alone, 'unit')}.")
     if ties:
-        notes.append(f"Left out of comparisons with the consensus, as people tie: {ties:,} units.")
+        notes.append(f"Left out of comparisons with the consensus, as people tie: {counted(ties, 'unit')}.")
     notes += [f"{DASH}: {reason}." for reason in dict.fromkeys(
         r.missing for a in agreements for r in a.statistics.values() if r.missing and r.estimate is None)]  # fmt: skip
     notes.append("Reading after Landis and Koch (1977); a word is no verdict.")

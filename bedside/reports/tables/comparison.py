@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bedside.comparison import Comparison, Correction, Families, Overall, Test, compare
 from bedside.evaluation import Evaluation
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
+from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.tables._sources import absent_notes
@@ -69,7 +69,7 @@ def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
             dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None)
         )
         sizes = f" Effect: {effects}." if effects else ""
-        notes.append(f"{method}: {_number(len(members))} ({reasons}).{sizes}")
+        notes.append(f"{method}: {counted(len(members), 'comparison')} ({reasons}).{sizes}")
     notes += _corrections(comparisons)
     notes.append(
         "Difference: mean of the first system minus mean of the second, with a t interval "
@@ -82,7 +82,7 @@ def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
         )
     for reason in dict.fromkeys(c.test.missing for c in comparisons if c.test.p is None):
         count = sum(c.test.p is None and c.test.missing == reason for c in comparisons)
-        notes.append(f"{_number(count)} without p: {reason}.")
+        notes.append(f"{counted(count, 'comparison')} without p: {reason}.")
     return tuple(notes)
 
 
@@ -159,10 +159,6 @@ def overall_table(overall: Sequence[Overall]) -> Table:
     )  # fmt: skip
 
 
-def _number(count: int) -> str:
-    return f"{count} comparison{'' if count == 1 else 's'}"
-
-
 def _corrections(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
     """Which correction was made in which families; only the size of the families where they are many."""
     families = dict.fromkeys((one.test.correction, one.test.family, one.test.family_size) for one in tested)
@@ -171,7 +167,8 @@ def _corrections(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
         correction = next(iter(families))[0]
         return [f"p corrected by {CORRECTION_WORDS[correction]} within {len(families)} families of {sizes[0]} to "
                 f"{sizes[-1]} tests, one a metric or heading."]  # fmt: skip
-    return [f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of {size} tests."
+    return [f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of "
+            f"{counted(size or 0, 'test')}."
             for correction, family, size in families]  # fmt: skip
 
 

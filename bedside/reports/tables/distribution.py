@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from bedside.evaluation import Evaluation
-from bedside.reports.table import Cell, Column, Row, Table, number, p_value
+from bedside.reports.table import Cell, Column, Row, Table, counted, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, Item, Measure, Sample, measure
 from bedside.reports.tables._sources import absent_notes
@@ -94,7 +94,9 @@ def _notes(
         "Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."
     ]
     size = tests[0].family_size
-    notes.append(f"p corrected by Holm within the family “{tests[0].family}” of {size} tests.")
+    notes.append(
+        f"p corrected by Holm within the family “{tests[0].family}” of {counted(size or 0, 'test')}."
+    )
     if any(sample.missing for _, _, sample in cells):
         notes.append("n=3/4: three of four have a value.")
     reasons: dict[str, list[str]] = {}

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bedside.drift import Bin, NothingError, Trend, trend
 from bedside.evaluation import Evaluation
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number, p_value
+from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.tables._sources import absent_notes
@@ -85,7 +85,7 @@ def _notes(trends: Sequence[Trend]) -> tuple[str, ...]:
     notes = [
         "Means over transcripts, with their number in brackets.",
         f"Trend: {first.method} of value and number of messages over transcripts; p corrected by Holm within the "
-        f"family “{first.family}” of {first.family_size} tests.",
+        f"family “{first.family}” of {counted(first.family_size or 0, 'test')}.",
     ]
     missing = sum(each.missing for one in trends for each in one.bins)
     if missing:

@@ -14,7 +14,7 @@ from bedside.comparison import Comparison, Correction, Families, Test, compare
 from bedside.drift import Deviation, deviation
 from bedside.errors import DataError
 from bedside.evaluation import Evaluation
-from bedside.reports.table import DASH, Cell, Column, Row, Table, number, p_value
+from bedside.reports.table import DASH, Cell, Column, Row, Table, counted, number, p_value
 from bedside.reports.tables._contract import Options, TableKind
 from bedside.reports.tables._measures import (
     ALL,
@@ -729,7 +729,8 @@ def _test_notes(layout: _Layout, tests: _Tests, pair: tuple[str, str] | None) ->
     strata = " in each stratum" if layout.options.factors else ""
     for correction, family, size in list(families)[:3]:
         notes.append(
-            f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of {size} tests{strata}."
+            f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of "
+            f"{counted(size or 0, 'test')}{strata}."
         )
     if len(families) > 3:
         notes[-3:] = [f"p corrected within {len(families)} families; the CSV names them."]
