@@ -173,11 +173,13 @@ def _answer(name: JudgeName, what: str) -> Finding:
 
 def _label_studio(url: str) -> Finding:
     """Ask a Label Studio for its health."""
+    from bedside.annotation.server import Stay
+
     if not url.startswith(("http://", "https://")) or holds_secret(url):
         return Finding("Label Studio", shown(url), False, "no address", "write http://host:port")
     address = url.rstrip("/") + "/health"
-    # No proxy of the environment: the user named this address and no other.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    # No proxy of the environment, and nowhere else: the user named this address and no other.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), Stay)
     try:
         with opener.open(address, timeout=_SECONDS) as reply:
             said = reply.read(4096).decode("utf-8", "replace")

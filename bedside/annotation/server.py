@@ -448,7 +448,7 @@ def _add_raters(server: Server, raters: Sequence[str]) -> None:
 def _sign_up(url: str, invitation: str, email: str, password: str) -> None:
     """Fill in the sign-up form: the API takes no passwords, and a command line would show them to others."""
     opener = urllib.request.build_opener(
-        urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar()), _Stay()
+        urllib.request.ProxyHandler({}), urllib.request.HTTPCookieProcessor(CookieJar()), Stay()
     )
     page = f"{url}/user/signup/?{urllib.parse.urlencode({'token': invitation})}"
     with opener.open(page, timeout=60) as answer:
@@ -467,7 +467,9 @@ def _sign_up(url: str, invitation: str, email: str, password: str) -> None:
         raise LabelStudioError(f"Label Studio did not take in {email} (status {status})", where=url)
 
 
-class _Stay(urllib.request.HTTPRedirectHandler):
+class Stay(urllib.request.HTTPRedirectHandler):
+    """Doesn't go where a server redirects to."""
+
     def redirect_request(self, *_: Any) -> None:
         return None
 

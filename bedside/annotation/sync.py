@@ -141,7 +141,10 @@ class Server:
         # The client joins paths to the address as a browser does: without the slash a last part is lost.
         with self.speaking():
             connect: Any = LabelStudio
-            self.client = connect(base_url=f"{self.url}/", api_key=key, timeout=_TIMEOUT)
+            # Conversations go to this address and to none that it names.
+            self.client = connect(
+                base_url=f"{self.url}/", api_key=key, timeout=_TIMEOUT, follow_redirects=False
+            )
             self.client.users.whoami()
 
     @contextmanager
@@ -174,6 +177,10 @@ class Server:
                 "Label Studio does not take this key",
                 where=self.url,
                 todo="take a personal access token from Account & Settings, or the key of bedside annotate serve",
+            )
+        if status is not None and 300 <= status < 400:
+            return LabelStudioError(
+                "the server redirects to another address", where=self.url, todo="name that address"
             )
         if status is not None and status >= _SERVER_FAULT:
             return UnreachableError(
