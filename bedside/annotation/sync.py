@@ -260,23 +260,36 @@ class Server:
                     "resolve_uri": False,
                     **fields,
                 }
-                got = self._get("api/tasks/", asked)
-                totals.add(got["total"])
-                if not got["tasks"]:
+                total, tasks = self._page(asked)
+                totals.add(total)
+                if not tasks:
                     break
-                found |= {task["id"]: task for task in got["tasks"]}
+                found |= {task["id"]: task for task in tasks}
                 progress(len(found))
                 page += 1
             if totals == {len(found)}:
                 return list(found.values())
 
-    def _get(self, path: str, asked: Mapping[str, Any]) -> Any:
-        """An answer as it is: the client's own models take most of the time of a long list, and change its times."""
+    def _page(self, asked: Mapping[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+        """How many tasks there are, and those of a page, as they are: the client's own models take most of the time
+        of a long list, and change its times."""
         with self.speaking():
-            answer = self.client._client_wrapper.httpx_client.request(path, method="GET", params=asked)
-            if answer.is_error:
+            answer = self.client._client_wrapper.httpx_client.request(
+                "api/tasks/", method="GET", params=asked
+            )
+            if not answer.is_success:
                 raise self._refused(answer.status_code, answer.text)
-            return orjson.loads(answer.content)
+            got = orjson.loads(answer.content)
+        match got:
+            case {"total": int(total), "tasks": list(tasks)} if all(
+                isinstance(task, dict) and isinstance(task.get("id"), int) for task in tasks
+            ):
+                return total, tasks
+        raise LabelStudioError(
+            "what answers lists tasks as no Label Studio does",
+            where=self.url,
+            todo="check --url and Label Studio's version: see bedside doctor",
+        )
 
 
 class UnreachableError(LabelStudioError):

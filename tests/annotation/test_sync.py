@@ -1,0 +1,52 @@
+"""What a server that is no Label Studio answers, in one line."""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
+
+import pytest
+
+from bedside.annotation.sync import Server
+from bedside.errors import LabelStudioError
+
+USER = {
+    "id": 1,
+    "email": "anna@example.org",
+    "username": "anna",
+    "first_name": "",
+    "last_name": "",
+    "initials": "a",
+}
+
+
+@pytest.fixture
+def address() -> Iterator[str]:
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            listing = {"1": {"tasks": []}, "2": [], "3": {"total": 1, "tasks": [7]}, "4": "x"}
+            project = self.path.partition("project=")[2].partition("&")[0]
+            body = json.dumps(USER if "whoami" in self.path else listing[project]).encode()
+            self.send_response(200)
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.parametrize("project", [1, 2, 3, 4])
+def test_a_listing_that_is_none(address: str, project: int) -> None:
+    with pytest.raises(LabelStudioError, match="as no Label Studio does"):
+        Server(address, "a" * 40).tasks([SimpleNamespace(id=project)])
