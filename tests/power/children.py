@@ -76,6 +76,10 @@ def run(
 def _run(
     arguments: list[str], folder: Path, log: Path, before: tuple[Before, ...], environment: dict[str, str]
 ) -> None:
+    # Whoever started the tests may have had some of them ignored, as nohup does.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
     os.environ.update(environment)
     os.chdir(folder)
     out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
