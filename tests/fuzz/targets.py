@@ -1123,7 +1123,7 @@ def _make_judged(random: Random) -> bytes:
 def _judged_store(folder: Path, data: bytes) -> None:
     path = folder / "judgements.sqlite"
     for old in folder.glob("*"):
-        old.unlink()
+        old.unlink(missing_ok=True)  # SQLite may yet tidy up
     path.write_bytes(data)
     for look in (
         lambda: list(read_judgements(path)),

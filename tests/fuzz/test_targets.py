@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import os
+import resource
 import secrets
+import subprocess
+import sys
 import warnings
 from pathlib import Path
 from random import Random
@@ -25,6 +28,9 @@ MANY = int(os.environ.get("BEDSIDE_FUZZ_INPUTS", "10000"))
 DRAWS = 5
 #: Processor time that a target may take for them: what doesn't fit is left out.
 SECONDS = float(os.environ.get("BEDSIDE_FUZZ_SECONDS", "6"))
+#: Address space of a process that takes many inputs, in bytes.
+MEMORY = 8 * 2**30
+ROOT = Path(__file__).parents[2]
 #: The same inputs every time, unless others are asked for.
 FRESH = os.environ.get("BEDSIDE_FUZZ_FRESH", "") not in ("", "0")
 
@@ -83,4 +89,17 @@ def test_a_few_inputs(name: str, folder: Path) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", TARGETS)
 def test_many_inputs(name: str, folder: Path) -> None:
-    assert fuzz(TARGETS[name], folder, MANY) > 0
+    """In a process of its own, which may run out of its memory alone."""
+    program = f"from tests.fuzz.test_targets import alone; alone({name!r}, {str(folder)!r})"
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=2 * SECONDS + 600
+    )
+    assert ran.returncode == 0, ran.stderr[-3000:]
+    _LOG.info(ran.stdout)
+
+
+def alone(name: str, folder: str) -> None:
+    """What :func:`test_many_inputs` runs."""
+    hard = resource.getrlimit(resource.RLIMIT_AS)[1]
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
+    print(name, fuzz(TARGETS[name], Path(folder), MANY), "inputs")  # noqa: T201
