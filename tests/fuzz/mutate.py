@@ -10,6 +10,7 @@ import io
 import json
 import zipfile
 from collections.abc import Callable, Sequence
+from copy import deepcopy
 from random import Random
 from typing import Any
 
@@ -82,18 +83,23 @@ def _places(value: Any, found: list[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
     return found
 
 
+def _odd(random: Random) -> Any:
+    """One of :data:`VALUES`, as a copy: what is put into another is changed there."""
+    return deepcopy(random.choice(VALUES))
+
+
 def json_value(random: Random, value: Any, edits: int | None = None) -> Any:
     """A copy of a JSON value with one to four things changed."""
     value = json.loads(json.dumps(value))
     for _ in range(random.choice((1, 1, 1, 2, 4)) if edits is None else edits):
         places = _places(value, [])
         if not places:
-            return random.choice(VALUES)
+            return _odd(random)
         inside, key = random.choice(places)
         other = random.choice(places)
         match random.randrange(9):
             case 0 | 1 | 2:
-                inside[key] = random.choice(VALUES)
+                inside[key] = _odd(random)
             case 3:
                 del inside[key]
             case 4:
@@ -103,13 +109,13 @@ def json_value(random: Random, value: Any, edits: int | None = None) -> Any:
             case 5 if isinstance(inside, dict):
                 inside[random.choice(("x", "", "id", "text", "turns", str(other[1])))] = inside.pop(key)
             case 5:
-                inside.insert(key, random.choice(VALUES))
+                inside.insert(key, _odd(random))
             case 6:
                 # Copies, so that nothing holds itself.
                 inside[key] = json.loads(json.dumps(other[0][other[1]]))
             case 7 if isinstance(inside, dict):
                 # One key twice, with the same value or another.
-                again = dumps(inside[key]) if random.random() < 0.5 else dumps(random.choice(VALUES))
+                again = dumps(inside[key]) if random.random() < 0.5 else dumps(_odd(random))
                 name = json.dumps(key)
                 text = ", ".join(f"{dumps(k)}: {dumps(v)}" for k, v in inside.items())
                 rest = f"{{{text}, {name}: {again}}}"
@@ -118,11 +124,11 @@ def json_value(random: Random, value: Any, edits: int | None = None) -> Any:
                     return Raw(rest)
                 outer[0][outer[1]] = Raw(rest)
             case 8 if isinstance(inside, dict):
-                inside[random.choice(("x", "\x00", "²", "meta", "\u2028", "1", "-1", "999999999999"))] = (
-                    random.choice(VALUES)
+                inside[random.choice(("x", "\x00", "²", "meta", "\u2028", "1", "-1", "999999999999"))] = _odd(
+                    random
                 )
             case _:
-                inside[key] = random.choice(VALUES)
+                inside[key] = _odd(random)
         if "Raw" in {type(part).__name__ for holder, k in _places(value, []) for part in (holder[k],)}:
             break
     return value
