@@ -11,8 +11,7 @@ __version__ = "0.1.0"
 EXAMPLES = Path(__file__).parent / "examples"
 
 if TYPE_CHECKING:
-    from bedside.errors import BedsideError
-    from bedside.questions import (
+    from bedside.api import (
         agree,
         compare,
         estimate,
@@ -22,27 +21,28 @@ if TYPE_CHECKING:
         tables,
         validate,
     )
-    from bedside.ratings import Run, read_run
-    from bedside.scoring import score
+    from bedside.ratings.run import Run, read_run
+    from bedside.scoring.score import score
+    from bedside.support.errors import BedsideError
     from bedside.transcripts import ReadOptions, Transcript, Turn, read_transcripts
-    from bedside.transcripts.convokit import from_convokit, to_convokit
+    from bedside.transcripts.convokit_corpus import from_convokit, to_convokit
 
 # Name → module: imported when first used, so that ``import bedside`` costs nothing.
 _PLACES = {
-    "BedsideError": "bedside.errors",
+    "BedsideError": "bedside.support.errors",
     "ReadOptions": "bedside.transcripts",
-    "Run": "bedside.ratings",
+    "Run": "bedside.ratings.run",
     "Transcript": "bedside.transcripts",
     "Turn": "bedside.transcripts",
     **dict.fromkeys(
         ("agree", "compare", "estimate", "explain", "import_ratings", "report", "tables", "validate"),
-        "bedside.questions",
+        "bedside.api",
     ),
-    "from_convokit": "bedside.transcripts.convokit",
-    "read_run": "bedside.ratings",
+    "from_convokit": "bedside.transcripts.convokit_corpus",
+    "read_run": "bedside.ratings.run",
     "read_transcripts": "bedside.transcripts",
-    "score": "bedside.scoring",
-    "to_convokit": "bedside.transcripts.convokit",
+    "score": "bedside.scoring.score",
+    "to_convokit": "bedside.transcripts.convokit_corpus",
 }
 
 __all__ = [

@@ -15,9 +15,9 @@ from pathlib import Path
 
 from bedside.annotation import server as own
 from bedside.annotation.sampling import make_plan
-from bedside.annotation.sync import Server, pull, push
-from bedside.judges import RUBRICS
-from bedside.scoring import score
+from bedside.annotation.sync import LabelStudioServer, pull, push
+from bedside.rubrics.files import RUBRICS
+from bedside.scoring.score import score
 
 _SINGLE = 40
 
@@ -46,12 +46,12 @@ def main() -> None:
             port = probe.getsockname()[1]
         studio = own.serve(folder / "server", raters=["anna"], port=port)
         try:
-            _measure(plan, run, Server(studio.url, studio.key_file.read_text().strip()), count)
+            _measure(plan, run, LabelStudioServer(studio.url, studio.key_file.read_text().strip()), count)
         finally:
             own.stop(studio.folder)
 
 
-def _measure(plan, run, server: Server, count: int) -> None:  # type: ignore[no-untyped-def]
+def _measure(plan, run, server: LabelStudioServer, count: int) -> None:  # type: ignore[no-untyped-def]
     start = time.perf_counter()
     assert push(plan, run, server).sent == count
     together = count / (time.perf_counter() - start)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from bedside.annotation.answers import keep_answers, read_export
 from bedside.annotation.sampling import make_plan
-from bedside.judges import RUBRICS
-from bedside.ratings import Run
-from bedside.scoring import score
+from bedside.ratings.run import Run
+from bedside.rubrics.files import RUBRICS
+from bedside.scoring.score import score
 from bedside.transcripts import Transcript, Turn
 
 TASKS = 5_000

@@ -18,11 +18,11 @@ from typing import Any
 import numpy as np
 
 from bedside.coders import CODE_ROLES, CODERS, CODES, people_codes
-from bedside.coders._embeddings import Embeddings
-from bedside.coders.evaluation import evaluate, human_ceilings
-from bedside.coders.rules import question_type
-from bedside.coders.trained import TrainedCoder
-from bedside.coders.training import fit_roles, out_of_fold, read_training_set
+from bedside.coders.learned.embeddings import Embeddings
+from bedside.coders.learned.trained_coder import TrainedCoder
+from bedside.coders.learned.training import fit_roles, out_of_fold, read_training_set
+from bedside.coders.shipped.rules import question_type
+from bedside.coders.testing import evaluate, human_ceilings
 from bedside.metrics import FAMILIES
 from bedside.transcripts import Transcript, read_transcripts
 

@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bedside.stats import intervals, many_raters, paired, prediction_powered, two_raters
-from bedside.stats.results import Interval, Result
+from bedside.stats.result import Interval, Result
 
 Table = npt.NDArray[np.float64]
 LEVELS = (1, 2, 3, 4, 5)

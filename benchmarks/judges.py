@@ -69,13 +69,13 @@ def report(start: float, cpu: float, judgements: int) -> None:
 def with_bedside(url: str, conversations: int) -> None:
     import polars as pl
 
-    import bedside.judges.clients.openai_compatible  # noqa: F401 (imports are done before)
-    from bedside.judges import find_rubric
-    from bedside.judges.asking import Asking
-    from bedside.judges.judging import judge_transcripts
-    from bedside.ratings import rating_writer
+    import bedside.llm.clients.openai_compatible  # noqa: F401 (imports are done before)
+    from bedside.judges.questioning import Asking
+    from bedside.judges.rubric_ratings import judge_transcripts
+    from bedside.ratings.run import rating_writer
+    from bedside.rubrics.files import find_rubric
     from bedside.transcripts import Transcript
-    from bedside.transcripts.model import new_turns
+    from bedside.transcripts.transcript import new_turns
 
     def transcripts() -> Iterator[Transcript]:
         for number in range(conversations):
@@ -179,14 +179,14 @@ ROOM = 8
 
 
 def with_endpoints(urls: str, conversations: int) -> None:
-    from bedside.judges import find_rubric
-    from bedside.judges.asking import Asking
-    from bedside.judges.endpoints import judge_names
-    from bedside.judges.judging import judge_transcripts
     from bedside.judges.prompt import Conversation
+    from bedside.judges.questioning import Asking
+    from bedside.judges.rubric_ratings import judge_transcripts
     from bedside.judges.store import read_judgements
+    from bedside.llm.endpoints import judge_names
+    from bedside.rubrics.files import find_rubric
     from bedside.transcripts import Transcript
-    from bedside.transcripts.model import new_turns
+    from bedside.transcripts.transcript import new_turns
 
     def transcripts() -> Iterator[Transcript]:
         for number in range(conversations):

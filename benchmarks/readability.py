@@ -46,7 +46,7 @@ def with_textstat_by_formula(texts: list[str]) -> Scores:
 
 
 def with_bedside(texts: list[str]) -> Scores:
-    from bedside.metrics.readability import FORMULAS, count
+    from bedside.metrics.families.readability import FORMULAS, count
 
     formulas = [FORMULAS[name] for name in NAMES]
     return [[formula(counts) for formula in formulas] for counts in map(count, texts)]

@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from bedside.metrics.redirection import redirection_score, score_turns
-from bedside.models._files import TOY, find_model
+from bedside.metrics.families.redirection import redirection_score, score_turns
 from bedside.models.dialogue import SEPARATOR, speeches
 from bedside.models.language_model import load_language_model
 from bedside.models.likelihood import Likelihood
+from bedside.models.model_files import TOY, find_model
 from bedside.transcripts import Reading, Transcript
 
 

@@ -16,12 +16,12 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from bedside.evaluation import open_evaluation
+from bedside.analysis.ratings_view import open_evaluation
 from bedside.metrics import FAMILIES
-from bedside.ratings import FORMAT, Run, new_run, transcript_row, transcript_writer, write_new_run
+from bedside.ratings.run import FORMAT, Run, new_run, transcript_row, transcript_writer, write_new_run
 from bedside.reports.contents import make_tables
-from bedside.scoring import run_versions
-from bedside.transcripts.model import Transcript, Turn
+from bedside.scoring.score import run_versions
+from bedside.transcripts.transcript import Transcript, Turn
 
 CASES, SYSTEMS, METRICS = 8232, ("a", "b", "c", "d"), 25
 
@@ -80,7 +80,7 @@ def make_run(folder: Path) -> Path:
 _WHOLE = """
 import sys, time
 from pathlib import Path
-from bedside.ratings import Run
+from bedside.ratings.run import Run
 from bedside.reports.build import write_report
 start = time.perf_counter()
 write_report(Run(Path(sys.argv[1])))

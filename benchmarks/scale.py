@@ -56,8 +56,8 @@ def taken(work: Callable[[], object]) -> float:
 
 def stages(annomi: Path, scratch: Path) -> None:
     from bedside.metrics import FAMILIES
-    from bedside.ratings import rating_writer, transcript_row, transcript_writer, write_new_run
-    from bedside.scoring import make_plan, rate
+    from bedside.ratings.run import rating_writer, transcript_row, transcript_writer, write_new_run
+    from bedside.scoring.score import make_plan, rate
     from bedside.transcripts import Reading
 
     transcripts = list(Reading([annomi]))
@@ -119,7 +119,7 @@ import json, sys, time
 from bedside.engines import local
 from bedside import spreading
 from bedside.engines import open_engine
-from bedside.scoring import score
+from bedside.scoring.score import score
 from benchmarks.scale import peak, peak_of_this
 
 small, path, out, workers = sys.argv[1:5]

@@ -22,7 +22,7 @@ ROUNDS = 15
 #: Scores in a process of its own and prints its peak memory in megabytes.
 MEMORY = """
 import resource, sys
-from bedside.scoring import score
+from bedside.scoring.score import score
 summary = score([sys.argv[1]], sys.argv[2])
 print(summary.transcripts, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
 """
@@ -45,7 +45,7 @@ def seconds(work: Callable[[], object]) -> float:
 
 
 def speed(data: Path, scratch: Path) -> None:
-    from bedside.scoring import score
+    from bedside.scoring.score import score
 
     first = min((data / "conversations").glob("*.json"))
 

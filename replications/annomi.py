@@ -6,9 +6,9 @@ from pathlib import Path
 
 import polars as pl
 
-from bedside.agreement import agree
-from bedside.evaluation import open_evaluation
-from bedside.scoring import score
+from bedside.analysis.agreement import agree
+from bedside.analysis.ratings_view import open_evaluation
+from bedside.scoring.score import score
 from bedside.stats import unpaired
 from replications._figures import Figure
 

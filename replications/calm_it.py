@@ -6,10 +6,10 @@ from pathlib import Path
 
 import polars as pl
 
-from bedside.evaluation import open_evaluation
-from bedside.scoring import score
+from bedside.analysis.ratings_view import open_evaluation
+from bedside.scoring.score import score
 from bedside.stats.change import percentage_change
-from bedside.stats.reading import reading
+from bedside.stats.kappa_bands import reading
 from replications._figures import Figure
 
 SOURCE = (

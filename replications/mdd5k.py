@@ -6,8 +6,8 @@ from pathlib import Path
 
 import polars as pl
 
-from bedside.evaluation import open_evaluation
-from bedside.scoring import score
+from bedside.analysis.ratings_view import open_evaluation
+from bedside.scoring.score import score
 from replications._figures import Figure
 
 SOURCE = (

@@ -17,11 +17,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from bedside.judges import RUBRICS, Rubric
-from bedside.judges._describe import answer_in_words, unit_in_words
 from bedside.metrics import FAMILIES
-from bedside.metrics._describe import describe_family
-from bedside.ratings import COLUMNS
+from bedside.metrics.description import describe_family
+from bedside.ratings.run import COLUMNS
+from bedside.rubrics.description import answer_in_words, unit_in_words
+from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric import Rubric
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "bedside" / "examples"

@@ -1,4 +1,4 @@
-"""Makes the word tables that bedside/metrics/readability.py reads; run it after a new release of the sources.
+"""Makes the word tables that bedside/metrics/families/readability.py reads; run it after a new release of the sources.
 
     python tools/make_syllables.py [FOLDER]
 
@@ -20,7 +20,7 @@ from importlib.resources import files
 from itertools import groupby
 from pathlib import Path
 
-FOLDER = Path(__file__).parent.parent / "bedside" / "metrics" / "_readability"
+FOLDER = Path(__file__).parent.parent / "bedside" / "metrics" / "word_lists"
 
 
 def pronunciations() -> Iterator[tuple[str, list[str]]]:

@@ -57,12 +57,12 @@ from bedside.annotation.fields import (
     entry_part,
 )
 from bedside.annotation.items import coded_turns, judge_scores
-from bedside.annotation.plan import Item, Plan, TrainingItem, plan_hash, write_plan
-from bedside.errors import InputError, RunError
-from bedside.files import make_folder, replacing, saying_where
-from bedside.judges import Rubric
-from bedside.rating_files import Scale
-from bedside.ratings import KEY, Run, frame_of, parse_transcript
+from bedside.annotation.plan import AnnotationPlan, PlanItem, TrainingItem, plan_hash, write_plan
+from bedside.ratings.run import KEY, Run, frame_of, parse_transcript
+from bedside.ratings.spreadsheets import Scale
+from bedside.rubrics.rubric import Rubric
+from bedside.support.errors import InputError, RunError
+from bedside.support.files import make_folder, replacing, saying_where
 
 State = Literal["submitted", "skipped", "draft"]
 FOLDER = "annotations"
@@ -78,7 +78,7 @@ _Rating = tuple[str, str, float | None, str | None, str | None, str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RaterAnswer:
     """What a rater said of an item, in one revision.
 
     Attributes:
@@ -122,7 +122,7 @@ class Read:
         foreign: tasks left out because they are of no item of the plan.
     """
 
-    answers: tuple[Answer, ...]
+    answers: tuple[RaterAnswer, ...]
     strangers: Mapping[str, int] = field(default_factory=dict)
     foreign: int = 0
 
@@ -157,7 +157,7 @@ class Kept:
 
 
 def read_export(
-    plan: Plan, tasks: Iterable[Mapping[str, Any]], raters: Mapping[int | str, str], *, where: str
+    plan: AnnotationPlan, tasks: Iterable[Mapping[str, Any]], raters: Mapping[int | str, str], *, where: str
 ) -> Read:
     """The answers in a Label Studio export.
 
@@ -170,7 +170,7 @@ def read_export(
     Raises:
         InputError: not the form of an export; the message names the task.
     """
-    answers: list[Answer] = []
+    answers: list[RaterAnswer] = []
     strangers: Counter[str] = Counter()
     foreign = 0
     for task in tasks:
@@ -190,7 +190,7 @@ def read_export(
             for given in task.get("drafts") or ():
                 user = _user(given.get("user"))
                 if user in raters:
-                    answers.append(Answer(item, raters[user], "draft", where=place))
+                    answers.append(RaterAnswer(item, raters[user], "draft", where=place))
         except (KeyError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
             raise InputError(
                 f"not the form of a Label Studio export ({type(error).__name__}: {error})",
@@ -206,7 +206,7 @@ def _user(given: Any) -> int | str:
 
 def _annotation(
     given: Mapping[str, Any], item: str, raters: Mapping[int | str, str], user: int | str, where: str
-) -> Answer:
+) -> RaterAnswer:
     chosen: dict[str, tuple[str, ...]] = {}
     texts: dict[str, tuple[str, ...]] = {}
     for result in given["result"]:
@@ -226,7 +226,7 @@ def _annotation(
     by = given.get("updated_by")
     last = user if by is None else _user(by)
     seconds = None if given.get("lead_time") is None else float(given["lead_time"])
-    return Answer(
+    return RaterAnswer(
         item,
         raters[user],
         "skipped" if given.get("was_cancelled") else "submitted",
@@ -249,7 +249,7 @@ def _writable(text: str) -> str:
 # -- what fits ---------------------------------------------------------------------------------------
 
 
-def coded_positions(plan: Plan, run: Run) -> dict[str, dict[str, list[int]]]:
+def coded_positions(plan: AnnotationPlan, run: Run) -> dict[str, dict[str, list[int]]]:
     """In codes mode: item → role → indices of the turns that are coded; nothing in other modes."""
     if plan.mode != "codes":
         return {}
@@ -278,7 +278,9 @@ class Checker:
         positions: :func:`coded_positions`; with None, how many turns there are is not looked at.
     """
 
-    def __init__(self, plan: Plan, positions: Mapping[str, Mapping[str, Sequence[int]]] | None) -> None:
+    def __init__(
+        self, plan: AnnotationPlan, positions: Mapping[str, Mapping[str, Sequence[int]]] | None
+    ) -> None:
         self._plan = plan
         self._single: dict[str, frozenset[str]] = {}
         self._several: dict[str, frozenset[str]] = {}
@@ -300,7 +302,7 @@ class Checker:
             if plan.mode == "audit":
                 self._single[agree_field(rubric.name)] = frozenset((AGREE, DISAGREE))
 
-    def check(self, answer: Answer) -> None:
+    def check(self, answer: RaterAnswer) -> None:
         """Refuse what the plan's page can't have given.
 
         Raises:
@@ -327,7 +329,7 @@ class Checker:
             if name not in self._texts:
                 raise self._unknown(name, answer)
 
-    def _code(self, name: str, answer: Answer) -> frozenset[str]:
+    def _code(self, name: str, answer: RaterAnswer) -> frozenset[str]:
         code, _, position = name.rpartition("__")
         if code not in self._codes or not position.isdecimal() or len(position) > 9:
             raise self._unknown(name, answer)
@@ -343,7 +345,7 @@ class Checker:
             )
         return known
 
-    def _unknown(self, name: str, answer: Answer) -> InputError:
+    def _unknown(self, name: str, answer: RaterAnswer) -> InputError:
         return InputError(
             f"the plan asks for no {name!r}", where=answer.where, todo="was the page changed, or is it another plan's?"
         )  # fmt: skip
@@ -362,17 +364,17 @@ class Revision:
         number: position in the store, from 0.
     """
 
-    answer: Answer
+    answer: RaterAnswer
     received: str
     number: int
 
 
-def plan_folder(run: Run, plan: Plan) -> Path:
+def plan_folder(run: Run, plan: AnnotationPlan) -> Path:
     """The folder in the run that holds a plan and its answers."""
     return run.path / FOLDER / plan_hash(plan)
 
 
-def read_store(run: Run, plan: Plan) -> list[Revision]:
+def read_store(run: Run, plan: AnnotationPlan) -> list[Revision]:
     """Every revision of every answer to a plan, in the order they were put in.
 
     Raises:
@@ -389,7 +391,7 @@ def read_store(run: Run, plan: Plan) -> list[Revision]:
             received = data.pop("received")
             for key in ("choices", "texts"):
                 data[key] = {name: tuple(values) for name, values in data[key].items()}
-            revision = Revision(Answer(**data), received, number)
+            revision = Revision(RaterAnswer(**data), received, number)
             _check_stored(revision, plan, checker)
             found.append(revision)
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
@@ -399,7 +401,7 @@ def read_store(run: Run, plan: Plan) -> list[Revision]:
     return found
 
 
-def _check_stored(revision: Revision, plan: Plan, checker: Checker) -> None:
+def _check_stored(revision: Revision, plan: AnnotationPlan, checker: Checker) -> None:
     answer = revision.answer
     texts = [
         answer.id,
@@ -423,7 +425,7 @@ def _check_stored(revision: Revision, plan: Plan, checker: Checker) -> None:
         checker.check(answer)
 
 
-def current(revisions: Iterable[Revision]) -> dict[tuple[str, str], Answer]:
+def current(revisions: Iterable[Revision]) -> dict[tuple[str, str], RaterAnswer]:
     """(item, rater) → the answer that counts: the one changed last."""
     latest: dict[tuple[str, str], Revision] = {}
     for revision in revisions:
@@ -441,12 +443,12 @@ def _when(revision: Revision) -> tuple[str, str, int]:
     return (found[1], (found[2] or "").ljust(7, "0"), revision.number) if found else ("", "", revision.number)
 
 
-def _same(answer: Answer) -> tuple[Any, ...]:
+def _same(answer: RaterAnswer) -> tuple[Any, ...]:
     """What makes two revisions the same."""
     return (answer.state, dict(answer.choices), dict(answer.texts), answer.seconds, answer.changed_by)
 
 
-def keep_answers(run: Run, plan: Plan, answers: Sequence[Answer]) -> Kept:
+def keep_answers(run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer]) -> Kept:
     """Put answers into the run's store and make ratings of all that is there; the run is held meanwhile.
 
     Putting the same answers in twice changes nothing. An answer that is known by its time of change is not put in
@@ -486,7 +488,7 @@ def keep_answers(run: Run, plan: Plan, answers: Sequence[Answer]) -> Kept:
     )
 
 
-def _added(revisions: list[Revision], answers: Sequence[Answer]) -> tuple[int, int, list[bytes]]:
+def _added(revisions: list[Revision], answers: Sequence[RaterAnswer]) -> tuple[int, int, list[bytes]]:
     """Put what is not there yet at the end of ``revisions``; how much is new and revised, and the lines to write."""
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     timed: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
@@ -516,11 +518,11 @@ def _added(revisions: list[Revision], answers: Sequence[Answer]) -> tuple[int, i
     return new, revised, lines
 
 
-def _line(answer: Answer, received: str) -> bytes:
+def _line(answer: RaterAnswer, received: str) -> bytes:
     return orjson.dumps({"received": received, **{name: getattr(answer, name) for name in answer.__slots__}})
 
 
-def _append(run: Run, plan: Plan, lines: Sequence[bytes]) -> None:
+def _append(run: Run, plan: AnnotationPlan, lines: Sequence[bytes]) -> None:
     folder = plan_folder(run, plan)
     with saying_where(folder):
         make_folder(folder)
@@ -532,7 +534,7 @@ def _append(run: Run, plan: Plan, lines: Sequence[bytes]) -> None:
         temporary.write_bytes(before + b"".join(line + b"\n" for line in lines))
 
 
-def _put(run: Run, plan: Plan, rows: pl.DataFrame) -> None:
+def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
     """Add the ratings to the run where they aren't there yet."""
     if rows.is_empty():
         return
@@ -577,7 +579,7 @@ def entry_metrics(rubric: Rubric) -> dict[str, str]:
     }
 
 
-def scales(plan: Plan) -> dict[str, Scale]:
+def scales(plan: AnnotationPlan) -> dict[str, Scale]:
     """The scale of each metric that the plan's answers give and that has one."""
     found: dict[str, Scale] = {}
     for each in plan.rubrics:
@@ -594,8 +596,8 @@ def scales(plan: Plan) -> dict[str, Scale]:
 
 def ratings_of(
     run: Run,
-    plan: Plan,
-    counting: Mapping[tuple[str, str], Answer],
+    plan: AnnotationPlan,
+    counting: Mapping[tuple[str, str], RaterAnswer],
     positions: Mapping[str, Mapping[str, Sequence[int]]],
 ) -> pl.DataFrame:
     """The ratings that answers give, as a ratings table in the order of items and raters.
@@ -634,10 +636,10 @@ def ratings_of(
 
 
 def unpacked(
-    plan: Plan,
+    plan: AnnotationPlan,
     rubric: Rubric,
-    item: Item | TrainingItem,
-    answer: Answer,
+    item: PlanItem | TrainingItem,
+    answer: RaterAnswer,
     positions: Mapping[str, Sequence[int]],
     shown: Mapping[tuple[str, str, str], tuple[str, str]],
 ) -> Iterator[_Rating]:
@@ -693,7 +695,7 @@ def _chosen(rubric: Rubric, choice: str) -> tuple[float | None, str | None]:
     return (float(choice), None) if rubric.kind == "level" else (None, choice)
 
 
-def _audit(rubric: Rubric, unit: str, answer: Answer, judge: str, why: str | None) -> Iterator[_Rating]:
+def _audit(rubric: Rubric, unit: str, answer: RaterAnswer, judge: str, why: str | None) -> Iterator[_Rating]:
     notes = answer.notes or None
     said = answer.choices.get(agree_field(rubric.name), ())
     own = answer.choices.get(rubric.name, ())
@@ -708,7 +710,7 @@ def _audit(rubric: Rubric, unit: str, answer: Answer, judge: str, why: str | Non
     yield _rated(rubric, unit, audited(rubric.name), taken, notes, why, "gives no answer beside the judge's")
 
 
-def _findings(rubric: Rubric, unit: str, answer: Answer, why: str | None) -> Iterator[_Rating]:
+def _findings(rubric: Rubric, unit: str, answer: RaterAnswer, why: str | None) -> Iterator[_Rating]:
     entries = entries_of(rubric, answer)
     said = answer.choices.get(rubric.name, ())
     if why is None and entries and said == (NOTHING,):
@@ -728,7 +730,7 @@ def _findings(rubric: Rubric, unit: str, answer: Answer, why: str | None) -> Ite
         yield unit, metric, float(counts[name]), None, answer.notes or None, None
 
 
-def entries_of(rubric: Rubric, answer: Answer) -> list[dict[str, str]]:
+def entries_of(rubric: Rubric, answer: RaterAnswer) -> list[dict[str, str]]:
     """The entries of a list, in the order of the rubric's labels."""
     label, text = entry_part(rubric)
     return [

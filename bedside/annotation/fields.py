@@ -19,7 +19,7 @@ over ``$clinician_turns`` or ``$patient_turns``, whose index makes the number in
 
 from __future__ import annotations
 
-from bedside.judges.rubric import Part, Rubric
+from bedside.rubrics.rubric import Rubric, RubricPart
 
 NOTES = "notes"
 NOT_APPLICABLE = "no answer can be given"
@@ -45,7 +45,7 @@ def agree_field(rubric: str) -> str:
     return f"agree__{rubric}"
 
 
-def entry_part(rubric: Rubric) -> tuple[Part, Part]:
+def entry_part(rubric: Rubric) -> tuple[RubricPart, RubricPart]:
     """The label and the text that an entry of a list rubric is made of.
 
     Raises:

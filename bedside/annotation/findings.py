@@ -14,7 +14,7 @@ import numpy as np
 
 from bedside.protocols.medconceal.matching import maximum_matching
 from bedside.protocols.medconceal.overlap import content, overlap
-from bedside.stats.results import Result
+from bedside.stats.result import Result
 
 #: Share of the content words of the shorter text that the other must hold for two entries to be one.
 SAME = 0.5

@@ -25,10 +25,10 @@ from typing import Any
 import polars as pl
 
 from bedside.annotation.fields import choices
-from bedside.annotation.plan import Item, Plan, TrainingItem
-from bedside.errors import DataError, InputError
-from bedside.judges import Rubric
-from bedside.ratings import Run, parse_transcript
+from bedside.annotation.plan import AnnotationPlan, PlanItem, TrainingItem
+from bedside.ratings.run import Run, parse_transcript
+from bedside.rubrics.rubric import Rubric
+from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Transcript
 
 #: Largest task in bytes of JSON, and turns of one: with more, a browser's tab can take a minute to open or give up.
@@ -93,7 +93,7 @@ def coded_turns(rubrics: Sequence[Rubric], transcript: Transcript) -> dict[str, 
     return {role: [turn.index for turn in transcript.of(role)] for role in roles}
 
 
-def shown_transcripts(plan: Plan, run: Run) -> dict[str, Transcript]:
+def shown_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:
     """The transcript of each of the plan's items, by the item's id.
 
     Raises:
@@ -108,7 +108,7 @@ def shown_transcripts(plan: Plan, run: Run) -> dict[str, Transcript]:
     return shown
 
 
-def label_studio_tasks(plan: Plan, run: Run, rater: str | None = None) -> list[dict[str, Any]]:
+def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None) -> list[dict[str, Any]]:
     """The tasks of a labelling page.
 
     Args:
@@ -129,9 +129,9 @@ def label_studio_tasks(plan: Plan, run: Run, rater: str | None = None) -> list[d
 
 
 def _data(
-    plan: Plan,
+    plan: AnnotationPlan,
     rubrics: Sequence[Rubric],
-    item: Item | TrainingItem,
+    item: PlanItem | TrainingItem,
     transcript: Transcript,
     said: Mapping[tuple[str, str, str], tuple[str, str]],
 ) -> Iterator[tuple[str, Any]]:
@@ -159,7 +159,7 @@ def _data(
             yield f"judge_reason_{rubric.name}", reason
 
 
-def judge_scores(plan: Plan, run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
+def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
     """What the plan's judge said: (transcript, unit, rubric) → the choice and the reason, of its first pass.
 
     Raises:

@@ -1,7 +1,7 @@
 """Annotation without a server: files that raters fill in, and their answers.
 
 One file a rater: Label Studio's JSON (tasks to import into a Label Studio of the rater's own, and its JSON export
-back), or a table as CSV or XLSX with the same columns. Either is read as :class:`~bedside.annotation.answers.Answer`.
+back), or a table as CSV or XLSX with the same columns. Either is read as :class:`~bedside.annotation.answers.RaterAnswer`.
 
 Columns of a table: ``rater``, ``no`` and ``item``, then
 
@@ -27,7 +27,7 @@ from typing import Any, Literal
 
 import orjson
 
-from bedside.annotation.answers import Answer, Read, coded_positions, read_export
+from bedside.annotation.answers import RaterAnswer, Read, coded_positions, read_export
 from bedside.annotation.fields import (
     AGREE,
     DISAGREE,
@@ -42,11 +42,11 @@ from bedside.annotation.fields import (
 )
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.page import labelling_page
-from bedside.annotation.plan import Plan, plan_hash, rater_of
-from bedside.errors import InputError
-from bedside.files import contents, making, replacing, write_text
-from bedside.ratings import Run
-from bedside.transcripts.reading import ReadOptions, Source
+from bedside.annotation.plan import AnnotationPlan, plan_hash, rater_of
+from bedside.ratings.run import Run
+from bedside.support.errors import InputError
+from bedside.support.files import contents, making, replacing, write_text
+from bedside.transcripts.sources import ReadOptions, SourceFile
 
 Form = Literal["label-studio", "csv", "xlsx"]
 FORMS: Mapping[Form, str] = {"label-studio": ".json", "csv": ".csv", "xlsx": ".xlsx"}
@@ -72,7 +72,7 @@ class _Column:
     about: str = ""
 
 
-def export_files(plan: Plan, run: Run, form: Form, folder: Path) -> list[Path]:
+def export_files(plan: AnnotationPlan, run: Run, form: Form, folder: Path) -> list[Path]:
     """Write a file for each rater of a plan.
 
     Raises:
@@ -96,7 +96,7 @@ def export_files(plan: Plan, run: Run, form: Form, folder: Path) -> list[Path]:
     return [folder / path.name for path in made]
 
 
-def _write_files(plan: Plan, run: Run, form: Form, folder: Path) -> list[Path]:
+def _write_files(plan: AnnotationPlan, run: Run, form: Form, folder: Path) -> list[Path]:
     paths = [folder / f"{rater}{FORMS[form]}" for rater in plan.raters]
     for rater, path in zip(plan.raters, paths, strict=True):
         tasks = [task["data"] for task in label_studio_tasks(plan, run, rater)]
@@ -119,7 +119,7 @@ def _write_files(plan: Plan, run: Run, form: Form, folder: Path) -> list[Path]:
 # -- what a table holds -------------------------------------------------------------------------------
 
 
-def _columns(plan: Plan) -> list[_Column]:
+def _columns(plan: AnnotationPlan) -> list[_Column]:
     columns = []
     for each in plan.rubrics:
         rubric = each.rubric.shown()
@@ -143,7 +143,7 @@ def _columns(plan: Plan) -> list[_Column]:
     return [*columns, _Column(NOTES, about="Anything you want to say about the item.")]
 
 
-def _given(plan: Plan) -> list[str]:
+def _given(plan: AnnotationPlan) -> list[str]:
     """The columns that are filled in already."""
     names = ["rater", "no", "item"]
     if plan.mode == "codes":
@@ -156,7 +156,9 @@ def _given(plan: Plan) -> list[str]:
     return names
 
 
-def _rows(plan: Plan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, dict[str, str]]]:
+def _rows(
+    plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]
+) -> Iterator[tuple[int, dict[str, str]]]:
     """Number of the task (from 0), and the cells that are filled in already."""
     for number, data in enumerate(tasks):
         row = {"rater": rater, "no": str(number + 1), "item": data["external_id"]}
@@ -187,7 +189,7 @@ def _conversation(data: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 # -- CSV ----------------------------------------------------------------------------------------------
 
 
-def _csv(plan: Plan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> str:
+def _csv(plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> str:
     columns = [column.name for column in _columns(plan)]
     told = [_pieces(data) for data in tasks] if plan.mode != "codes" else [[] for _ in tasks]
     most = max(map(len, told), default=0)
@@ -220,7 +222,7 @@ def _safe(cell: str) -> str:
 # -- XLSX ---------------------------------------------------------------------------------------------
 
 
-def _write_workbook(path: Path, plan: Plan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> None:
+def _write_workbook(path: Path, plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> None:
     from openpyxl import Workbook
     from openpyxl.comments import Comment
     from openpyxl.styles import Alignment, Font, PatternFill
@@ -303,7 +305,7 @@ def _is_number(choice: str) -> bool:
     return choice.replace(".", "", 1).removeprefix("-").isdigit()
 
 
-def _guide(sheet: Any, plan: Plan, put: Any, bold: Any) -> None:
+def _guide(sheet: Any, plan: AnnotationPlan, put: Any, bold: Any) -> None:
     sheet.column_dimensions["A"].width, sheet.column_dimensions["B"].width = 28, 110
     first = "Fill in the coloured cells of the sheet Answers; save the file as XLSX."
     link = "A click on a number in the column no opens the conversation."
@@ -346,7 +348,7 @@ def _conversation_sheet(sheet: Any, data: Mapping[str, Any], start: int, put: An
 
 
 def read_files(
-    plan: Plan,
+    plan: AnnotationPlan,
     run: Run,
     paths: Iterable[str | os.PathLike[str]],
     *,
@@ -366,7 +368,7 @@ def read_files(
         InputError: a file that can't be read, a cell that doesn't fit, an item of another plan, or an item answered
             twice in different ways; file, sheet and row are named, or the task.
     """
-    answers: list[Answer] = []
+    answers: list[RaterAnswer] = []
     strangers: dict[str, int] = {}
     foreign = 0
     for each in paths:
@@ -384,9 +386,9 @@ def read_files(
     return Read(tuple(_once(answers)), strangers, foreign)
 
 
-def _once(answers: Iterable[Answer]) -> Iterator[Answer]:
+def _once(answers: Iterable[RaterAnswer]) -> Iterator[RaterAnswer]:
     """The answers, each of a table once: the same in two files is one, two different ones are a mistake."""
-    seen: dict[tuple[str, str], Answer] = {}
+    seen: dict[tuple[str, str], RaterAnswer] = {}
     for answer in answers:
         key = (answer.item, answer.rater)
         other = seen.setdefault(key, answer) if not answer.updated and answer.state != "draft" else answer
@@ -400,7 +402,7 @@ def _once(answers: Iterable[Answer]) -> Iterator[Answer]:
             )
 
 
-def _read_json(plan: Plan, path: Path, rater: str | None, users: Mapping[int | str, str]) -> Read:
+def _read_json(plan: AnnotationPlan, path: Path, rater: str | None, users: Mapping[int | str, str]) -> Read:
     try:
         tasks = orjson.loads(contents(path, _MOST_BYTES).removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
@@ -444,7 +446,7 @@ def _answered_by(given: Any) -> Any:
 class _Table:
     """A table that a rater filled in."""
 
-    def __init__(self, plan: Plan, run: Run, path: Path) -> None:
+    def __init__(self, plan: AnnotationPlan, run: Run, path: Path) -> None:
         self._plan = plan
         self._path = path
         self._columns = _columns(plan)
@@ -454,10 +456,10 @@ class _Table:
         self._texts: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
         self._places: dict[tuple[str, str], str] = {}
 
-    def answers(self) -> list[Answer]:
+    def answers(self) -> list[RaterAnswer]:
         """The answers; items without any are left out."""
         first = True
-        for where, row in Source(self._path, self._path.stem, ReadOptions(), []).table_rows():
+        for where, row in SourceFile(self._path, self._path.stem, ReadOptions(), []).table_rows():
             place = self._place(where)
             cells = {name.strip().lstrip("\ufeff"): cell.strip() for name, cell in row.items()}
             if first:
@@ -465,7 +467,7 @@ class _Table:
                 first = False
             self._row(cells, place)
         return [
-            Answer(*key, "submitted", chosen, self._texts.get(key, {}), where=self._places[key])
+            RaterAnswer(*key, "submitted", chosen, self._texts.get(key, {}), where=self._places[key])
             for key, chosen in self._choices.items()
         ]
 

@@ -24,9 +24,9 @@ from bedside.annotation.fields import (
     entry_part,
 )
 from bedside.annotation.items import clean
-from bedside.annotation.plan import Plan
-from bedside.errors import MissingExtraError
-from bedside.judges import Rubric
+from bedside.annotation.plan import AnnotationPlan
+from bedside.rubrics.rubric import Rubric
+from bedside.support.errors import MissingExtraError
 
 #: What every choice and note is about, for Label Studio: the conversation.
 _ABOUT = "chat"
@@ -55,7 +55,7 @@ _STYLE = """
 """
 
 
-def labelling_page(plan: Plan) -> str:
+def labelling_page(plan: AnnotationPlan) -> str:
     """The page of a plan, in Label Studio's XML; equal for equal rubrics and mode."""
     rubrics = [each.rubric.shown() for each in plan.rubrics]
     return (
@@ -67,7 +67,7 @@ def labelling_page(plan: Plan) -> str:
     )
 
 
-def instructions_page(plan: Plan, markdown: str = "") -> str:
+def instructions_page(plan: AnnotationPlan, markdown: str = "") -> str:
     """What raters read first, as HTML: the user's text, then what each rubric says on doubtful cases.
 
     Args:
@@ -102,7 +102,7 @@ def _header(text: str, size: int = 5) -> str:
     return f'<Header value={_text(text)} size="{size}"/>'
 
 
-def _left(rubrics: Sequence[Rubric], plan: Plan) -> Iterator[str]:
+def _left(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> Iterator[str]:
     inputs = dict.fromkeys(name for rubric in rubrics for name in rubric.references)
     if inputs:
         yield '<View className="bedside-known">'
@@ -120,7 +120,7 @@ def _left(rubrics: Sequence[Rubric], plan: Plan) -> Iterator[str]:
     )
 
 
-def _right(rubrics: Sequence[Rubric], plan: Plan) -> Iterator[str]:
+def _right(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> Iterator[str]:
     match plan.mode:
         case "codes":
             for role in dict.fromkeys(rubric.role for rubric in rubrics):

@@ -27,10 +27,10 @@ from pydantic import (
 )
 
 from bedside.annotation.fields import entry_part
-from bedside.errors import BedsideError, InputError
-from bedside.files import contents, write_text
-from bedside.judges import Rubric
-from bedside.ratings import Run, parse_transcript
+from bedside.ratings.run import Run, parse_transcript
+from bedside.rubrics.rubric import Rubric
+from bedside.support.errors import BedsideError, InputError
+from bedside.support.files import contents, write_text
 
 Mode = Literal["rate", "audit", "findings", "codes"]
 Focus = Literal["random", "disagreement", "uncertain"]
@@ -57,15 +57,15 @@ class PlanError(BedsideError):
     """A plan can't be read, was changed, or belongs to another run."""
 
 
-class _Part(BaseModel):
+class _RubricPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class PlannedRubric(_Part):
+class PlannedRubric(_RubricPart):
     """A rubric in full, with the hash of its wording.
 
     Attributes:
-        version: :attr:`bedside.judges.Rubric.version`.
+        version: :attr:`bedside.rubrics.rubric.Rubric.version`.
         rubric: the rubric.
     """
 
@@ -79,7 +79,7 @@ class PlannedRubric(_Part):
         return self
 
 
-class Stratum(_Part):
+class Stratum(_RubricPart):
     """A stratum of the run's transcripts.
 
     Attributes:
@@ -100,7 +100,7 @@ class Stratum(_Part):
         return " · ".join(self.factors.values()) or "all"
 
 
-class Item(_Part):
+class PlanItem(_RubricPart):
     """What is rated: a transcript, or a turn of one.
 
     Attributes:
@@ -118,13 +118,13 @@ class Item(_Part):
     drawn: Focus
 
 
-class TrainingItem(_Part):
+class TrainingItem(_RubricPart):
     """A transcript with known answers, rated first by everyone and never counted as a rating.
 
     Attributes:
-        id: opaque, as of an :class:`Item`.
+        id: opaque, as of an :class:`PlanItem`.
         transcript: id of the transcript.
-        unit: as of an :class:`Item`.
+        unit: as of an :class:`PlanItem`.
         content: the transcript (``Transcript.to_json``) where it isn't one of the run's.
         answers: rubric → the level or label; in codes mode, code → turn index (as text) → label; in findings mode,
             rubric → list of ``{"category": …, "text": …}``.
@@ -137,7 +137,7 @@ class TrainingItem(_Part):
     answers: dict[str, Any]
 
 
-class Plan(_Part):
+class AnnotationPlan(_RubricPart):
     """Who rates what.
 
     Attributes:
@@ -177,7 +177,7 @@ class Plan(_Part):
     strata: tuple[Stratum, ...]
     left_out: dict[str, int] = {}
     training: tuple[TrainingItem, ...] = ()
-    items: tuple[Item, ...]
+    items: tuple[PlanItem, ...]
     assignment: dict[str, tuple[str, ...]]
     seal: str = ""
 
@@ -203,12 +203,12 @@ class Plan(_Part):
         return self
 
     @property
-    def everything(self) -> tuple[Item | TrainingItem, ...]:
+    def everything(self) -> tuple[PlanItem | TrainingItem, ...]:
         """The training set and the items."""
         return (*self.training, *self.items)
 
     @cached_property
-    def by_id(self) -> Mapping[str, Item | TrainingItem]:
+    def by_id(self) -> Mapping[str, PlanItem | TrainingItem]:
         """Items and training items by their id."""
         return {item.id: item for item in self.everything}
 
@@ -254,32 +254,32 @@ def run_identity(run: Run) -> str:
     return hashlib.sha256(json.dumps(rows, ensure_ascii=False).encode()).hexdigest()
 
 
-def plan_hash(plan: Plan) -> str:
+def plan_hash(plan: AnnotationPlan) -> str:
     """The plan's own name: the first 12 digits of its seal."""
     return plan.seal[:12]
 
 
-def page_version(plan: Plan) -> str:
+def page_version(plan: AnnotationPlan) -> str:
     """What answers on one labelling page have in common, as 12 hexadecimal digits: mode, rubrics and their wording."""
     seen = [plan.mode, *([each.rubric.name, each.version] for each in plan.rubrics)]
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:12]
 
 
-def sealed(plan: Plan) -> Plan:
+def sealed(plan: AnnotationPlan) -> AnnotationPlan:
     """The plan with its seal."""
     return plan.model_copy(update={"seal": _seal(plan)})
 
 
-def _seal(plan: Plan) -> str:
+def _seal(plan: AnnotationPlan) -> str:
     return hashlib.sha256(_text(plan.model_copy(update={"seal": ""})).encode()).hexdigest()
 
 
-def write_plan(plan: Plan, path: str | os.PathLike[str]) -> None:
+def write_plan(plan: AnnotationPlan, path: str | os.PathLike[str]) -> None:
     """Write a plan, sealed, whole or not at all."""
     write_text(Path(path), _text(sealed(plan)))
 
 
-def _text(plan: Plan) -> str:
+def _text(plan: AnnotationPlan) -> str:
     """Indented JSON, with one line for each rubric, stratum, item and rater."""
     data: dict[str, Any] = plan.model_dump(mode="json")
     data["rubrics"] = [
@@ -304,7 +304,7 @@ def _lines(value: Any) -> str:
     return compact(value)
 
 
-def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Plan:
+def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> AnnotationPlan:
     """Read a plan.
 
     Args:
@@ -316,7 +316,7 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Plan:
     """
     where = str(path)
     try:
-        plan = Plan.model_validate_json(contents(path, MOST_BYTES))
+        plan = AnnotationPlan.model_validate_json(contents(path, MOST_BYTES))
     except FileNotFoundError as error:
         raise PlanError("there is no such plan", where=where, todo="make one with bedside sample") from error
     except OSError as error:
@@ -343,7 +343,7 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Plan:
     return plan
 
 
-def _check_items(plan: Plan, run: Run, where: str) -> None:
+def _check_items(plan: AnnotationPlan, run: Run, where: str) -> None:
     """See that the run has all that is rated. Plans that bedside made need no such look."""
     turns = dict(run.index.select("id", "turns").iter_rows())
     for item in plan.everything:
@@ -363,7 +363,7 @@ def _check_items(plan: Plan, run: Run, where: str) -> None:
             )
 
 
-def check_current(plan: Plan, known: Iterable[Rubric], where: str) -> None:
+def check_current(plan: AnnotationPlan, known: Iterable[Rubric], where: str) -> None:
     """See that the rubrics of a plan still are those of their name.
 
     Args:
@@ -385,7 +385,7 @@ def check_current(plan: Plan, known: Iterable[Rubric], where: str) -> None:
             )
 
 
-def rater_of(plan: Plan, name: str, where: str) -> str:
+def rater_of(plan: AnnotationPlan, name: str, where: str) -> str:
     """The plan's rater of this name, whatever its case.
 
     Raises:

@@ -9,9 +9,10 @@ from typing import Any
 
 import polars as pl
 
-from bedside.agreement import Agreement, agree
+from bedside.analysis.agreement import Agreement, agree
+from bedside.analysis.ratings_view import Evaluation
 from bedside.annotation.answers import (
-    Answer,
+    RaterAnswer,
     agrees,
     audited,
     coded_positions,
@@ -23,11 +24,10 @@ from bedside.annotation.answers import (
 )
 from bedside.annotation.fields import NOTHING, entry_part
 from bedside.annotation.findings import Entry, ListAgreement, f1, list_agreement, matched_entries
-from bedside.annotation.plan import Plan, TrainingItem
-from bedside.errors import DataError
-from bedside.evaluation import Evaluation
-from bedside.judges import Rubric
-from bedside.ratings import Run
+from bedside.annotation.plan import AnnotationPlan, TrainingItem
+from bedside.ratings.run import Run
+from bedside.rubrics.rubric import Rubric
+from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Share:
 
 
 @dataclass(frozen=True, slots=True)
-class Training:
+class TrainingScore:
     """How a rater did on the training set.
 
     Attributes:
@@ -77,7 +77,7 @@ class Training:
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
+class PlanProgress:
     """Where a plan stands.
 
     Attributes:
@@ -90,14 +90,14 @@ class Progress:
     """
 
     shares: tuple[Share, ...]
-    training: tuple[Training, ...]
+    training: tuple[TrainingScore, ...]
     changed_by: Mapping[str, Mapping[str, int]]
     outside: int
     agreement: tuple[Agreement, ...]
     lists: tuple[ListAgreement, ...]
 
 
-def progress(run: Run, plan: Plan, *, seed: int = 0) -> Progress:
+def progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgress:
     """Where a plan stands by the answers in the run.
 
     Args:
@@ -112,7 +112,7 @@ def progress(run: Run, plan: Plan, *, seed: int = 0) -> Progress:
             by = changed.setdefault(rater, {})
             by[answer.changed_by] = by.get(answer.changed_by, 0) + 1
     assigned = {rater: set(order) for rater, order in plan.assignment.items()}
-    return Progress(
+    return PlanProgress(
         shares=tuple(share for rater in plan.raters for share in _shares(plan, rater, answers)),
         training=tuple(_trained(run, plan, answers)) if plan.training else (),
         changed_by=changed,
@@ -122,7 +122,7 @@ def progress(run: Run, plan: Plan, *, seed: int = 0) -> Progress:
     )
 
 
-def _shares(plan: Plan, rater: str, answers: Mapping[tuple[str, str], Answer]) -> list[Share]:
+def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]) -> list[Share]:
     groups: dict[str | None, list[str]] = {None: []}
     if plan.training:
         groups["training"] = [item.id for item in plan.training]
@@ -145,7 +145,9 @@ def _shares(plan: Plan, rater: str, answers: Mapping[tuple[str, str], Answer]) -
     return shares
 
 
-def _trained(run: Run, plan: Plan, answers: Mapping[tuple[str, str], Answer]) -> list[Training]:
+def _trained(
+    run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
+) -> list[TrainingScore]:
     positions = coded_positions(plan, run)
     found = []
     for rater in plan.raters:
@@ -177,11 +179,11 @@ def _trained(run: Run, plan: Plan, answers: Mapping[tuple[str, str], Answer]) ->
                     elif value is not None:
                         right += value == float(true)
                         off.append(abs(value - float(true)))
-        found.append(Training(rater, count, right, statistics.fmean(off) if off else None))
+        found.append(TrainingScore(rater, count, right, statistics.fmean(off) if off else None))
     return found
 
 
-def _list_score(rubric: Rubric, known: Any, answer: Answer) -> float:
+def _list_score(rubric: Rubric, known: Any, answer: RaterAnswer) -> float:
     own, true = _entries(rubric, entries_of(rubric, answer)), _entries(rubric, known)
     return f1(matched_entries(own, true), len(own), len(true))
 
@@ -191,7 +193,9 @@ def _entries(rubric: Rubric, given: list[dict[str, str]]) -> list[Entry]:
     return [(entry[label.name], entry[text.name]) for entry in given]
 
 
-def lists(plan: Plan, answers: Mapping[tuple[str, str], Answer]) -> dict[str, dict[str, list[Entry]]]:
+def lists(
+    plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
+) -> dict[str, dict[str, list[Entry]]]:
     """What raters listed in mode findings: rater → item → entries.
 
     Left out are the training set, and answers that neither list anything nor say that there is nothing.
@@ -210,7 +214,7 @@ def lists(plan: Plan, answers: Mapping[tuple[str, str], Answer]) -> dict[str, di
     return found
 
 
-def plan_metrics(plan: Plan) -> list[str]:
+def plan_metrics(plan: AnnotationPlan) -> list[str]:
     """The metrics that a plan's answers give and that agreement is computed on."""
     names = [each.rubric.name for each in plan.rubrics]
     if plan.mode == "audit":
@@ -218,7 +222,9 @@ def plan_metrics(plan: Plan) -> list[str]:
     return names
 
 
-def plan_evaluation(run: Run, plan: Plan, answers: Mapping[tuple[str, str], Answer]) -> Evaluation:
+def plan_evaluation(
+    run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
+) -> Evaluation:
     """The ratings that a plan's answers gave, and those of judges and algorithms on the same transcripts.
 
     Args:
@@ -244,7 +250,7 @@ def plan_evaluation(run: Run, plan: Plan, answers: Mapping[tuple[str, str], Answ
 
 
 def _agreement(
-    run: Run, plan: Plan, answers: Mapping[tuple[str, str], Answer], seed: int
+    run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer], seed: int
 ) -> tuple[Agreement, ...]:
     evaluation = plan_evaluation(run, plan, answers)
     if evaluation.ratings.is_empty():

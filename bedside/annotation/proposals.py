@@ -24,15 +24,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from bedside.agreement import Grid, grid_of
+from bedside.analysis.agreement import Grid, grid_of
+from bedside.analysis.estimation import ALL
 from bedside.annotation.answers import current, read_store, scales
 from bedside.annotation.items import problem
-from bedside.annotation.plan import Focus, Item, Plan, Stratum, TrainingItem, plan_hash, sealed
+from bedside.annotation.plan import AnnotationPlan, Focus, PlanItem, Stratum, TrainingItem, plan_hash, sealed
 from bedside.annotation.sampling import opaque_id
-from bedside.errors import DataError
-from bedside.estimation import ALL
-from bedside.ratings import Run
-from bedside.stats.results import Result
+from bedside.ratings.run import Run
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
 
 Aim = Literal["kappa", "estimate", "disagreement"]
 AIMS: tuple[Aim, ...] = ("kappa", "estimate", "disagreement")
@@ -45,7 +45,7 @@ _Unit = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class RatingProposal:
     """A unit to be rated next.
 
     Attributes:
@@ -98,13 +98,19 @@ class Proposals:
     """
 
     aim: Aim
-    proposals: tuple[Proposal, ...]
+    proposals: tuple[RatingProposal, ...]
     gains: tuple[Gain, ...]
     open: int
 
 
 def propose(
-    run: Run, plan: Plan, *, aim: Aim = "kappa", count: int = 10, judge: str | None = None, seed: int = 0
+    run: Run,
+    plan: AnnotationPlan,
+    *,
+    aim: Aim = "kappa",
+    count: int = 10,
+    judge: str | None = None,
+    seed: int = 0,
 ) -> Proposals:
     """Say which units to have rated next.
 
@@ -146,7 +152,7 @@ def propose(
 class _State:
     """What is rated, and what could be."""
 
-    def __init__(self, run: Run, plan: Plan) -> None:
+    def __init__(self, run: Run, plan: AnnotationPlan) -> None:
         rubrics = [each.rubric for each in plan.rubrics]
         self.run = run
         self.plan = plan
@@ -189,8 +195,8 @@ class _State:
         """How many people have rated a unit."""
         return len(self.raters.get(unit, ()))
 
-    def proposal(self, unit: _Unit, need: int, why: str) -> Proposal:
-        return Proposal(*unit, self.systems[unit[0]], self.have(unit), need, why)
+    def proposal(self, unit: _Unit, need: int, why: str) -> RatingProposal:
+        return RatingProposal(*unit, self.systems[unit[0]], self.have(unit), need, why)
 
     def grid(self, metric: str, ratings: pl.DataFrame | None = None) -> Grid:
         table = self.people if ratings is None else ratings
@@ -211,7 +217,7 @@ def _judge(state: _State, judge: str | None) -> str:
 # -- kappa ------------------------------------------------------------------------------------------
 
 
-def _for_kappa(state: _State, count: int, rng: random.Random) -> list[Proposal]:
+def _for_kappa(state: _State, count: int, rng: random.Random) -> list[RatingProposal]:
     half = [unit for unit in state.units if state.have(unit) == 1]
     new = [unit for unit in state.units if state.have(unit) == 0]
     rng.shuffle(half)
@@ -221,7 +227,7 @@ def _for_kappa(state: _State, count: int, rng: random.Random) -> list[Proposal]:
     return found[:count]
 
 
-def _kappa_gains(state: _State, chosen: Sequence[Proposal], seed: int) -> list[Gain]:
+def _kappa_gains(state: _State, chosen: Sequence[RatingProposal], seed: int) -> list[Gain]:
     gains = []
     for metric in state.names:
         table = state.people.filter(pl.col("metric") == metric)
@@ -299,7 +305,7 @@ class _System:
 
 def _for_estimate(
     state: _State, judge: str, count: int, rng: random.Random, seed: int
-) -> tuple[list[Proposal], list[Gain]]:
+) -> tuple[list[RatingProposal], list[Gain]]:
     values = {
         metric: _by_system(state, judge, metric) for metric in state.names if state.scales[metric].ordered
     }
@@ -438,7 +444,7 @@ def _estimate_gain(metric: str, system: str, data: _System, added: int, seed: in
 # -- disagreement -----------------------------------------------------------------------------------
 
 
-def _for_disagreement(state: _State, judge: str, count: int) -> list[Proposal]:
+def _for_disagreement(state: _State, judge: str, count: int) -> list[RatingProposal]:
     found: dict[_Unit, tuple[float, str]] = {}
     columns = ("transcript_id", "unit", "metric", "rater", "value", "label")
     said: dict[tuple[_Unit, str], dict[str, Any]] = {}
@@ -478,7 +484,7 @@ def _apart(metric: str, people: Sequence[Any], own: Any, judge: str, scale: Any)
 # -- a plan of it -------------------------------------------------------------------------------------
 
 
-def follow_up(run: Run, plan: Plan, found: Proposals, seed: int = 0) -> Plan:
+def follow_up(run: Run, plan: AnnotationPlan, found: Proposals, seed: int = 0) -> AnnotationPlan:
     """A plan of the proposed units by the raters and rubrics of an earlier one.
 
     Nobody gets a unit they have rated: each goes to those with the least to do of the others.
@@ -501,7 +507,7 @@ def follow_up(run: Run, plan: Plan, found: Proposals, seed: int = 0) -> Plan:
         name = opaque_id(
             plan.run, seed, f"after {plan_hash(plan)} for {found.aim}", each.transcript, each.unit
         )
-        items.append(Item(id=name, transcript=each.transcript, unit=each.unit, stratum=0, drawn=focus))
+        items.append(PlanItem(id=name, transcript=each.transcript, unit=each.unit, stratum=0, drawn=focus))
         for rater in others[: each.need]:
             own[rater].append(name)
     if not items:
@@ -514,7 +520,7 @@ def follow_up(run: Run, plan: Plan, found: Proposals, seed: int = 0) -> Plan:
         rng.shuffle(mine)
     stratum = Stratum(factors={}, available=len(state.units), wanted=len(found.proposals), drawn=len(items))
     return sealed(
-        Plan(
+        AnnotationPlan(
             mode=plan.mode,
             run=plan.run,
             rubrics=plan.rubrics,

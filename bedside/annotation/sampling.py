@@ -22,10 +22,10 @@ from bedside.annotation.plan import (
     FOCI,
     MODES,
     RATER,
+    AnnotationPlan,
     Focus,
-    Item,
     Mode,
-    Plan,
+    PlanItem,
     Stratum,
     TrainingItem,
     check_rubrics,
@@ -33,10 +33,10 @@ from bedside.annotation.plan import (
     run_identity,
     sealed,
 )
-from bedside.errors import DataError, InputError
-from bedside.judges import Rubric
-from bedside.ratings import Run
-from bedside.registry import nearest
+from bedside.ratings.run import Run
+from bedside.rubrics.rubric import Rubric
+from bedside.support.errors import DataError, InputError
+from bedside.support.registry import nearest
 from bedside.transcripts import Reading, Transcript
 
 #: Raters of one item, or of a plan, at most.
@@ -99,7 +99,7 @@ def make_plan(
     training: Sequence[TrainingCase] = (),
     without: Iterable[tuple[str, str]] = (),
     seed: int = 0,
-) -> Plan:
+) -> AnnotationPlan:
     """Draw an annotation plan.
 
     Units (transcripts, or turns where the rubrics are about turns) are drawn from each stratum: at random; or, with
@@ -158,7 +158,7 @@ def make_plan(
         )
     identity = run_identity(run)
     items = [
-        Item(
+        PlanItem(
             id=opaque_id(identity, seed, mode, unit.transcript, unit.unit),
             transcript=unit.transcript,
             unit=unit.unit,
@@ -178,7 +178,7 @@ def make_plan(
         for case in training
     )
     return sealed(
-        Plan(
+        AnnotationPlan(
             mode=mode,
             run=identity,
             rubrics=planned(rubrics),
@@ -455,7 +455,7 @@ def opaque_id(*parts: object) -> str:
 
 
 def _assign(
-    items: Sequence[Item],
+    items: Sequence[PlanItem],
     training: Sequence[TrainingItem],
     raters: Sequence[str],
     overlap: int,

@@ -29,8 +29,8 @@ from http.cookiejar import CookieJar
 from pathlib import Path
 from typing import Any
 
-from bedside.errors import LabelStudioError
-from bedside.files import replacing, saying_where, write_json
+from bedside.support.errors import LabelStudioError
+from bedside.support.files import replacing, saying_where, write_json
 
 #: The release of Label Studio that is installed; the one all this is tested with.
 VERSION = "1.23.2"
@@ -88,7 +88,7 @@ class Login:
 
 
 @dataclass(frozen=True, slots=True)
-class Server:
+class OwnServer:
     """A server that runs.
 
     Attributes:
@@ -204,7 +204,7 @@ def serve(
     port: int | None = None,
     environment: Path | None = None,
     say: Say = lambda line: None,
-) -> Server:
+) -> OwnServer:
     """Start the server of a folder, or find the one that runs, and see that every rater can log in.
 
     Args:
@@ -242,10 +242,10 @@ def serve(
             found = find(folder)
             assert found is not None
         _add_raters(found, raters)
-        return Server(found.folder, found.url, found.process, found.version, _logins(folder), started)
+        return OwnServer(found.folder, found.url, found.process, found.version, _logins(folder), started)
 
 
-def find(folder: Path) -> Server | None:
+def find(folder: Path) -> OwnServer | None:
     """The server of this folder that runs; None where none does.
 
     It is known by the folder's own key: another server at the same address is not taken for it.
@@ -259,7 +259,7 @@ def find(folder: Path) -> Server | None:
     except (OSError, ValueError, http.client.HTTPException):
         return None
     version = str(about.get("release", "unknown"))
-    return Server(folder, state["url"], state["process"], version, _logins(folder), False)
+    return OwnServer(folder, state["url"], state["process"], version, _logins(folder), False)
 
 
 def stop(folder: Path) -> bool:
@@ -425,7 +425,7 @@ def _logins(folder: Path) -> tuple[Login, ...]:
     return tuple(Login(name, entry["email"], entry["password"]) for name, entry in known["raters"].items())
 
 
-def _add_raters(server: Server, raters: Sequence[str]) -> None:
+def _add_raters(server: OwnServer, raters: Sequence[str]) -> None:
     """Let raters in who are not in yet; a password is kept before it is used, so that none is lost."""
     key = server.key_file.read_text().strip()
     known = _read(server.logins_file)

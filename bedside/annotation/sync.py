@@ -22,14 +22,14 @@ from typing import Any
 
 import orjson
 
-from bedside.addresses import holds_secret, shown
 from bedside.annotation.answers import Kept, Read, current, keep_answers, plan_folder, read_export, read_store
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.page import controls, instructions_page, labelling_page
-from bedside.annotation.plan import Plan, page_version, plan_hash, rater_of
-from bedside.errors import InputError, LabelStudioError, MissingExtraError
-from bedside.files import make_folder, saying_where
-from bedside.ratings import Run
+from bedside.annotation.plan import AnnotationPlan, page_version, plan_hash, rater_of
+from bedside.ratings.run import Run
+from bedside.support.errors import InputError, LabelStudioError, MissingExtraError
+from bedside.support.files import make_folder, saying_where
+from bedside.support.urls import holds_secret, shown
 
 #: Tasks of one call, and about how many bytes: a call is taken whole or not at all. Of a page of a listing, too.
 BATCH = 500
@@ -103,7 +103,7 @@ class Task:
     answers: int
 
 
-class Server:
+class LabelStudioServer:
     """A Label Studio server that can be spoken to.
 
     Args:
@@ -191,7 +191,7 @@ class Server:
             f"Label Studio refused (status {status}: {self._scrubbed(said)[:200]})", where=self.url
         )
 
-    def projects(self, plan: Plan) -> dict[str, list[Any]]:
+    def projects(self, plan: AnnotationPlan) -> dict[str, list[Any]]:
         """The plan's projects, oldest first, by whose tasks they hold."""
         found: dict[str, list[Any]] = {}
         with self.speaking():
@@ -300,9 +300,9 @@ class UnreachableError(LabelStudioError):
 
 
 def push(
-    plan: Plan,
+    plan: AnnotationPlan,
     run: Run,
-    server: Server,
+    server: LabelStudioServer,
     *,
     strict: bool = False,
     text: str = "",
@@ -338,7 +338,9 @@ def push(
         ) from error
 
 
-def _push(plan: Plan, run: Run, server: Server, strict: bool, text: str, progress: Progress) -> Pushed:
+def _push(
+    plan: AnnotationPlan, run: Run, server: LabelStudioServer, strict: bool, text: str, progress: Progress
+) -> Pushed:
     parts: dict[str, list[dict[str, Any]]] = (
         {rater: label_studio_tasks(plan, run, rater) for rater in plan.raters}
         if strict
@@ -391,7 +393,7 @@ def _report(progress: Progress, base: int, total: int, done: int) -> None:
     progress(base + done, total)
 
 
-def _answered(plan: Plan, run: Run) -> dict[str, frozenset[str]]:
+def _answered(plan: AnnotationPlan, run: Run) -> dict[str, frozenset[str]]:
     """Item → raters whose answer is in the run."""
     found: dict[str, set[str]] = {}
     for item, rater in current(read_store(run, plan)):
@@ -399,7 +401,9 @@ def _answered(plan: Plan, run: Run) -> dict[str, frozenset[str]]:
     return {item: frozenset(raters) for item, raters in found.items()}
 
 
-def _project(server: Server, plan: Plan, part: str, text: str, known: Sequence[Any]) -> Any:
+def _project(
+    server: LabelStudioServer, plan: AnnotationPlan, part: str, text: str, known: Sequence[Any]
+) -> Any:
     """The project of a part, made or brought up to date; without a text, the one it has stays."""
     page, instructions = labelling_page(plan), instructions_page(plan, text)
     if known:
@@ -438,7 +442,7 @@ def _annotations(project: Any) -> int:
     return int(project.total_annotations_number or 0) + int(project.skipped_annotations_number or 0)
 
 
-def _see_page(server: Server, plan: Plan, projects: Sequence[Any]) -> None:
+def _see_page(server: LabelStudioServer, plan: AnnotationPlan, projects: Sequence[Any]) -> None:
     """Refuse a page that asks something else than the plan and has answers already."""
     for project in projects:
         if not _annotations(project):
@@ -456,7 +460,7 @@ def _see_page(server: Server, plan: Plan, projects: Sequence[Any]) -> None:
             )
 
 
-def _tidy(server: Server, projects: Sequence[Any]) -> tuple[dict[str, Task], int]:
+def _tidy(server: LabelStudioServer, projects: Sequence[Any]) -> tuple[dict[str, Task], int]:
     """The task of each item; second copies without answers are taken away."""
     found: dict[str, Task] = {}
     removed = 0
@@ -479,7 +483,7 @@ class _Sending:
     """Sends tasks in batches. After a fault, what has arrived is looked up before anything is sent again."""
 
     def __init__(
-        self, server: Server, projects: Sequence[Any], target: int, progress: Callable[[int], None]
+        self, server: LabelStudioServer, projects: Sequence[Any], target: int, progress: Callable[[int], None]
     ) -> None:
         self.server = server
         self.projects = projects
@@ -538,12 +542,12 @@ def _batch(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(tasks[:BATCH])
 
 
-def _usual(plan: Plan) -> int:
+def _usual(plan: AnnotationPlan) -> int:
     """The number of raters that most items have."""
     return Counter(map(len, plan.raters_of.values())).most_common(1)[0][0]
 
 
-def _set_overlap(server: Server, plan: Plan, projects: Sequence[Any]) -> None:
+def _set_overlap(server: LabelStudioServer, plan: AnnotationPlan, projects: Sequence[Any]) -> None:
     """Items that have more raters or fewer than most: the training set, what everyone rates."""
     usual = _usual(plan)
     special = {name: len(raters) for name, raters in plan.raters_of.items() if len(raters) != usual}
@@ -560,9 +564,9 @@ def _set_overlap(server: Server, plan: Plan, projects: Sequence[Any]) -> None:
 
 
 def pull(
-    plan: Plan,
+    plan: AnnotationPlan,
     run: Run,
-    server: Server,
+    server: LabelStudioServer,
     *,
     users: Mapping[str, str] | None = None,
     progress: Progress = lambda done, total: None,
@@ -602,12 +606,14 @@ def pull(
     return Pulled(read, keep_answers(run, plan, read.answers))
 
 
-def _emails(server: Server) -> dict[str, str]:
+def _emails(server: LabelStudioServer) -> dict[str, str]:
     with server.speaking():
         return {str(user.id): user.email for user in server.client.users.list() if user.email}
 
 
-def _raters(server: Server, plan: Plan, given: Mapping[str, str]) -> dict[int | str, str]:
+def _raters(
+    server: LabelStudioServer, plan: AnnotationPlan, given: Mapping[str, str]
+) -> dict[int | str, str]:
     """The users who are raters of the plan, by id and by address."""
     emails = _emails(server)
     named = {key.casefold(): rater_of(plan, name, "--users") for key, name in given.items()}

@@ -19,24 +19,24 @@ from bedside.cli import (
     annotation,
     catalogue,
     coders,
-    demonstration,
-    doctoring,
     drift,
-    explaining,
     judgements,
     label_studio,
-    planning,
     protocols,
     ratings,
     redirection,
-    reporting,
-    scoring,
     statistics,
 )
-from bedside.cli._common import say
-from bedside.cli._complete import answer
-from bedside.cli._help import App
-from bedside.errors import BedsideError
+from bedside.cli import demo as demonstration
+from bedside.cli import doctor as doctoring
+from bedside.cli import explanation as explaining
+from bedside.cli import report as reporting
+from bedside.cli import score as scoring
+from bedside.cli import study_size as planning
+from bedside.cli.common import say
+from bedside.cli.completion import answer
+from bedside.cli.help import App
+from bedside.support.errors import BedsideError
 
 _STOPPED = "stopped; nothing half-written is left. Run the same command again to go on"
 #: What typer returns after Ctrl-C.

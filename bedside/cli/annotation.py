@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.cli._common import (
+from bedside.cli.common import (
     OUTPUT,
     JsonOption,
     RubricFolderOption,
@@ -18,16 +18,16 @@ from bedside.cli._common import (
     say,
     show_tables,
 )
-from bedside.cli._complete import one_of, one_rater
-from bedside.cli._complete import rubrics as complete_rubrics
-from bedside.cli._help import App
-from bedside.errors import BedsideError, InputError
+from bedside.cli.completion import one_of, one_rater
+from bedside.cli.completion import rubrics as complete_rubrics
+from bedside.cli.help import App
+from bedside.support.errors import BedsideError, InputError
 
 if TYPE_CHECKING:
     from bedside.annotation.answers import Kept, Read
-    from bedside.annotation.plan import Plan
-    from bedside.judges import Rubric
-    from bedside.ratings import Run
+    from bedside.annotation.plan import AnnotationPlan
+    from bedside.ratings.run import Run
+    from bedside.rubrics.rubric import Rubric
 
 annotate_app = App(
     """Have people rate what `sample` drew: in Label Studio or in spreadsheets.
@@ -50,10 +50,10 @@ RunOption = Annotated[
 ]
 
 
-def open_plan(path: Path, run: Path | None) -> tuple[Plan, Run]:
+def open_plan(path: Path, run: Path | None) -> tuple[AnnotationPlan, Run]:
     """A plan and its run: the one named, the folder that holds the plan, or ``run`` beside it or here."""
     from bedside.annotation.plan import PlanError, read_plan, run_identity
-    from bedside.ratings import Run
+    from bedside.ratings.run import Run
 
     if run is not None:
         opened = Run(run)
@@ -70,7 +70,7 @@ def open_plan(path: Path, run: Path | None) -> tuple[Plan, Run]:
     raise PlanError("its run is not beside it", where=str(path), todo="name the run with --run")
 
 
-def say_kept(run: Run, plan: Plan, kept: Kept) -> None:
+def say_kept(run: Run, plan: AnnotationPlan, kept: Kept) -> None:
     """Print what putting answers into a run did."""
     say(
         f"{kept.new:,} new answers, {kept.revised:,} corrections, {kept.unchanged:,} there already; "
@@ -83,7 +83,7 @@ def say_kept(run: Run, plan: Plan, kept: Kept) -> None:
     say(f"Next: bedside agree {run.path} --metrics {names}")
 
 
-def _metrics(plan: Plan) -> list[str]:
+def _metrics(plan: AnnotationPlan) -> list[str]:
     from bedside.annotation.progress import plan_metrics
 
     return plan_metrics(plan)
@@ -205,7 +205,7 @@ def sample(
         $ bedside sample run --raters 3 --mode codes --rubrics question,reflection
     """
     from bedside.annotation.sampling import make_plan, read_training, slots, training_from_run
-    from bedside.ratings import read_run
+    from bedside.ratings.run import read_run
     from bedside.reports.annotation import plan_tables
 
     opened = read_run(run)
@@ -237,11 +237,11 @@ def sample(
     note(f"Wrote {out}. Next: bedside annotate push {out}, or bedside annotate export {out}")
 
 
-def save_plan(plan: Plan, run: Run, out: Path) -> None:
+def save_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
     """Write a plan where the user said and, so that it can't be lost, into its run."""
     from bedside.annotation.answers import plan_folder
     from bedside.annotation.plan import plan_hash, read_plan, write_plan
-    from bedside.files import make_folder, saying_where
+    from bedside.support.files import make_folder, saying_where
 
     if out.exists() and plan_hash(read_plan(out)) != plan_hash(plan):
         raise InputError("holds another plan", where=str(out), todo="choose another file with --out")
@@ -256,8 +256,8 @@ def _rubrics(run: Run, mode: str, names: str | None, folder: Path | None) -> lis
     import polars as pl
 
     from bedside.annotation.plan import KINDS, MODES
-    from bedside.judges import rubrics_with
-    from bedside.judges.coding import CODEBOOK
+    from bedside.judges.turn_codes import CODEBOOK
+    from bedside.rubrics.files import rubrics_with
 
     if mode not in MODES:
         raise InputError(f"{mode!r} is not known", where="--mode", todo=f"one of {', '.join(MODES)}")
@@ -346,11 +346,11 @@ def annotate_export(
     note(f"Send each rater their file. Next: bedside annotate import {plan} FILES…")
 
 
-def see_current(plan: Plan, folder: Path | None, where: Path) -> None:
+def see_current(plan: AnnotationPlan, folder: Path | None, where: Path) -> None:
     """Refuse a plan whose rubrics are no longer those of their name."""
     from bedside.annotation.plan import check_current
-    from bedside.judges import rubrics_with
-    from bedside.judges.coding import CODEBOOK
+    from bedside.judges.turn_codes import CODEBOOK
+    from bedside.rubrics.files import rubrics_with
 
     names = [each.rubric.name for each in plan.rubrics]
     registry = rubrics_with(folder)

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli import _complete as complete
-from bedside.cli._common import list_entries, note, say
-from bedside.cli._help import App
-from bedside.errors import DataError, InputError
+from bedside.cli import completion as complete
+from bedside.cli.common import list_entries, note, say
+from bedside.cli.help import App
+from bedside.support.errors import DataError, InputError
 
 readers_app = App(
     """List the file formats that bedside reads; show one.
@@ -98,15 +98,15 @@ def metrics_show(
 ) -> None:
     """Print a metric's or family's definition, source and examples."""
     from bedside.metrics import FAMILIES
-    from bedside.metrics._describe import describe_family, describe_metric
-    from bedside.scoring import metric_names
+    from bedside.metrics.description import describe_family, describe_metric
+    from bedside.scoring.score import metric_names
 
     if name in FAMILIES:
         say(describe_family(FAMILIES.load(name)))
         return
     owners = metric_names()
     if name not in owners:
-        from bedside.registry import nearest
+        from bedside.support.registry import nearest
 
         raise DataError(f"no metric is called {name!r}", todo=nearest(name, [*owners, *FAMILIES.names()]))
     say(describe_metric(FAMILIES.load(owners[name]), name))
@@ -154,7 +154,7 @@ def suites_check(
     Its form, and that its metrics, parameters, tables and figures exist.
     """
     from bedside.reports.contents import check_suite
-    from bedside.scoring import make_plan
+    from bedside.scoring.score import make_plan
     from bedside.suites import SUITES
 
     if not file.endswith(".yaml"):
@@ -178,7 +178,7 @@ FolderOption = Annotated[
 @rubrics_app.callback()
 def rubrics(context: typer.Context, rubric_folder: FolderOption = None) -> None:
     """List the rubrics."""
-    from bedside.judges import rubrics_with
+    from bedside.rubrics.files import rubrics_with
 
     known = rubrics_with(rubric_folder).all()
     list_entries(context, lambda: [(name, rubric.title) for name, rubric in known.items()])
@@ -190,7 +190,8 @@ def rubrics_show(
     rubric_folder: FolderOption = None,
 ) -> None:
     """Print a rubric: what it rates, its levels, what it needs, its source."""
-    from bedside.judges import describe, find_rubric
+    from bedside.rubrics.description import describe
+    from bedside.rubrics.files import find_rubric
 
     say(describe(find_rubric(name, rubric_folder)))
 
@@ -200,7 +201,7 @@ def rubrics_check(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The rubric file, ending in .yaml.")],
 ) -> None:
     """Check a rubric file of your own: its form, its levels, its words."""
-    from bedside.judges import check_file
+    from bedside.rubrics.files import check_file
 
     rubric, remarks = check_file(file)
     for remark in remarks:

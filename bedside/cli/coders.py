@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from bedside.cli._common import (
+from bedside.cli.common import (
     HOW,
     JUDGES,
     FormatOption,
@@ -23,10 +23,10 @@ from bedside.cli._common import (
     say,
     show_tables,
 )
-from bedside.cli._complete import codes as complete_codes
-from bedside.cli._complete import judges
-from bedside.cli._help import App
-from bedside.errors import InputError
+from bedside.cli.completion import codes as complete_codes
+from bedside.cli.completion import judges
+from bedside.cli.help import App
+from bedside.support.errors import InputError
 
 coders_app = App(
     """List the coders of behaviour; train one on people's codes, or test one.
@@ -119,8 +119,8 @@ def coders_train(
         $ bedside coder train coded.csv --out mine.npz
         $ bedside coder train coded.csv --out mine.npz --codes question,reflection
     """
-    from bedside.coders.trained import check_target, save_coder, train
-    from bedside.reports.coder import coder_tables
+    from bedside.coders.learned.trained_coder import check_target, save_coder, train
+    from bedside.reports.coder_test import coder_tables
     from bedside.transcripts import Reading
 
     check_target(out)
@@ -151,8 +151,8 @@ def coders_show(
     Examples:
         $ bedside coder show mine.npz
     """
-    from bedside.coders.trained import load_card
-    from bedside.reports.coder import card_tables
+    from bedside.coders.learned.trained_coder import load_card
+    from bedside.reports.coder_test import card_tables
 
     card, rater = load_card(file)
     if json:
@@ -225,8 +225,8 @@ def coders_evaluate(
         $ bedside coder evaluate coded.csv --coder rules
         $ bedside coder evaluate coded.csv --judge openai/gpt-5-mini --dry-run
     """
-    from bedside.coders.evaluation import evaluate
-    from bedside.reports.coder import coder_tables
+    from bedside.coders.testing import evaluate
+    from bedside.reports.coder_test import coder_tables
     from bedside.transcripts import Reading
 
     reading = Reading(files, reading_options(format_, roles, columns, None, "stop"))
@@ -237,7 +237,7 @@ def coders_evaluate(
             source = _on_new_sessions(coder, embeddings)
             show_tables(coder_tables(evaluate(reading, source, quality=quality)), json)
             return
-        from bedside.coders.training import out_of_fold, read_training_set
+        from bedside.coders.learned.training import out_of_fold, read_training_set
 
         with _progress() as progress:
             training = read_training_set(reading, read_names(codes), _embeddings(embeddings))
@@ -246,10 +246,10 @@ def coders_evaluate(
         return
     if coder is not None:
         raise InputError("a coder and a judge are named", where="--judge", todo="name one of them")
-    from bedside.judges.asking import Asking
-    from bedside.judges.coding import coded_by_people, evaluate_judge, plan_coding
-    from bedside.reports.judging import judged_table, plan_table
-    from bedside.transcripts.model import CODES
+    from bedside.judges.questioning import Asking
+    from bedside.judges.turn_codes import coded_by_people, evaluate_judge, plan_coding
+    from bedside.reports.judgements import judged_table, plan_table
+    from bedside.transcripts.transcript import CODES
 
     wanted = tuple(read_names(codes) or CODES)
     how: dict[str, Any] = {"store_path": store, "codes": wanted, "turns_per_call": turns_per_call}
@@ -266,7 +266,7 @@ def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
     from bedside.coders import find_coder
 
     if coder.endswith(".npz"):
-        from bedside.coders.trained import load_coder
+        from bedside.coders.learned.trained_coder import load_coder
 
         return load_coder(coder, embeddings).on_new_sessions()
     return find_coder(coder)
@@ -275,7 +275,7 @@ def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
 def _embeddings(name: str | None) -> Any:
     if name is None:
         return None
-    from bedside.coders._embeddings import Embeddings
+    from bedside.coders.learned.embeddings import Embeddings
 
     return Embeddings(name)
 

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import (
+from bedside.cli.common import (
     HOW,
     WHICH,
     ColumnsOption,
@@ -24,7 +24,7 @@ from bedside.cli._common import (
     read_numbers,
     show_and_write,
 )
-from bedside.errors import DataError, InputError
+from bedside.support.errors import DataError, InputError
 
 
 def drift(
@@ -60,7 +60,7 @@ def drift(
         $ bedside drift run
         $ bedside drift run --by target_length --lengths 20,80
     """
-    from bedside.drift import drift as run_drift
+    from bedside.analysis.drift import drift as run_drift
     from bedside.reports.tables.drift import drift_table
 
     found = run_drift(
@@ -107,7 +107,7 @@ def trend(
         $ bedside trend run
         $ bedside trend run --edges 10,20,40 --metrics empathy
     """
-    from bedside.drift import trend as run_trend
+    from bedside.analysis.drift import trend as run_trend
     from bedside.reports.tables.length import length_table
 
     trends = run_trend(
@@ -144,7 +144,7 @@ def deviation(
         $ bedside deviation run --reference annomi-run
         $ bedside deviation run --reference human --metrics 'percent_*'
     """
-    from bedside.drift import deviation as run_deviation
+    from bedside.analysis.drift import deviation as run_deviation
     from bedside.reports.tables.deviation import deviation_table
 
     found = run_deviation(

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import JsonOption, note, say, show_tables
-from bedside.cli._complete import one_of
-from bedside.cli._complete import rubric as complete_rubric
-from bedside.cli._help import App
-from bedside.cli.scoring import judging_progress, say_batched
-from bedside.errors import InputError
+from bedside.cli.common import JsonOption, note, say, show_tables
+from bedside.cli.completion import one_of
+from bedside.cli.completion import rubric as complete_rubric
+from bedside.cli.help import App
+from bedside.cli.score import judging_progress, say_batched
+from bedside.support.errors import InputError
 
 judgements_app = App("See what judges were asked and replied; batches of calls; merging.")
 
@@ -44,7 +44,7 @@ def judgements_list(
     Examples:
         $ bedside judgements list run --rubric empathy --state unusable
     """
-    from bedside.reports.judging import judgements_table
+    from bedside.reports.judgements import judgements_table
 
     if state is not None and state not in _STATES:
         raise InputError(f"{state!r} is not known", where="--state", todo="one of " + ", ".join(_STATES))
@@ -61,7 +61,7 @@ def judgements_show(
     Examples:
         $ bedside judgements show run 3f2a
     """
-    from bedside.reports.judging import judgement_text
+    from bedside.reports.judgements import judgement_text
 
     say(judgement_text(run, key))
 
@@ -73,8 +73,8 @@ def judgements_passes(run: RunArgument, json: JsonOption = False) -> None:
     Examples:
         $ bedside judgements passes run
     """
-    from bedside.evaluation import open_evaluation
-    from bedside.reports.judging import passes_table
+    from bedside.analysis.ratings_view import open_evaluation
+    from bedside.reports.judgements import passes_table
 
     show_tables([passes_table(open_evaluation(run))], json)
 
@@ -118,10 +118,10 @@ def judgements_merge(
     Examples:
         $ bedside judgements merge run part-1 part-2 part-3
     """
-    from bedside.evaluation import own_rubrics
-    from bedside.judging_apart import merge_judgements
-    from bedside.ratings import Run
-    from bedside.reports.judging import judged_table
+    from bedside.analysis.ratings_view import own_rubrics
+    from bedside.ratings.run import Run
+    from bedside.reports.judgements import judged_table
+    from bedside.scoring.judged_apart import merge_judgements
 
     tell = note if json else say
     opened = Run(run)
@@ -163,10 +163,10 @@ def judgements_export(
 
 
 def _again(run: Path, files: list[Path], out: Path | None, json: bool) -> None:
-    from bedside.evaluation import own_rubrics
-    from bedside.judging import batch_again
-    from bedside.ratings import Run
-    from bedside.reports.judging import judged_table
+    from bedside.analysis.ratings_view import own_rubrics
+    from bedside.ratings.run import Run
+    from bedside.reports.judgements import judged_table
+    from bedside.scoring.judged import batch_again
 
     opened = Run(run)
     with judging_progress() as watch:

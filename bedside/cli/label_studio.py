@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli._common import RubricFolderOption, note, read_names, read_pairs, say
 from bedside.cli.annotation import (
     PlanArgument,
     RunOption,
@@ -21,10 +20,11 @@ from bedside.cli.annotation import (
     see_current,
 )
 from bedside.cli.annotation import annotate_app as annotate_app
-from bedside.errors import InputError
+from bedside.cli.common import RubricFolderOption, note, read_names, read_pairs, say
+from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
-    from bedside.annotation.server import Server
+    from bedside.annotation.server import OwnServer
 
 UrlOption = Annotated[
     str, typer.Option(metavar="URL", help="Label Studio's address, as bedside annotate serve prints it.")
@@ -86,7 +86,7 @@ def annotate_serve(
     _say_server(server.serve(place, raters=names, port=port, environment=environment, say=note), folder)
 
 
-def _say_server(server: Server, named: Path) -> None:
+def _say_server(server: OwnServer, named: Path) -> None:
     state = "started" if server.started else "runs"
     say(f"Label Studio {server.version} {state} at {server.url}; only this machine can reach it.")
     width = max((len(login.email) for login in server.logins), default=0)
@@ -122,13 +122,13 @@ def annotate_push(
     Examples:
         $ bedside annotate push plan.json --url http://127.0.0.1:8085
     """
-    from bedside.annotation.sync import Server
+    from bedside.annotation.sync import LabelStudioServer
     from bedside.annotation.sync import push as run_push
 
     read, opened = open_plan(plan, run)
     see_current(read, rubric_folder, plan)
     words = _words(text)
-    server = Server(url, _key(key_env))
+    server = LabelStudioServer(url, _key(key_env))
     with _progress("Pushing tasks") as progress:
         pushed = run_push(read, opened, server, strict=strict, text=words, progress=progress)
     say(f"{pushed.sent:,} tasks sent, {pushed.present:,} were there already.")
@@ -167,11 +167,11 @@ def annotate_pull(
     Examples:
         $ bedside annotate pull plan.json --url http://127.0.0.1:8085
     """
-    from bedside.annotation.sync import Server
+    from bedside.annotation.sync import LabelStudioServer
     from bedside.annotation.sync import pull as run_pull
 
     read, opened = open_plan(plan, run)
-    server = Server(url, _key(key_env))
+    server = LabelStudioServer(url, _key(key_env))
     with _progress("Pulling tasks") as progress:
         pulled = run_pull(read, opened, server, users=read_pairs(users, "--users"), progress=progress)
     say_left_out(pulled.read)

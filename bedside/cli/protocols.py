@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import JsonOption, SeedOption, note, say, show_tables
-from bedside.cli._complete import one_of
-from bedside.cli._help import App
-from bedside.errors import InputError
+from bedside.cli.common import JsonOption, SeedOption, note, say, show_tables
+from bedside.cli.completion import one_of
+from bedside.cli.help import App
+from bedside.support.errors import InputError
 
 medconceal_app = App("Fit the parameters of MedConceal's trace.")
 
@@ -44,7 +44,7 @@ def medconceal_fit(
         $ bedside medconceal fit turns.jsonl --out mine.yaml
     """
     from bedside.protocols.medconceal import fit, read_turns, write_parameters
-    from bedside.reports.protocols import fit_tables
+    from bedside.reports.fitting import fit_tables
 
     if out.suffix != ".yaml":
         raise InputError("a parameter file's name ends in .yaml", where=str(out), todo="rename it")

@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import ColumnsOption, ScaleOption, read_pairs, say
-from bedside.cli._help import App
+from bedside.cli.common import ColumnsOption, ScaleOption, read_pairs, say
+from bedside.cli.help import App
 
 ratings_app = App("Bring ratings that people already gave into a run.")
 
@@ -39,9 +39,9 @@ def ratings_import(
         $ bedside ratings import run ratings.xlsx --scale 1-5
         $ bedside ratings import run stars.csv --columns item=Session,rater=Coder --scale 1-5
     """
-    from bedside.evaluation import known_scale, own_rubrics
-    from bedside.rating_files import import_ratings, parse_scales, read_rating_file
-    from bedside.ratings import read_run
+    from bedside.analysis.ratings_view import known_scale, own_rubrics
+    from bedside.ratings.run import read_run
+    from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
 
     opened = read_run(run)
     found = read_rating_file(

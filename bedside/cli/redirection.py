@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import (
+from bedside.cli.common import (
     HOW,
     FormatOption,
     RolesOption,
@@ -18,8 +18,8 @@ from bedside.cli._common import (
     reading_options,
     say,
 )
-from bedside.cli._complete import one_of
-from bedside.cli._help import App
+from bedside.cli.completion import one_of
+from bedside.cli.help import App
 
 redirection_app = App("Fit redirection's language model to conversations.")
 

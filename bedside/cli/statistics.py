@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli._common import (
+from bedside.cli.common import (
     HOW,
     WHICH,
     ColumnsOption,
@@ -24,7 +24,7 @@ from bedside.cli._common import (
     read_pairs,
     show_and_write,
 )
-from bedside.cli._complete import one_of, raters
+from bedside.cli.completion import one_of, raters
 
 
 def agree(
@@ -55,7 +55,7 @@ def agree(
         $ bedside agree run --metrics empathy,partnership --confusion
         $ bedside agree stars.csv --scale 1-5
     """
-    from bedside.questions import agree as run_agree
+    from bedside.api import agree as run_agree
 
     made = run_agree(
         source,
@@ -140,7 +140,7 @@ def compare(
         $ bedside compare run --systems A,B
         $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
     """
-    from bedside.questions import compare as run_compare
+    from bedside.api import compare as run_compare
 
     made = run_compare(
         source,
@@ -202,7 +202,7 @@ def validate(
         $ bedside validate run
         $ bedside validate run --judges 'judge:openai/*' --metrics empathy
     """
-    from bedside.questions import validate as run_validate
+    from bedside.api import validate as run_validate
 
     made = run_validate(
         source,
@@ -247,7 +247,7 @@ def estimate(
         $ bedside estimate run
         $ bedside estimate run --judge judge:openai/gpt-5-mini --metrics empathy
     """
-    from bedside.questions import estimate as run_estimate
+    from bedside.api import estimate as run_estimate
 
     made = run_estimate(
         source,

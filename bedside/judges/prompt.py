@@ -17,8 +17,8 @@ from typing import Literal
 
 import orjson
 
-from bedside.judges.rubric import FROM_TRANSCRIPT, Part, Rubric
-from bedside.transcripts.model import Transcript, Turn
+from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric, RubricPart
+from bedside.transcripts.transcript import Transcript, Turn
 
 Order = Literal["transcript-first", "rubric-first"]
 
@@ -52,7 +52,7 @@ def estimate_tokens(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class PromptPiece:
     """A stretch of a prompt that other prompts share, with what is worth working out once.
 
     Attributes:
@@ -85,8 +85,8 @@ class Prompt:
     """
 
     unit: str
-    pieces: tuple[Piece, ...]
-    schema: Piece
+    pieces: tuple[PromptPiece, ...]
+    schema: PromptPiece
     asked: tuple[int, ...] | None
     counts: Mapping[str, int]
     choices: Mapping[str, Sequence[int]]
@@ -137,8 +137,8 @@ class Question:
         self.rubric = rubric
         self.version = rubric.version
         self.items_per_call = items_per_call
-        self.schema = Piece(orjson.dumps(rubric.schema()).decode())
-        self.text = Piece(_rubric_text(rubric.shown()))
+        self.schema = PromptPiece(orjson.dumps(rubric.schema()).decode())
+        self.text = PromptPiece(_rubric_text(rubric.shown()))
         self._answer_tokens = _ANSWER_TOKENS + _PART_TOKENS * len(rubric.parts)
 
     def prompts(
@@ -212,7 +212,7 @@ class Question:
             counts[item.name] = _count(value)
             shown[item.name] = range(counts[item.name])
             material.append(conversation.input(item.name, item.description, value))
-        rated = Piece(_rated(rubric, turn, asked, first))
+        rated = PromptPiece(_rated(rubric, turn, asked, first))
         if order == "transcript-first":
             pieces = (conversation.introduction, *material, self.text, rated)
         else:
@@ -229,7 +229,7 @@ class Conversation:
         self.transcript = transcript
         self._lines = [_line(turn) for turn in transcript.turns]
         self.code = self._code()
-        self.introduction = Piece(_INTRODUCTION.format(code=self.code))
+        self.introduction = PromptPiece(_INTRODUCTION.format(code=self.code))
 
     def _code(self) -> str:
         """Twelve hexadecimal digits, worked out of the transcript, that occur nowhere in it."""
@@ -247,21 +247,21 @@ class Conversation:
         raise AssertionError("a transcript can't hold every code")
 
     @cached_property
-    def whole(self) -> Piece:
+    def whole(self) -> PromptPiece:
         """The whole conversation, fenced."""
         return self._fenced("conversation", "", "\n".join(self._lines))
 
-    def part(self, first: int, last: int) -> Piece:
+    def part(self, first: int, last: int) -> PromptPiece:
         """The turns from ``first`` to ``last``, fenced."""
         return self._fenced("conversation", "", "\n".join(self._lines[first : last + 1]))
 
-    def input(self, name: str, description: str, value: object) -> Piece:
+    def input(self, name: str, description: str, value: object) -> PromptPiece:
         """Something beside the conversation, fenced."""
         plain = name.replace("_", " ")
         return self._fenced(plain, f"The {plain}: {description}\n", _value(value))
 
-    def _fenced(self, name: str, before: str, content: str) -> Piece:
-        return Piece(
+    def _fenced(self, name: str, before: str, content: str) -> PromptPiece:
+        return PromptPiece(
             f"\n{before}--- {name} begins, code {self.code} ---\n"
             f"{content}\n--- {name} ends, code {self.code} ---\n"
         )
@@ -322,7 +322,7 @@ def pending_question(transcript: Transcript, turn: Turn | None) -> str:
     return ""
 
 
-#: How inputs are worked out from the conversation; the names are :data:`~bedside.judges.rubric.FROM_TRANSCRIPT`'s.
+#: How inputs are worked out from the conversation; the names are :data:`~bedside.rubrics.rubric.FROM_TRANSCRIPT`'s.
 FROM_TURNS: Mapping[str, Callable[[Transcript, Turn | None], str]] = {"pending_question": pending_question}
 
 
@@ -361,7 +361,7 @@ def _reason(rubric: Rubric) -> list[str]:
     return [f'- "reason": a text. {schema["reason"]["description"]}']
 
 
-def _part_lines(part: Part, indent: str) -> list[str]:
+def _part_lines(part: RubricPart, indent: str) -> list[str]:
     null = ", or null" if part.optional else ""
     form = {
         "text": "a text",

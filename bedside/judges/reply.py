@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.judges.rubric import Rubric
+from bedside.rubrics.rubric import Rubric
 
 #: Longer texts are no reply to a rubric.
 MAX_CHARACTERS = 1_000_000

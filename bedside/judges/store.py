@@ -24,10 +24,10 @@ from typing import Any, Literal, TypeVar
 import filelock
 import orjson
 
-from bedside.errors import RunError
-from bedside.files import saying_where
-from bedside.judges.client import Sampling
-from bedside.judges.prompt import Piece
+from bedside.judges.prompt import PromptPiece
+from bedside.llm.client import Sampling
+from bedside.support.errors import RunError
+from bedside.support.files import saying_where
 
 FILE_NAME = "judgements.sqlite"
 FORMAT = 2
@@ -187,7 +187,7 @@ class Store:
         self.path = path
         self.text = text
         self._owner = uuid.uuid4().hex
-        self._jobs: list[_Job] = []
+        self._jobs: list[_StoreJob] = []
         #: Pieces that are surely there.
         self._kept: set[str] = set()
         with saying_where(path):
@@ -204,7 +204,7 @@ class Store:
         """Look up judgements, and claim those that are neither there nor being asked by somebody else."""
         return await self._do(lambda: self._claim(keys))
 
-    async def finish(self, judgement: Judgement, pieces: Sequence[Piece], schema: Piece) -> None:
+    async def finish(self, judgement: Judgement, pieces: Sequence[PromptPiece], schema: PromptPiece) -> None:
         """Write a judgement; it is on disk when this returns. Its claim ends."""
         await self._do(lambda: self._finish(judgement.row(), pieces, schema))
 
@@ -225,7 +225,7 @@ class Store:
         result: Future[T] = loop.create_future()
         if not self._jobs:
             loop.call_soon(self._transact)
-        self._jobs.append(_Job(work, result))
+        self._jobs.append(_StoreJob(work, result))
         return await result
 
     def _transact(self) -> None:
@@ -270,7 +270,7 @@ class Store:
             self._reap()
         return claims
 
-    def _finish(self, row: tuple[Any, ...], pieces: Sequence[Piece], schema: Piece) -> None:
+    def _finish(self, row: tuple[Any, ...], pieces: Sequence[PromptPiece], schema: PromptPiece) -> None:
         marks = ",".join("?" * len(row))
         self._connection.execute(f"INSERT OR REPLACE INTO judgements VALUES ({marks})", row)
         self._delete_claims([row[0]])
@@ -321,7 +321,7 @@ class Store:
 
 
 @dataclass(frozen=True, slots=True)
-class _Job:
+class _StoreJob:
     work: Callable[[], Any]
     result: Future[Any]
 

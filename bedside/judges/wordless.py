@@ -7,10 +7,10 @@ from collections.abc import Collection, Iterable
 from dataclasses import replace
 from typing import Any
 
-from bedside.errors import InputError
-from bedside.judges.rubric import Part, Rubric
 from bedside.judges.store import Judgement
-from bedside.ratings import SAID
+from bedside.ratings.run import SAID
+from bedside.rubrics.rubric import Rubric, RubricPart
+from bedside.support.errors import InputError
 
 
 def wordless(judgement: Judgement, rubric: Rubric) -> Judgement:
@@ -58,7 +58,7 @@ def check_wordless(rubrics: Iterable[Rubric], followed: Collection[str]) -> None
         )
 
 
-def _all(parts: Iterable[Part]) -> Iterable[Part]:
+def _all(parts: Iterable[RubricPart]) -> Iterable[RubricPart]:
     for part in parts:
         yield part
         yield from _all(part.items)

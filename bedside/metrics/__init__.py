@@ -1,6 +1,6 @@
 """Algorithmic metrics: one file per family; pure functions of a transcript."""
 
-from bedside.metrics._contract import (
+from bedside.metrics.contract import (
     FAMILIES,
     Direction,
     Example,

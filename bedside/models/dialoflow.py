@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bedside.errors import ModelError
-from bedside.models._files import find_model, library, quiet, read_config, said
+from bedside.models.model_files import find_model, library, quiet, read_config, said
+from bedside.support.errors import ModelError
 
 _EXTRA = "local"
 #: The model's own control tokens, in the order in which they were added to GPT-2's.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from bedside.transcripts.model import Role, Transcript
+from bedside.transcripts.transcript import Role, Transcript
 
 #: What stands before what each role says: the same in every session, whoever speaks first.
 LABELS: dict[Role, str] = {"clinician": "Speaker A:", "patient": "Speaker B:"}

@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 
 import bedside
-from bedside.errors import DataError, MissingExtraError, ModelError, RunError
-from bedside.files import saying_where, sync, write_json
-from bedside.models._files import find_model, library, quiet, said
 from bedside.models.dialogue import SEPARATOR, speeches
 from bedside.models.language_model import load_language_model
-from bedside.transcripts.model import Transcript
+from bedside.models.model_files import find_model, library, quiet, said
+from bedside.support.errors import DataError, MissingExtraError, ModelError, RunError
+from bedside.support.files import saying_where, sync, write_json
+from bedside.transcripts.transcript import Transcript
 
 _EXTRA = "redirection"
 CARD = "card.json"
@@ -89,7 +89,7 @@ def fine_tune(
 
     Args:
         transcripts: at least two with something said in them.
-        model: as for :func:`bedside.models._files.find_model`.
+        model: as for :func:`bedside.models.model_files.find_model`.
         out: a folder that isn't there yet.
         tuning: the settings.
         progress: called after each step with its number, the number of all steps, and the loss.
@@ -145,7 +145,7 @@ def fine_tune(
 
 def _checked(how: Tuning) -> str:
     """The method; raises DataError for settings that make no sense."""
-    from bedside.registry import nearest
+    from bedside.support.registry import nearest
 
     if how.method not in METHODS:
         raise DataError(f"no method is called {how.method!r}", todo=nearest(how.method, METHODS))

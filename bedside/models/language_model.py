@@ -7,9 +7,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bedside.errors import ModelError
-from bedside.files import cache_folder, saying_where, sync
-from bedside.models._files import digest, library, quiet, said
+from bedside.models.model_files import digest, library, quiet, said
+from bedside.support.errors import ModelError
+from bedside.support.files import cache_folder, saying_where, sync
 
 _EXTRA = "local"
 _LOG = logging.getLogger(__name__)
@@ -19,10 +19,10 @@ def load_language_model(path: Path) -> tuple[Any, Any]:
     """A model in 32 bits on the CPU, ready to be asked, and its tokenizer.
 
     A GGUF file is converted at its first use, which takes half a minute, and read from the user's cache
-    afterwards (:func:`bedside.files.cache_folder`), which takes half a second.
+    afterwards (:func:`bedside.support.files.cache_folder`), which takes half a second.
 
     Args:
-        path: as :func:`bedside.models._files.find_model` gives it.
+        path: as :func:`bedside.models.model_files.find_model` gives it.
 
     Raises:
         ModelError: the model can't be loaded.

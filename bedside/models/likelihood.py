@@ -17,9 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bedside.errors import ModelError, RegistryError
-from bedside.models._files import find_model, library
 from bedside.models.language_model import load_language_model
+from bedside.models.model_files import find_model, library
+from bedside.support.errors import ModelError, RegistryError
 
 _EXTRA = "redirection"
 PRECISIONS = ("float32", "bfloat16")
@@ -228,7 +228,7 @@ def load_likelihood(model: str, precision: str = "float32") -> Likelihood:
     """The model that a user names, ready to be asked; it stays loaded until another is.
 
     Args:
-        model: as for :func:`bedside.models._files.find_model`.
+        model: as for :func:`bedside.models.model_files.find_model`.
         precision: one of :data:`PRECISIONS`.
 
     Raises:

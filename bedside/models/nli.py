@@ -19,8 +19,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.errors import ModelError
-from bedside.models._files import ONNX, find_model, library, quiet, read_config, said
+from bedside.models.model_files import ONNX, find_model, library, quiet, read_config, said
+from bedside.support.errors import ModelError
 
 LABELS = ("entailment", "neutral", "contradiction")
 #: How labels may begin, for each of :data:`LABELS`.
@@ -73,7 +73,7 @@ def load_nli(model: str, labels: str = "") -> NliModel:
     """The model that a user names, loaded once in a process.
 
     Args:
-        model: as for :func:`bedside.models._files.find_model`.
+        model: as for :func:`bedside.models.model_files.find_model`.
         labels: the order of its outputs, ``contradiction,neutral,entailment`` for instance; empty: as its config says.
 
     Raises:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from itertools import combinations
 
 from bedside.annotation.findings import SAME, ListAgreement
-from bedside.annotation.plan import Plan, TrainingItem, plan_hash
-from bedside.annotation.progress import Progress
+from bedside.annotation.plan import AnnotationPlan, TrainingItem, plan_hash
+from bedside.annotation.progress import PlanProgress
 from bedside.annotation.proposals import SIMULATIONS, Proposals
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
 from bedside.reports.tables.agreement import agreement_table
@@ -20,12 +20,12 @@ _MODES = {
 }
 
 
-def plan_tables(plan: Plan) -> tuple[Table, ...]:
+def plan_tables(plan: AnnotationPlan) -> tuple[Table, ...]:
     """The strata of a plan with their counts, and who rates how much and shares how much with whom."""
     return _strata_table(plan), _raters_table(plan)
 
 
-def _strata_table(plan: Plan) -> Table:
+def _strata_table(plan: AnnotationPlan) -> Table:
     at_random = [0] * len(plan.strata)
     for item in plan.items:
         at_random[item.stratum] += item.drawn == "random"
@@ -74,7 +74,7 @@ def _strata_table(plan: Plan) -> Table:
     )  # fmt: skip
 
 
-def _raters_table(plan: Plan) -> Table:
+def _raters_table(plan: AnnotationPlan) -> Table:
     items = {
         rater: {name for name in order if not isinstance(plan.by_id[name], TrainingItem)}
         for rater, order in plan.assignment.items()
@@ -112,7 +112,7 @@ def _raters_table(plan: Plan) -> Table:
     )
 
 
-def status_tables(plan: Plan, progress: Progress) -> tuple[Table, ...]:
+def status_tables(plan: AnnotationPlan, progress: PlanProgress) -> tuple[Table, ...]:
     """How far raters are, how they did in training, and agreement so far."""
     tables = [_shares_table(plan, progress)]
     if progress.training:
@@ -124,7 +124,7 @@ def status_tables(plan: Plan, progress: Progress) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def _shares_table(plan: Plan, progress: Progress) -> Table:
+def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
     several = len(plan.strata) > 1
     shown = [share for share in progress.shares if several or share.stratum in (None, "training")]
     rows = []
@@ -164,7 +164,7 @@ def _time(seconds: float | None) -> str:
     return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
 
 
-def _training_table(progress: Progress) -> Table:
+def _training_table(progress: PlanProgress) -> Table:
     rows = [
         Row(tuple(map(Cell, (each.rater, f"{each.answers}", decimal(each.score), number(each.off)))))
         for each in progress.training

@@ -6,13 +6,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bedside.errors import DataError
-from bedside.evaluation import Evaluation, open_evaluation
-from bedside.files import make_folder, saying_where, write_bytes, write_text
-from bedside.ratings import Run, wordless
-from bedside.registry import nearest
+from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.ratings.run import Run, wordless
 from bedside.reports.checklist import checklists
-from bedside.reports.contents import Part, Settings, make_parts, make_tables
+from bedside.reports.contents import ReportPart, Settings, make_parts, make_tables
 from bedside.reports.extremes import review
 from bedside.reports.methods import methods
 from bedside.reports.page import Section, page
@@ -20,6 +17,9 @@ from bedside.reports.render import FORMATS
 from bedside.reports.table import Table
 from bedside.reports.validation import card_tables
 from bedside.suites import Suite
+from bedside.support.errors import DataError
+from bedside.support.files import make_folder, saying_where, write_bytes, write_text
+from bedside.support.registry import nearest
 
 PAGE = "report.html"
 _CHECKLISTS = (
@@ -113,7 +113,7 @@ def write_report(
         parts = make_parts(evaluation, suite=suite, settings=chosen_settings)
     else:
         made = make_tables(evaluation, tables, suite=suite, settings=chosen_settings)
-        parts = tuple(Part(table.title, tables=(table,)) for table in made)
+        parts = tuple(ReportPart(table.title, tables=(table,)) for table in made)
     all_tables = tuple(table for part in parts for table in part.tables)
     folder = out or run.path / "report"
     plain = [name for name in chosen if name in TABLE_FORMATS and name != "html"]
@@ -131,7 +131,7 @@ def write_report(
 def _page(
     run: Run,
     evaluation: Evaluation,
-    parts: Sequence[Part],
+    parts: Sequence[ReportPart],
     drawn: Mapping[str, Mapping[str, bytes]],
     text: bool,
     seed: int,

@@ -10,18 +10,18 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from bedside.evaluation import Evaluation
-from bedside.rating_files import Scale
-from bedside.ratings import Run
-from bedside.registry import DataRegistry
+from bedside.analysis.ratings_view import Evaluation
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import Scale
 from bedside.reports.methods import judged_words, levels_words
 from bedside.reports.table import Cell, Column, Row, Table, between, counted, decimal
+from bedside.support.registry import DataRegistry
 
 #: Stands where only the authors know.
 OPEN = "to be stated by you"
 
 
-class Item(BaseModel):
+class ChecklistItem(BaseModel):
     """One item of a checklist.
 
     Attributes:
@@ -45,7 +45,7 @@ class Checklist(BaseModel):
     name: str
     title: str
     source: str
-    items: tuple[Item, ...] = Field(min_length=1)
+    items: tuple[ChecklistItem, ...] = Field(min_length=1)
 
 
 def _parse(path: Path) -> Checklist:

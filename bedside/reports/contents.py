@@ -9,19 +9,19 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from bedside.errors import DataError, RegistryError
-from bedside.evaluation import Evaluation
-from bedside.judges import RUBRICS
-from bedside.ratings import Run
-from bedside.registry import nearest
+from bedside.analysis.ratings_view import Evaluation
+from bedside.ratings.run import Run
+from bedside.reports.absence import absent_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
+from bedside.reports.measures import TableMeasure, matching
 from bedside.reports.table import Table
+from bedside.reports.table_kind import Options
 from bedside.reports.tables import TABLES, TableKind
-from bedside.reports.tables._contract import Options
-from bedside.reports.tables._measures import Measure, matching
-from bedside.reports.tables._sources import absent_notes
+from bedside.rubrics.files import RUBRICS
 from bedside.suites import SUITES, Suite
-from bedside.suites._model import Entry, first_fault
+from bedside.suites.suite import Entry, first_fault
+from bedside.support.errors import DataError, RegistryError
+from bedside.support.registry import nearest
 
 #: Kinds of tables and figures that every report has at its end, whatever suites it has.
 _ALWAYS = ("agreement", "missing")
@@ -54,7 +54,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ReportPart:
     """A part of a report.
 
     Attributes:
@@ -147,7 +147,7 @@ def make_parts(
     suite: Suite | None = None,
     settings: Settings | None = None,
     figures: bool = True,
-) -> tuple[Part, ...]:
+) -> tuple[ReportPart, ...]:
     """The parts of a report: one for each suite, then what every report has.
 
     Args:
@@ -167,7 +167,7 @@ def make_parts(
     return tuple(_figures_named_once(part for part in parts if part.tables or part.figures or part.left_out))
 
 
-def _figures_named_once(parts: Iterable[Part]) -> Iterator[Part]:
+def _figures_named_once(parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
     """The parts; a figure whose name is taken by one of an earlier part gets a number."""
     taken: dict[str, int] = {}
     for part in parts:
@@ -189,7 +189,7 @@ def _suite_part(
     tables_planned: Sequence[_Planned],
     settings: Settings,
     figures: bool,
-) -> Part:
+) -> ReportPart:
     tables, left_out = [], []
     for planned in tables_planned:
         try:
@@ -210,12 +210,12 @@ def _suite_part(
             continue
         if drawing is not None:
             drawings.append(drawing)
-    return Part(suite.title, f"After {suite.source}.", tuple(tables), tuple(drawings), tuple(left_out))
+    return ReportPart(suite.title, f"After {suite.source}.", tuple(tables), tuple(drawings), tuple(left_out))
 
 
 def _other_parts(
     evaluation: Evaluation, planned: Sequence[_Planned], settings: Settings, figures: bool
-) -> Iterator[Part]:
+) -> Iterator[ReportPart]:
     """Metrics that no table of the suites shows, agreement unless a suite shows it, and what is missing."""
     rated = set(evaluation.metrics())
     named = {
@@ -231,7 +231,7 @@ def _other_parts(
         assert options is not None
         given = {"id": _OTHERS, "title": "Metrics that no table above shows", "metrics": others}
         table = _made(evaluation, _Planned(TABLES.load("results"), options.model_validate(given)), settings)
-        yield Part("Other metrics", tables=(table,) if table is not None else ())
+        yield ReportPart("Other metrics", tables=(table,) if table is not None else ())
     kinds = [TABLES.load(name) for name in _ALWAYS if name not in {one.kind.name for one in planned}]
     yield from _general_parts(evaluation, settings, figures, kinds, only=[kind.name for kind in kinds])
 
@@ -242,7 +242,7 @@ def _general_parts(
     figures: bool,
     kinds: Sequence[TableKind],
     only: Sequence[str] | None = None,
-) -> Iterator[Part]:
+) -> Iterator[ReportPart]:
     """A part for each table, with the figures that go with it."""
     drawings: dict[str, list[Drawing]] = {}
     if figures:
@@ -257,7 +257,7 @@ def _general_parts(
         table = _made(evaluation, _Planned(table_kind, None), settings)
         mine = tuple(drawings.pop(table_kind.name, ()))
         if table is not None:
-            yield Part(_HEADINGS.get(table_kind.name, table_kind.title), tables=(table,), figures=mine)
+            yield ReportPart(_HEADINGS.get(table_kind.name, table_kind.title), tables=(table,), figures=mine)
 
 
 _HEADINGS: Mapping[str, str] = {
@@ -331,8 +331,8 @@ def _title(planned: _Planned) -> str:
     return (planned.options.title if planned.options is not None else None) or planned.kind.title
 
 
-def _measures(options: Options | None) -> list[Measure]:
-    headed: Mapping[str, Sequence[Measure]] = getattr(options, "metrics", None) or {}
+def _measures(options: Options | None) -> list[TableMeasure]:
+    headed: Mapping[str, Sequence[TableMeasure]] = getattr(options, "metrics", None) or {}
     return [measure for measures in headed.values() for measure in measures]
 
 
@@ -367,7 +367,7 @@ def check_suite(suite: Suite) -> list[str]:
     Raises:
         RegistryError: an unknown kind or a wrong option, which is named.
     """
-    from bedside.scoring import metric_names
+    from bedside.scoring.score import metric_names
 
     owners = metric_names()
     found: list[tuple[str, Any]] = [(entry.id, _opened_table(entry)[1]) for entry in suite.tables]

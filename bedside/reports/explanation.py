@@ -8,10 +8,10 @@ from typing import Any
 
 import polars as pl
 
-from bedside.errors import DataError
-from bedside.evaluation import PEOPLE, Evaluation
-from bedside.registry import nearest
+from bedside.analysis.ratings_view import PEOPLE, Evaluation
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
+from bedside.support.errors import DataError
+from bedside.support.registry import nearest
 
 #: Where a record names systems, metrics and raters.
 _SYSTEMS = ("system", "a", "b", "systems", "reference")
@@ -145,10 +145,11 @@ def _parts(texts: Iterable[str]) -> list[str]:
 
 def _definition(evaluation: Evaluation, metric: str) -> str:
     """A metric's or rubric's own facts."""
-    from bedside.judges import RUBRICS, describe
     from bedside.metrics import FAMILIES
-    from bedside.metrics._describe import describe_metric
-    from bedside.scoring import metric_names
+    from bedside.metrics.description import describe_metric
+    from bedside.rubrics.description import describe
+    from bedside.rubrics.files import RUBRICS
+    from bedside.scoring.score import metric_names
 
     base = metric.partition(".")[0]
     owners = metric_names()

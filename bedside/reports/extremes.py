@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bedside.comparison import quality_metrics
-from bedside.evaluation import PEOPLE, Evaluation, OfMetric
-from bedside.ratings import Run
-from bedside.reports.tables._measures import rater_words
-from bedside.transcripts.model import Transcript
+from bedside.analysis.comparison import quality_metrics
+from bedside.analysis.ratings_view import PEOPLE, Evaluation, OfMetric
+from bedside.ratings.run import Run
+from bedside.reports.measures import rater_words
+from bedside.transcripts.transcript import Transcript
 
 #: Metrics shown; turns marked for one score, where turns are coded and where they have values; words that a quote must
 #: have to be looked for.
@@ -107,7 +107,7 @@ def _extreme(evaluation: Evaluation, metric: str, group: str, end: str, at: pl.D
 def _turn_metrics(metric: str) -> tuple[str, ...]:
     """The metrics of turns that a metric of transcripts is made of."""
     from bedside.metrics import FAMILIES
-    from bedside.scoring import metric_names
+    from bedside.scoring.score import metric_names
 
     base = metric.partition(".")[0]
     owner = metric_names().get(base)

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.evaluation import Evaluation, facts
-from bedside.ratings import Run
+from bedside.analysis.ratings_view import Evaluation, facts
+from bedside.ratings.run import Run
 from bedside.reports.table import Table, counted
 
 #: Tables whose notes say how systems were compared and raters' agreement was measured, and how that begins.

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from bedside.reports.extremes import Extreme, Review, turns_of
+from bedside.reports.measures import rater_words
 from bedside.reports.render import csv_text, escape_html, html, latex
 from bedside.reports.table import Table, number
-from bedside.reports.tables._measures import rater_words
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d5dbe3; --paper: #ffffff; --tint: #f4f6f9;

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, SupportsIndex, overload
 
-from bedside.errors import DataError
-from bedside.registry import nearest
+from bedside.support.errors import DataError
+from bedside.support.registry import nearest
 
 if TYPE_CHECKING:
     import pandas
@@ -96,7 +96,7 @@ class Table:
         Raises:
             MissingExtraError: pandas is not installed.
         """
-        from bedside.ratings import to_pandas
+        from bedside.ratings.run import to_pandas
 
         return to_pandas(self.to_polars())
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from bedside.errors import DataError
-from bedside.estimation import Estimate
-from bedside.evaluation import Evaluation
+from bedside.analysis.estimation import Estimate
+from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.validation import FEWEST_UNITS, JudgeCard, Validation, validate
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
-from bedside.stats.reading import reading
-from bedside.stats.results import Result
-from bedside.validation import FEWEST_UNITS, JudgeCard, Validation, validate
+from bedside.stats.kappa_bands import reading
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
 
 
 def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from bedside.stats._arrays import Array
+from bedside.stats.arrays import Array
 
 
 def signed_rank_distribution(ranks: Array) -> Array:

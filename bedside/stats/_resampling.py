@@ -13,9 +13,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.errors import DataError
-from bedside.stats._arrays import Array, Mask, Seed, generator, seed_in_words
-from bedside.stats.results import Interval
+from bedside.stats.arrays import Array, Mask, Seed, generator, seed_in_words
+from bedside.stats.result import Interval
+from bedside.support.errors import DataError
 
 #: No matrix of resamples is larger than this.
 BUDGET_BYTES = 64 * 2**20
@@ -265,7 +265,7 @@ CoefficientInterval = Literal["jackknife", "bca", "percentile"]
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class ResamplingPlan:
     """How the interval of a coefficient of agreement is to be made.
 
     Attributes:

@@ -7,11 +7,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.errors import DataError
-from bedside.stats._arrays import Array, chosen, constant
+from bedside.stats.arrays import Array, chosen, constant
 from bedside.stats.families import CORRECTIONS, family
 from bedside.stats.paired import wilcoxon
-from bedside.stats.results import Result
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

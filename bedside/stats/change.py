@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.stats._arrays import Array, Seed, chosen, pairs
 from bedside.stats._resampling import bootstrap_interval, resample
-from bedside.stats.results import Result
+from bedside.stats.arrays import Array, Seed, chosen, pairs
+from bedside.stats.result import Result
 
 
 def percentage_change(

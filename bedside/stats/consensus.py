@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.errors import DataError
+from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats._arrays import chosen, clean, constant, differences, pairs
-from bedside.stats.results import Effect, Interval
+from bedside.stats.arrays import chosen, clean, constant, differences, pairs
+from bedside.stats.result import Effect, Interval
 
 
 def _z(level: float) -> float:
@@ -255,7 +255,7 @@ def odds_ratio(table: Any, *, level: float = 0.95) -> Effect:
 
     A cell of 0 makes the ratio 0 or infinite: it is then missing.
     """
-    from bedside.stats._arrays import matrix
+    from bedside.stats.arrays import matrix
 
     counts = matrix(table, "table")
     n = int(counts.sum())

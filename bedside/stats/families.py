@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats._arrays import Array, chosen, vector
-from bedside.stats.results import Result
+from bedside.stats.arrays import Array, chosen, vector
+from bedside.stats.result import Result
 
 #: Our names of the corrections, and statsmodels'.
 CORRECTIONS = {

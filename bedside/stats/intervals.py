@@ -7,10 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.errors import DataError
-from bedside.stats._arrays import Array, Seed, chosen, clean, constant, vector
 from bedside.stats._resampling import aligned, bootstrap_interval, resample
-from bedside.stats.results import Interval, Result
+from bedside.stats.arrays import Array, Seed, chosen, clean, constant, vector
+from bedside.stats.result import Interval, Result
+from bedside.support.errors import DataError
 
 
 def _described(values: Array) -> dict[str, float | None]:

@@ -12,8 +12,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.errors import DataError
-from bedside.stats._arrays import (
+from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan
+from bedside.stats._weights import agreement_weights, penalties
+from bedside.stats.arrays import (
     Array,
     Indices,
     Mask,
@@ -25,11 +26,10 @@ from bedside.stats._arrays import (
     matrix,
     scale_of,
 )
-from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, Plan
-from bedside.stats._weights import agreement_weights, penalties
 from bedside.stats.intervals import t_interval
-from bedside.stats.results import Interval, Result
+from bedside.stats.result import Interval, Result
 from bedside.stats.two_raters import chance_corrected, kappa_values, two_sided
+from bedside.support.errors import DataError
 
 
 def _rated(ratings: Any, scale: Scale | None) -> tuple[Scale, Indices]:
@@ -93,7 +93,7 @@ def percent_agreement(
     Items with fewer than two ratings are dropped and counted.
     """
     chosen("interval", interval, ("bca", "percentile"))
-    plan = Plan(interval, clusters, resamples, level, seed)
+    plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     scale, codes = _rated(ratings, None)
     counts = _counts(codes, len(scale))
     kept: Mask = counts.sum(axis=1) >= 2
@@ -130,7 +130,7 @@ def fleiss_kappa(
     """
     used, codes = _rated(ratings, scale)
     kept: Mask = np.all(codes >= 0, axis=1)
-    plan = Plan(interval, clusters, resamples, level, seed)
+    plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     return _fleiss(
         _counts(codes[kept], len(used)), used, codes.shape[1], plan, plan.members(kept), int((~kept).sum())
     )
@@ -163,11 +163,13 @@ def fleiss_kappa_from_counts(
         raise DataError(f"a scale of {len(used)} levels doesn't fit {table.shape[1]} columns")
     raters = int(table.sum(axis=1).max()) if table.size else 0
     kept = table.sum(axis=1) == raters
-    plan = Plan(interval, None, resamples, level, seed)
+    plan = ResamplingPlan(interval, None, resamples, level, seed)
     return _fleiss(table[kept], used, raters, plan, None, int((~kept).sum()))
 
 
-def _fleiss(counts: Array, scale: Scale, raters: int, plan: Plan, members: Any, dropped: int) -> Result:
+def _fleiss(
+    counts: Array, scale: Scale, raters: int, plan: ResamplingPlan, members: Any, dropped: int
+) -> Result:
     chosen("interval", plan.interval, COEFFICIENT_INTERVALS)
     name = "Fleiss' kappa"
     words = f"Fleiss' kappa, {raters} raters, {len(scale)} levels, z after Fleiss, Nee and Landis"
@@ -252,7 +254,7 @@ def conger_kappa(
     chosen("interval", interval, COEFFICIENT_INTERVALS)
     if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
-    plan = Plan(interval, clusters, resamples, level, seed)
+    plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     kept: Mask = np.all(codes >= 0, axis=1)
     codes, dropped, n = codes[kept], int((~kept).sum()), int(kept.sum())
@@ -315,7 +317,7 @@ def mean_pairwise_kappa(
     dropped and counted.
     """
     chosen("interval", interval, COEFFICIENT_INTERVALS)
-    plan = Plan(interval, clusters, resamples, level, seed)
+    plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     k = len(used)
     disagreement, called = penalties(weights, levels(used))
@@ -401,7 +403,7 @@ def gwet_ac(
         raise DataError(
             "the analytic interval takes items as independent", todo="use the jackknife with clusters"
         )
-    plan = Plan(interval, clusters, resamples, level, seed)
+    plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     k = len(used)
     w, called = agreement_weights(weights, levels(used))
@@ -489,7 +491,7 @@ def krippendorff_alpha(
     """
     chosen("metric", metric, METRICS)
     chosen("interval", interval, COEFFICIENT_INTERVALS)
-    plan = Plan(interval, clusters, resamples, level, seed)
+    plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     used, codes = _rated(ratings, scale)
     if scale is None and metric != "nominal" and any(isinstance(label, str) for label in used):
         raise DataError(

@@ -11,8 +11,17 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.errors import DataError
-from bedside.stats._arrays import (
+from bedside.stats._exact import signed_rank_distribution, tail, walsh_average
+from bedside.stats._resampling import (
+    Jackknife,
+    Resamples,
+    block_rows,
+    blocks,
+    bootstrap_interval,
+    draw,
+    every_resample,
+)
+from bedside.stats.arrays import (
     Alternative,
     Array,
     Mask,
@@ -25,19 +34,10 @@ from bedside.stats._arrays import (
     pairs,
     seed_in_words,
 )
-from bedside.stats._exact import signed_rank_distribution, tail, walsh_average
-from bedside.stats._resampling import (
-    Jackknife,
-    Resamples,
-    block_rows,
-    blocks,
-    bootstrap_interval,
-    draw,
-    every_resample,
-)
 from bedside.stats.effects import cohens_dz, paired_odds_ratio, rank_biserial
 from bedside.stats.intervals import t_interval
-from bedside.stats.results import Interval, Result
+from bedside.stats.result import Interval, Result
+from bedside.support.errors import DataError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 #: Signed-rank tests on up to this many non-zero differences are exact where the method is ``"auto"``.

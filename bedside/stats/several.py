@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from bedside.errors import DataError
-from bedside.stats._arrays import Array, clean, constant, matrix
+from bedside.stats.arrays import Array, clean, constant, matrix
 from bedside.stats.families import family
-from bedside.stats.results import Result
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
 
 
 def _complete(values: Any, least: int) -> tuple[Array, int]:

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats._arrays import chosen, clean, constant
+from bedside.stats.arrays import chosen, clean, constant
 from bedside.stats.paired import ALTERNATIVES
-from bedside.stats.results import Result
+from bedside.stats.result import Result
 
 
 def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sided") -> Result:

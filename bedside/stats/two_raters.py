@@ -12,8 +12,15 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.errors import DataError
-from bedside.stats._arrays import (
+from bedside.stats._resampling import (
+    COEFFICIENT_INTERVALS,
+    CoefficientInterval,
+    ResamplingPlan,
+    Statistic,
+    aligned,
+)
+from bedside.stats._weights import penalties
+from bedside.stats.arrays import (
     Array,
     Indices,
     Scale,
@@ -27,16 +34,9 @@ from bedside.stats._arrays import (
     scale_of,
     vector,
 )
-from bedside.stats._resampling import (
-    COEFFICIENT_INTERVALS,
-    CoefficientInterval,
-    Plan,
-    Statistic,
-    aligned,
-)
-from bedside.stats._weights import penalties
 from bedside.stats.intervals import mean_bootstrap, wilson
-from bedside.stats.results import Interval, Result
+from bedside.stats.result import Interval, Result
+from bedside.support.errors import DataError
 
 KappaInterval = Literal["jackknife", "bca", "percentile", "analytic"]
 
@@ -166,7 +166,7 @@ def kappa(
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
     used, x, y, member, dropped = _paired_codes(a, b, scale, clusters)
     return _kappa(
-        _table(x, y, len(used)), used, weights, Plan(interval, clusters, resamples, level, seed), dropped,
+        _table(x, y, len(used)), used, weights, ResamplingPlan(interval, clusters, resamples, level, seed), dropped,
         None if member is None else (x * len(used) + y, member),
     )  # fmt: skip
 
@@ -186,7 +186,7 @@ def kappa_from_counts(
     used = list(range(1, table.shape[0] + 1)) if scale is None else scale
     if len(used) != table.shape[0]:
         raise DataError(f"a scale of {len(used)} levels doesn't fit a table of {table.shape[0]}")
-    return _kappa(table, used, weights, Plan(interval, None, resamples, level, seed), 0, None)
+    return _kappa(table, used, weights, ResamplingPlan(interval, None, resamples, level, seed), 0, None)
 
 
 def _square(counts: Any) -> Array:
@@ -200,7 +200,7 @@ def _kappa(
     counts: Array,
     scale: Scale,
     weights: str | Any,
-    plan: Plan,
+    plan: ResamplingPlan,
     dropped: int,
     clustered: tuple[Indices, Any] | None,
 ) -> Result:
@@ -285,7 +285,7 @@ def two_sided(z: float) -> float:
 
 
 def _run(
-    plan: Plan, counts: Array, statistic: Statistic, clustered: tuple[Indices, Any] | None
+    plan: ResamplingPlan, counts: Array, statistic: Statistic, clustered: tuple[Indices, Any] | None
 ) -> tuple[Interval | None, float | None, str | None, tuple[str, ...]]:
     """Interval, standard error, why there is no interval, and remarks, of a statistic of joint counts."""
     k = counts.shape[0]
@@ -321,7 +321,7 @@ def scott_pi(
     counts = _table(x, y, len(used))
     n = x.size
     words = f"Scott's pi on {len(used)} levels"
-    plan = Plan(interval, clusters, resamples, level, seed)
+    plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     options = {**plan.options(), "scale": tuple(used)}
     if n == 0:
         return Result(

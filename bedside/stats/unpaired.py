@@ -10,8 +10,9 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.errors import DataError
-from bedside.stats._arrays import (
+from bedside.stats._exact import pairwise_difference, rank_sum_distribution, tail
+from bedside.stats._resampling import blocks
+from bedside.stats.arrays import (
     Alternative,
     Array,
     Seed,
@@ -22,11 +23,10 @@ from bedside.stats._arrays import (
     matrix,
     seed_in_words,
 )
-from bedside.stats._exact import pairwise_difference, rank_sum_distribution, tail
-from bedside.stats._resampling import blocks
 from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
 from bedside.stats.intervals import t_interval
-from bedside.stats.results import Interval, Result
+from bedside.stats.result import Interval, Result
+from bedside.support.errors import DataError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
 #: The exact rank-sum test is offered for up to this many values in both groups together.

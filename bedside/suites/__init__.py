@@ -1,5 +1,5 @@
 """Suites: what a protocol scores and how it is reported, one YAML file each."""
 
-from bedside.suites._model import SUITES, Suite
+from bedside.suites.suite import SUITES, Suite
 
 __all__ = ["SUITES", "Suite"]

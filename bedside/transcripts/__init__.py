@@ -1,7 +1,8 @@
 """Transcripts: what a conversation is, and how files become conversations."""
 
-from bedside.transcripts.model import ROLE_ALIASES, ROLES, Role, Transcript, Turn, role_of
-from bedside.transcripts.reading import READERS, Reading, ReadOptions, read_transcripts
+from bedside.transcripts.reading import READERS, Reading, read_transcripts
+from bedside.transcripts.sources import ReadOptions
+from bedside.transcripts.transcript import ROLE_ALIASES, ROLES, Role, Transcript, Turn, role_of
 
 __all__ = [
     "READERS",

@@ -15,21 +15,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
-from bedside.errors import BedsideError, InputError
-from bedside.registry import Registry
-from bedside.transcripts.model import Transcript
-from bedside.transcripts.source import (
+from bedside.support.errors import BedsideError, InputError
+from bedside.support.registry import Registry
+from bedside.transcripts.sources import (
     ENDINGS,
     ReadOptions,
-    Source,
+    SourceFile,
     SplitError,
     ending_of,
     shown,
     without_endings,
 )
 from bedside.transcripts.spans import NotDivisible, Span
-
-__all__ = ["READERS", "Head", "InputFile", "ReadOptions", "Reader", "Reading", "Source", "read_transcripts"]
+from bedside.transcripts.transcript import Transcript
 
 
 class Head:
@@ -41,7 +39,7 @@ class Head:
 
     __slots__ = ("source",)
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: SourceFile) -> None:
         self.source = source
 
     @property
@@ -88,7 +86,7 @@ class Reader:
         claims: given a :class:`Head`, ``"transcripts"`` if the file is of this format, ``"companion"`` if it
             belongs to the format but holds no transcripts (read by ``read`` from its main file), else None.
             The first reader that claims a file gets it.
-        read: yields the transcripts of a :class:`Source`.
+        read: yields the transcripts of a :class:`SourceFile`.
         priority: readers are asked in order of this number, most specific format first.
         spans: pieces of about so many bytes that a file can be read in, one apart from the other; None where the format
             can't be divided. It may raise NotDivisible for a file.
@@ -100,9 +98,9 @@ class Reader:
     example: str
     example_name: str
     claims: Callable[[Head], Literal["transcripts", "companion"] | None]
-    read: Callable[[Source], Iterator[Transcript]]
+    read: Callable[[SourceFile], Iterator[Transcript]]
     priority: int = 50
-    spans: Callable[[Source, int], list[Span]] | None = None
+    spans: Callable[[SourceFile, int], list[Span]] | None = None
 
 
 READERS: Registry[Reader] = Registry(
@@ -223,10 +221,10 @@ class Reading:
             pass  # Whoever reads it whole meets what is wrong in its place.
         return [], ""
 
-    def _source(self, path: Path, span: Span | None = None) -> Source:
+    def _source(self, path: Path, span: Span | None = None) -> SourceFile:
         stem = without_endings(os.path.abspath(path)[len(self.root) :])
         stem = shown(stem).replace(os.sep, "/").lstrip("/")
-        return Source(path, stem, self.options, self.skipped, span)
+        return SourceFile(path, stem, self.options, self.skipped, span)
 
     def _file(self, path: Path) -> Iterator[Transcript]:
         source = self._source(path, self._span)
@@ -284,7 +282,7 @@ class Reading:
         self._seen[key] = (number, source.removeprefix(self.inputs[number].path))
         return True
 
-    def _recognise(self, source: Source) -> tuple[Reader, Literal["transcripts", "companion"]]:
+    def _recognise(self, source: SourceFile) -> tuple[Reader, Literal["transcripts", "companion"]]:
         head = Head(source)
         for reader in self._readers:
             claim = reader.claims(head)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from bedside.transcripts.source import Source
+    from bedside.transcripts.sources import SourceFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +29,7 @@ class Span:
     values: int = 0
 
 
-class Piece(io.RawIOBase):
+class FilePiece(io.RawIOBase):
     """The bytes of a span, behind those of its head."""
 
     def __init__(self, raw: io.FileIO, span: Span) -> None:
@@ -114,7 +114,9 @@ class Owners:
         return True
 
 
-def line_spans(source: Source, size: int, owner: Callable[[bytes], str | None] | None = None) -> list[Span]:
+def line_spans(
+    source: SourceFile, size: int, owner: Callable[[bytes], str | None] | None = None
+) -> list[Span]:
     """Pieces of a file of JSON lines; none where it isn't one.
 
     Args:

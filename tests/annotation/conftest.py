@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from bedside.ratings import Run
+from bedside.ratings.run import Run
 from tests.annotation.study import new_study
 
 

@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bedside.annotation.plan import Plan
+from bedside.annotation.plan import AnnotationPlan
 from bedside.annotation.sampling import make_plan
-from bedside.judges import RUBRICS
-from bedside.ratings import Run, frame_of
-from bedside.scoring import score
+from bedside.ratings.run import Run, frame_of
+from bedside.rubrics.files import RUBRICS
+from bedside.scoring.score import score
 
 EMPATHY, GOAL = RUBRICS.load("empathy"), RUBRICS.load("goal_alignment")
 JUDGE = "judge:invented/model"
@@ -78,7 +78,7 @@ def new_study(folder: Path, cases: int = 6) -> Run:
     return run
 
 
-def rating_plan(run: Run, **options: Any) -> Plan:
+def rating_plan(run: Run, **options: Any) -> AnnotationPlan:
     given: dict[str, Any] = {
         "mode": "rate",
         "rubrics": (EMPATHY, GOAL),
@@ -91,7 +91,7 @@ def rating_plan(run: Run, **options: Any) -> Plan:
 Say = Callable[[str, str], Mapping[str, Any] | None]
 
 
-def exported(plan: Plan, say: Say, users: Mapping[str, int], **fields: Any) -> list[dict[str, Any]]:
+def exported(plan: AnnotationPlan, say: Say, users: Mapping[str, int], **fields: Any) -> list[dict[str, Any]]:
     """An export of Label Studio in which raters answer what ``say(item, rater)`` gives; None leaves the item open.
 
     The answer maps fields to a choice, a list of choices, or for text areas ``("text", …)``.

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from bedside.cli import main
-from bedside.ratings import Run
+from bedside.ratings.run import Run
 from tests.annotation.study import levels
 from tests.annotation.test_offline import fill_xlsx
 
@@ -129,7 +129,7 @@ def test_bad_calls_end_in_one_line(call: Call, arguments: tuple[str, ...], messa
 def test_a_reworded_rubric_stops_the_export(call: Call, tmp_path: Path) -> None:
     folder = tmp_path / "rubrics"
     folder.mkdir()
-    text = (Path(__file__).parents[2] / "bedside" / "judges" / "rubrics" / "partnership.yaml").read_text(
+    text = (Path(__file__).parents[2] / "bedside" / "rubrics" / "shipped" / "partnership.yaml").read_text(
         "utf-8"
     )
     text = text.replace("name: partnership", "name: teamwork")

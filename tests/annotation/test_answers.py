@@ -15,11 +15,12 @@ import orjson
 import polars as pl
 import pytest
 
-from bedside.agreement import agree
+from bedside.analysis.agreement import agree
+from bedside.analysis.ratings_view import open_evaluation
 from bedside.annotation.answers import (
     STORE,
-    Answer,
     Kept,
+    RaterAnswer,
     current,
     keep_answers,
     plan_folder,
@@ -27,18 +28,18 @@ from bedside.annotation.answers import (
     read_store,
 )
 from bedside.annotation.fields import NONE, NOT_APPLICABLE
-from bedside.annotation.plan import Plan, read_plan
-from bedside.errors import InputError, RunError
-from bedside.evaluation import open_evaluation
-from bedside.judges import RUBRICS, Rubric
-from bedside.judges.coding import CODEBOOK
-from bedside.ratings import Run
+from bedside.annotation.plan import AnnotationPlan, read_plan
+from bedside.judges.turn_codes import CODEBOOK
+from bedside.ratings.run import Run
+from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric import Rubric
+from bedside.support.errors import InputError, RunError
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, rating_plan
 
 FINDINGS = RUBRICS.load("finding_extraction")
 
 
-def pulled(run: Run, plan: Plan, tasks: list[dict[str, Any]]) -> Kept:
+def pulled(run: Run, plan: AnnotationPlan, tasks: list[dict[str, Any]]) -> Kept:
     return keep_answers(run, plan, read_export(plan, tasks, RATERS, where="export").answers)
 
 
@@ -377,7 +378,7 @@ _PULL = """
 import sys, orjson
 from bedside.annotation.answers import keep_answers, read_export
 from bedside.annotation.plan import read_plan
-from bedside.ratings import Run
+from bedside.ratings.run import Run
 run = Run(sys.argv[1])
 plan = read_plan(sys.argv[2], run)
 tasks = orjson.loads(open(sys.argv[3], "rb").read())
@@ -439,5 +440,5 @@ def test_a_failed_write_leaves_everything_as_it_was(run: Run, monkeypatch: pytes
 
 
 def test_an_answer_says_what_it_is() -> None:
-    answer = Answer("i", "anna", "submitted", texts={"notes": (" a ", "", "b")})
+    answer = RaterAnswer("i", "anna", "submitted", texts={"notes": (" a ", "", "b")})
     assert answer.notes == "a\nb"

@@ -24,19 +24,19 @@ import polars as pl
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
-from bedside.agreement import agree
+from bedside.analysis.agreement import agree
+from bedside.analysis.ratings_view import open_evaluation
 from bedside.annotation import server as own
-from bedside.annotation.plan import Plan, write_plan
+from bedside.annotation.plan import AnnotationPlan, write_plan
 from bedside.annotation.progress import progress
 from bedside.annotation.sampling import read_training
-from bedside.annotation.sync import Server, pull, push
-from bedside.errors import InputError, LabelStudioError
-from bedside.evaluation import open_evaluation
-from bedside.judges import RUBRICS
-from bedside.judges.coding import CODEBOOK
-from bedside.judges.rubric import read
-from bedside.ratings import Run
-from bedside.scoring import score
+from bedside.annotation.sync import LabelStudioServer, pull, push
+from bedside.judges.turn_codes import CODEBOOK
+from bedside.ratings.run import Run
+from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric import read
+from bedside.scoring.score import score
+from bedside.support.errors import InputError, LabelStudioError
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, level_of, levels, rating_plan, results
 
 pytestmark = [pytest.mark.server, pytest.mark.slow]
@@ -50,7 +50,7 @@ def free_port() -> int:
 
 
 @pytest.fixture(scope="module")
-def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[own.Server]:
+def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[own.OwnServer]:
     """The one server of these tests. Its empty database is kept beside its environment: making it takes a minute."""
     try:
         own.ensure_environment()
@@ -72,17 +72,17 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[own.Server]:
 
 
 @pytest.fixture
-def key(studio: own.Server) -> str:
+def key(studio: own.OwnServer) -> str:
     return studio.key_file.read_text().strip()
 
 
 @pytest.fixture
-def server(studio: own.Server, key: str) -> Server:
-    return Server(studio.url, key)
+def server(studio: own.OwnServer, key: str) -> LabelStudioServer:
+    return LabelStudioServer(studio.url, key)
 
 
 @pytest.fixture(scope="module")
-def people(studio: own.Server) -> dict[str, Any]:
+def people(studio: own.OwnServer) -> dict[str, Any]:
     """Each rater's own client."""
     import httpx
     from label_studio_sdk.client import LabelStudio
@@ -100,7 +100,7 @@ def people(studio: own.Server) -> dict[str, Any]:
     return found
 
 
-def tasks_of(server: Server, plan: Plan) -> list[Any]:
+def tasks_of(server: LabelStudioServer, plan: AnnotationPlan) -> list[Any]:
     projects = [each for known in server.projects(plan).values() for each in known]
     return [task for several in server.tasks(projects).values() for task in several]
 
@@ -113,7 +113,7 @@ def answer(person: Any, task: Any, given: dict[str, Any]) -> Any:
 
 
 def test_answers_of_three_people_come_back_as_given(
-    run: Run, server: Server, people: dict[str, Any], tmp_path: Path
+    run: Run, server: LabelStudioServer, people: dict[str, Any], tmp_path: Path
 ) -> None:
     plan = rating_plan(run, raters=RATERS, overlap=3)
     first = push(plan, run, server, text="# Welcome\n\nYou *consent*. <script>alert(1)</script>")
@@ -141,7 +141,7 @@ def _typed(number: int, rater: str) -> int:
     return 1 + (number + (number % 3 == 0) * RATERS.index(rater) + (rater == "ben" and number == 7)) % 5
 
 
-def test_a_rater_rates_in_a_browser(run: Run, studio: own.Server, server: Server) -> None:
+def test_a_rater_rates_in_a_browser(run: Run, studio: own.OwnServer, server: LabelStudioServer) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("no chromium here")
@@ -162,7 +162,7 @@ def run_again(run: Run) -> Run:
 
 
 def _rate_in_browser(
-    chromium: str, studio: own.Server, rater: str, address: str, tasks: dict[str, Any]
+    chromium: str, studio: own.OwnServer, rater: str, address: str, tasks: dict[str, Any]
 ) -> set[str]:
     """A rater logs in, opens each task and rates it with the mouse and the keyboard. The hosts that were asked."""
     playwright = pytest.importorskip("playwright.sync_api")
@@ -229,7 +229,7 @@ def _agreement_is_of_what_was_typed(run: Run, typed: dict[tuple[str, str], int],
     assert 0.3 < sum(kappas) / 3 < 0.95
 
 
-def _nothing_tells_systems_apart(server: Server, plan: Plan) -> None:
+def _nothing_tells_systems_apart(server: LabelStudioServer, plan: AnnotationPlan) -> None:
     for known in server.projects(plan).values():
         for project in known:
             everything = json.dumps(server.client.projects.exports.as_json(project.id))
@@ -244,7 +244,7 @@ def _nothing_tells_systems_apart(server: Server, plan: Plan) -> None:
 # -- forms of projects ------------------------------------------------------------------------------
 
 
-def test_strict_gives_each_rater_a_project_in_their_own_order(run: Run, server: Server) -> None:
+def test_strict_gives_each_rater_a_project_in_their_own_order(run: Run, server: LabelStudioServer) -> None:
     plan = rating_plan(run, raters=("anna", "ben"), per=6, seed=3)
     pushed = push(plan, run, server, strict=True)
     assert len(pushed.projects) == 2
@@ -256,11 +256,11 @@ def test_strict_gives_each_rater_a_project_in_their_own_order(run: Run, server: 
         push(plan, run, server)
 
 
-def tasks_of_project(server: Server, project: Any) -> list[Any]:
+def tasks_of_project(server: LabelStudioServer, project: Any) -> list[Any]:
     return [task for several in server.tasks([project]).values() for task in several]
 
 
-def test_an_item_that_everyone_rates_is_shown_to_everyone(run: Run, server: Server) -> None:
+def test_an_item_that_everyone_rates_is_shown_to_everyone(run: Run, server: LabelStudioServer) -> None:
     plan = rating_plan(run, per=6, overlap=1, shared=2, seed=5)
     push(plan, run, server)
     overlaps = {task.data["external_id"]: task.overlap for task in tasks_of(server, plan)}
@@ -268,7 +268,11 @@ def test_an_item_that_everyone_rates_is_shown_to_everyone(run: Run, server: Serv
 
 
 def answered_by(
-    run: Run, server: Server, people: dict[str, Any], plan: Plan, say: Callable[[Any, str], dict[str, Any]]
+    run: Run,
+    server: LabelStudioServer,
+    people: dict[str, Any],
+    plan: AnnotationPlan,
+    say: Callable[[Any, str], dict[str, Any]],
 ) -> pl.DataFrame:
     """Push, have every rater answer what ``say(task, rater)`` gives, pull twice; the ratings of the plan."""
     pushed = push(plan, run, server)
@@ -287,7 +291,7 @@ def people_of(run: Run, metric: str) -> Any:
     return next(row for row in agree(open_evaluation(run.path), metrics=[metric]) if row.kind == "people")
 
 
-def test_an_audit_comes_back(run: Run, server: Server, people: dict[str, Any]) -> None:
+def test_an_audit_comes_back(run: Run, server: LabelStudioServer, people: dict[str, Any]) -> None:
     plan = rating_plan(
         run, mode="audit", rubrics=(EMPATHY,), judge=JUDGE, per=6, raters=("anna", "ben"), seed=47
     )
@@ -320,7 +324,7 @@ def test_an_audit_comes_back(run: Run, server: Server, people: dict[str, Any]) -
     assert people_of(run, "empathy.agrees").statistics["percent agreement"].estimate == pytest.approx(same)
 
 
-def test_findings_come_back(run: Run, server: Server, people: dict[str, Any]) -> None:
+def test_findings_come_back(run: Run, server: LabelStudioServer, people: dict[str, Any]) -> None:
     rubric = RUBRICS.load("finding_extraction")
     plan = rating_plan(run, mode="findings", rubrics=(rubric,), per=4, raters=("anna", "ben"), seed=53)
     odd = 'afraid of <b>needles</b> & "pain"'
@@ -349,7 +353,7 @@ def test_findings_come_back(run: Run, server: Server, people: dict[str, Any]) ->
     assert (row.units, row.statistics["icc"].n) == (4, 4)
 
 
-def test_codes_of_turns_come_back(run: Run, server: Server, people: dict[str, Any]) -> None:
+def test_codes_of_turns_come_back(run: Run, server: LabelStudioServer, people: dict[str, Any]) -> None:
     codes = (CODEBOOK.load("question"), CODEBOOK.load("client_talk"))
     plan = rating_plan(run, mode="codes", rubrics=codes, per=3, raters=("anna", "ben"), seed=59)
 
@@ -378,7 +382,7 @@ def test_codes_of_turns_come_back(run: Run, server: Server, people: dict[str, An
 
 
 def test_long_and_odd_conversations_training_skips_and_drafts(
-    server: Server, people: dict[str, Any], tmp_path: Path
+    server: LabelStudioServer, people: dict[str, Any], tmp_path: Path
 ) -> None:
     """1,000 turns; script, XML and quotes in turns, goals, rubrics and names; a training set; answers that are none."""
     odd = """$x <script>alert("1")</script> &amp; 'q' ]]> <!-- {{idx}} </View> \x0b"""
@@ -439,7 +443,7 @@ def test_long_and_odd_conversations_training_skips_and_drafts(
 
 
 def test_answers_outlive_tasks_projects_and_the_hands_of_others(
-    run: Run, server: Server, people: dict[str, Any]
+    run: Run, server: LabelStudioServer, people: dict[str, Any]
 ) -> None:
     plan = rating_plan(run, raters=("anna", "ben"), per=4, overlap=2, seed=11)
     push(plan, run, server)
@@ -469,7 +473,9 @@ def test_answers_outlive_tasks_projects_and_the_hands_of_others(
     assert human == 3
 
 
-def test_a_changed_page_is_put_right_or_refused(run: Run, server: Server, people: dict[str, Any]) -> None:
+def test_a_changed_page_is_put_right_or_refused(
+    run: Run, server: LabelStudioServer, people: dict[str, Any]
+) -> None:
     plan = rating_plan(run, raters=("anna",), per=2, overlap=1, seed=13)
     push(plan, run, server)
     ((project, *_),) = server.projects(plan).values()
@@ -488,7 +494,9 @@ def test_a_changed_page_is_put_right_or_refused(run: Run, server: Server, people
         push(plan, run, server)
 
 
-def test_second_copies_that_nobody_answered_go(run: Run, server: Server, people: dict[str, Any]) -> None:
+def test_second_copies_that_nobody_answered_go(
+    run: Run, server: LabelStudioServer, people: dict[str, Any]
+) -> None:
     plan = rating_plan(run, raters=("anna",), per=3, overlap=1, seed=17)
     push(plan, run, server)
     ((project, *_),) = server.projects(plan).values()
@@ -566,7 +574,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def test_an_answer_lost_on_the_way_makes_nothing_twice(
-    run: Run, studio: own.Server, server: Server, key: str
+    run: Run, studio: own.OwnServer, server: LabelStudioServer, key: str
 ) -> None:
     lost: list[str] = []
 
@@ -581,7 +589,7 @@ def test_an_answer_lost_on_the_way_makes_nothing_twice(
         return None
 
     plan = rating_plan(run, raters=("anna",), per=12, overlap=1, seed=19)
-    push(plan, run, Server(Proxy(studio.url, fault).url, key))
+    push(plan, run, LabelStudioServer(Proxy(studio.url, fault).url, key))
     assert len(lost) == 2
     assert len(server.projects(plan)["everyone"]) == 1
     names = [task.data["external_id"] for task in tasks_of(server, plan)]
@@ -591,8 +599,8 @@ def test_an_answer_lost_on_the_way_makes_nothing_twice(
 @pytest.mark.parametrize("command", ["push", "pull"])
 def test_a_killed_process_is_taken_up_where_it_was(
     run: Run,
-    studio: own.Server,
-    server: Server,
+    studio: own.OwnServer,
+    server: LabelStudioServer,
     people: dict[str, Any],
     key: str,
     tmp_path: Path,
@@ -623,23 +631,25 @@ def test_a_killed_process_is_taken_up_where_it_was(
         assert pull(plan, run_again(run), server).kept.new == 3
 
 
-def test_wrong_key_and_absent_server_are_one_line(run: Run, studio: own.Server, server: Server) -> None:
+def test_wrong_key_and_absent_server_are_one_line(
+    run: Run, studio: own.OwnServer, server: LabelStudioServer
+) -> None:
     with pytest.raises(LabelStudioError, match="does not take this key") as wrong:
-        Server(studio.url, "0" * 40)
+        LabelStudioServer(studio.url, "0" * 40)
     assert "\n" not in str(wrong.value)
     assert "0" * 40 not in str(wrong.value)
     with pytest.raises(LabelStudioError, match="can't be reached"):
-        Server(f"http://127.0.0.1:{free_port()}", "0" * 40)
+        LabelStudioServer(f"http://127.0.0.1:{free_port()}", "0" * 40)
     with pytest.raises(InputError, match="is no address"):
-        Server("127.0.0.1:8080", "0" * 40)
+        LabelStudioServer("127.0.0.1:8080", "0" * 40)
 
 
 def test_a_server_that_goes_away_is_one_line_and_a_second_push_ends_the_work(
-    run: Run, studio: own.Server, server: Server, key: str
+    run: Run, studio: own.OwnServer, server: LabelStudioServer, key: str
 ) -> None:
     plan = rating_plan(run, raters=("anna",), per=5, overlap=1, seed=31)
     proxy = Proxy(studio.url, lambda method, path: "drop" if "/import" in path else None)
-    reached = Server(proxy.url, key)
+    reached = LabelStudioServer(proxy.url, key)
     proxy.fault = lambda method, path: "drop"
     with pytest.raises(LabelStudioError, match="can't be reached"):
         push(plan, run, reached)
@@ -647,7 +657,7 @@ def test_a_server_that_goes_away_is_one_line_and_a_second_push_ends_the_work(
     assert len(tasks_of(server, plan)) == 5
 
 
-def test_two_pushers_at_once(run: Run, server: Server) -> None:
+def test_two_pushers_at_once(run: Run, server: LabelStudioServer) -> None:
     import filelock
 
     from bedside.annotation.answers import plan_folder
@@ -662,19 +672,19 @@ def test_two_pushers_at_once(run: Run, server: Server) -> None:
 
 
 def test_personal_access_tokens_and_addresses_with_a_path(
-    run: Run, studio: own.Server, server: Server
+    run: Run, studio: own.OwnServer, server: LabelStudioServer
 ) -> None:
     token = server.client.tokens.create()
     proxy = Proxy(studio.url, lambda method, path: None, prefix="/label/studio")
     plan = rating_plan(run, raters=("anna",), per=2, overlap=1, seed=41)
-    assert push(plan, run, Server(proxy.url, token.token)).sent == 2
+    assert push(plan, run, LabelStudioServer(proxy.url, token.token)).sent == 2
     assert len(tasks_of(server, plan)) == 2
 
 
 # -- the server itself ------------------------------------------------------------------------------
 
 
-def test_a_second_start_finds_the_first_and_adds_raters(studio: own.Server) -> None:
+def test_a_second_start_finds_the_first_and_adds_raters(studio: own.OwnServer) -> None:
     again = own.serve(studio.folder, raters=["anna", "dora"])
     assert not again.started
     assert (again.url, again.process) == (studio.url, studio.process)
@@ -687,7 +697,7 @@ def test_a_second_start_finds_the_first_and_adds_raters(studio: own.Server) -> N
         own.serve(studio.folder, port=free_port())
 
 
-def test_a_taken_port_and_an_impossible_name(studio: own.Server, tmp_path: Path) -> None:
+def test_a_taken_port_and_an_impossible_name(studio: own.OwnServer, tmp_path: Path) -> None:
     taken = int(studio.url.rpartition(":")[2])
     with pytest.raises(LabelStudioError, match=f"port {taken} is taken"):
         own.serve(tmp_path / "other", port=taken)

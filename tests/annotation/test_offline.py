@@ -17,11 +17,11 @@ import pytest
 from bedside.annotation.answers import keep_answers, read_export
 from bedside.annotation.fields import NOTHING
 from bedside.annotation.offline import export_files, read_files
-from bedside.annotation.plan import Plan
-from bedside.errors import InputError
-from bedside.judges import RUBRICS
-from bedside.judges.coding import CODEBOOK
-from bedside.ratings import Run
+from bedside.annotation.plan import AnnotationPlan
+from bedside.judges.turn_codes import CODEBOOK
+from bedside.ratings.run import Run
+from bedside.rubrics.files import RUBRICS
+from bedside.support.errors import InputError
 from tests.annotation.study import EMPATHY, GOAL, RATERS, USERS, exported, levels, rating_plan
 
 Fill = Callable[[dict[str, str]], None]
@@ -63,7 +63,7 @@ def human(run: Run) -> list[tuple[Any, ...]]:
     return sorted(map(str, rows.iter_rows()))  # type: ignore[arg-type]
 
 
-def from_files(run: Run, tmp_path: Path, plan: Plan, form: Any, fill: Fill) -> list[Any]:
+def from_files(run: Run, tmp_path: Path, plan: AnnotationPlan, form: Any, fill: Fill) -> list[Any]:
     own = fresh(run, tmp_path, f"run-{form}")
     paths = export_files(plan, own, form, tmp_path / form)
     for path in paths:
@@ -72,7 +72,7 @@ def from_files(run: Run, tmp_path: Path, plan: Plan, form: Any, fill: Fill) -> l
     return human(own)
 
 
-def from_server(run: Run, tmp_path: Path, plan: Plan, say: Any) -> list[Any]:
+def from_server(run: Run, tmp_path: Path, plan: AnnotationPlan, say: Any) -> list[Any]:
     own = fresh(run, tmp_path, "run-server")
     keep_answers(own, plan, read_export(plan, exported(plan, say, USERS), RATERS, where="x").answers)
     return human(own)
@@ -219,7 +219,7 @@ def test_a_long_turn_goes_on_in_the_next_cell(run: Run, tmp_path: Path) -> None:
     assert max(map(len, pieces)) <= 32_767
 
 
-def plan_and_file(run: Run, tmp_path: Path, form: Any = "xlsx") -> tuple[Plan, Path]:
+def plan_and_file(run: Run, tmp_path: Path, form: Any = "xlsx") -> tuple[AnnotationPlan, Path]:
     plan = rating_plan(run, per=2, raters=("anna",), overlap=1)
     return plan, export_files(plan, run, form, tmp_path / "files")[0]
 

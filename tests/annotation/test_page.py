@@ -10,10 +10,10 @@ import pytest
 
 from bedside.annotation.fields import AGREE, DISAGREE, LISTED, NONE, NOTHING
 from bedside.annotation.page import controls, instructions_page, labelling_page
-from bedside.judges import RUBRICS
-from bedside.judges.coding import CODEBOOK
-from bedside.judges.rubric import read
-from bedside.ratings import Run
+from bedside.judges.turn_codes import CODEBOOK
+from bedside.ratings.run import Run
+from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric import read
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
 
 NASTY = """$x <script>alert("1")</script> & 'q' ]]> <!-- {{idx}} \x0b"""

@@ -12,18 +12,18 @@ from hypothesis import strategies as st
 
 from bedside.annotation.answers import keep_answers, read_export
 from bedside.annotation.findings import f1, list_agreement, matched_entries
-from bedside.annotation.plan import Plan
+from bedside.annotation.plan import AnnotationPlan
 from bedside.annotation.progress import Share, progress
 from bedside.annotation.sampling import TrainingCase
-from bedside.judges import RUBRICS
-from bedside.judges.coding import CODEBOOK
-from bedside.ratings import Run
+from bedside.judges.turn_codes import CODEBOOK
+from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables
 from bedside.reports.render import json_text, markdown
+from bedside.rubrics.files import RUBRICS
 from tests.annotation.study import EMPATHY, RATERS, USERS, exported, levels, rating_plan
 
 
-def answer(run: Run, plan: Plan, say: Any, **fields: Any) -> None:
+def answer(run: Run, plan: AnnotationPlan, say: Any, **fields: Any) -> None:
     tasks = exported(plan, say, USERS, **fields)
     keep_answers(run, plan, read_export(plan, tasks, RATERS, where="x").answers)
 

@@ -6,18 +6,18 @@ import numpy as np
 import polars as pl
 import pytest
 
-from bedside.agreement import agree
+from bedside.analysis.agreement import agree
+from bedside.analysis.estimation import estimate
+from bedside.analysis.ratings_view import open_evaluation
 from bedside.annotation.answers import keep_answers, read_export
-from bedside.annotation.plan import Plan
+from bedside.annotation.plan import AnnotationPlan
 from bedside.annotation.proposals import _allocate, _error, _System, follow_up, propose
 from bedside.annotation.sampling import slots
-from bedside.errors import DataError
-from bedside.estimation import estimate
-from bedside.evaluation import open_evaluation
-from bedside.rating_files import Scale
-from bedside.ratings import Run
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import Scale
 from bedside.reports.annotation import proposal_tables
 from bedside.reports.render import markdown
+from bedside.support.errors import DataError
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, new_study, rating_plan
 
 
@@ -26,7 +26,7 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return new_study(tmp_path_factory.mktemp("large"), cases=40)
 
 
-def rated(run: Run, plan: Plan, open_: int = 0) -> None:
+def rated(run: Run, plan: AnnotationPlan, open_: int = 0) -> None:
     left = {item.id for item in plan.items[:open_]}
     asked = {"notes", *(each.rubric.name for each in plan.rubrics)}
 

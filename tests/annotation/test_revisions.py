@@ -11,8 +11,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.annotation.answers import Answer, current, keep_answers, read_store
-from bedside.ratings import Run
+from bedside.annotation.answers import RaterAnswer, current, keep_answers, read_store
+from bedside.ratings.run import Run
 from tests.annotation.study import EMPATHY, rating_plan
 
 #: Item's number, rater, level and the minute of the change: at most one answer a rater, item and minute.
@@ -32,7 +32,7 @@ def test_order_and_portions_do_not_matter(
         run = Run(shutil.copytree(study_folder, Path(name) / "run"))
         plan = rating_plan(run, rubrics=(EMPATHY,), raters=("anna", "ben"), per=4)
         answers = [
-            Answer(
+            RaterAnswer(
                 plan.items[item].id, rater, "submitted", {"empathy": (str(level),)},
                 id=f"{item}{rater}", updated=f"2026-01-01T00:{minute}:00Z",
             )

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 from bedside.annotation.plan import (
-    Plan,
+    AnnotationPlan,
     PlanError,
     TrainingItem,
     check_current,
@@ -23,10 +23,10 @@ from bedside.annotation.plan import (
     write_plan,
 )
 from bedside.annotation.sampling import disagreement, read_training, training_from_run, uncertainty
-from bedside.errors import DataError, InputError
-from bedside.judges import RUBRICS
-from bedside.judges.coding import CODEBOOK
-from bedside.ratings import Run, frame_of
+from bedside.judges.turn_codes import CODEBOOK
+from bedside.ratings.run import Run, frame_of
+from bedside.rubrics.files import RUBRICS
+from bedside.support.errors import DataError, InputError
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, new_study, rating_plan, write_transcripts
 
 
@@ -57,7 +57,7 @@ def test_some_items_can_be_rated_by_everyone(run: Run) -> None:
 def test_the_same_seed_gives_the_same_bytes_in_another_process(run: Run, tmp_path: Path) -> None:
     write_plan(rating_plan(run, per=4, by=("system",)), tmp_path / "a.json")
     code = (
-        "import sys; from tests.annotation.study import rating_plan; from bedside.ratings import Run;"
+        "import sys; from tests.annotation.study import rating_plan; from bedside.ratings.run import Run;"
         "from bedside.annotation.plan import write_plan;"
         "write_plan(rating_plan(Run(sys.argv[1]), per=4, by=('system',)), sys.argv[2])"
     )
@@ -165,7 +165,7 @@ def test_what_cannot_be_rated_is_left_out_and_counted(tmp_path: Path) -> None:
     data = json.loads(lines[0])
     data["reference"] = {}
     path.write_text("\n".join([json.dumps(data), *lines[1:]]), "utf-8")
-    from bedside.scoring import score
+    from bedside.scoring.score import score
 
     run = score([path], tmp_path / "run", metrics=["structure"]).run
     plan = rating_plan(run)
@@ -277,5 +277,5 @@ def test_single_turns_can_be_rated(run: Run) -> None:
 
 def test_codes_are_of_transcripts(run: Run) -> None:
     plan = rating_plan(run, mode="codes", rubrics=(CODEBOOK.load("question"), CODEBOOK.load("client_talk")))
-    assert isinstance(plan, Plan)
+    assert isinstance(plan, AnnotationPlan)
     assert {item.unit for item in plan.items} == {"transcript"}

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from bedside.annotation import server
-from bedside.errors import LabelStudioError
+from bedside.support.errors import LabelStudioError
 
 
 @pytest.fixture

@@ -10,8 +10,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from bedside.annotation.sync import Server
-from bedside.errors import LabelStudioError
+from bedside.annotation.sync import LabelStudioServer
+from bedside.support.errors import LabelStudioError
 
 USER = {
     "id": 1,
@@ -49,4 +49,4 @@ def address() -> Iterator[str]:
 @pytest.mark.parametrize("project", [1, 2, 3, 4])
 def test_a_listing_that_is_none(address: str, project: int) -> None:
     with pytest.raises(LabelStudioError, match="as no Label Studio does"):
-        Server(address, "a" * 40).tasks([SimpleNamespace(id=project)])
+        LabelStudioServer(address, "a" * 40).tasks([SimpleNamespace(id=project)])

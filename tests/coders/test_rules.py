@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from bedside.coders import CODERS, CODES, Coder
-from bedside.coders.evaluation import Score, evaluate
-from bedside.coders.rules import question, question_type
-from bedside.errors import RegistryError
+from bedside.coders.shipped.rules import question, question_type
+from bedside.coders.testing import Score, evaluate
+from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 
 OPEN = (

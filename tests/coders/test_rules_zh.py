@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from bedside.coders import CODERS
-from bedside.coders.rules_zh import question
+from bedside.coders.shipped.rules_zh import question
 from bedside.transcripts import Transcript, read_transcripts
 
 OPEN = (

@@ -15,14 +15,14 @@ from typing import Any
 
 import pytest
 
-from bedside import spreading
 from bedside.cli import main
-from bedside.engines import ENGINES, Engine, open_engine
-from bedside.errors import EngineError, MissingExtraError, RegistryError
-from bedside.scoring import score
+from bedside.engines.contract import ENGINES, Engine, open_engine
+from bedside.scoring import spread as spreading
+from bedside.scoring.score import score
+from bedside.support.errors import EngineError, MissingExtraError, RegistryError
 from tests.engines.clusters import ROOT, DaskCluster, started, wait_until
 from tests.engines.tasks import die, square, square_or_die
-from tests.engines.test_spreading import assert_nothing_kept, assert_same
+from tests.scoring.test_spread import assert_nothing_kept, assert_same
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 
@@ -250,7 +250,7 @@ def test_the_scheduler_is_restarted(
 def test_a_scheduler_that_stays_away_ends_in_one_line(
     talks: Path, plain: Path, tmp_path: Path, small_parts: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from bedside.engines import dask
+    from bedside.engines.shipped import dask
 
     monkeypatch.setattr(dask, "_RETURN", 1)
     monkeypatch.setattr(dask, "_REACH", 2)
@@ -335,7 +335,7 @@ def test_what_is_no_engine() -> None:
 
 
 def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bedside.engines import dask
+    from bedside.engines.shipped import dask
 
     monkeypatch.setattr(dask, "_REACH", 1)
     with pytest.raises(EngineError, match="no dask scheduler answers there; start one"):
@@ -358,7 +358,7 @@ def test_a_missing_extra_is_named(name: str, library: str, monkeypatch: pytest.M
 
 def test_engines_cost_nothing_until_they_are_used() -> None:
     code = (
-        "import sys, bedside.engines, bedside.spreading; "
+        "import sys, bedside.engines, bedside.scoring.spread; "
         "print(sorted({'dask', 'distributed', 'ray', 'joblib'} & set(sys.modules)))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

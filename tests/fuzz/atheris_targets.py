@@ -12,10 +12,10 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(
-    include=["bedside.transcripts", "bedside.judges", "bedside.yaml_files", "yaml"]
+    include=["bedside.transcripts", "bedside.judges", "bedside.support.yaml_files", "yaml"]
 ):
     import bedside.judges.reply
-    import bedside.judges.rubric_files
+    import bedside.rubrics.files
     import bedside.transcripts  # noqa: F401
 
 from tests.fuzz.targets import TARGETS

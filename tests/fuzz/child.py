@@ -26,25 +26,25 @@ def _transcripts(path: Path, **options: Any) -> Any:
 
 
 def _ratings(path: Path) -> Any:
-    from bedside.rating_files import read_rating_file
+    from bedside.ratings.spreadsheets import read_rating_file
 
     return read_rating_file(path).ratings.height
 
 
 def _rubric(path: Path) -> Any:
-    from bedside.judges.rubric_files import parse_rubric
+    from bedside.rubrics.files import parse_rubric
 
     return parse_rubric(path).name
 
 
 def _suite(path: Path) -> Any:
-    from bedside.suites._model import parse_suite
+    from bedside.suites.suite import parse_suite
 
     return parse_suite(path).name
 
 
 def _coder(path: Path) -> Any:
-    from bedside.coders.trained import load_card
+    from bedside.coders.learned.trained_coder import load_card
 
     return load_card(path)[1]
 
@@ -62,7 +62,7 @@ def _labels(path: Path) -> Any:
 
 
 def _batch(path: Path) -> Any:
-    from bedside.judges.clients.batch import Answers
+    from bedside.llm.batch_files import Answers
 
     return Answers([path]).lines
 
@@ -89,10 +89,10 @@ TAKERS: dict[str, Callable[[Path], Any]] = {
 
 def main(taker: str, *paths: str) -> None:
     import bedside.annotation.plan
-    import bedside.coders.trained
-    import bedside.judges.rubric_files  # noqa: F401
-    from bedside import files
-    from bedside.errors import BedsideError
+    import bedside.coders.learned.trained_coder
+    import bedside.rubrics.files  # noqa: F401
+    from bedside.support import files
+    from bedside.support.errors import BedsideError
 
     files.PATIENCE = 1.0
     resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))

@@ -28,6 +28,7 @@ import orjson
 import polars as pl
 import yaml
 
+from bedside.analysis.ratings_view import open_evaluation
 from bedside.annotation.answers import (
     STORE,
     Checker,
@@ -39,29 +40,34 @@ from bedside.annotation.answers import (
 )
 from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.offline import export_files, read_files
-from bedside.annotation.plan import Plan, read_plan, sealed, write_plan
-from bedside.coders.trained import TrainedCoder, _digest, load_card, load_coder, save_coder, train
-from bedside.errors import BedsideError
-from bedside.evaluation import open_evaluation
-from bedside.judges import RUBRICS
-from bedside.judges.client import JudgeName, NotAskedError, Request, Sampling, UnusableError
-from bedside.judges.clients.batch import Answers, BatchClient
-from bedside.judges.coding import CODEBOOK
-from bedside.judges.prompt import Piece
+from bedside.annotation.plan import AnnotationPlan, read_plan, sealed, write_plan
+from bedside.coders.learned.trained_coder import (
+    TrainedCoder,
+    _digest,
+    load_card,
+    load_coder,
+    save_coder,
+    train,
+)
+from bedside.judges.prompt import PromptPiece
 from bedside.judges.reply import Token, expected_score, parse
-from bedside.judges.rubric_files import check_file, parse_rubric
 from bedside.judges.store import Judgement, Store, read_judgements, read_prompt, stored_keys
+from bedside.judges.turn_codes import CODEBOOK
+from bedside.llm.batch_files import Answers, BatchClient
+from bedside.llm.client import JudgeName, NotAskedError, Request, Sampling, UnusableError
 from bedside.protocols.medconceal import labels as medconceal
-from bedside.protocols.medconceal.parameters._model import parse_parameters
+from bedside.protocols.medconceal.policy_parameters import parse_parameters
 from bedside.protocols.note2chat import labels as note2chat
-from bedside.rating_files import import_ratings, parse_scales, read_rating_file
-from bedside.ratings import Run
-from bedside.suites._model import parse_suite
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
+from bedside.rubrics.files import RUBRICS, check_file, parse_rubric
+from bedside.suites.suite import parse_suite
+from bedside.support.errors import BedsideError
 from bedside.transcripts import Reading, ReadOptions, Transcript
-from bedside.transcripts.json_text import ArrayError, array_items, beginning
+from bedside.transcripts.json_pieces import ArrayError, array_items, beginning
 from bedside.transcripts.reading import PartReading
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, exported, levels, new_study, rating_plan
-from tests.coders.test_trained import corpus
+from tests.coders.test_trained_coder import corpus
 from tests.fuzz import mutate
 from tests.transcripts.files import examples, packed
 
@@ -416,14 +422,14 @@ def _file(name: str, take: Callable[[Path], Any], folder: Path, data: bytes) -> 
 
 
 def _add_yaml() -> None:
-    shipped = (files("bedside.judges.rubrics") / "empathy.yaml").read_bytes()
+    shipped = (files("bedside.rubrics.shipped") / "empathy.yaml").read_bytes()
     _add(
         "rubric",
         lambda random: _yaml(random.choice(_RUBRICS), random),
         _rubric,
         valid=(shipped, *(text.encode() for text in _RUBRICS)),
     )
-    shipped = (files("bedside.suites") / "default.yaml").read_bytes()
+    shipped = (files("bedside.suites.shipped") / "default.yaml").read_bytes()
     _add(
         "suite",
         lambda random: _yaml(_SUITE, random),
@@ -586,7 +592,7 @@ def _run() -> Run:
 
 
 @cache
-def _plans() -> dict[str, Plan]:
+def _plans() -> dict[str, AnnotationPlan]:
     run = _run()
     return {
         "rate": rating_plan(run),
@@ -606,7 +612,7 @@ def _copy(folder: Path) -> Run:
     return Run(target)
 
 
-def _kept(folder: Path, plan: Plan, read: Read, data: bytes) -> None:
+def _kept(folder: Path, plan: AnnotationPlan, read: Read, data: bytes) -> None:
     """What was read fits the plan or is refused; of some, that it is put in a run and read again."""
     checker = Checker(plan, _positions(plan.mode))
     for answer in read.answers:
@@ -676,7 +682,7 @@ def _label_studio(folder: Path, data: bytes) -> None:
     _kept(folder, plan, read_files(plan, _run(), [path], users={1: "anna", 2: "ben", 3: "cleo"}), data)
 
 
-def _plan_of(data: bytes) -> Plan:
+def _plan_of(data: bytes) -> AnnotationPlan:
     return list(_plans().values())[data[0] % 4 if data else 0]
 
 
@@ -756,14 +762,14 @@ def _plan(folder: Path, data: bytes) -> None:
     except BedsideError as error:
         one_line(error)
     try:
-        plan = Plan.model_validate_json(data)
+        plan = AnnotationPlan.model_validate_json(data)
     except ValueError:
         return
     write_plan(sealed(plan), path)
     _used(read_plan(path, _run()), data)
 
 
-def _used(plan: Plan, data: bytes) -> None:
+def _used(plan: AnnotationPlan, data: bytes) -> None:
     label_studio_tasks(plan, _run(), plan.raters[0])
     Checker(plan, coded_positions(plan, _run()))
 
@@ -1049,7 +1055,9 @@ def _judged() -> bytes:
         for number in range(3):
             key = f"{number:064x}"
             await store.claim([key])
-            await store.finish(_judgement(number), (Piece("the conversation\n"),), Piece('{"type":"object"}'))
+            await store.finish(
+                _judgement(number), (PromptPiece("the conversation\n"),), PromptPiece('{"type":"object"}')
+            )
         store.close()
 
     asyncio.run(fill())
@@ -1140,7 +1148,7 @@ def _judged_store(folder: Path, data: bytes) -> None:
         store = Store(path)
         try:
             await store.claim([f"{number:064x}" for number in (0, 7)])
-            await store.finish(_judgement(7), (Piece("x"),), Piece("{}"))
+            await store.finish(_judgement(7), (PromptPiece("x"),), PromptPiece("{}"))
             await store.release(["0"])
         finally:
             store.close()

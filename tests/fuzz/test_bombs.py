@@ -21,8 +21,9 @@ from typing import Any
 
 import pytest
 
-from bedside.errors import BedsideError, InputError
-from bedside.transcripts import Reading, ReadOptions, source
+from bedside.support.errors import BedsideError, InputError
+from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts import sources as source
 from tests.fuzz.child import TAKERS
 from tests.fuzz.targets import _judged, one_line
 from tests.transcripts.files import GOOD, workbook

@@ -10,7 +10,7 @@ import orjson
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from bedside.errors import InputError, RegistryError
+from bedside.support.errors import InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions
 from tests.transcripts.files import write
 

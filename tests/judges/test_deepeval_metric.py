@@ -13,11 +13,12 @@ from typing import Any
 
 import pytest
 
-from bedside.errors import BedsideError, DataError, MissingExtraError, RegistryError
-from bedside.judges import RUBRICS, deepeval_metric, find_rubric
-from bedside.judges import _deepeval_metric as module
-from bedside.judges.client import JudgeError
-from bedside.judges.rubric import Rubric, read
+from bedside.judges.deepeval_metric import deepeval_metric
+from bedside.judges import deepeval_metric as module
+from bedside.llm.client import JudgeError
+from bedside.rubrics.files import RUBRICS, find_rubric
+from bedside.rubrics.rubric import Rubric, read
+from bedside.support.errors import BedsideError, DataError, MissingExtraError, RegistryError
 
 TALK = (
     ("assistant", "What brings you here?"),
@@ -282,7 +283,7 @@ def test_assert_test(run_async: bool) -> None:
 @pytest.mark.server
 def test_a_judge_by_name() -> None:
     """The model behind a name is asked as judges are, with structured output and faults waited out."""
-    from tests.judges.server import Action, JudgeServer
+    from tests.llm.server import Action, JudgeServer
 
     def script(request: Any, number: int) -> Action:
         if number == 0:

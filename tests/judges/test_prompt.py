@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.judges import RUBRICS, find_rubric
 from bedside.judges.prompt import (
     Conversation,
     NotAskable,
@@ -21,7 +20,8 @@ from bedside.judges.prompt import (
     estimate_tokens,
     pending_question,
 )
-from bedside.judges.rubric import read
+from bedside.rubrics.files import RUBRICS, find_rubric
+from bedside.rubrics.rubric import read
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.judges import RUBRICS, Rubric, find_rubric
 from bedside.judges.reply import MIN_COVERAGE, Token, expected_score, parse
-from bedside.judges.rubric import read
+from bedside.rubrics.files import RUBRICS, find_rubric
+from bedside.rubrics.rubric import Rubric, read
 
 FIVE = find_rubric("empathy")
 GOOD = {"reason": "Turn 3 names the feeling.", "score": 4}

@@ -15,8 +15,7 @@ from typing import Any
 
 import pytest
 
-from bedside.errors import RunError
-from bedside.judges.prompt import Piece
+from bedside.judges.prompt import PromptPiece
 from bedside.judges.store import (
     Judgement,
     Store,
@@ -25,9 +24,10 @@ from bedside.judges.store import (
     read_prompt,
     stored_keys,
 )
+from bedside.support.errors import RunError
 
-PIECES = (Piece("the conversation\n"), Piece("the rubric 严重\n"))
-SCHEMA = Piece('{"type":"object"}')
+PIECES = (PromptPiece("the conversation\n"), PromptPiece("the rubric 严重\n"))
+SCHEMA = PromptPiece('{"type":"object"}')
 
 
 def judgement(key: str = "k", **fields: Any) -> Judgement:
@@ -85,7 +85,7 @@ def test_without_text_no_prompt_is_kept(path: Path) -> None:
 def test_pieces_that_prompts_share_are_kept_once(path: Path) -> None:
     async def work(store: Store) -> None:
         for number in range(50):
-            await store.finish(judgement(str(number)), (PIECES[0], Piece(f"rubric {number}")), SCHEMA)
+            await store.finish(judgement(str(number)), (PIECES[0], PromptPiece(f"rubric {number}")), SCHEMA)
 
     using(path, work)
     with sqlite3.connect(path) as connection:

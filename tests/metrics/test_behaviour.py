@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from bedside.coders import CODERS, CODES
-from bedside.errors import RegistryError
 from bedside.metrics import FAMILIES, Value
+from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 
 Talk = Callable[..., Transcript]

@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 
 from bedside.cli import main
-from bedside.errors import RegistryError
-from bedside.metrics import FAMILIES, Value, consistency
+from bedside.metrics import FAMILIES, Value
+from bedside.metrics.families import consistency
 from bedside.models.nli import Inference
-from bedside.ratings import Run
+from bedside.ratings.run import Run
+from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 from tests.models import classifiers

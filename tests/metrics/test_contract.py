@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from bedside.errors import ModelError, RegistryError
 from bedside.metrics import FAMILIES, Example, Family, Metric, Value
+from bedside.support.errors import ModelError, RegistryError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 from tests.metrics.tiny import MAKERS

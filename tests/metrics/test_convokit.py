@@ -16,9 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bedside
-from bedside.errors import ModelError, RegistryError
 from bedside.metrics import FAMILIES, Value
-from bedside.metrics.structure import count_words
+from bedside.metrics.families.structure import count_words
+from bedside.support.errors import ModelError, RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation
 from tests.metrics.tiny import MAKERS
@@ -211,7 +211,7 @@ def politeness_by_convokit(transcript: Transcript, parser: Any) -> dict[str, Any
 def test_politeness_is_convokits(annomi: Path) -> None:
     import spacy
 
-    from bedside.metrics.politeness import _STRATEGIES
+    from bedside.metrics.families.politeness import _STRATEGIES
 
     parser = spacy.load(PIPELINE, disable=["ner"])
     for session in list(read_transcripts(annomi))[:2]:

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.errors import ModelError
 from bedside.metrics import Value
-from bedside.metrics.directionality import FAMILY, _scores, flow_score, similarities
+from bedside.metrics.families.directionality import FAMILY, _scores, flow_score, similarities
 from bedside.models.dialoflow import Influence, load_dialoflow
+from bedside.support.errors import ModelError
 from tests.conftest import conversation
 from tests.models.language_models import save_dialoflow
 

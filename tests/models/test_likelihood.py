@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.errors import ModelError, RegistryError
 from bedside.models.likelihood import Continuation, Likelihood, common, load_likelihood
+from bedside.support.errors import ModelError, RegistryError
 from tests.models.language_models import BEGIN, END, save, starting, tiny
 
 pytest.importorskip("torch")
@@ -154,7 +154,7 @@ def test_a_folder_without_config_is_refused(tmp_path: Path) -> None:
 
 _SCRIPT = """
 import json, sys
-from bedside.metrics.redirection import score_turns, turn_likelihoods
+from bedside.metrics.families.redirection import score_turns, turn_likelihoods
 from bedside.models import likelihood as module
 from tests.metrics.test_redirection import LONG
 model = module.load_likelihood(sys.argv[1])

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.errors import MissingExtraError, ModelError
 from bedside.models import nli as module
 from bedside.models.nli import Inference, NliModel, label_order, load_nli, sentences
+from bedside.support.errors import MissingExtraError, ModelError
 from tests.models.classifiers import LABELS, WINDOW, change_config, classifier, export, save, tokenizer
 
 pytestmark = pytest.mark.model

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.errors import DataError, InputError
 from bedside.protocols.medconceal import (
     CATEGORIES,
     FEATURES,
@@ -19,8 +18,9 @@ from bedside.protocols.medconceal import (
     read_turns,
 )
 from bedside.protocols.medconceal.fitting import _address_data, _Course, _regressed, _reveal_data
-from bedside.protocols.medconceal.parameters._model import parse_parameters, write_parameters
+from bedside.protocols.medconceal.policy_parameters import parse_parameters, write_parameters
 from bedside.protocols.medconceal.trace import Step, address_probability, replay, reveal_probability
+from bedside.support.errors import DataError, InputError
 
 DEFAULT = PARAMETERS.load("default")
 #: A policy under which turns differ: p is .1 to .8, about .4 on average.

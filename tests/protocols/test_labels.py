@@ -11,10 +11,10 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.errors import DataError, InputError, RegistryError
 from bedside.metrics import FAMILIES, Value
 from bedside.protocols import medconceal, note2chat
-from bedside.protocols._labels import schema
+from bedside.protocols.label_files import schema
+from bedside.support.errors import DataError, InputError, RegistryError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 
@@ -50,14 +50,14 @@ def written(folder: Path, *items: Any, name: str = "labels.jsonl") -> Path:
 @pytest.mark.parametrize(
     ("model", "file"),
     [
-        (medconceal.Labels, "medconceal/labels.schema.json"),
+        (medconceal.labels.ConcernLabels, "medconceal/labels.schema.json"),
         (medconceal.LabelledTurn, "medconceal/turns.schema.json"),
-        (note2chat.Labels, "note2chat/labels.schema.json"),
+        (note2chat.labels.HistoryLabels, "note2chat/labels.schema.json"),
     ],
 )
 def test_schemas_are_current(model: Any, file: str) -> None:
     text = (FOLDER.parent / file).read_text("utf-8")
-    assert text == schema(model), "write what bedside.protocols._labels.schema gives into the file"
+    assert text == schema(model), "write what bedside.protocols.label_files.schema gives into the file"
     jsonschema.Draft202012Validator.check_schema(json.loads(text))
 
 

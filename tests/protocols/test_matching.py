@@ -10,17 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 
-from bedside.protocols.medconceal import (
-    CATEGORIES,
-    CaseScore,
-    Concern,
-    Finding,
-    Proposal,
-    case_level,
-    micro,
-    score_case,
-)
-from bedside.protocols.medconceal.matching import Counts, f1, maximum_matching
+from bedside.protocols.medconceal import CATEGORIES, CaseScore, Concern, case_level, micro, score_case
+from bedside.protocols.medconceal.labels import MatchProposal, SubmittedFinding
+from bedside.protocols.medconceal.matching import MatchCounts, f1, maximum_matching
 from tests.conftest import conversation
 
 TALK = conversation(
@@ -39,15 +31,15 @@ CONCERNS = (
 WAKE = "afraid that I won't wake up"
 
 
-def finding(category: str = FEAR) -> Finding:
-    return Finding(category=category, text="x")
+def finding(category: str = FEAR) -> SubmittedFinding:
+    return SubmittedFinding(category=category, text="x")
 
 
-def proposal(index: int, concern: str, quote: str = WAKE, agrees: bool | None = None) -> Proposal:
-    return Proposal(finding=index, concern=concern, quote=quote, category_agrees=agrees)
+def proposal(index: int, concern: str, quote: str = WAKE, agrees: bool | None = None) -> MatchProposal:
+    return MatchProposal(finding=index, concern=concern, quote=quote, category_agrees=agrees)
 
 
-def score(findings: int, *proposals: Proposal, revealed: set[str] | None = None) -> CaseScore:
+def score(findings: int, *proposals: MatchProposal, revealed: set[str] | None = None) -> CaseScore:
     return score_case(TALK, CONCERNS, [finding()] * findings, proposals, revealed)
 
 
@@ -63,7 +55,7 @@ def score(findings: int, *proposals: Proposal, revealed: set[str] | None = None)
         (proposal(0, "z"), "there is no concern 'z'"),
     ],
 )
-def test_refused_with_the_reason(given: Proposal, reason: str) -> None:
+def test_refused_with_the_reason(given: MatchProposal, reason: str) -> None:
     found = score(1, given)
     assert found.proposals[0].refused == reason
     assert found.proposals[0].turn is None
@@ -88,7 +80,7 @@ def test_categories_are_compared_where_the_judge_does_not_say() -> None:
 def test_greedy_finds_one_and_the_maximum_two() -> None:
     # In the order given, taking (0, a) first leaves nothing for finding 1.
     found = score(2, proposal(0, "a"), proposal(0, "b"), proposal(1, "a"))
-    assert found.fine == Counts(2, 2, 3)
+    assert found.fine == MatchCounts(2, 2, 3)
     assert [each.matched for each in found.proposals] == [False, True, True]
 
 
@@ -125,8 +117,8 @@ def test_matching_is_as_large_as_an_assignment(seed: int) -> None:
 def test_grounded_matches_anew_among_the_revealed() -> None:
     # Fine matches 0–a; with only b and c revealed finding 0 can have b.
     found = score(2, proposal(0, "a"), proposal(0, "b"), revealed={"b", "c"})
-    assert found.fine == Counts(1, 2, 3)
-    assert found.grounded == Counts(1, 2, 2)
+    assert found.fine == MatchCounts(1, 2, 3)
+    assert found.grounded == MatchCounts(1, 2, 2)
     assert found.matched_without_reveal.value == 0
 
 
@@ -134,7 +126,7 @@ def test_matched_but_no_reveal() -> None:
     matched, unmatched = score(1, proposal(0, "a"), revealed=set()), score(1, revealed=set())
     assert matched.matched_without_reveal.value == 1
     assert unmatched.matched_without_reveal.value == 0
-    assert matched.grounded == Counts(0, 1, 0)
+    assert matched.grounded == MatchCounts(0, 1, 0)
     assert matched.grounded.recall.missing == "no hidden concern to find"
     assert micro([matched, unmatched]).values["matched without reveal"].value == 0.5
     assert score(1).matched_without_reveal.missing == "no trace of the conversation"
@@ -143,7 +135,7 @@ def test_matched_but_no_reveal() -> None:
 def test_coarse_counts_categories() -> None:
     # fear 2 against 1, money 1 against 1, misconception 0 against 1, communication 1 against 0: 1 + 1 of 4 and of 3
     found = score_case(TALK, CONCERNS, [finding(FEAR), finding(FEAR), finding(MONEY), finding(BARRIER)], [])
-    assert found.coarse == Counts(2, 4, 3)
+    assert found.coarse == MatchCounts(2, 4, 3)
     assert found.coarse.f1.value == pytest.approx(f1(2 / 4, 2 / 3))
 
 
@@ -160,7 +152,7 @@ def test_identities_of_the_published_table(precision: float, recall: float, publ
 
 @given(st.integers(0, 9), st.integers(0, 9), st.integers(0, 9))
 def test_f1_of_counts_is_the_harmonic_mean(correct: int, more_findings: int, more_gold: int) -> None:
-    counts = Counts(correct, correct + more_findings, correct + more_gold)
+    counts = MatchCounts(correct, correct + more_findings, correct + more_gold)
     if counts.precision.value is None or counts.recall.value is None:
         assert counts.f1.value == (0 if counts.findings + counts.gold else None)
     else:

@@ -11,11 +11,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.errors import DataError
 from bedside.protocols.note2chat import (
     Candidate,
     History,
-    Labels,
     dialogue_reward,
     dialogue_rewards,
     dont_know_and_repeats,
@@ -26,6 +24,8 @@ from bedside.protocols.note2chat import (
     turn_rewards,
     write_preferences,
 )
+from bedside.protocols.note2chat.labels import HistoryLabels
+from bedside.support.errors import DataError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 
@@ -40,8 +40,8 @@ def talk(exchanges: int, **fields: Any) -> Transcript:
     return conversation(("patient", "It hurts."), *asked, ("clinician", "Candidates: x, y."), **fields)
 
 
-def labels(**given: Any) -> Labels:
-    return Labels.model_validate({"id": "t", "rater": "human:anna", **given})
+def labels(**given: Any) -> HistoryLabels:
+    return HistoryLabels.model_validate({"id": "t", "rater": "human:anna", **given})
 
 
 def at(*messages: int | None) -> list[dict[str, Any]]:

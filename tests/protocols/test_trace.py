@@ -12,20 +12,12 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.errors import DataError, RegistryError
-from bedside.protocols.medconceal import (
-    FEATURES,
-    PARAMETERS,
-    Concern,
-    Parameters,
-    Trace,
-    TurnLabels,
-    replay,
-    trace,
-)
+from bedside.protocols.medconceal import FEATURES, PARAMETERS, Concern, Parameters, Trace, replay, trace
+from bedside.protocols.medconceal.labels import ConcernTurnLabels
 from bedside.protocols.medconceal.overlap import content, overlap
-from bedside.protocols.medconceal.parameters._model import parse_parameters, write_parameters
+from bedside.protocols.medconceal.policy_parameters import parse_parameters, write_parameters
 from bedside.protocols.medconceal.trace import Step, address_probability, reveal_probability, sigmoid
+from bedside.support.errors import DataError, RegistryError
 from tests.conftest import conversation
 
 DEFAULT = PARAMETERS.load("default")
@@ -314,8 +306,10 @@ TALK = conversation(
 CONCERN = Concern(id="a", category=FEAR, text="Needles")
 
 
-def labels(intent: str | None = None, **features: float) -> TurnLabels:
-    return TurnLabels.model_validate({"z": {**dict.fromkeys(FEATURES, 0.0), **features}, "intent": intent})
+def labels(intent: str | None = None, **features: float) -> ConcernTurnLabels:
+    return ConcernTurnLabels.model_validate(
+        {"z": {**dict.fromkeys(FEATURES, 0.0), **features}, "intent": intent}
+    )
 
 
 def test_a_turn_without_labels_is_no_trace() -> None:

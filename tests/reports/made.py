@@ -6,10 +6,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from bedside.judges import RUBRICS
-from bedside.judges.rubric import Rubric
-from bedside.ratings import Run, frame_of
-from bedside.scoring import score
+from bedside.ratings.run import Run, frame_of
+from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric import Rubric
+from bedside.scoring.score import score
 from bedside.suites import SUITES
 from tests.conftest import conversation
 

@@ -9,20 +9,20 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.analysis.comparison import compare
+from bedside.analysis.drift import deviation, trend
+from bedside.analysis.ratings_view import Evaluation, open_evaluation
 from bedside.cli import main
-from bedside.comparison import compare
-from bedside.drift import deviation, trend
-from bedside.errors import DataError
-from bedside.evaluation import Evaluation, open_evaluation
-from bedside.rating_files import import_ratings, parse_scales, read_rating_file
-from bedside.ratings import Run
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import explain
 from bedside.reports.table import Table
 from bedside.reports.tables.comparison import comparison_table
 from bedside.reports.tables.deviation import deviation_table
 from bedside.reports.tables.length import length_table
-from bedside.scoring import score
+from bedside.scoring.score import score
+from bedside.support.errors import DataError
 from tests.reports.made import made_run
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.evaluation import Evaluation, known_scale, open_evaluation
-from bedside.ratings import frame_of
+from bedside.analysis.ratings_view import Evaluation, known_scale, open_evaluation
+from bedside.ratings.run import frame_of
 from bedside.reports.contents import Settings, make_parts
+from bedside.reports.figure_kind import COLOURS, DASHES, HATCHES, MARKERS
 from bedside.reports.figures import FIGURES, Drawing
-from bedside.reports.figures._contract import COLOURS, DASHES, HATCHES, MARKERS
 from tests.reports.made import made_run
 
 
@@ -85,7 +85,7 @@ def test_names_are_no_formulas(drawings: dict[str, Drawing]) -> None:
 def test_drawing_leaves_nothing_in_a_home_but_a_cache(tmp_path: Path) -> None:
     own = ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in own}
-    code = "from bedside.reports.figures._contract import new_figure, styled\nwith styled(): new_figure(1, 1)"
+    code = "from bedside.reports.figure_kind import new_figure, styled\nwith styled(): new_figure(1, 1)"
     subprocess.run([sys.executable, "-c", code], env={**environment, "HOME": str(tmp_path)}, check=True)
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/*")] == [
         ".cache/bedside/matplotlib"
@@ -129,8 +129,8 @@ def test_systems_are_told_apart_without_colour() -> None:
 
 
 def test_scatter_and_confusion_show_each_unit_once() -> None:
-    from bedside.reports.figures._pairs import PairsOptions, pairs_of
     from bedside.reports.figures.confusion import _counts
+    from bedside.reports.rated_pairs import PairsOptions, pairs_of
 
     (pairs,) = pairs_of(awkward(), PairsOptions.model_validate({"metrics": ["empathy"]}), labels=True)
     assert sorted(pairs.people) == sorted(pairs.rated) == [1, 2, 3]

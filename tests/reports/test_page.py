@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 
 import bedside
+from bedside.analysis.ratings_view import open_evaluation
 from bedside.cli import main
-from bedside.evaluation import open_evaluation
-from bedside.rating_files import import_ratings, parse_scales, read_rating_file
-from bedside.ratings import Run
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
 from bedside.reports.build import write_report
 from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
 from bedside.reports.extremes import cited, extremes, review, turns_of
-from bedside.scoring import score
+from bedside.scoring.score import score
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation
 from tests.metrics.tiny import MAKERS

@@ -9,14 +9,14 @@ from typing import Any
 
 import pytest
 
-from bedside.evaluation import Evaluation, open_evaluation
+from bedside.analysis.ratings_view import Evaluation, open_evaluation
 from bedside.protocols import medconceal, note2chat
-from bedside.protocols._measured import Measured
-from bedside.ratings import frame_of
+from bedside.protocols.measured import Measured
+from bedside.ratings.run import frame_of
 from bedside.reports.build import write_report
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table
-from bedside.scoring import score
+from bedside.scoring.score import score
 from bedside.suites import SUITES
 from bedside.transcripts import Transcript
 from tests.conftest import conversation

@@ -16,23 +16,23 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.analysis.comparison import compare
+from bedside.analysis.estimation import estimate
+from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.validation import validate
 from bedside.coders import CODERS
-from bedside.coders.evaluation import evaluate
-from bedside.comparison import compare
-from bedside.estimation import estimate
-from bedside.evaluation import open_evaluation
-from bedside.rating_files import import_ratings, parse_scales, read_rating_file
-from bedside.ratings import Run
+from bedside.coders.testing import evaluate
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
 from bedside.reports.build import build_tables, write_report
-from bedside.reports.coder import coder_tables
-from bedside.reports.planning import difference_table
+from bedside.reports.coder_test import coder_tables
 from bedside.reports.render import csv_text, html, json_text, latex, markdown
+from bedside.reports.study_size import difference_table
 from bedside.reports.table import Cell, Column, Row, Table, between, decimal, number, p_value
 from bedside.reports.tables.comparison import overall_table
 from bedside.reports.validation import estimate_table, validation_tables
-from bedside.scoring import score
+from bedside.scoring.score import score
 from bedside.transcripts import read_transcripts
-from bedside.validation import validate
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 NASTY = r"""<script>alert("x")</script> & 100 % $5_a \b #1 ~^ {z} | *s* 中文 🙂 שלום"""

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bedside.evaluation import open_evaluation
+from bedside.analysis.ratings_view import open_evaluation
 from bedside.reports.contents import make_tables
 from bedside.reports.render import FORMATS
 from tests.reports.made import made_run

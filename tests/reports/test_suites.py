@@ -9,16 +9,16 @@ import pytest
 from typer.testing import CliRunner
 
 import bedside
+from bedside.analysis.ratings_view import open_evaluation
 from bedside.cli import app
-from bedside.errors import RegistryError
-from bedside.evaluation import open_evaluation
-from bedside.judges import RUBRICS
-from bedside.ratings import Run
+from bedside.ratings.run import Run
 from bedside.reports.build import write_report
 from bedside.reports.contents import Settings, check_suite, make_parts, make_tables
-from bedside.scoring import make_plan, score
+from bedside.rubrics.files import RUBRICS
+from bedside.scoring.score import make_plan, score
 from bedside.suites import SUITES
-from bedside.suites._model import parse_suite
+from bedside.suites.suite import parse_suite
+from bedside.support.errors import RegistryError
 from tests.reports.made import made_run
 
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"

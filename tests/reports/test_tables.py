@@ -16,17 +16,17 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import bedside
-from bedside.comparison import compare
-from bedside.errors import DataError
-from bedside.evaluation import Evaluation, open_evaluation
-from bedside.ratings import frame_of
+from bedside.analysis.comparison import compare
+from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.ratings.run import frame_of
 from bedside.reports.table import Table, number
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.counts import CountsOptions
 from bedside.reports.tables.cumulative import CumulativeOptions
 from bedside.reports.tables.distribution import DistributionOptions
 from bedside.reports.tables.results import ResultsOptions
-from bedside.scoring import score
+from bedside.scoring.score import score
+from bedside.support.errors import DataError
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 RATERS = ("judge:m", "human:x", "human:y")

@@ -15,7 +15,7 @@ import pytest
 import bedside
 from bedside.cli import main
 from bedside.metrics import FAMILIES
-from tests.judges.server import Action, JudgeServer, Received, fitting
+from tests.llm.server import Action, JudgeServer, Received, fitting
 from tests.metrics.tiny import MAKERS
 from tests.safety.traces import found_in, secrets_in, windows, words
 

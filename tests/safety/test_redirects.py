@@ -9,9 +9,9 @@ from typing import ClassVar
 
 import pytest
 
-from bedside import doctor
-from bedside.annotation.sync import Server
-from bedside.errors import LabelStudioError
+from bedside.annotation.sync import LabelStudioServer
+from bedside.cli import installation as doctor
+from bedside.support.errors import LabelStudioError
 
 
 class Elsewhere(BaseHTTPRequestHandler):
@@ -55,7 +55,7 @@ def hosts() -> Iterator[tuple[str, list[str]]]:
 def test_label_studio(hosts: tuple[str, list[str]]) -> None:
     address, elsewhere = hosts
     with pytest.raises(LabelStudioError, match="redirects to another address"):
-        Server(address, "a" * 40)
+        LabelStudioServer(address, "a" * 40)
     assert not elsewhere
 
 

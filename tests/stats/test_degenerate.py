@@ -22,7 +22,7 @@ from bedside.stats import (
     two_raters,
     unpaired,
 )
-from bedside.stats.results import Effect, Interval, Result
+from bedside.stats.result import Effect, Interval, Result
 
 NAN = float("nan")
 SCALE = (0, 1, 2, 3, 4, 5)

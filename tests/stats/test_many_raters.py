@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from bedside.errors import DataError
 from bedside.stats import many_raters, two_raters
+from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")

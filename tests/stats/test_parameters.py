@@ -17,13 +17,13 @@ from bedside.stats import (
     intervals,
     many_raters,
     paired,
-    planning,
     prediction_powered,
     several,
     shape,
     two_raters,
     unpaired,
 )
+from bedside.stats import sample_size as planning
 
 RNG = np.random.default_rng(12)
 SCALE = (1, 2, 3, 4, 5)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
-from bedside.errors import DataError
 from bedside.stats import (
     _resampling,
     consensus,
@@ -19,12 +18,13 @@ from bedside.stats import (
     families,
     intervals,
     paired,
-    reading,
     several,
     shape,
     unpaired,
 )
-from bedside.stats.results import Result
+from bedside.stats import kappa_bands as reading
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
 

@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from bedside.errors import InputError
+from bedside.support.errors import InputError
 from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts.source import MAX_RECORD
+from bedside.transcripts.sources import MAX_RECORD
 from tests.transcripts.files import GOOD, packed, read, workbook, write
 
 A, B, C, D, E = (GOOD % name for name in "abcde")

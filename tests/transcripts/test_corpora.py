@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from pathlib import Path
 
 from bedside.transcripts import Reading
-from bedside.transcripts.model import CODE_ROLES, CODES
+from bedside.transcripts.transcript import CODE_ROLES, CODES
 
 
 def test_every_row_of_annomi_is_accounted_for(annomi: Path) -> None:

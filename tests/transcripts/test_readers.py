@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bedside.errors import InputError, RegistryError
+from bedside.support.errors import InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
 from tests.transcripts.files import GOOD, examples, packed, read, workbook, write
 

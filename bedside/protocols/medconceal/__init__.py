@@ -11,11 +11,11 @@ from bedside.protocols.medconceal.labels import (
     FEATURES,
     INTENTS,
     Concern,
+    ConcernLabels,
+    ConcernTurnLabels,
     Features,
-    Finding,
-    Labels,
-    Proposal,
-    TurnLabels,
+    MatchProposal,
+    SubmittedFinding,
     concerns_of,
     label_raters,
     primary_of,
@@ -24,7 +24,7 @@ from bedside.protocols.medconceal.labels import (
 )
 from bedside.protocols.medconceal.matching import CaseScore, case_level, micro, score_case
 from bedside.protocols.medconceal.measures import CaseTrace, measure, summarise
-from bedside.protocols.medconceal.parameters._model import PARAMETERS, Parameters, write_parameters
+from bedside.protocols.medconceal.policy_parameters import PARAMETERS, Parameters, write_parameters
 from bedside.protocols.medconceal.trace import Trace, replay, trace
 
 __all__ = [
@@ -34,16 +34,16 @@ __all__ = [
     "Concern",
     "FEATURES",
     "Features",
-    "Finding",
+    "SubmittedFinding",
     "Fit",
     "INTENTS",
     "LabelledTurn",
-    "Labels",
+    "ConcernLabels",
     "PARAMETERS",
     "Parameters",
-    "Proposal",
+    "MatchProposal",
     "Trace",
-    "TurnLabels",
+    "ConcernTurnLabels",
     "case_level",
     "challenge_cues",
     "concerns_of",

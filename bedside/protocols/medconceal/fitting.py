@@ -12,9 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from bedside.errors import DataError
-from bedside.protocols._labels import Bit, Index, Share, Strict, Text, read_models
-from bedside.protocols._measured import Measured
+from bedside.protocols.label_files import Bit, Index, Share, Strict, Text, read_models
+from bedside.protocols.measured import Measured
 from bedside.protocols.medconceal.labels import (
     CATEGORIES,
     FEATURES,
@@ -23,7 +22,7 @@ from bedside.protocols.medconceal.labels import (
     Features,
     Intent,
 )
-from bedside.protocols.medconceal.parameters._model import PARAMETERS, REVEAL_FEATURES, Parameters
+from bedside.protocols.medconceal.policy_parameters import PARAMETERS, REVEAL_FEATURES, Parameters
 from bedside.protocols.medconceal.trace import (
     Step,
     Trace,
@@ -32,6 +31,7 @@ from bedside.protocols.medconceal.trace import (
     replay,
     reveal_probability,
 )
+from bedside.support.errors import DataError
 
 _TENTHS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 #: Values of the thresholds that are replayed: parameter → values. They reach low, because a concern is disclosed in

@@ -8,8 +8,7 @@ from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
-from bedside.errors import DataError
-from bedside.protocols._labels import (
+from bedside.protocols.label_files import (
     Index,
     LabelledTranscript,
     Share,
@@ -21,7 +20,8 @@ from bedside.protocols._labels import (
     laid_over,
     raters_of,
 )
-from bedside.transcripts.model import Transcript
+from bedside.support.errors import DataError
+from bedside.transcripts.transcript import Transcript
 
 PROTOCOL = "medconceal"
 _SEE = "docs/medconceal.md"
@@ -84,7 +84,7 @@ class Features(Strict):
 FEATURES: tuple[str, ...] = tuple(Features.model_fields)
 
 
-class TurnLabels(Strict):
+class ConcernTurnLabels(Strict):
     """What is said of one clinician turn."""
 
     z: Features = Field(description="The ten features.")
@@ -110,14 +110,14 @@ class Concern(BaseModel):
     primary: bool = False
 
 
-class Finding(Strict):
+class SubmittedFinding(Strict):
     """A concern as the clinician submits it after the conversation."""
 
     category: Category = Field(description="One of the four categories.")
     text: Text = Field(description="The concern in words.")
 
 
-class Proposal(Strict):
+class MatchProposal(Strict):
     """A finding and a concern that are said to be the same."""
 
     finding: Index = Field(description="Position of the finding, from 0.")
@@ -129,13 +129,13 @@ class Proposal(Strict):
     reason: str | None = Field(None, description="Why they are the same, in words.")
 
 
-class Labels(LabelledTranscript):
+class ConcernLabels(LabelledTranscript):
     """One rater's labels of one transcript. A part that is left out was not labelled; an empty list says that there is
     nothing."""
 
-    findings: tuple[Finding, ...] | None = Field(None, description="What the clinician submitted.")
-    matches: tuple[Proposal, ...] | None = Field(None, description="Which findings are which concerns.")
-    turns: Mapping[TurnKey, TurnLabels] = Field(
+    findings: tuple[SubmittedFinding, ...] | None = Field(None, description="What the clinician submitted.")
+    matches: tuple[MatchProposal, ...] | None = Field(None, description="Which findings are which concerns.")
+    turns: Mapping[TurnKey, ConcernTurnLabels] = Field(
         default_factory=dict, description="Labels of clinician turns, by the turn's position from 0."
     )
 
@@ -173,17 +173,17 @@ def label_raters(transcript: Transcript) -> list[str]:
     return raters_of(transcript, PROTOCOL)
 
 
-def rater_labels(transcript: Transcript, rater: str) -> Labels:
+def rater_labels(transcript: Transcript, rater: str) -> ConcernLabels:
     """One rater's labels of a transcript.
 
     Raises:
         DataError: they are not of the form of a label file.
     """
-    return labels_of(transcript, PROTOCOL, rater, Labels)
+    return labels_of(transcript, PROTOCOL, rater, ConcernLabels)
 
 
 def with_labels(transcripts: Iterable[Transcript], path: str | os.PathLike[str]) -> Iterator[Transcript]:
-    """Transcripts with the labels of a file (form: :class:`Labels`), in their reference and their turns' meta.
+    """Transcripts with the labels of a file (form: :class:`ConcernLabels`), in their reference and their turns' meta.
 
     Transcripts without labels pass unchanged. What they hold counts for a transcript's content hash: labelled
     transcripts make a run of their own.
@@ -192,4 +192,4 @@ def with_labels(transcripts: Iterable[Transcript], path: str | os.PathLike[str])
         InputError: a bad file, a transcript labelled twice by one rater, or a label of a turn that isn't a clinician's.
         DataError: at the end, labels are left of transcripts that aren't there.
     """
-    return laid_over(transcripts, path, PROTOCOL, Labels, "clinician", _SEE)
+    return laid_over(transcripts, path, PROTOCOL, ConcernLabels, "clinician", _SEE)

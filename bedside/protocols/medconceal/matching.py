@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from bedside.protocols._measured import Measured, mean, ratio
-from bedside.protocols.medconceal.labels import CATEGORIES, Concern, Finding, Proposal
+from bedside.protocols.measured import Measured, mean, ratio
+from bedside.protocols.medconceal.labels import CATEGORIES, Concern, MatchProposal, SubmittedFinding
 from bedside.protocols.medconceal.quotes import bare, normalise, occurs
-from bedside.transcripts.model import Transcript
+from bedside.transcripts.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Checked:
         category_agrees: whether finding and concern have one category; None where refused.
     """
 
-    proposal: Proposal
+    proposal: MatchProposal
     turn: int | None = None
     refused: str | None = None
     matched: bool = False
@@ -32,7 +32,7 @@ class Checked:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class MatchCounts:
     """What precision, recall and F1 are made of.
 
     Attributes:
@@ -66,10 +66,10 @@ def f1(precision: float, recall: float) -> float:
     return 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
-def total(counts: Iterable[Counts]) -> Counts:
+def total(counts: Iterable[MatchCounts]) -> MatchCounts:
     """Counts summed over cases."""
     given = list(counts)
-    return Counts(
+    return MatchCounts(
         sum(each.correct for each in given),
         sum(each.findings for each in given),
         sum(each.gold for each in given),
@@ -79,8 +79,8 @@ def total(counts: Iterable[Counts]) -> Counts:
 def check(
     transcript: Transcript,
     concerns: Sequence[Concern],
-    findings: Sequence[Finding],
-    proposals: Sequence[Proposal],
+    findings: Sequence[SubmittedFinding],
+    proposals: Sequence[MatchProposal],
 ) -> tuple[Checked, ...]:
     """Each proposal, refused with the reason or accepted with the patient turn its quote stands in.
 
@@ -182,9 +182,9 @@ class CaseScore:
 
     transcript: str
     proposals: tuple[Checked, ...]
-    fine: Counts
-    coarse: Counts
-    grounded: Counts | None
+    fine: MatchCounts
+    coarse: MatchCounts
+    grounded: MatchCounts | None
     agreeing: int
     revealed: int | None
 
@@ -204,8 +204,8 @@ class CaseScore:
 def score_case(
     transcript: Transcript,
     concerns: Sequence[Concern],
-    findings: Sequence[Finding],
-    proposals: Sequence[Proposal],
+    findings: Sequence[SubmittedFinding],
+    proposals: Sequence[MatchProposal],
     revealed: Iterable[str] | None = None,
 ) -> CaseScore:
     """Check and match the proposals of one case.
@@ -238,13 +238,13 @@ def score_case(
     return CaseScore(
         transcript=transcript.id,
         proposals=tuple(final),
-        fine=Counts(len(fine), len(findings), len(concerns)),
-        coarse=Counts(
+        fine=MatchCounts(len(fine), len(findings), len(concerns)),
+        coarse=MatchCounts(
             sum(min(submitted[each], gold[each]) for each in CATEGORIES), len(findings), len(concerns)
         ),
         grounded=None
         if out is None
-        else Counts(
+        else MatchCounts(
             len(_matched(checked, [each for each in ids if each in out], len(findings))),
             len(findings),
             sum(each in out for each in ids),
@@ -272,7 +272,7 @@ MEASURES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class MatchingSummary:
     """Measures over cases.
 
     Attributes:
@@ -289,7 +289,7 @@ class Summary:
 _NO_TRACE = "no case has a trace"
 
 
-def micro(cases: Sequence[CaseScore]) -> Summary:
+def micro(cases: Sequence[CaseScore]) -> MatchingSummary:
     """Counts summed over cases, then precision, recall and F1: what the published main tables show."""
     traced = [case for case in cases if case.grounded is not None]
     values: dict[str, Measured] = {}
@@ -310,10 +310,10 @@ def micro(cases: Sequence[CaseScore]) -> Summary:
         n=len(cases),
     )
     values["matched without reveal"] = mean([case.matched_without_reveal for case in cases], _NO_TRACE)
-    return Summary("micro", len(cases), {name: values[name] for name in MEASURES})
+    return MatchingSummary("micro", len(cases), {name: values[name] for name in MEASURES})
 
 
-def case_level(cases: Sequence[CaseScore]) -> Summary:
+def case_level(cases: Sequence[CaseScore]) -> MatchingSummary:
     """Means of the cases' own values: what tests compare. Cases without a value are left out and counted."""
     grounded = [case.grounded for case in cases]
     none = Measured(missing=_NO_TRACE)
@@ -330,6 +330,6 @@ def case_level(cases: Sequence[CaseScore]) -> Summary:
         "grounded F1": [each.f1 if each else none for each in grounded],
         "matched without reveal": [case.matched_without_reveal for case in cases],
     }
-    return Summary(
+    return MatchingSummary(
         "case-level", len(cases), {name: mean(values[name], "no case has a value") for name in MEASURES}
     )

@@ -6,12 +6,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.coders import CODERS, people_codes
-from bedside.coders._people import majority, proper
-from bedside.metrics._english import not_english
-from bedside.protocols._measured import Measured, mean, ratio
+from bedside.coders.people import majority, proper
+from bedside.protocols.measured import Measured, mean, ratio
 from bedside.protocols.medconceal.cues import challenge_cues
 from bedside.protocols.medconceal.trace import Trace
-from bedside.transcripts.model import Transcript
+from bedside.transcripts.language import not_english
+from bedside.transcripts.transcript import Transcript
 
 _NO_PRIMARY = "the case doesn't say which concern is the primary one"
 _NOT_ADDRESSED = "the primary concern was not addressed"

@@ -6,19 +6,19 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bedside.errors import DataError
 from bedside.protocols.medconceal.labels import (
     FEATURES,
     CategoryName,
     Concern,
+    ConcernTurnLabels,
     Features,
     Intent,
-    TurnLabels,
     primary_of,
 )
 from bedside.protocols.medconceal.overlap import content, overlap
-from bedside.protocols.medconceal.parameters._model import REVEAL_FEATURES, Parameters
-from bedside.transcripts.model import Transcript
+from bedside.protocols.medconceal.policy_parameters import REVEAL_FEATURES, Parameters
+from bedside.support.errors import DataError
+from bedside.transcripts.transcript import Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ def replay(
 def trace(
     transcript: Transcript,
     concerns: Sequence[Concern],
-    labels: Mapping[int, TurnLabels],
+    labels: Mapping[int, ConcernTurnLabels],
     parameters: Parameters,
 ) -> Trace:
     """The trace of a labelled conversation.

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
-from bedside.protocols._measured import Measured, mean, ratio
-from bedside.protocols.note2chat.labels import CATEGORIES, Category, Labels, Reply, TurnLabels
+from bedside.protocols.measured import Measured, mean, ratio
+from bedside.protocols.note2chat.labels import CATEGORIES, Category, HistoryLabels, HistoryTurnLabels, Reply
 from bedside.protocols.note2chat.replies import reply_kind
-from bedside.transcripts.model import Transcript, Turn
+from bedside.transcripts.transcript import Transcript, Turn
 
 Questions = Literal["counted", "authors"]
 #: How questions are counted: clinician messages before the diagnosis, or (messages − 1) / 2.
@@ -23,7 +23,7 @@ _ALL_OPENING = "the opening complaint says every finding, or there is none"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class FindingSpan:
     """The part of a conversation that counts as history taking.
 
     Attributes:
@@ -44,8 +44,8 @@ class Span:
 
 
 def span(
-    transcript: Transcript, labels: Labels | None = None, *, questions: Questions = "counted"
-) -> Span | str:
+    transcript: Transcript, labels: HistoryLabels | None = None, *, questions: Questions = "counted"
+) -> FindingSpan | str:
     """The part that counts, or why it can't be told.
 
     The final diagnosis message is the labelled one; without a label, the last message where that is the clinician's.
@@ -66,7 +66,7 @@ def span(
     else:
         diagnosis = said[-1].index if said[-1].role == "clinician" else None
     asked = sum(turn.role == "clinician" and (diagnosis is None or turn.index < diagnosis) for turn in said)
-    return Span(
+    return FindingSpan(
         opening, diagnosis, float(asked) if questions == "counted" else (len(said) - 1) / 2, len(said)
     )
 
@@ -115,7 +115,9 @@ class History:
         return ratio(elicited, findings, f"no finding of the category {category}")
 
 
-def history(transcript: Transcript, labels: Labels, *, questions: Questions = "counted") -> History | str:
+def history(
+    transcript: Transcript, labels: HistoryLabels, *, questions: Questions = "counted"
+) -> History | str:
     """What the labels say of a conversation, or why nothing can be said."""
     part = span(transcript, labels, questions=questions)
     if isinstance(part, str):
@@ -169,7 +171,7 @@ def _harmonic(precision: Measured, recall: Measured) -> Measured:
     return Measured(2 * precision.value * recall.value / both if both else 0.0)
 
 
-def turn_rewards(transcript: Transcript, labels: Labels, *, k: int = K) -> dict[int, Measured] | str:
+def turn_rewards(transcript: Transcript, labels: HistoryLabels, *, k: int = K) -> dict[int, Measured] | str:
     """The reward of each clinician turn up to the diagnosis, by index; or why there is none.
 
     Asking: 1 where the clinician's turn, or what is said before the clinician's next turn, is the message that
@@ -208,7 +210,7 @@ def _diagnosing(found: History, k: int) -> Measured:
     return Measured(found.recall.value * (1 - found.rank / k))
 
 
-def replies(transcript: Transcript, labels: Labels | None = None) -> list[Turn] | str:
+def replies(transcript: Transcript, labels: HistoryLabels | None = None) -> list[Turn] | str:
     """The patient's replies: patient turns after the opening complaint and before the diagnosis; or why none."""
     part = span(transcript, labels)
     if isinstance(part, str):
@@ -216,7 +218,9 @@ def replies(transcript: Transcript, labels: Labels | None = None) -> list[Turn] 
     return [turn for turn in transcript.of("patient") if part.within(turn.index)] or "no patient reply"
 
 
-def dont_know_and_repeats(transcript: Transcript, labels: Labels | None = None) -> tuple[Measured, Measured]:
+def dont_know_and_repeats(
+    transcript: Transcript, labels: HistoryLabels | None = None
+) -> tuple[Measured, Measured]:
     """Shares of the patient's replies that say "don't know" and "already asked".
 
     By the labels of the replies where ``labels`` are given, by the words (:func:`reply_kind`) without.
@@ -240,7 +244,7 @@ def dont_know_and_repeats(transcript: Transcript, labels: Labels | None = None) 
 
 
 def reply_rate(
-    transcript: Transcript, labels: Labels, of: Callable[[TurnLabels], int | None], what: str
+    transcript: Transcript, labels: HistoryLabels, of: Callable[[HistoryTurnLabels], int | None], what: str
 ) -> Measured:
     """Share of the patient's replies with label 1, among those with a label."""
     given = replies(transcript, labels)
@@ -254,7 +258,7 @@ def reply_rate(
 
 
 @dataclass(frozen=True, slots=True)
-class Summary:
+class HistorySummary:
     """Measures over cases.
 
     Attributes:
@@ -274,10 +278,10 @@ class Summary:
     by_category: Mapping[Category, Measured]
 
 
-def summarise(cases: Iterable[History]) -> Summary:
+def summarise(cases: Iterable[History]) -> HistorySummary:
     """Conversations taken together; means leave out the cases without a value and count them."""
     given = list(cases)
-    return Summary(
+    return HistorySummary(
         cases=len(given),
         recall=mean([case.recall for case in given], "no case has a recall"),
         precision=mean([case.precision for case in given], "no case has a precision"),

@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from pydantic import Field
 
-from bedside.protocols._labels import (
+from bedside.protocols.label_files import (
     Bit,
     Index,
     LabelledTranscript,
@@ -19,7 +19,7 @@ from bedside.protocols._labels import (
     laid_over,
     raters_of,
 )
-from bedside.transcripts.model import Transcript
+from bedside.transcripts.transcript import Transcript
 
 PROTOCOL = "note2chat"
 _SEE = "docs/note2chat.md"
@@ -43,7 +43,7 @@ Reply = Literal["answer", "dont_know", "already_asked"]
 REPLIES: tuple[Reply, ...] = get_args(Reply)
 
 
-class Finding(Strict):
+class ClinicalFinding(Strict):
     """A finding of the note and the message that conveys it."""
 
     text: Text | None = Field(None, description="The finding in the note's words.")
@@ -58,7 +58,7 @@ class Finding(Strict):
     )
 
 
-class TurnLabels(Strict):
+class HistoryTurnLabels(Strict):
     """What is said of one patient reply."""
 
     reply: Reply | None = Field(None, description="What kind of reply it is.")
@@ -68,10 +68,10 @@ class TurnLabels(Strict):
     conflict: Bit | None = Field(None, description="1 where it contradicts the note, else 0.")
 
 
-class Labels(LabelledTranscript):
+class HistoryLabels(LabelledTranscript):
     """One rater's labels of one transcript. A part that is left out was not labelled."""
 
-    findings: tuple[Finding, ...] | None = Field(None, description="The note's findings.")
+    findings: tuple[ClinicalFinding, ...] | None = Field(None, description="The note's findings.")
     diagnosis_rank: Index | None = Field(
         None,
         description="Position (from 0) of the first candidate that is the true diagnosis or a more specific kind of "
@@ -82,7 +82,7 @@ class Labels(LabelledTranscript):
         description="Position (from 0) of the final diagnosis message; null where there is none. Left out, it is the "
         "last message, if that is the clinician's.",
     )
-    turns: Mapping[TurnKey, TurnLabels] = Field(
+    turns: Mapping[TurnKey, HistoryTurnLabels] = Field(
         default_factory=dict, description="Labels of patient turns, by the turn's position from 0."
     )
 
@@ -92,17 +92,17 @@ def label_raters(transcript: Transcript) -> list[str]:
     return raters_of(transcript, PROTOCOL)
 
 
-def rater_labels(transcript: Transcript, rater: str) -> Labels:
+def rater_labels(transcript: Transcript, rater: str) -> HistoryLabels:
     """One rater's labels of a transcript.
 
     Raises:
         DataError: they are not of the form of a label file.
     """
-    return labels_of(transcript, PROTOCOL, rater, Labels)
+    return labels_of(transcript, PROTOCOL, rater, HistoryLabels)
 
 
 def with_labels(transcripts: Iterable[Transcript], path: str | os.PathLike[str]) -> Iterator[Transcript]:
-    """Transcripts with the labels of a file (form: :class:`Labels`), in their reference and their turns' meta.
+    """Transcripts with the labels of a file (form: :class:`HistoryLabels`), in their reference and their turns' meta.
 
     Transcripts without labels pass unchanged. What they hold counts for a transcript's content hash: labelled
     transcripts make a run of their own.
@@ -111,4 +111,4 @@ def with_labels(transcripts: Iterable[Transcript], path: str | os.PathLike[str])
         InputError: a bad file, a transcript labelled twice by one rater, or a label of a turn that isn't a patient's.
         DataError: at the end, labels are left of transcripts that aren't there.
     """
-    return laid_over(transcripts, path, PROTOCOL, Labels, "patient", _SEE)
+    return laid_over(transcripts, path, PROTOCOL, HistoryLabels, "patient", _SEE)

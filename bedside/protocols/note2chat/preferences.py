@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import orjson
 
-from bedside.errors import DataError
-from bedside.files import write_text
 from bedside.protocols.note2chat.history import History, Questions, history
 from bedside.protocols.note2chat.labels import label_raters, rater_labels
 from bedside.protocols.note2chat.rewards import Outside, dialogue_rewards
-from bedside.transcripts.model import Role, Transcript
+from bedside.support.errors import DataError
+from bedside.support.files import write_text
+from bedside.transcripts.transcript import Role, Transcript
 
 #: Low dialogues paired with each high one, at most.
 LOWS = 2

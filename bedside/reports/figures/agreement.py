@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import COLOURS, MARKERS, Drawing, FigureKind, new_figure
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.figure_kind import COLOURS, MARKERS, Drawing, FigureKind, new_figure
 from bedside.reports.tables.agreement import AgreementOptions, agreements_of
 
 #: More rows than this are not readable.

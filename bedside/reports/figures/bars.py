@@ -6,8 +6,8 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import (
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.figure_kind import (
     COLOURS,
     HATCHES,
     Drawing,
@@ -17,8 +17,8 @@ from bedside.reports.figures._contract import (
     panels,
     wrapped,
 )
-from bedside.reports.tables._contract import Options
-from bedside.reports.tables._measures import ARROWS, Headed, in_order, measure
+from bedside.reports.measures import ARROWS, Headed, in_order, measure
+from bedside.reports.table_kind import Options
 from bedside.reports.tables.results import interval_of
 
 _PANELS = 12

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import Drawing, FigureKind, panels, tiles
-from bedside.reports.figures._pairs import Pairs, PairsOptions, pairs_of
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.figure_kind import Drawing, FigureKind, panels, tiles
+from bedside.reports.rated_pairs import Pairs, PairsOptions, pairs_of
 
 #: A scale with more levels is no confusion matrix to look at.
 _LEVELS = 12

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.evaluation import PEOPLE, Evaluation
-from bedside.reports.figures._contract import (
+from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.reports.figure_kind import (
     COLOURS,
     DASHES,
     MARKERS,
@@ -16,7 +16,7 @@ from bedside.reports.figures._contract import (
     legend_below,
     panels,
 )
-from bedside.reports.tables._measures import rater_words
+from bedside.reports.measures import rater_words
 from bedside.reports.tables.cumulative import CumulativeOptions, curves, names_of
 
 

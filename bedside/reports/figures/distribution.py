@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import COLOURS, HATCHES, Drawing, FigureKind, new_figure
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.figure_kind import COLOURS, HATCHES, Drawing, FigureKind, new_figure
+from bedside.reports.measures import measure
 from bedside.reports.table import number
-from bedside.reports.tables._measures import measure
 from bedside.reports.tables.distribution import DistributionOptions
 
 _BINS = 25

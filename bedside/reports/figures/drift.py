@@ -6,13 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from bedside.drift import drift
-from bedside.errors import DataError
-from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import Drawing, FigureKind, new_figure, tiles
+from bedside.analysis.drift import drift
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.figure_kind import Drawing, FigureKind, new_figure, tiles
+from bedside.reports.measures import matching, rater_words, several_raters
 from bedside.reports.table import number
-from bedside.reports.tables._measures import matching, rater_words, several_raters
 from bedside.reports.tables.drift import DriftOptions
+from bedside.support.errors import DataError
 
 
 def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing | None:

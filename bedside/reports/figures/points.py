@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from bedside.comparison import quality_metrics
-from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import (
+from bedside.analysis.comparison import quality_metrics
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.figure_kind import (
     COLOURS,
     MARKERS,
     Drawing,
@@ -18,8 +18,8 @@ from bedside.reports.figures._contract import (
     panels,
     wrapped,
 )
-from bedside.reports.tables._contract import Options
-from bedside.reports.tables._measures import Headed, Measure, Sample, Samples, measure
+from bedside.reports.measures import Headed, Sample, Samples, TableMeasure, measure
+from bedside.reports.table_kind import Options
 
 _PANELS = 12
 #: Of more transcripts a system, evenly spaced ones are shown.
@@ -44,7 +44,7 @@ def build(evaluation: Evaluation, seed: int, options: PointsOptions) -> Drawing 
     if not any(headed.values()):
         names = quality_metrics(evaluation)
         names += [name for name in evaluation.metrics() if name not in names]
-        headed = {"": [Measure(metric=name) for name in names]}
+        headed = {"": [TableMeasure(metric=name) for name in names]}
     items = measure(evaluation, headed).items[:_PANELS]
     if not items:
         return None

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import COLOURS, Drawing, FigureKind, panels
-from bedside.reports.figures._pairs import PairsOptions, pairs_of
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.figure_kind import COLOURS, Drawing, FigureKind, panels
+from bedside.reports.rated_pairs import PairsOptions, pairs_of
 from bedside.reports.table import decimal
 
 

@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from bedside.drift import trend
-from bedside.errors import DataError
-from bedside.evaluation import Evaluation
-from bedside.reports.figures._contract import (
+from bedside.analysis.drift import trend
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.figure_kind import (
     COLOURS,
     DASHES,
     MARKERS,
@@ -19,8 +18,9 @@ from bedside.reports.figures._contract import (
     panels,
     wrapped,
 )
-from bedside.reports.tables._measures import matching, rater_words, several_raters
+from bedside.reports.measures import matching, rater_words, several_raters
 from bedside.reports.tables.length import LengthOptions, bin_words
+from bedside.support.errors import DataError
 
 _PANELS = 12
 

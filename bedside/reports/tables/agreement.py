@@ -9,15 +9,15 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.agreement import Agreement, agree
-from bedside.errors import DataError
-from bedside.evaluation import Evaluation
+from bedside.analysis.agreement import Agreement, agree
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.absence import absent_notes
+from bedside.reports.measures import Headed, matching
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number
-from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import Headed, matching
-from bedside.reports.tables._sources import absent_notes
-from bedside.stats.reading import reading
-from bedside.stats.results import Result
+from bedside.reports.table_kind import Options, TableKind
+from bedside.stats.kappa_bands import reading
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.
 MOST_PERSONS = 4

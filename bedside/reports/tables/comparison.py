@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.comparison import Comparison, Correction, Families, Overall, Test, compare
-from bedside.evaluation import Evaluation
+from bedside.analysis.comparison import Comparison, Correction, Families, Overall, Test, compare
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.absence import absent_notes
+from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number, p_value
-from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import Headed, cell_name, matching, rater_words, several_raters
-from bedside.reports.tables._sources import absent_notes
+from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.tables.results import CORRECTION_WORDS
 
 

@@ -8,11 +8,11 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from bedside.evaluation import PEOPLE, Evaluation
+from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.reports.absence import absent_notes
+from bedside.reports.measures import ALL, Headed, matching, rater_words
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
-from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import ALL, Headed, matching, rater_words
-from bedside.reports.tables._sources import absent_notes
+from bedside.reports.table_kind import Options, TableKind
 
 
 class CountsOptions(Options):

@@ -10,10 +10,9 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from bedside.evaluation import PEOPLE, Evaluation
-from bedside.reports.table import Cell, Column, Row, Table, number
-from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import (
+from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.reports.absence import absent_notes
+from bedside.reports.measures import (
     ALL,
     ARROWS,
     Headed,
@@ -23,7 +22,8 @@ from bedside.reports.tables._measures import (
     rater_words,
     strata_of,
 )
-from bedside.reports.tables._sources import absent_notes
+from bedside.reports.table import Cell, Column, Row, Table, number
+from bedside.reports.table_kind import Options, TableKind
 
 _TURNS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)
 

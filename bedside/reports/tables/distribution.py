@@ -7,12 +7,12 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from bedside.evaluation import Evaluation
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.absence import absent_notes
+from bedside.reports.measures import Headed, MeasureRow, Sample, TableMeasure, measure
 from bedside.reports.table import Cell, Column, Row, Table, counted, number, p_value
-from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import Headed, Item, Measure, Sample, measure
-from bedside.reports.tables._sources import absent_notes
-from bedside.stats.results import Result
+from bedside.reports.table_kind import Options, TableKind
+from bedside.stats.result import Result
 
 
 class DistributionOptions(Options):
@@ -31,11 +31,11 @@ def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Ta
     from bedside.stats.shape import skewness
 
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    headed = options.metrics if wanted else {"": [Measure(metric=name) for name in evaluation.metrics()]}
+    headed = options.metrics if wanted else {"": [TableMeasure(metric=name) for name in evaluation.metrics()]}
     measured = measure(evaluation, headed)
     if not measured.items:
         return None
-    cells: list[tuple[Item, str, Sample]] = []
+    cells: list[tuple[MeasureRow, str, Sample]] = []
     for item, samples in measured.items:
         systems = sorted((system, sample) for (system, _), sample in samples.items())
         cells += [(item, system, sample) for system, sample in systems if sample.n]
@@ -69,7 +69,7 @@ def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Ta
     )  # fmt: skip
 
 
-def _cells(item: Item, system: str, sample: Sample, test: Result, position: int) -> list[Cell]:
+def _cells(item: MeasureRow, system: str, sample: Sample, test: Result, position: int) -> list[Cell]:
     digits = item.digits
     values = sample.values * item.scale
     texts = [
@@ -88,7 +88,7 @@ def _cells(item: Item, system: str, sample: Sample, test: Result, position: int)
 
 
 def _notes(
-    evaluation: Evaluation, tests: Sequence[Result], cells: Sequence[tuple[Item, str, Sample]]
+    evaluation: Evaluation, tests: Sequence[Result], cells: Sequence[tuple[MeasureRow, str, Sample]]
 ) -> list[str]:
     notes = [
         "Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bedside.evaluation import Evaluation
-from bedside.ratings import missing_counts
+from bedside.analysis.ratings_view import Evaluation
+from bedside.ratings.run import missing_counts
 from bedside.reports.table import Cell, Column, Row, Table
-from bedside.reports.tables._contract import TableKind
+from bedside.reports.table_kind import TableKind
 
 
 def build(evaluation: Evaluation, seed: int = 0) -> Table | None:

@@ -10,26 +10,26 @@ import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
-from bedside.comparison import Comparison, Correction, Families, Test, compare
-from bedside.drift import Deviation, deviation
-from bedside.errors import DataError
-from bedside.evaluation import Evaluation
-from bedside.reports.table import DASH, Cell, Column, Row, Table, counted, number, p_value
-from bedside.reports.tables._contract import Options, TableKind
-from bedside.reports.tables._measures import (
+from bedside.analysis.comparison import Comparison, Correction, Families, Test, compare
+from bedside.analysis.drift import Deviation, deviation
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.absence import absent_notes
+from bedside.reports.measures import (
     ALL,
     ARROWS,
     Headed,
-    Item,
-    Measure,
-    Measured,
+    MeasuredRows,
+    MeasureRow,
     Place,
     Sample,
+    TableMeasure,
     in_order,
     measure,
 )
-from bedside.reports.tables._sources import absent_notes
-from bedside.stats.results import Interval, Result
+from bedside.reports.table import DASH, Cell, Column, Row, Table, counted, number, p_value
+from bedside.reports.table_kind import Options, TableKind
+from bedside.stats.result import Interval, Result
+from bedside.support.errors import DataError
 
 METRIC, SYSTEM = "metric", "system"
 Spread = Literal["sd", "ci", "none"]
@@ -93,11 +93,11 @@ class ResultsOptions(Options):
 
 
 @dataclass(frozen=True, slots=True)
-class _Layout:
+class _ResultsLayout:
     """Where each number stands: keys of rows and columns, each a value for each of its dimensions."""
 
     options: ResultsOptions
-    items: tuple[Item, ...]
+    items: tuple[MeasureRow, ...]
     samples: Mapping[tuple[int, Place], Sample]
     rows: tuple[tuple[Any, ...], ...]
     columns: tuple[tuple[Any, ...], ...]
@@ -113,7 +113,7 @@ class _Layout:
 
 def results_table(evaluation: Evaluation, metrics: Sequence[str]) -> Table | None:
     """The results of these metrics; None where none of them rates whole transcripts."""
-    headed = {"": tuple(Measure(metric=name) for name in metrics)}
+    headed = {"": tuple(TableMeasure(metric=name) for name in metrics)}
     return build(evaluation, 0, ResultsOptions(metrics=headed)) if metrics else None
 
 
@@ -122,7 +122,7 @@ def build(evaluation: Evaluation, seed: int, options: ResultsOptions) -> Table |
     options, lacking = _with_known_factors(evaluation, options)
     headed = options.metrics
     if not any(headed.values()):
-        headed = {"": tuple(Measure(metric=name) for name in evaluation.metrics())}
+        headed = {"": tuple(TableMeasure(metric=name) for name in evaluation.metrics())}
     measured = measure(
         evaluation,
         headed,
@@ -158,7 +158,7 @@ def _with_known_factors(
     return options.model_copy(update={"rows": rows, "columns": columns}), lacking
 
 
-def _laid_out(measured: Measured, options: ResultsOptions) -> _Layout:
+def _laid_out(measured: MeasuredRows, options: ResultsOptions) -> _ResultsLayout:
     items = tuple(item for item, _ in measured.items)
     samples = {
         (position, place): sample
@@ -183,7 +183,7 @@ def _laid_out(measured: Measured, options: ResultsOptions) -> _Layout:
         )
         return tuple(ordered)
 
-    return _Layout(options, items, samples, keys(options.rows), keys(options.columns))
+    return _ResultsLayout(options, items, samples, keys(options.rows), keys(options.columns))
 
 
 # --- tests and what is best
@@ -197,7 +197,7 @@ class _Tests:
     against: str | None
 
     @classmethod
-    def of(cls, evaluation: Evaluation, layout: _Layout, seed: int) -> _Tests:
+    def of(cls, evaluation: Evaluation, layout: _ResultsLayout, seed: int) -> _Tests:
         options = layout.options
         systems = evaluation.systems()
         against = options.against if options.against in systems else None
@@ -219,14 +219,14 @@ class _Tests:
                 found[one.metric, one.raters, stratum, one.a, one.b] = one
         return cls(found, against)
 
-    def between(self, item: Item, stratum: tuple[str, ...], a: str, b: str) -> Comparison | None:
+    def between(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str) -> Comparison | None:
         return self.found.get((item.metric, item.group, stratum, a, b))
 
     def made(self) -> list[Comparison]:
         return list(self.found.values())
 
 
-def _parts(evaluation: Evaluation, layout: _Layout) -> list[tuple[tuple[str, ...], Evaluation]]:
+def _parts(evaluation: Evaluation, layout: _ResultsLayout) -> list[tuple[tuple[str, ...], Evaluation]]:
     """The evaluation of the table's metrics in each stratum."""
     names = layout.options.factors
     rated = evaluation.ratings.filter(pl.col("metric").is_in({item.metric for item in layout.items}))
@@ -283,7 +283,7 @@ def _told_apart(a: Sample, b: Sample) -> bool:
     return interval.low > 0 or interval.high < 0
 
 
-def best_of(item: Item, samples: Mapping[str, Sample], how: Best) -> tuple[set[str], set[str]]:
+def best_of(item: MeasureRow, samples: Mapping[str, Sample], how: Best) -> tuple[set[str], set[str]]:
     """The systems that are best, and second best, by what is printed."""
     shown = {
         system: round(sample.estimate * item.scale, item.digits)
@@ -314,7 +314,7 @@ def best_of(item: Item, samples: Mapping[str, Sample], how: Best) -> tuple[set[s
 # --- the table
 
 
-def _table(evaluation: Evaluation, layout: _Layout, measured: Measured, tests: _Tests) -> Table:
+def _table(evaluation: Evaluation, layout: _ResultsLayout, measured: MeasuredRows, tests: _Tests) -> Table:
     options = layout.options
     in_rows = METRIC in options.rows
     usual = _usual(layout)
@@ -376,7 +376,7 @@ def _table(evaluation: Evaluation, layout: _Layout, measured: Measured, tests: _
     )
 
 
-def _valueless(layout: _Layout, measured: Measured) -> Iterator[dict[str, Any]]:
+def _valueless(layout: _ResultsLayout, measured: MeasuredRows) -> Iterator[dict[str, Any]]:
     """Records of what has no value anywhere, so that the CSV counts it."""
     names = layout.options.factors
     for metric, group, samples in measured.valueless:
@@ -401,18 +401,18 @@ def _label(dimension: str) -> str:
     return dimension.replace("_", " ").capitalize()
 
 
-def _value_title(layout: _Layout, dimension: str, value: Any) -> str:
+def _value_title(layout: _ResultsLayout, dimension: str, value: Any) -> str:
     if dimension == METRIC:
         item = layout.items[int(value)]
         return f"{item.title}{ARROWS[item.direction]}"
     return str(value)
 
 
-def _row_title(layout: _Layout, row: tuple[Any, ...]) -> str:
+def _row_title(layout: _ResultsLayout, row: tuple[Any, ...]) -> str:
     return _value_title(layout, layout.options.rows[-1], row[-1])
 
 
-def _heading(layout: _Layout, row: tuple[Any, ...]) -> str | None:
+def _heading(layout: _ResultsLayout, row: tuple[Any, ...]) -> str | None:
     """What a group of rows stands under."""
     options = layout.options
     if options.rows == (METRIC,):
@@ -420,7 +420,7 @@ def _heading(layout: _Layout, row: tuple[Any, ...]) -> str | None:
     return _joined(layout, options.rows[:-1], row[:-1])
 
 
-def _column_title(layout: _Layout, column: tuple[Any, ...]) -> tuple[str, str | None]:
+def _column_title(layout: _ResultsLayout, column: tuple[Any, ...]) -> tuple[str, str | None]:
     options = layout.options
     title = _value_title(layout, options.columns[-1], column[-1])
     if options.columns == (METRIC,):
@@ -429,7 +429,7 @@ def _column_title(layout: _Layout, column: tuple[Any, ...]) -> tuple[str, str | 
     return title, _joined(layout, options.columns[:-1], column[:-1])
 
 
-def _joined(layout: _Layout, dimensions: Sequence[str], values: Sequence[Any]) -> str | None:
+def _joined(layout: _ResultsLayout, dimensions: Sequence[str], values: Sequence[Any]) -> str | None:
     parts = [
         _value_title(layout, name, value) if name in (METRIC, SYSTEM) else f"{_label(name)}: {value}"
         for name, value in zip(dimensions, values, strict=True)
@@ -437,7 +437,7 @@ def _joined(layout: _Layout, dimensions: Sequence[str], values: Sequence[Any]) -
     return " · ".join(parts) or None
 
 
-def _usual(layout: _Layout) -> dict[tuple[Any, ...], int]:
+def _usual(layout: _ResultsLayout) -> dict[tuple[Any, ...], int]:
     """The number of transcripts that most cells of a column rest on; of a row, where columns hold the metrics."""
     usual: dict[tuple[Any, ...], int] = {}
     in_rows = METRIC in layout.options.rows
@@ -449,7 +449,7 @@ def _usual(layout: _Layout) -> dict[tuple[Any, ...], int]:
     return usual
 
 
-def _cell(layout: _Layout, at: tuple[int, Place], usual: int, spread: Spread) -> Cell:
+def _cell(layout: _ResultsLayout, at: tuple[int, Place], usual: int, spread: Spread) -> Cell:
     item, sample = layout.items[at[0]], layout.samples.get(at)
     if sample is None or sample.estimate is None:
         return Cell(DASH)
@@ -466,7 +466,7 @@ def _cell(layout: _Layout, at: tuple[int, Place], usual: int, spread: Spread) ->
     return Cell(text)
 
 
-def _record(layout: _Layout, at: tuple[int, Place], tests: _Tests) -> dict[str, Any]:
+def _record(layout: _ResultsLayout, at: tuple[int, Place], tests: _Tests) -> dict[str, Any]:
     position, (system, stratum) = at
     item, sample = layout.items[position], layout.samples[at]
     options = layout.options
@@ -505,7 +505,7 @@ def _test_record(test: Result) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _marked(layout: _Layout) -> dict[tuple[int, Place], tuple[bool, bool]]:
+def _marked(layout: _ResultsLayout) -> dict[tuple[int, Place], tuple[bool, bool]]:
     """Which cells are best and second best among those that differ only in the system."""
     together: dict[tuple[int, tuple[str, ...]], dict[str, Sample]] = {}
     for (position, (system, stratum)), sample in layout.samples.items():
@@ -519,7 +519,7 @@ def _marked(layout: _Layout) -> dict[tuple[int, Place], tuple[bool, bool]]:
     return found
 
 
-def _mark(layout: _Layout, at: tuple[int, Place], tests: _Tests) -> str:
+def _mark(layout: _ResultsLayout, at: tuple[int, Place], tests: _Tests) -> str:
     position, (system, stratum) = at
     if tests.against is None:
         return ""
@@ -528,7 +528,7 @@ def _mark(layout: _Layout, at: tuple[int, Place], tests: _Tests) -> str:
     return next((mark for level, mark in _LEVELS if p is not None and p < level), "")
 
 
-def _shown_pair(layout: _Layout, tests: _Tests) -> tuple[str, str] | None:
+def _shown_pair(layout: _ResultsLayout, tests: _Tests) -> tuple[str, str] | None:
     """The two systems whose test stands in columns."""
     options = layout.options
     systems = [column[0] for column in layout.columns]
@@ -541,7 +541,7 @@ def _shown_pair(layout: _Layout, tests: _Tests) -> tuple[str, str] | None:
     return (systems[0], systems[1]) if len(systems) == 2 else None
 
 
-def _test_cells(item: Item, pair: tuple[str, str], tests: _Tests) -> list[Cell]:
+def _test_cells(item: MeasureRow, pair: tuple[str, str], tests: _Tests) -> list[Cell]:
     found = tests.between(item, (), *pair)
     if found is None:
         return [Cell(DASH)] * 3
@@ -550,7 +550,7 @@ def _test_cells(item: Item, pair: tuple[str, str], tests: _Tests) -> list[Cell]:
     return [Cell(number(test.statistic, digits)), Cell(p_value(test.p)), Cell(p_value(test.p_adjusted))]
 
 
-def _count_rows(layout: _Layout, records: list[dict[str, Any]]) -> list[Row]:
+def _count_rows(layout: _ResultsLayout, records: list[dict[str, Any]]) -> list[Row]:
     """Transcripts and cases of each column."""
     transcripts, cases = {}, {}
     for column in layout.columns:
@@ -577,7 +577,7 @@ def _count_rows(layout: _Layout, records: list[dict[str, Any]]) -> list[Row]:
 _Deviations = Mapping[tuple[str, str, str], Deviation]
 
 
-def _deviations(evaluation: Evaluation, layout: _Layout) -> _Deviations | None:
+def _deviations(evaluation: Evaluation, layout: _ResultsLayout) -> _Deviations | None:
     """The deviation of each metric, group of raters and system; None where no corpus is named or has any of them."""
     if evaluation.reference is None:
         return None
@@ -589,7 +589,7 @@ def _deviations(evaluation: Evaluation, layout: _Layout) -> _Deviations | None:
     return {(one.metric, one.raters, one.system): one for one in found}
 
 
-def _reference_cell(item: Item, deviations: _Deviations) -> Cell:
+def _reference_cell(item: MeasureRow, deviations: _Deviations) -> Cell:
     found = [
         one
         for (metric, raters, _), one in deviations.items()
@@ -600,7 +600,11 @@ def _reference_cell(item: Item, deviations: _Deviations) -> Cell:
 
 
 def _deviation_cell(
-    item: Item, system: str, deviations: _Deviations, records: list[dict[str, Any]], position: int | None
+    item: MeasureRow,
+    system: str,
+    deviations: _Deviations,
+    records: list[dict[str, Any]],
+    position: int | None,
 ) -> Cell:
     """|mean − mean of the reference|, which goes into the record too."""
     found = deviations.get((item.metric, item.group, system))
@@ -617,8 +621,8 @@ def _deviation_cell(
 
 def _notes(
     evaluation: Evaluation,
-    layout: _Layout,
-    measured: Measured,
+    layout: _ResultsLayout,
+    measured: MeasuredRows,
     tests: _Tests,
     usual: Mapping[tuple[Any, ...], int],
     rows: Sequence[Row],
@@ -685,17 +689,17 @@ def _notes(
     return [*notes, *absent_notes(measured.absent)]
 
 
-def _several(layout: _Layout) -> bool:
+def _several(layout: _ResultsLayout) -> bool:
     return len({system for _, (system, _) in layout.samples}) > 1
 
 
-def _binary(layout: _Layout, index: int) -> bool:
+def _binary(layout: _ResultsLayout, index: int) -> bool:
     values = [sample.values for (position, _), sample in layout.samples.items() if position == index]
     together = np.concatenate(values)
     return bool(together.size) and bool(np.isin(together, (0.0, 1.0)).all())
 
 
-def _n_note(layout: _Layout, usual: Mapping[tuple[Any, ...], int]) -> str:
+def _n_note(layout: _ResultsLayout, usual: Mapping[tuple[Any, ...], int]) -> str:
     counts = set(usual.values())
     if len(counts) > 1:
         listed = ", ".join(
@@ -709,7 +713,7 @@ def _n_note(layout: _Layout, usual: Mapping[tuple[Any, ...], int]) -> str:
     return f"n = {next(iter(counts), 0):,} transcripts{each} unless a cell says otherwise."
 
 
-def _test_notes(layout: _Layout, tests: _Tests, pair: tuple[str, str] | None) -> list[str]:
+def _test_notes(layout: _ResultsLayout, tests: _Tests, pair: tuple[str, str] | None) -> list[str]:
     made = tests.made()
     if not made:
         if layout.options.against is not None and tests.against is None and _several(layout):

@@ -6,14 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from bedside.errors import InputError
-from bedside.registry import nearest
-from bedside.transcripts.model import ROLE_ALIASES, Role, Transcript, role_of
-from bedside.transcripts.readers._common import FIELDS, factor_or_reference
+from bedside.support.errors import InputError
+from bedside.support.registry import nearest
+from bedside.transcripts.fields import FIELDS, factor_or_reference
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
-from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.source import ReadOptions
-from bedside.transcripts.tables import row_spans, table
+from bedside.transcripts.reading import Head, Reader
+from bedside.transcripts.sources import ReadOptions, SourceFile
+from bedside.transcripts.table_rows import row_spans, table
+from bedside.transcripts.transcript import ROLE_ALIASES, Role, Transcript, role_of
 
 _DIALOGUE = ("dialogue", "dialog", "conversation", "transcript", "text")
 _COLUMNS = {"dialogue": _DIALOGUE, **FIELDS}
@@ -68,7 +68,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     return "transcripts" if any(len(_labels(cell, options)) > 1 for row in rows for cell in row) else None
 
 
-def _read(source: Source) -> Iterator[Transcript]:
+def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = _SHORT
     header, rows = table(source)
     unknown = [name for name in source.options.columns if name not in _COLUMNS]
@@ -99,7 +99,7 @@ def _read(source: Source) -> Iterator[Transcript]:
             yield transcript
 
 
-def _dialogue_column(source: Source, header: list[str]) -> str:
+def _dialogue_column(source: SourceFile, header: list[str]) -> str:
     if "dialogue" not in source.options.columns and source.columns is not None:
         for row in source.columns[1]:
             for name, cell in zip(header, row, strict=False):
@@ -109,7 +109,7 @@ def _dialogue_column(source: Source, header: list[str]) -> str:
 
 
 def _transcript(
-    source: Source,
+    source: SourceFile,
     row: list[str] | InputError,
     where: str,
     name: str,

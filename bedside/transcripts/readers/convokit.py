@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 import orjson
 
-from bedside.errors import InputError
-from bedside.transcripts.convokit import MARK, in_order, is_ours, turn_meta
-from bedside.transcripts.model import Role, Transcript, role_of
-from bedside.transcripts.readers._common import described
-from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.source import kind
+from bedside.support.errors import InputError
+from bedside.transcripts.convokit_corpus import MARK, in_order, is_ours, turn_meta
+from bedside.transcripts.fields import described
+from bedside.transcripts.reading import Head, Reader
+from bedside.transcripts.sources import SourceFile, kind
 from bedside.transcripts.spans import Span, line_spans
+from bedside.transcripts.transcript import Role, Transcript, role_of
 
 _COMPANIONS = {"conversations.json", "speakers.json", "users.json", "corpus.json", "index.json"}
 #: Keys of a speaker's meta that may say who the speaker is.
@@ -33,7 +33,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     return "transcripts" if named else None
 
 
-def _read(source: Source) -> Iterator[Transcript]:
+def _read(source: SourceFile) -> Iterator[Transcript]:
     conversations = _companion(source, "conversations.json")
     speakers = _companion(source, "speakers.json") or _companion(source, "users.json")
 
@@ -47,7 +47,7 @@ def _read(source: Source) -> Iterator[Transcript]:
             yield transcript
 
 
-def _companion(source: Source, name: str) -> dict[str, dict[str, Any]]:
+def _companion(source: SourceFile, name: str) -> dict[str, dict[str, Any]]:
     """What ConvoKit keeps of each conversation or speaker, by id."""
     data = source.companion(name)
     if data is None:
@@ -75,7 +75,7 @@ def _utterance(value: Any, where: str) -> tuple[str, str, int, dict[str, Any]] |
 
 
 def conversation(
-    source: Source,
+    source: SourceFile,
     name: str,
     group: list[tuple[str, dict[str, Any]]],
     conversations: Mapping[str, Any],
@@ -117,7 +117,7 @@ def conversation(
     )
 
 
-def _role(source: Source, speaker: Any, speakers: Mapping[str, Any], where: str) -> Role:
+def _role(source: SourceFile, speaker: Any, speakers: Mapping[str, Any], where: str) -> Role:
     """By the speaker's name as the user maps it or as it is known, else by what the corpus says of the speaker."""
     if isinstance(speaker, str):
         role = role_of(speaker, source.options.roles)
@@ -131,7 +131,7 @@ def _role(source: Source, speaker: Any, speakers: Mapping[str, Any], where: str)
     return source.role(speaker, where)
 
 
-def _spans(source: Source, size: int) -> list[Span]:
+def _spans(source: SourceFile, size: int) -> list[Span]:
     """A conversation's utterances are never torn."""
     return line_spans(source, size, _owner)
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from bedside.errors import InputError
-from bedside.transcripts.model import Transcript
-from bedside.transcripts.readers._common import described, said
-from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.source import kind
+from bedside.support.errors import InputError
+from bedside.transcripts.fields import described, said
+from bedside.transcripts.reading import Head, Reader
+from bedside.transcripts.sources import SourceFile, kind
 from bedside.transcripts.spans import line_spans
+from bedside.transcripts.transcript import Transcript
 
 # DeepEval writes either spelling.
 _SPELLINGS = {
@@ -39,11 +39,11 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     return "transcripts" if right else None
 
 
-def _read(source: Source) -> Iterator[Transcript]:
+def _read(source: SourceFile) -> Iterator[Transcript]:
     return source.json_transcripts(_transcript)
 
 
-def _transcript(source: Source, item: Any, where: str, name: str) -> Transcript:
+def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
     if not isinstance(item, dict):
         raise InputError(f"a test case must be an object, not {kind(item)}", where=where, todo=_SEE)
     case: dict[str, Any] = {_SPELLINGS.get(str(key), str(key)): value for key, value in item.items()}

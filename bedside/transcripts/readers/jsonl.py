@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from bedside.errors import InputError
-from bedside.transcripts.model import Transcript
-from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.source import kind
+from bedside.support.errors import InputError
+from bedside.transcripts.reading import Head, Reader
+from bedside.transcripts.sources import SourceFile, kind
 from bedside.transcripts.spans import line_spans
+from bedside.transcripts.transcript import Transcript
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
@@ -20,11 +20,11 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     return "transcripts" if isinstance(head.first, dict) and "turns" in head.first else None
 
 
-def _read(source: Source) -> Iterator[Transcript]:
+def _read(source: SourceFile) -> Iterator[Transcript]:
     return source.json_transcripts(_transcript)
 
 
-def _transcript(source: Source, item: Any, where: str, name: str) -> Transcript:
+def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
     if not isinstance(item, dict):
         raise InputError(f"a transcript must be an object, not {kind(item)}", where=where, todo=_SEE)
     _known(item, _KEYS, where)
@@ -64,7 +64,7 @@ def _transcript(source: Source, item: Any, where: str, name: str) -> Transcript:
     )
 
 
-def _meta(source: Source, meta: Any, where: str) -> dict[str, Any]:
+def _meta(source: SourceFile, meta: Any, where: str) -> dict[str, Any]:
     if not meta and isinstance(meta, dict | None):
         return {}
     if not isinstance(meta, dict):

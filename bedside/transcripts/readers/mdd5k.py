@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import orjson
 
-from bedside.errors import InputError
-from bedside.transcripts.model import Transcript
-from bedside.transcripts.reading import Head, Reader, Source
+from bedside.support.errors import InputError
+from bedside.transcripts.reading import Head, Reader
+from bedside.transcripts.sources import SourceFile
+from bedside.transcripts.transcript import Transcript
 
 _LABELS = {"ICD_Code", "Diagnosis_Result"}
 _SEE = "see bedside readers show mdd5k"
@@ -32,7 +33,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     return None
 
 
-def _read(source: Source) -> Iterator[Transcript]:
+def _read(source: SourceFile) -> Iterator[Transcript]:
     case = source.path.name.split(".")[0]
     reference = _label(source, case)
     # Every copy of the corpus has the folder, so its name tells nothing.
@@ -40,7 +41,7 @@ def _read(source: Source) -> Iterator[Transcript]:
     folder = folder.removesuffix("conversations")
     source.stem = f"{folder.rstrip('/')}/{name}".lstrip("/")
 
-    def dialogue(source: Source, item: Any, where: str, name: str) -> Transcript:
+    def dialogue(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
         turns = source.turns(*_said(item, where), where)
         return source.transcript(turns, where, id=name, case_id=case, language="zh", reference=reference)
 
@@ -69,7 +70,7 @@ def _said(item: Any, where: str) -> tuple[list[str], list[Any]]:
     return speakers, texts
 
 
-def _label(source: Source, case: str) -> dict[str, Any]:
+def _label(source: SourceFile, case: str) -> dict[str, Any]:
     data = source.companion("..", "labels", f"{case}_label.json")
     if data is None:
         return {}

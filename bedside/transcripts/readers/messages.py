@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Literal
 
-from bedside.errors import InputError
-from bedside.transcripts.model import Transcript
-from bedside.transcripts.readers._common import MODEL_SPEAKERS, TEXT_KEYS, described, is_message, said
-from bedside.transcripts.reading import Head, Reader, Source
-from bedside.transcripts.source import kind
+from bedside.support.errors import InputError
+from bedside.transcripts.fields import MODEL_SPEAKERS, TEXT_KEYS, described, is_message, said
+from bedside.transcripts.reading import Head, Reader
+from bedside.transcripts.sources import SourceFile, kind
 from bedside.transcripts.spans import line_spans
+from bedside.transcripts.transcript import Transcript
 
 _LISTS = (
     "messages", "conversations", "conversation", "dialog_history", "dialogue_history", "history", "dialogue",
@@ -40,7 +40,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     return "transcripts" if isinstance(first, list) and is_message(first[0] if first else None) else None
 
 
-def _read(source: Source) -> Iterator[Transcript]:
+def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = MODEL_SPEAKERS
     form, first = source.json or ("object", None)
     if form == "array" and is_message(first):
@@ -49,14 +49,14 @@ def _read(source: Source) -> Iterator[Transcript]:
     return source.json_transcripts(_transcript)
 
 
-def _one(source: Source) -> Transcript:
+def _one(source: SourceFile) -> Transcript:
     """The file is one list of messages."""
     messages = source.all_items()
     speakers, texts, metas = said(source, messages, source.name)
     return source.transcript(source.turns(speakers, texts, source.name, metas), source.name)
 
 
-def _transcript(source: Source, item: Any, where: str, name: str) -> Transcript:
+def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
     fields: dict[str, Any] = {}
     if isinstance(item, dict):
         key = _list_of(item)

@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
-from bedside.errors import InputError
-from bedside.registry import nearest
-from bedside.transcripts.model import CODES, Transcript
-from bedside.transcripts.readers._common import FIELDS, factor_or_reference
-from bedside.transcripts.reading import Head, Reader, Source
+from bedside.support.errors import InputError
+from bedside.support.registry import nearest
+from bedside.transcripts.fields import FIELDS, factor_or_reference
+from bedside.transcripts.reading import Head, Reader
+from bedside.transcripts.sources import SourceFile
 from bedside.transcripts.spans import Span
-from bedside.transcripts.tables import row_spans, table
+from bedside.transcripts.table_rows import row_spans, table
+from bedside.transcripts.transcript import CODES, Transcript
 
 #: Names understood without a mapping, in lower case, for each of bedside's columns.
 COLUMNS = {
@@ -38,7 +39,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
 
 
 @dataclass(slots=True)
-class _Layout:
+class _RowLayout:
     """Where things stand in a row."""
 
     text: int
@@ -57,7 +58,7 @@ class _Layout:
     others: dict[str, int] = field(default_factory=dict)
 
 
-def _layout(source: Source, header: list[str]) -> _Layout:
+def _layout(source: SourceFile, header: list[str]) -> _RowLayout:
     unknown = [name for name in source.options.columns if name not in COLUMNS]
     if unknown:
         raise InputError(
@@ -71,7 +72,7 @@ def _layout(source: Source, header: list[str]) -> _Layout:
         for name, known in COLUMNS.items()
         if (column := source.column(name, known, header)) is not None
     }
-    layout = _Layout(
+    layout = _RowLayout(
         text=place[source.needed("text", COLUMNS["text"], header)],
         speaker=place[source.needed("speaker", COLUMNS["speaker"], header)],
         id=found.get("id"),
@@ -145,7 +146,7 @@ def _annomi_codes(
     return _codes(names, (*kinds, *labels), where)
 
 
-def _read(source: Source) -> Iterator[Transcript]:
+def _read(source: SourceFile) -> Iterator[Transcript]:
     header, rows = table(source)
     layout = _layout(source, header)
     text, own = layout.text, layout.id
@@ -165,8 +166,8 @@ def _read(source: Source) -> Iterator[Transcript]:
 
 
 def _transcript(
-    source: Source,
-    layout: _Layout,
+    source: SourceFile,
+    layout: _RowLayout,
     name: str,
     group: list[tuple[str, list[str]]],
     known: dict[tuple[str, ...], dict[str, str]],
@@ -233,7 +234,7 @@ def _transcript(
     )
 
 
-def _utterances(layout: _Layout, group: list[tuple[str, list[str]]]) -> list[list[tuple[str, list[str]]]]:
+def _utterances(layout: _RowLayout, group: list[tuple[str, list[str]]]) -> list[list[tuple[str, list[str]]]]:
     """The rows of each utterance (several where several people coded it), in order of the turns."""
     if layout.turn is None:
         return [[placed] for placed in group]
@@ -282,7 +283,7 @@ def _one(group: list[tuple[str, list[str]]], at: int, what: str) -> str | None:
     return first[at].strip() or None
 
 
-def _spans(source: Source, size: int) -> list[Span]:
+def _spans(source: SourceFile, size: int) -> list[Span]:
     """A transcript's rows are never torn."""
     return row_spans(source, size, lambda header: _layout(source, header).id)
 

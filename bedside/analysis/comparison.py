@@ -1,0 +1,345 @@
+"""Is one system better than another? Ratings of two or more systems, compared metric by metric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Any, Literal, TypeVar, get_args
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis.ratings_view import PEOPLE, Evaluation, Facts, OfMetric
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
+from bedside.support.registry import nearest
+
+Test = Literal[
+    "auto",
+    "wilcoxon",
+    "permutation",
+    "t",
+    "mcnemar",
+    "friedman",
+    "mannwhitney",
+    "welch",
+    "student",
+    "kruskal",
+]
+Families = Literal["all", "metric", "level"]
+Correction = Literal["holm", "bonferroni", "bh"]
+TESTS: tuple[Test, ...] = get_args(Test)
+FAMILIES: tuple[Families, ...] = get_args(Families)
+CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
+
+_PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
+#: Tests of several systems at once, and the test of two that follows them.
+_THEN = {"friedman": "wilcoxon", "kruskal": "mannwhitney"}
+_CORRECTION_NAMES = {"holm": "holm", "bonferroni": "bonferroni", "bh": "benjamini-hochberg"}
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison(OfMetric):
+    """Two systems on one metric under one group of raters.
+
+    Attributes:
+        facts, raters: what was compared, by whom it was rated.
+        a, b: the systems; differences are a − b.
+        paired: whether cases were paired.
+        why: why this test was taken.
+        mean_a, mean_b: means of the values that went into the test; None where there were none.
+        test: the test, its p corrected within its family; rank tests are without their shift.
+        difference: the mean difference with its interval.
+        alone_a, alone_b: cases (paired) that only one of the systems has, or whose value is missing in the other.
+        differences: a − b case by case; None where cases were not paired.
+    """
+
+    raters: str
+    a: str
+    b: str
+    paired: bool
+    why: str
+    mean_a: float | None
+    mean_b: float | None
+    test: Result
+    difference: Result
+    alone_a: int
+    alone_b: int
+    differences: tuple[float, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Overall(OfMetric):
+    """Three or more systems at once on one metric under one group of raters: is there any difference at all?
+
+    Attributes:
+        facts, raters, systems: what was compared.
+        paired: whether cases were matched.
+        why: why this test was taken.
+        test: Friedman's, Cochran's or Kruskal and Wallis' test, its p corrected within its family.
+    """
+
+    raters: str
+    systems: tuple[str, ...]
+    paired: bool
+    why: str
+    test: Result
+
+
+_Compared = TypeVar("_Compared", Comparison, Overall)
+
+
+@dataclass(frozen=True, slots=True)
+class Comparisons:
+    """What :func:`compare` found: pairs of systems, and where there are three or more all of them at once."""
+
+    pairs: tuple[Comparison, ...]
+    overall: tuple[Overall, ...]
+
+
+def compare(
+    evaluation: Evaluation,
+    *,
+    systems: Sequence[str] | None = None,
+    reference: str | None = None,
+    metrics: Sequence[str] | None = None,
+    raters: Sequence[str] | None = None,
+    test: Test = "auto",
+    family: Families = "all",
+    correction: Correction = "holm",
+    seed: int = 0,
+) -> Comparisons:
+    """Compare systems pair by pair on every metric of whole transcripts.
+
+    Args:
+        evaluation: the ratings.
+        systems: the systems; all unless named.
+        reference: compare each system with this one only, not all pairs.
+        metrics: metrics or patterns; unless named, those for which higher or lower is better and those that people
+            or judges rated.
+        raters: raters or patterns such as ``human:*``; all unless named.
+        test: ``auto`` takes McNemar's exact test for values that are all 0 or 1 on paired cases, Wilcoxon's
+            signed-rank test for other paired cases, and Mann–Whitney's where cases don't pair. ``friedman`` and
+            ``kruskal`` test all systems at once and then the pairs by Wilcoxon's and Mann–Whitney's.
+        family: which p-values are corrected together: ``all``, those of one ``metric``, or those of metrics under
+            one heading (``level``). Tests of all systems at once are families of their own.
+        correction: ``holm``, ``bonferroni`` or ``bh`` (Benjamini–Hochberg).
+        seed: of permutations.
+
+    Raises:
+        DataError: fewer than two systems, an unknown one, or an option that is none of those named.
+    """
+    for option, value, known in (
+        ("--test", test, TESTS), ("--family", family, FAMILIES), ("--correction", correction, CORRECTIONS)
+    ):  # fmt: skip
+        if value not in known:
+            raise DataError(f"{value!r} is not known", where=option, todo="one of " + ", ".join(known))
+    if raters is not None:
+        wanted = evaluation.raters(raters)
+        evaluation = replace(evaluation, ratings=evaluation.ratings.filter(pl.col("rater").is_in(wanted)))
+    chosen = chosen_systems(evaluation, systems)
+    if reference is not None and reference not in chosen:
+        raise DataError(f"no system {reference!r}", where=evaluation.name, todo=nearest(reference, chosen))
+    if test in _THEN and len(chosen) < 3:
+        raise DataError(f"{test} needs three systems", where="--test", todo=f"use {_THEN[test]} for two")
+    duos = (
+        [(system, reference) for system in chosen if system != reference]
+        if reference is not None
+        else list(combinations(chosen, 2))
+    )
+    names = evaluation.metrics(metrics) if metrics is not None else quality_metrics(evaluation)
+    values = evaluation.transcript_values(names).filter(pl.col("system").is_in(chosen))
+    matched: list[_Matched] = []
+    overall: list[Overall] = []
+    for (metric, raters), table in sorted(
+        values.group_by("metric", "group"),
+        key=lambda item: (names.index(str(item[0][0])), item[0][1] != PEOPLE, str(item[0][1])),
+    ):
+        if table["value"].null_count() == table.height:
+            continue
+        facts = evaluation.facts(str(metric))
+        by_system = {system: _by_case(table, system) for system in chosen}
+        matched += [_match(facts, str(raters), a, b, by_system[a], by_system[b], test) for a, b in duos]
+        if len(chosen) > 2 and reference is None and (test == "auto" or test in _THEN):
+            overall.append(_all_at_once(facts, str(raters), by_system, test))
+    found = _tested(matched, seed)
+    return Comparisons(
+        tuple(_corrected(found, family, correction, "comparisons of two systems")),
+        tuple(_corrected(overall, family, correction, "comparisons of all systems")),
+    )
+
+
+def quality_metrics(evaluation: Evaluation) -> list[str]:
+    """Metrics that say something of quality: with a better direction, or rated by people or judges."""
+    rated = evaluation.ratings.filter(~pl.col("rater").str.starts_with("algorithm:"))["metric"].unique()
+    by_hand = {name for name in rated if not evaluation.facts(name).known}
+    return [
+        name for name in evaluation.metrics() if evaluation.facts(name).direction != "none" or name in by_hand
+    ]
+
+
+def chosen_systems(evaluation: Evaluation, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:
+    """The systems named, or all.
+
+    Raises:
+        DataError: one is unknown, or there are too few.
+    """
+    known = evaluation.systems()
+    chosen = list(dict.fromkeys(systems)) if systems is not None else known
+    for system in chosen:
+        if system not in known:
+            raise DataError(f"no system {system!r}", where=evaluation.name, todo=nearest(system, known))
+    if len(chosen) < fewest:
+        raise DataError(
+            "a comparison needs two systems" + (f", there is {chosen[0]!r}" if chosen else "; none is named"),
+            where=evaluation.name,
+            todo="score transcripts of two systems: see the docs on transcripts for how to name them",
+        )
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class _Values:
+    """A system's values of one metric: means by case, single values, and how many are missing."""
+
+    cases: dict[str, float]
+    single: np.ndarray[Any, Any]
+    missing: int
+
+
+def _by_case(table: pl.DataFrame, system: str) -> _Values:
+    rows = table.filter(pl.col("system") == system)
+    there = rows.drop_nulls("value")
+    cases = there.drop_nulls("case_id").group_by("case_id").agg(pl.col("value").mean()).sort("case_id")
+    return _Values(dict(cases.iter_rows()), there["value"].to_numpy(), rows.height - there.height)
+
+
+@dataclass(frozen=True, slots=True)
+class _Matched:
+    """Values of two systems ready for a test."""
+
+    facts: Facts
+    raters: str
+    a: str
+    b: str
+    x: np.ndarray[Any, Any]
+    y: np.ndarray[Any, Any]
+    cases: tuple[str, ...]
+    paired: bool
+    test: str
+    why: str
+    alone: tuple[int, int]
+
+
+def _match(
+    facts: Facts, raters: str, a: str, b: str, values_a: _Values, values_b: _Values, test: Test
+) -> _Matched:
+    shared = sorted(values_a.cases.keys() & values_b.cases.keys())
+    smaller = min(len(values_a.cases), len(values_b.cases))
+    paired = 2 * len(shared) > smaller if test == "auto" else test in _PAIRED
+    if paired:
+        x = np.array([values_a.cases[case] for case in shared])
+        y = np.array([values_b.cases[case] for case in shared])
+        alone = (len(values_a.cases) - len(shared), len(values_b.cases) - len(shared))
+    else:
+        x, y, alone = values_a.single, values_b.single, (0, 0)
+    binary = _binary(x, y)
+    if test == "auto":
+        name = ("mcnemar" if binary else "wilcoxon") if paired else "mannwhitney"
+        why = f"{len(shared)} cases of both systems pair" if paired else f"only {len(shared)} cases pair"
+        why += ", values are 0 or 1" if name == "mcnemar" else ""
+    else:
+        name, why = _THEN.get(test, test), "as asked"
+    if name == "mcnemar" and not binary and x.size:
+        raise DataError(
+            f"{facts.name} has values other than 0 and 1", where="--test mcnemar", todo="use another test"
+        )
+    return _Matched(facts, raters, a, b, x, y, tuple(shared) if paired else (), paired, name, why, alone)
+
+
+def _binary(*values: np.ndarray[Any, Any]) -> bool:
+    together = np.concatenate(values)
+    return together.size > 0 and bool(np.isin(together, (0.0, 1.0)).all())
+
+
+def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
+    """Each pair with its test; permutations of one pair of systems on the same cases share their sign flips."""
+    from bedside.stats import paired, unpaired
+
+    permuted: dict[int, Result] = {}
+    together: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
+    for position, one in enumerate(matched):
+        if one.test == "permutation":
+            together.setdefault((one.a, one.b, one.cases), []).append(position)
+    for positions in together.values():
+        x = np.column_stack([matched[position].x for position in positions])
+        y = np.column_stack([matched[position].y for position in positions])
+        permuted.update(zip(positions, paired.permutations(x, y, seed=seed), strict=True))
+    found = []
+    for position, one in enumerate(matched):
+        difference = (
+            paired.t_test(one.x, one.y)
+            if one.paired
+            else unpaired.t_test(one.x, one.y, equal_variances=one.test == "student")
+        )
+        if one.test == "wilcoxon":
+            result = paired.wilcoxon(one.x, one.y, shift=False)
+        elif one.test == "permutation":
+            result = permuted[position]
+        elif one.test == "mcnemar":
+            result = paired.mcnemar(one.x, one.y, method="exact")
+        elif one.test == "mannwhitney":
+            result = unpaired.mann_whitney(one.x, one.y, shift=False)
+        else:
+            result = difference
+        found.append(
+            Comparison(
+                facts=one.facts, raters=one.raters, a=one.a, b=one.b, paired=one.paired, why=one.why,
+                mean_a=float(one.x.mean()) if one.x.size else None,
+                mean_b=float(one.y.mean()) if one.y.size else None,
+                test=result, difference=difference, alone_a=one.alone[0], alone_b=one.alone[1],
+                differences=tuple((one.x - one.y).tolist()) if one.paired else None,
+            )
+        )  # fmt: skip
+    return found
+
+
+def _all_at_once(facts: Facts, raters: str, by_system: dict[str, _Values], test: Test) -> Overall:
+    from bedside.stats import several
+
+    shared = sorted(set.intersection(*(set(values.cases) for values in by_system.values())))
+    smaller = min(len(values.cases) for values in by_system.values())
+    paired = 2 * len(shared) > smaller if test == "auto" else test == "friedman"
+    why = "as asked" if test != "auto" else f"{len(shared)} cases of all systems match"
+    if paired:
+        table = np.array([[values.cases[case] for values in by_system.values()] for case in shared])
+        table = table.reshape(len(shared), len(by_system))
+        result = (
+            several.cochran_q(table) if test == "auto" and _binary(table.ravel()) else several.friedman(table)
+        )
+    else:
+        result = several.kruskal_wallis([values.single for values in by_system.values()])
+    return Overall(facts, raters, tuple(by_system), paired, why, result)
+
+
+def _corrected(
+    found: Sequence[_Compared], family: Families, correction: Correction, what: str
+) -> list[_Compared]:
+    """The same with p corrected within the families, each named ``what`` and of what metrics."""
+    from bedside.stats import families
+
+    def name(one: _Compared) -> str:
+        if family == "all":
+            return what
+        return f"{what} on {one.facts.title if family == 'metric' else one.facts.group.lower()}"
+
+    results = list(found)
+    for family_name in dict.fromkeys(map(name, found)):
+        members = [position for position, one in enumerate(found) if name(one) == family_name]
+        tests = families.family(
+            [found[position].test for position in members], family_name, method=_CORRECTION_NAMES[correction]
+        )
+        for position, test in zip(members, tests, strict=True):
+            results[position] = replace(found[position], test=test)
+    return results

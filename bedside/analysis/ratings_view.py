@@ -1,0 +1,280 @@
+"""What agreement, comparison and reports start from: ratings with the scale of each metric and the factors."""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from types import MappingProxyType
+
+import polars as pl
+from pydantic import ValidationError
+
+from bedside.metrics import FAMILIES, Direction
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import Scale, read_rating_file
+from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric import Rubric, read
+from bedside.support.errors import DataError, RunError
+from bedside.support.registry import nearest
+
+#: The group of raters that all people make up in a table of results.
+PEOPLE = "people"
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """What is known of a metric by its name in the ratings table (with role).
+
+    Attributes:
+        name: the name.
+        title: as in a table's row.
+        group: the heading it stands under.
+        direction: whether higher is better, lower is better, or neither.
+        digits: decimals to print.
+        order: position in tables; rubrics and other ratings come before what families define.
+        labels: the labels of a nominal code.
+        known: whether a metric family defines it.
+    """
+
+    name: str
+    title: str
+    group: str
+    direction: Direction = "none"
+    digits: int = 2
+    order: int = -1
+    labels: tuple[str, ...] = ()
+    known: bool = False
+
+
+@cache
+def _known() -> Mapping[str, Facts]:
+    found: dict[str, Facts] = {}
+    for family in FAMILIES.all().values():
+        for metric in family.metrics:
+            roles = ("", *metric.roles) if metric.whole or not metric.roles else metric.roles
+            for role in roles:
+                name = f"{metric.name}.{role}" if role else metric.name
+                title = f"{metric.title}, {role}" if role else metric.title
+                found[name] = Facts(
+                    name,
+                    title,
+                    family.title,
+                    metric.direction,
+                    metric.digits,
+                    len(found),
+                    metric.labels,
+                    True,
+                )
+    return found
+
+
+#: Rubrics of a user's own, by name.
+OwnRubrics = Mapping[str, Rubric]
+_NONE: OwnRubrics = MappingProxyType({})
+
+
+def own_rubrics(run: Run) -> OwnRubrics:
+    """The rubrics of the user's own that a run was judged by, as they were then.
+
+    Raises:
+        RunError: the run's manifest doesn't hold them as they were written.
+    """
+    try:
+        return {name: read(data) for name, data in run.manifest.get("rubrics", {}).items()}
+    except ValidationError as error:
+        raise RunError(
+            "the rubrics in the run's manifest can't be read", where=str(run.path), todo="judge again"
+        ) from error
+
+
+def facts(name: str, own: OwnRubrics = _NONE) -> Facts:
+    """The facts of a metric or rubric, the user's ``own`` included; of one that is neither, its name in words."""
+    known = _known().get(name)
+    if known is not None:
+        return known
+    rubric = _rubric(name, own)
+    if rubric is not None:
+        return Facts(name, rubric.title, "Rubrics", rubric.direction, labels=rubric_labels(rubric))
+    return Facts(name, name.replace("_", " ").capitalize(), "Ratings")
+
+
+def _rubric(name: str, own: OwnRubrics) -> Rubric | None:
+    if name in own:
+        return own[name]
+    return RUBRICS.load(name) if name in RUBRICS else None
+
+
+def rubric_labels(rubric: Rubric) -> tuple[str, ...]:
+    """The labels of a rubric that asks for one; none for other kinds."""
+    scale = rubric.rating_scale()
+    return tuple(str(level) for level in scale.levels) if scale is not None and not scale.ordered else ()
+
+
+def known_scale(name: str, own: OwnRubrics = _NONE) -> Scale | None:
+    """The scale that a rubric, the user's ``own`` included, or a code brings with it."""
+    rubric = _rubric(name, own)
+    if rubric is not None:
+        return rubric.rating_scale()
+    known = _known().get(name)
+    return Scale(known.labels, False) if known is not None and known.labels else None
+
+
+@dataclass(frozen=True, slots=True)
+class OfMetric:
+    """A result on one metric.
+
+    Attributes:
+        facts: what is known of the metric where its ratings are from.
+    """
+
+    facts: Facts
+
+    @property
+    def metric(self) -> str:
+        """The metric's name."""
+        return self.facts.name
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Ratings and what is needed to read them.
+
+    Attributes:
+        ratings: a ratings table.
+        scales: the scale of each metric that has one.
+        factors: a column for each factor, by ``transcript_id``; None where the ratings are a plain file.
+        name: the run or file, for messages.
+        run: the run; None where the ratings are a plain file.
+        rubrics: the rubrics of the user's own that the run was judged by.
+        reference: a reference corpus that systems are held against; None where none is named.
+    """
+
+    ratings: pl.DataFrame
+    scales: Mapping[str, Scale]
+    factors: pl.DataFrame | None
+    name: str
+    run: Run | None = None
+    rubrics: OwnRubrics = field(default_factory=dict)
+    reference: Evaluation | None = None
+
+    def facts(self, name: str) -> Facts:
+        """What is known of a metric, rubric or other rating by its name."""
+        return facts(name, self.rubrics)
+
+    def metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
+        """Metrics that are rated, in the order of tables; those that match one of the ``patterns``.
+
+        A pattern without role matches all roles: ``smog`` stands for ``smog.clinician`` and ``smog.patient``.
+
+        Raises:
+            DataError: a pattern matches no metric.
+        """
+        names = sorted(self.ratings["metric"].unique(), key=lambda name: (self.facts(name).order, name))
+        if patterns is None:
+            return names
+        chosen: dict[str, None] = {}
+        for pattern in patterns:
+            matching = [n for n in names if fnmatch.fnmatchcase(n, pattern) or n.partition(".")[0] == pattern]
+            if not matching:
+                raise DataError(
+                    f"no metric {pattern!r} is rated", where=self.name, todo=nearest(pattern, names)
+                )
+            chosen.update(dict.fromkeys(matching))
+        return list(chosen)
+
+    def raters(self, patterns: Sequence[str] | None = None) -> list[str]:
+        """Raters, sorted; those that match one of the ``patterns``, such as ``human:*``.
+
+        Raises:
+            DataError: a pattern matches no rater.
+        """
+        names = sorted(self.ratings["rater"].unique())
+        if patterns is None:
+            return names
+        for pattern in patterns:
+            if not fnmatch.filter(names, pattern):
+                raise DataError(
+                    f"no rater matches {pattern!r}", where=self.name, todo=nearest(pattern, names)
+                )
+        return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
+
+    def systems(self) -> list[str]:
+        """Systems, sorted."""
+        return sorted(self.ratings["system"].drop_nulls().unique())
+
+    def transcript_values(self, metrics: Iterable[str]) -> pl.DataFrame:
+        """One value for each transcript, metric and group of raters.
+
+        Passes and, among people, raters are averaged. Columns: ``transcript_id, system, case_id, metric, group,
+        value, error``; ``group`` is a rater's name, or :data:`PEOPLE`. Where nobody of the group gave a value,
+        ``value`` is null and ``error`` says why.
+        """
+        people = pl.col("rater").str.starts_with("human:")
+        columns = ("transcript_id", "system", "case_id", "metric", "group", "value", "error")
+        rated = (
+            self.ratings.lazy()
+            .filter(
+                pl.col("unit") == "transcript",
+                pl.col("metric").is_in(list(metrics)),
+                pl.col("label").is_null(),
+            )
+            .with_columns(pl.when(people).then(pl.lit(PEOPLE)).otherwise(pl.col("rater")).alias("group"))
+            .collect()
+        )
+        # In a run, a rater with one pass has one rating of each: most of a large run, and nothing to average.
+        passes = rated.group_by("rater").agg(pl.col("replicate").max())
+        once: list[str] = []
+        if self.run is not None:
+            once = passes.filter(pl.col("replicate") == 0, ~people)["rater"].to_list()
+        single = pl.col("rater").is_in(once)
+        averaged = (
+            rated.lazy()
+            .filter(~single)
+            .group_by("transcript_id", "metric", "group", maintain_order=True)
+            .agg(
+                pl.col("system").first(),
+                pl.col("case_id").first(),
+                pl.col("value").mean(),
+                pl.col("error").drop_nulls().first(),
+            )
+            .with_columns(pl.when(pl.col("value").is_null()).then(pl.col("error")).alias("error"))
+            .select(columns)
+            .collect()
+        )
+        return pl.concat([rated.filter(single).select(columns), averaged])
+
+
+def open_evaluation(
+    path: str | os.PathLike[str],
+    *,
+    scales: Mapping[str | None, Scale] | None = None,
+    columns: Mapping[str, str] | None = None,
+    metric: str = "rating",
+) -> Evaluation:
+    """An evaluation from a run's folder, or from a plain file of ratings (CSV, TSV, XLSX, Parquet).
+
+    Args:
+        path: the run or file.
+        scales: scales that go before those kept in the run; under None the one of all metrics.
+        columns: for a file, bedside's column names to the file's.
+        metric: for a file without a column for it, the metric's name.
+    """
+    given = dict(scales or {})
+    if Path(path).is_file():
+        file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=known_scale)
+        return Evaluation(file.ratings, file.scales, None, str(path))
+    run = Run(path)
+    own = own_rubrics(run)
+    found = {name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in
+             entry["scales"].items()}  # fmt: skip
+    for name in run.ratings["metric"].unique():
+        scale = found.get(name) or known_scale(name, own)
+        # A scale for all is for what is rated on one, not for measurements.
+        chosen = given.get(name) or (given.get(None) if scale is not None else None) or scale
+        if chosen is not None:
+            found[name] = chosen
+    return Evaluation(run.ratings, found, run.factors, str(path), run, own)

@@ -1,0 +1,271 @@
+"""May this judge be believed? What checks it against people, metric by metric, and what is known of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis.agreement import Agreement, Weights, agree, grid_of
+from bedside.analysis.ratings_view import Evaluation, OfMetric
+from bedside.stats.alternative_annotator import AlternativeAnnotator
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
+
+#: How much worse than a person a judge may be, by who the people are (Calderon et al. 2025).
+EPSILONS: Mapping[str, float] = {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}
+#: With fewer units rated by people, no verdict is given.
+FEWEST_UNITS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Validation(OfMetric):
+    """A judge (or algorithm) on one metric beside people.
+
+    Attributes:
+        facts, rater: what was rated, by whom.
+        mean: agreement with each person, the mean; None where no unit was rated by both.
+        consensus: agreement with people's consensus; None where fewer than two people rated.
+        people, ceiling: people among themselves, and one person against the consensus of the others; None where too few
+            rated.
+        alternative: the alternative annotator test; None where fewer than two people rated.
+        passes: number of passes of the rater.
+        self_agreement: Krippendorff's alpha of the rater's passes; None where there is one pass.
+        bias: mean of the rater minus people's mean, with its interval; None for labels.
+        limits: Bland and Altman's limits of agreement; None for labels.
+        length: Spearman's correlation of the rater's difference from people with the transcript's number of turns: a
+            judge that favours long conversations shows here; None for labels and outside a run.
+        rated: units the rater rated; with_people: those of them that people rated too.
+        failures: ratings the rater failed to give.
+        stands_in: whether it may stand in for one of these people; None where that can't be said.
+        verdict: the same in words, with the reason.
+    """
+
+    rater: str
+    mean: Agreement | None
+    consensus: Agreement | None
+    people: Agreement | None
+    ceiling: Agreement | None
+    alternative: AlternativeAnnotator | None
+    passes: int
+    self_agreement: Result | None
+    bias: Result | None
+    limits: Result | None
+    length: Result | None
+    rated: int
+    with_people: int
+    failures: int
+    stands_in: bool | None
+    verdict: str
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCard:
+    """What is known of one judge, as (what, value) pairs; what the run does not record says so.
+
+    Attributes:
+        rater: the judge.
+        facts: what is known of it.
+        validations: what was found on each metric.
+    """
+
+    rater: str
+    facts: tuple[tuple[str, str], ...]
+    validations: tuple[Validation, ...] = field(default=())
+
+
+def validate(
+    evaluation: Evaluation,
+    *,
+    judges: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    epsilon: float = EPSILONS["experts"],
+    weights: Weights | None = None,
+    seed: int = 0,
+) -> tuple[JudgeCard, ...]:
+    """Check judges against people on every metric that both rated.
+
+    Args:
+        evaluation: the ratings.
+        judges: raters or patterns; every rater that is no person unless named.
+        metrics: metrics or patterns; every one that people and a judge rated unless named.
+        epsilon: how much worse than a person the judge may be in the alternative annotator test.
+        weights: of kappa on ordered scales.
+        seed: of what is drawn at random.
+
+    Raises:
+        DataError: no metric was rated by a judge and by a person.
+    """
+    if not 0 <= epsilon < 1:
+        raise DataError(
+            f"{epsilon} is no share", where="--epsilon", todo="give .2 for experts, .1 for crowd workers"
+        )
+    chosen = [name for name in evaluation.raters(judges) if not name.startswith("human:")]
+    people = pl.col("rater").str.starts_with("human:")
+    rated = evaluation.ratings.filter(people)["metric"].unique()
+    names = [
+        name
+        for name in evaluation.metrics(metrics)
+        if name in rated and (metrics is not None or name in evaluation.scales or evaluation.run is None)
+    ]
+    found: dict[str, list[Validation]] = {}
+    for name in names:
+        ratings = evaluation.ratings.filter(pl.col("metric") == name)
+        others = [judge for judge in chosen if judge in set(ratings["rater"])]
+        if not others:
+            continue
+        rows = agree(
+            evaluation,
+            metrics=[name],
+            raters=[*evaluation.raters(["human:*"]), *others],
+            weights=weights,
+            seed=seed,
+        )
+        own = [row for row in rows if row.title == evaluation.facts(name).title]
+        for judge in others:
+            found.setdefault(judge, []).append(
+                _validation(evaluation, name, judge, ratings, own, epsilon, seed)
+            )
+    if not found:
+        raise DataError(
+            "no metric was rated by a judge and by a person",
+            where=evaluation.name,
+            todo="import people's ratings with bedside ratings import",
+        )
+    return tuple(
+        JudgeCard(judge, _card(evaluation, judge, made), tuple(made)) for judge, made in found.items()
+    )
+
+
+def _validation(
+    evaluation: Evaluation,
+    metric: str,
+    judge: str,
+    ratings: pl.DataFrame,
+    rows: Sequence[Agreement],
+    epsilon: float,
+    seed: int,
+) -> Validation:
+    from bedside.stats import alternative_annotator, two_raters
+
+    by_kind = {row.kind: row for row in rows if row.rater in (None, judge) and row.kind != "person"}
+    own = ratings.filter(pl.col("rater") == judge)
+    grid = grid_of(ratings.filter(pl.col("rater").str.starts_with("human:") | (pl.col("rater") == judge)))
+    column = grid.raters.index(judge) if judge in grid.raters else None
+    human = np.delete(grid.cells, column, axis=1) if column is not None else grid.cells
+    verdicts = grid.cells[:, column] if column is not None else np.full(len(grid.cells), None, dtype=object)
+    alternative = bias = limits = length = None
+    labels = any(isinstance(cell, str) for cell in grid.cells.ravel())
+    if human.shape[1] > 1:
+        alternative = alternative_annotator.alternative_annotator(
+            verdicts, human, epsilon=epsilon, score="match" if labels else "distance"
+        )
+    both = (verdicts != None) & (human != None).any(axis=1)  # noqa: E711
+    if not labels and both.any():
+        given = np.array(
+            [[np.nan if cell is None else cell for cell in row] for row in human[both]], dtype=float
+        )
+        average = np.nanmean(given, axis=1)
+        numbers = verdicts[both].astype(float)
+        bias = two_raters.bias(numbers, average)
+        limits = two_raters.bland_altman(numbers, average)
+        if evaluation.run is not None:
+            turns = dict(evaluation.run.index.select("id", "turns").iter_rows())
+            lengths = [turns[name] for name in grid.transcripts[both]]
+            length = two_raters.correlation(numbers - average, lengths, kind="spearman")
+    passes = int(own["replicate"].max() or 0) + 1  # type: ignore[arg-type]
+    stands_in, verdict = _verdict(alternative, int(both.sum()))
+    return Validation(
+        facts=evaluation.facts(metric),
+        rater=judge,
+        mean=by_kind.get("mean"),
+        consensus=by_kind.get("consensus"),
+        people=by_kind.get("people"),
+        ceiling=by_kind.get("ceiling"),
+        alternative=alternative,
+        passes=passes,
+        self_agreement=self_agreement(own, evaluation, metric, seed) if passes > 1 else None,
+        bias=bias,
+        limits=limits,
+        length=length,
+        rated=int((verdicts != None).sum()),  # noqa: E711
+        with_people=int(both.sum()),
+        failures=own["error"].len() - own["error"].null_count(),
+        stands_in=stands_in,
+        verdict=verdict,
+    )
+
+
+def self_agreement(own: pl.DataFrame, evaluation: Evaluation, metric: str, seed: int) -> Result:
+    """Alpha of the passes as if each were a rater."""
+    from bedside.stats import many_raters
+
+    labels = bool(own["label"].is_not_null().any())
+    wide = own.pivot("replicate", index=["transcript_id", "unit"], values="label" if labels else "value")
+    cells = np.array(wide.drop("transcript_id", "unit").rows(), dtype=object)
+    scale = evaluation.scales.get(metric)
+    level: Any = "nominal" if labels else "ordinal" if scale is not None else "interval"
+    members = wide["transcript_id"].to_numpy()
+    nested = 1 < len(set(members)) < len(members)
+    return many_raters.krippendorff_alpha(
+        cells,
+        metric=level,
+        scale=scale.levels if scale else None,
+        clusters=members if nested else None,
+        seed=seed,
+    )
+
+
+def _verdict(alternative: AlternativeAnnotator | None, units: int) -> tuple[bool | None, str]:
+    if alternative is None:
+        return None, "can't be said: fewer than two people rated"
+    if units < FEWEST_UNITS:
+        return None, f"can't be said: {units} units, fewer than {FEWEST_UNITS}"
+    if alternative.replaceable is None:
+        return None, f"can't be said: {alternative.missing}"
+    if alternative.replaceable:
+        return True, "may stand in for one of these people"
+    return False, "not shown to be as good as one of these people"
+
+
+def _card(evaluation: Evaluation, judge: str, made: Sequence[Validation]) -> tuple[tuple[str, str], ...]:
+    """Model, date, prompt, temperature, passes, failures, split."""
+    unknown = "not recorded"
+    entry: Mapping[str, Any] = {}
+    told: Mapping[str, Any] = {}
+    if evaluation.run is not None:
+        for scoring in evaluation.run.manifest["scorings"]:
+            if judge in scoring["raters"]:
+                entry, told = scoring, scoring.get("judges", {}).get(judge, {})
+    rated = sum(one.rated for one in made)
+    with_people = sum(one.with_people for one in made)
+    failures = sum(one.failures for one in made)
+    share = f"{100 * with_people / rated:.0f} %" if rated else "none"
+    known = [
+        ("Rater", judge),
+        (
+            "Kind",
+            {"judge": "language-model judge", "algorithm": "algorithm"}.get(judge.partition(":")[0], unknown),
+        ),
+        ("Date", str(entry.get("date", unknown))),
+        ("bedside", str(entry.get("bedside", unknown))),
+    ]
+    if judge.startswith("judge:"):
+        known += [
+            (title, str(told.get(key, unknown)))
+            for title, key in (("Model", "model"), ("Temperature", "temperature"))
+        ]
+        prompts = told.get("prompts", {})
+        versions = [f"{one.metric} {prompts[one.metric]}" for one in made if one.metric in prompts]
+        known.append(("Rubric versions", ", ".join(versions) or unknown))
+    return (
+        *known,
+        ("Passes", str(max(one.passes for one in made))),
+        ("Ratings given", f"{rated:,}"),
+        ("Failures", f"{failures:,}"),
+        ("Checked against people", f"{with_people:,} ratings ({share} of those given)"),
+        ("Position probe", "none in this run"),
+    )

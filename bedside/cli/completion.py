@@ -1,0 +1,236 @@
+"""What the shell offers after Tab: names of what there is, and of what is rated in the run that the line names.
+
+A shell waits for this: nothing is imported but the standard library, and of a run only the manifest is read.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import itertools
+import json
+import os
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+_PACKAGE = Path(__file__).parents[1]
+#: A name and what it is, as a shell shows it.
+Offer = tuple[str, str]
+Completion = Callable[[typer.Context, str], list[Offer]]
+
+
+def one_of(*names: str) -> Completion:
+    """Offers these names."""
+    return lambda ctx, incomplete: [(name, "") for name in names]
+
+
+def several(offers: Callable[[typer.Context], Iterable[Offer]]) -> Completion:
+    """Offers names for a list with commas: each after those that stand there."""
+
+    def complete(ctx: typer.Context, incomplete: str) -> list[Offer]:
+        before, comma, _ = incomplete.rpartition(",")
+        taken = before.split(",")
+        return [(before + comma + name, about) for name, about in offers(ctx) if name not in taken]
+
+    return complete
+
+
+def some_of(*names: str) -> Completion:
+    """Offers these names for a list with commas."""
+    return several(lambda ctx: [(name, "") for name in names])
+
+
+def _words() -> list[str]:
+    """What is typed so far, whatever the shell. A line that ends in an option without its value is not parsed."""
+    import shlex
+
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS", "")
+    try:
+        return shlex.split(line)
+    except ValueError:  # an open quotation mark
+        return line.split()
+
+
+def _value(option: str) -> str | None:
+    """What is typed for an option."""
+    words = _words()
+    for word, after in itertools.pairwise(words):
+        if word == option:
+            return after
+        if word.startswith(f"{option}="):
+            return word.partition("=")[2]
+    return None
+
+
+def _entries(*folders: Path, ending: str) -> Iterator[Path]:
+    for folder in folders:
+        yield from (path for path in sorted(folder.glob(f"*{ending}")) if not path.stem.startswith("_"))
+
+
+def _titled(*folders: Path) -> Iterator[Offer]:
+    """The data files of folders, each with its title."""
+    for path in _entries(*folders, ending=".yaml"):
+        title = re.search(r"^title: *(.+)$", path.read_text("utf-8"), flags=re.MULTILINE)
+        yield path.stem, title[1].strip("\"'") if title else ""
+
+
+def suites(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The suites that ship."""
+    return list(_titled(_PACKAGE / "suites" / "shipped"))
+
+
+def _rubrics(ctx: typer.Context) -> Iterator[Offer]:
+    own = _value("--rubric-folder")
+    return _titled(_PACKAGE / "rubrics" / "shipped", *([Path(own)] if own else []))
+
+
+rubrics = several(_rubrics)
+
+
+def rubric(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The rubrics that ship and those of the folder named."""
+    return list(_rubrics(ctx))
+
+
+def readers(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The file formats."""
+    return [(path.stem, "") for path in _entries(_PACKAGE / "transcripts" / "readers", ending=".py")]
+
+
+def _metrics(ctx: typer.Context) -> Iterator[Offer]:
+    for line in (_PACKAGE / "cli" / "metrics.tsv").read_text("utf-8").splitlines():
+        name, _, about = line.partition("\t")
+        yield name, about
+
+
+metrics = several(_metrics)
+
+
+def metric(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The metrics and families that ship."""
+    return list(_metrics(ctx))
+
+
+def _codes(ctx: typer.Context) -> list[Offer]:
+    from bedside.transcripts.transcript import CODES
+
+    return [(code, "") for code in CODES]
+
+
+codes = several(_codes)
+
+
+#: What a report has, of whatever suite; those of a suite are named in its file.
+_TABLES = ("results", "agreement", "comparison", "missing")
+
+
+def _tables(ctx: typer.Context) -> list[Offer]:
+    found = dict.fromkeys(_TABLES)
+    named = _value("--suite")
+    for suite in [named] if named else [one.get("suite") for one in _manifest().get("scorings", [])]:
+        file = _PACKAGE / "suites" / "shipped" / f"{suite}.yaml"
+        if file.is_file():
+            part = re.split(r"^(?:tables|figures):", file.read_text("utf-8"), flags=re.MULTILINE)[1:]
+            found.update(dict.fromkeys(re.findall(r"\bid: *([a-z0-9-]+)", part[0] if part else "")))
+    return [(name, "") for name in found]
+
+
+tables = several(_tables)
+
+
+def table_names(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The tables of the run's report."""
+    return _tables(ctx)
+
+
+judges = one_of("local", "openai/", "anthropic/", "ollama/", "http://127.0.0.1:")
+
+
+def _manifest() -> dict[str, Any]:
+    """The manifest of the first run that the line names; of none where there is none."""
+    for word in _words():
+        try:
+            found = json.loads((Path(word) / "manifest.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(found, dict):
+            return found
+    return {}
+
+
+def _rated(ctx: typer.Context) -> list[Offer]:
+    manifest = _manifest()
+    names: dict[str, None] = {}
+    for entry in manifest.get("scorings", []):
+        names.update(dict.fromkeys(entry.get("metrics", [])))
+    for entry in manifest.get("imports", []):
+        names.update(dict.fromkeys(entry.get("scales", {})))
+    return [(name, "") for name in names]
+
+
+rated = several(_rated)
+
+
+def _raters(ctx: typer.Context) -> list[Offer]:
+    patterns = [("human:*", "all people"), ("judge:*", "all judges"), ("algorithm:*", "all algorithms")]
+    names = {name for entry in _manifest().get("scorings", []) for name in entry.get("raters", [])}
+    return patterns + [(name, "") for name in sorted(names)]
+
+
+raters = several(_raters)
+
+
+def one_rater(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The raters of the run."""
+    return _raters(ctx)
+
+
+def answer(app: typer.Typer, shell: str) -> None:
+    """Print what is offered for the line in the environment, and exit.
+
+    Args:
+        app: the command line; all but the command that the line names is taken out of it, as making it takes long.
+        shell: which asks.
+    """
+    named = _words()[1:2]
+    commands = [one for one in app.registered_commands if one.callback and [one.callback.__name__] == named]
+    groups = [one for one in app.registered_groups if [one.name] == named]
+    if commands or groups:
+        app.registered_commands, app.registered_groups = commands, groups
+    if shell == "complete_bash":
+        _in_bash(lambda: app(prog_name="bedside"))
+    app(prog_name="bedside")
+
+
+def _in_bash(complete: Callable[[], None]) -> None:
+    """Complete in bash, which takes ``human:anna`` and ``--suite=calm-it`` for three words each, and sets in the last.
+
+    Args:
+        complete: prints what is offered for the words in the environment, and exits.
+    """
+    words, last = os.environ.get("COMP_WORDS", "").split("\n"), int(os.environ.get("COMP_CWORD", "0"))
+    joined: list[str] = []
+    whole = False
+    for word in words[: last + 1]:
+        parts = bool(word) and not word.strip(":=")
+        if joined and (parts or whole):
+            joined[-1] += word
+        else:
+            joined.append(word)
+        whole = parts
+    os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = "\n".join(joined), str(len(joined) - 1)
+    value = joined[-1].partition("=")[2] if joined[-1].startswith("--") else joined[-1]
+    there = value[: value.rfind(":") + 1] if len(joined) < last + 1 else ""
+    printed = io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed):
+            complete()
+    finally:
+        # The shell would put files for a star.
+        offers = (line.removeprefix(there).replace("*", "\\*") for line in printed.getvalue().splitlines())
+        sys.stdout.write("".join(f"{offer}\n" for offer in offers))

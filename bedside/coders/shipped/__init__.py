@@ -1,0 +1,1 @@
+"""The coders that ship with bedside, one file each."""

@@ -1,0 +1,1 @@
+"""Asking language models: their names, requests and replies, clients, endpoints, prices."""

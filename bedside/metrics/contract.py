@@ -1,0 +1,212 @@
+"""What every metric family states about itself, and what it returns.
+
+A family is one file in ``bedside/metrics/families``; it sets ``FAMILY`` to a :class:`Family`. One test walks every
+family and checks that what it states holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
+
+from bedside.models.model_files import find_model
+from bedside.support.errors import RegistryError
+from bedside.support.registry import Registry, nearest
+from bedside.transcripts.transcript import Role
+
+Unit = Literal["transcript", "turn"]
+Direction = Literal["higher", "lower", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A worked example: the value of a metric on a short conversation, and where the value comes from.
+
+    Attributes:
+        turns: (role, text) or (role, text, meta) of each turn.
+        value: the expected value (float), label (str), or None where it must be missing.
+        source: how the value was found: a publication, another implementation, or the arithmetic by hand.
+        role: for a metric kept per role, the role.
+        turn: for a metric of turns, the turn's index.
+        rater: for a metric with several raters, the rater's name without version, e.g. ``human:anna``.
+        transcript: further fields of the transcript, e.g. ``{"factors": {"target_length": 20}}``.
+        parameters: parameters that differ from the defaults.
+        tolerance: absolute difference allowed.
+    """
+
+    turns: tuple[tuple[Any, ...], ...]
+    value: float | str | None
+    source: str
+    role: Role | None = None
+    turn: int | None = None
+    rater: str | None = None
+    transcript: Mapping[str, Any] = field(default_factory=dict)
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    tolerance: float = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric's own facts.
+
+    Attributes:
+        name: as in the ratings table; a metric kept per role has the role after a dot there:
+            ``smog.clinician``.
+        title: as in a table's row.
+        unit: whether it rates transcripts or turns.
+        roles: the roles it is kept for; empty where it rates the transcript as a whole or a turn.
+        whole: with roles: whether it is also kept for the transcript as a whole.
+        low, high: the range of its values; None where open.
+        labels: for a nominal code, its labels; such a metric has labels and no value.
+        direction: whether higher is better, lower is better, or neither.
+        definition: what is computed, with formula and unit of measurement.
+        needs: what it needs beside the turns, in words, e.g. ``codes of clinician turns``.
+        turns: of a metric of transcripts, the metrics of turns it is made of, without role: a report points at them.
+        source: citation.
+        examples: worked examples, at least one with a value.
+        digits: decimals to print.
+    """
+
+    name: str
+    title: str
+    unit: Unit
+    definition: str
+    source: str
+    examples: tuple[Example, ...]
+    roles: tuple[Role, ...] = ()
+    whole: bool = False
+    low: float | None = None
+    high: float | None = None
+    labels: tuple[str, ...] = ()
+    direction: Direction = "none"
+    needs: tuple[str, ...] = ()
+    turns: tuple[str, ...] = ()
+    digits: int = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """A parameter of a family: its default, another value that changes some result, and what it does."""
+
+    default: Any
+    alternative: Any
+    description: str
+
+
+class Value(NamedTuple):
+    """What a metric says of one unit: a value or a label, or neither and the reason in ``error``.
+
+    Attributes:
+        metric: name of the metric, without role.
+        value: the number; None where missing or where the metric gives labels.
+        label: the label of a nominal code.
+        role: for a metric kept per role, the role.
+        turn: index of the turn; None where the unit is the transcript.
+        rater: who gave it, where that is not the family's algorithm (``human:anna``).
+        reason: a remark that belongs to the value (``14 sentences, fewer than 30``).
+        error: why there is no value.
+    """
+
+    metric: str
+    value: float | None = None
+    label: str | None = None
+    role: Role | None = None
+    turn: int | None = None
+    rater: str | None = None
+    reason: str | None = None
+    error: str | None = None
+
+
+def missing(
+    metric: str, error: str, *, role: Role | None = None, turn: int | None = None, rater: str | None = None
+) -> Value:
+    """A missing value with its reason."""
+    return Value(metric, role=role, turn=turn, rater=rater, error=error)
+
+
+@dataclass(frozen=True, slots=True)
+class Family:
+    """Metrics that are computed together.
+
+    Attributes:
+        name: equal to the file's name.
+        title: what the family measures, in a few words.
+        description: a short paragraph of Markdown for the docs.
+        version: of the algorithm; changes when values change. It stands in the rater's name.
+        metrics: the metrics.
+        compute: ``compute(transcript, wanted, **parameters)`` yields a :class:`Value` for every metric named
+            in ``wanted`` (a frozen set of names), on every unit and role it applies to: missing with the
+            reason where it can't be computed, never left out.
+        parameters: by name.
+        model: what model it needs, in words; empty where it needs none. Such a family has a parameter ``model``: a
+            folder, a file or a name as :func:`bedside.models.model_files.find_model` takes it. By default it is empty,
+            and every value is missing as :attr:`no_model` says.
+        demonstration: turns (role, text[, meta]) on which every parameter changes some value.
+    """
+
+    name: str
+    title: str
+    description: str
+    version: str
+    metrics: tuple[Metric, ...]
+    compute: Callable[..., Iterable[Value]]
+    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    model: str = ""
+    demonstration: tuple[tuple[Any, ...], ...] = ()
+
+    def metric(self, name: str) -> Metric:
+        """The metric called ``name``, without role."""
+        for metric in self.metrics:
+            if metric.name == name:
+                return metric
+        raise RegistryError(
+            f"family {self.name!r} has no metric {name!r}", todo=nearest(name, [m.name for m in self.metrics])
+        )
+
+    def settings(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """All parameters with their values: the defaults, and what was ``given``.
+
+        Raises:
+            RegistryError: an unknown parameter, or a value of another type than the default.
+        """
+        values = {name: parameter.default for name, parameter in self.parameters.items()}
+        for name, value in (given or {}).items():
+            if name not in values:
+                raise RegistryError(f"{self.name} has no parameter {name!r}", todo=nearest(name, values))
+            default = values[name]
+            wanted = (float, int) if isinstance(default, float) else type(default)
+            if not isinstance(value, wanted) or isinstance(value, bool) != isinstance(default, bool):
+                raise RegistryError(
+                    f"{self.name}.{name} can't be {value!r}", todo=f"give a value like {default!r}"
+                )
+            values[name] = value
+        return values
+
+    @property
+    def no_model(self) -> str:
+        """Why values are missing where no model is named."""
+        return f"no model is named: {self.name}.model, {self.model}"
+
+    def rater(self, given: Mapping[str, Any] | None = None) -> str:
+        """The rater's name: ``algorithm:NAME@VERSION``, with every parameter that is not the default.
+
+        Of a model it has the name and digits that stand for its content, and not where it lies.
+
+        Raises:
+            ModelError: there is no such model.
+        """
+        changed = {
+            name: value
+            for name, value in self.settings(given).items()
+            if value != self.parameters[name].default
+        }
+        if self.model and "model" in changed:
+            changed["model"] = find_model(changed["model"]).name
+        extra = "".join(f"+{name}={value}" for name, value in sorted(changed.items()))
+        return f"algorithm:{self.name}@{self.version}{extra}"
+
+
+FAMILIES: Registry[Family] = Registry(
+    "bedside.metrics.families", "FAMILY", "metric family", Family, group="bedside.metrics"
+)

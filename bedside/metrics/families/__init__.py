@@ -1,0 +1,1 @@
+"""The metrics that ship with bedside, one file a family."""

@@ -1,0 +1,408 @@
+"""History taking (Note2Chat): findings elicited, questions needed, diagnosis ranked, from labels in the transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bedside.metrics.contract import Direction, Example, Family, Metric, Parameter, Value, missing
+from bedside.support.errors import DataError, RegistryError
+from bedside.transcripts.transcript import Transcript
+
+if TYPE_CHECKING:
+    from bedside.protocols.measured import Measured
+    from bedside.protocols.note2chat.history import History
+    from bedside.protocols.note2chat.labels import HistoryLabels
+
+_CATEGORY_NAMES: Mapping[str, str] = {
+    "site": "site",
+    "onset": "onset",
+    "character": "character",
+    "radiation": "radiation",
+    "associated": "associated symptoms",
+    "timing": "timing",
+    "exacerbating_relieving": "exacerbating and relieving factors",
+    "severity": "severity",
+    "history": "past history and treatment",
+}
+_TOP = (1, 2, 3, 4, 5)
+_BY_WORDS = ("dont_know_share", "already_asked_share")
+_BY_BITS = ("information_control_rate", "factual_conflict_rate")
+_QUESTIONS = ("counted", "authors")
+
+
+def _value(metric: str, found: Measured, rater: str | None = None) -> Value:
+    if found.missing is not None:
+        return missing(metric, found.missing, rater=rater)
+    remark = f"{found.n} of {found.n + found.dropped} replies labelled" if found.dropped else None
+    return Value(metric, found.value, rater=rater, reason=remark)
+
+
+def _of_history(metric: str, case: History) -> Measured:
+    from bedside.protocols.measured import Measured
+
+    if metric == "history_questions":
+        return Measured(case.questions)
+    if metric == "elicited_findings":
+        return Measured(float(case.elicited)) if case.recall.missing is None else case.recall
+    if metric == "history_recall":
+        return case.recall
+    if metric == "history_precision":
+        return case.precision
+    if metric == "history_f1":
+        return case.f1
+    if metric == "diagnosis_rank":
+        if not case.ranked:
+            return case.top(1)
+        if case.rank is None:
+            return Measured(missing="the true diagnosis is not among the candidates")
+        return Measured(float(case.rank))
+    if metric.startswith("diagnosis_top_"):
+        return case.top(int(metric.rpartition("_")[2]))
+    category: Any = metric.removeprefix("recall_")
+    return case.category_recall(category)
+
+
+def _rated(
+    transcript: Transcript, labels: HistoryLabels, names: list[str], questions: Any
+) -> Iterator[Value]:
+    """What one rater's labels give."""
+    from bedside.protocols.note2chat.history import history, reply_rate, turn_rewards
+
+    case = history(transcript, labels, questions=questions)
+    for name in names:
+        if name in _BY_WORDS:
+            continue
+        if name in _BY_BITS:
+            yield _value(
+                name,
+                reply_rate(
+                    transcript,
+                    labels,
+                    (lambda turn: turn.only_what_was_asked)
+                    if name == "information_control_rate"
+                    else (lambda turn: turn.conflict),
+                    "information control" if name == "information_control_rate" else "factual conflicts",
+                ),
+            )
+        elif name == "turn_reward":
+            rewards = turn_rewards(transcript, labels)
+            if isinstance(rewards, str) or not rewards:
+                yield missing(name, rewards if isinstance(rewards, str) else "no clinician turn")
+            else:
+                for index, reward in rewards.items():
+                    yield _value(name, reward)._replace(turn=index)
+        elif isinstance(case, str):
+            yield missing(name, case)
+        else:
+            yield _value(name, _of_history(name, case))
+
+
+def _by_words(transcript: Transcript, labels: HistoryLabels | None, names: list[str]) -> Iterator[Value]:
+    """Shares of replies by kind; without labels by their words."""
+    from bedside.protocols.note2chat.history import dont_know_and_repeats
+    from bedside.transcripts.language import not_english
+
+    wanted = [name for name in _BY_WORDS if name in names]
+    if not wanted:
+        return
+    said = " ".join(turn.text for turn in transcript.of("patient"))
+    why = not_english(said, transcript.language) if labels is None else None
+    for name, found in zip(_BY_WORDS, dont_know_and_repeats(transcript, labels), strict=True):
+        if name in wanted:
+            yield missing(name, why) if why is not None and said else _value(name, found)
+
+
+def _unlabelled(transcript: Transcript, names: list[str], questions: Any) -> Iterator[Value]:
+    """What there is to say without labels: the number of questions, and why the rest is missing."""
+    from bedside.protocols.note2chat.history import span
+
+    for name in names:
+        if name in _BY_WORDS:
+            continue
+        if name == "history_questions":
+            part = span(transcript, questions=questions)
+            yield missing(name, part) if isinstance(part, str) else Value(name, part.questions)
+        elif name.startswith("diagnosis_"):
+            yield missing(name, "no labels of the diagnosis's rank")
+        elif name in _BY_BITS:
+            yield missing(name, "no labels of the replies")
+        else:
+            yield missing(name, "no labels of findings")
+
+
+def compute(transcript: Transcript, wanted: frozenset[str], *, questions: str) -> Iterator[Value]:
+    """The metrics named in ``wanted``, once for each rater that gave labels.
+
+    Raises:
+        RegistryError: ``questions`` is neither ``counted`` nor ``authors``.
+    """
+    from bedside.protocols.note2chat.labels import label_raters, rater_labels
+
+    if questions not in _QUESTIONS:
+        raise RegistryError(f"questions is {questions!r}", todo="choose counted or authors")
+    suffix = "" if questions == "counted" else f"+questions={questions}"
+    names = [metric.name for metric in METRICS if metric.name in wanted]
+    raters = label_raters(transcript)
+    if not raters:
+        yield from _unlabelled(transcript, names, questions)
+    yield from _by_words(transcript, None, names)
+    for rater in raters:
+        try:
+            labels = rater_labels(transcript, rater)
+        except DataError as error:
+            for name in names:
+                if name not in _BY_WORDS:
+                    yield missing(name, str(error), rater=rater + suffix)
+            continue
+        for value in _rated(transcript, labels, names, questions):
+            yield value._replace(rater=rater + suffix)
+        if any(turn.reply is not None for turn in labels.turns.values()):
+            for value in _by_words(transcript, labels, names):
+                yield value._replace(rater=rater + suffix)
+
+
+_SOURCE = "Note2Chat (Zhou et al., AAAI 2026)"
+_HAND = "by hand: "
+_RATER = "human:anna"
+
+
+def _reply(text: str, **labels: Any) -> tuple[Any, ...]:
+    return "patient", text, {"note2chat": {_RATER: labels}}
+
+
+_TALK = (
+    ("patient", "I have had chest pain since yesterday."),
+    ("clinician", "Where exactly?"),
+    _reply("Behind the breastbone, and I sweat.", only_what_was_asked=0, conflict=0),
+    ("clinician", "How bad is it, from 0 to 10?"),
+    _reply("An eight.", only_what_was_asked=1, conflict=1),
+    ("clinician", "Does anything make it better?"),
+    _reply("I don't know.", only_what_was_asked=1, conflict=0),
+    ("clinician", "And how bad is it?"),
+    _reply("Sorry, you've already asked this question.", only_what_was_asked=1, conflict=0),
+    ("clinician", "My first thoughts are: 1. reflux, 2. angina, 3. heart attack."),
+)
+_FINDINGS: tuple[dict[str, Any], ...] = (
+    {"text": "Chest pain for one day", "categories": ["onset"], "opening": True, "message": 0},
+    {"text": "Substernal", "categories": ["site"], "message": 2},
+    {"text": "Diaphoresis", "categories": ["associated"], "message": 2},
+    {"text": "Pain 8 of 10", "categories": ["severity"], "message": 8},
+    {"text": "Relieved by rest", "categories": ["exacerbating_relieving"], "message": None},
+    {"text": "No dyspnea", "categories": ["associated"], "message": None},
+)
+_CASE = {"reference": {"note2chat": {_RATER: {"findings": _FINDINGS, "diagnosis_rank": 2}}}}
+_UNRANKED = {"reference": {"note2chat": {_RATER: {"findings": _FINDINGS, "diagnosis_rank": None}}}}
+_AUTHORS = {"questions": "authors"}
+_COUNTED = "3 of the 5 findings that the opening doesn't say, 4 questions"
+
+
+def _metric(
+    name: str,
+    title: str,
+    definition: str,
+    value: float | None,
+    how: str,
+    *others: Example,
+    low: float | None = 0,
+    high: float | None = 1,
+    direction: Direction = "higher",
+    needs: tuple[str, ...] = ("labels of findings",),
+    turn: int | None = None,
+) -> Metric:
+    return Metric(
+        name=name,
+        title=title,
+        unit="transcript" if turn is None else "turn",
+        low=low,
+        high=high,
+        direction=direction,
+        definition=definition,
+        needs=needs,
+        source=_SOURCE,
+        examples=(
+            Example(_TALK, value, _HAND + how, turn=turn, transcript=_CASE),
+            *others,
+            Example(_TALK[:1], None, "no reply, and nobody gave labels"),
+        ),
+        digits=3 if high == 1 else 1,
+    )
+
+
+def _categories() -> Iterator[Metric]:
+    elicited = {"site": (1, 1), "associated": (1, 2), "severity": (1, 1), "exacerbating_relieving": (0, 1)}
+    for category, title in _CATEGORY_NAMES.items():
+        found, there = elicited.get(category, (0, 0))
+        how = f"{found} of {there}" if there else "no such finding but in the opening"
+        others: tuple[Example, ...] = ()
+        if not there:
+            finding = {"text": "x", "categories": [category], "message": 2}
+            others = (
+                Example(
+                    _TALK,
+                    1.0,
+                    f"{_HAND}1 of 1",
+                    transcript={"reference": {"note2chat": {_RATER: {"findings": [finding]}}}},
+                ),
+            )
+        yield _metric(
+            f"recall_{category}",
+            f"Recall: {title}",
+            f"Elicited / counted findings of the category {title}. A finding may have several categories.",
+            found / there if there else None,
+            how,
+            *others,
+            needs=("labels of findings with SOCRATES categories",),
+        )
+
+
+def _tops() -> Iterator[Metric]:
+    for k in _TOP:
+        yield _metric(
+            f"diagnosis_top_{k}",
+            f"Diagnosis among the first {k}",
+            f"1 where the true diagnosis, or a more specific kind of it, is among the first {k} candidates, else 0; "
+            "its mean over cases is the accuracy.",
+            float(k > 2),
+            "it is the third",
+            Example(_TALK, 0.0, "not among the candidates", transcript=_UNRANKED),
+            needs=("a label of the diagnosis's rank",),
+        )
+
+
+METRICS = (
+    _metric(
+        "history_questions",
+        "Questions",
+        "Number of questions T: clinician messages before the final diagnosis message, or (messages − 1) / 2 with "
+        "questions = authors. The final diagnosis message is the labelled one, else the last message where that is "
+        "the clinician's.",
+        4,
+        "5 clinician messages, the last of them the diagnosis",
+        Example(_TALK, 4.5, _HAND + "(10 − 1) / 2", parameters=_AUTHORS),
+        high=None,
+        direction="lower",
+        needs=(),
+    ),
+    _metric(
+        "elicited_findings",
+        "Elicited findings",
+        "Number of findings conveyed by a message after the opening complaint and before the diagnosis. Findings that "
+        "the opening complaint says are not counted.",
+        3,
+        _COUNTED,
+        high=None,
+    ),
+    _metric(
+        "history_recall",
+        "History taking: recall",
+        "Elicited findings / findings that the opening complaint doesn't say.",
+        3 / 5,
+        _COUNTED,
+    ),
+    _metric(
+        "history_precision",
+        "History taking: precision",
+        "min(1, elicited findings / T).",
+        3 / 4,
+        _COUNTED,
+        Example(_TALK, 3 / 4.5, _HAND + "3 / 4.5", transcript=_CASE, parameters=_AUTHORS),
+    ),
+    _metric(
+        "history_f1",
+        "History taking: F1",
+        "Harmonic mean of recall and precision, 0 where both are 0. The mean over cases is not the F1 of the means.",
+        2 / 3,
+        "2 · .75 · .6 / 1.35",
+    ),
+    *_categories(),
+    _metric(
+        "diagnosis_rank",
+        "Rank of the true diagnosis",
+        "Position, from 0, of the first candidate that is the true diagnosis or a more specific kind of it; missing "
+        "where none is.",
+        2,
+        "the third candidate",
+        Example(_TALK, None, "not among the candidates", transcript=_UNRANKED),
+        high=None,
+        direction="lower",
+        needs=("a label of the diagnosis's rank",),
+    ),
+    *_tops(),
+    _metric(
+        "dont_know_share",
+        '"Don\'t know" replies',
+        "Share of the patient's replies that say only that the patient doesn't know: by their words (English), and by "
+        "each rater's labels where there are some. Replies are the patient turns after the opening complaint and "
+        "before the diagnosis.",
+        1 / 4,
+        "1 of 4 replies",
+        direction="none",
+        needs=("English, or labels of the replies",),
+    ),
+    _metric(
+        "already_asked_share",
+        '"Already asked" replies',
+        "Share of the patient's replies that say that this was asked before: by their words (English), and by each "
+        "rater's labels where there are some.",
+        1 / 4,
+        "1 of 4 replies",
+        direction="lower",
+        needs=("English, or labels of the replies",),
+    ),
+    _metric(
+        "turn_reward",
+        "Turn reward",
+        "Asking: 1 where the clinician's turn or the reply to it is the message that conveys a counted finding, else "
+        "0. Diagnosing: recall · (1 − rank / 5), with the rank from 0, and 0 where the true diagnosis is not among the "
+        "first 5.",
+        1,
+        "the reply conveys two findings",
+        Example(_TALK, 0.0, _HAND + "the reply conveys nothing", turn=5, transcript=_CASE),
+        Example(_TALK, 0.6 * (1 - 2 / 5), _HAND + ".6 · (1 − 2/5)", turn=9, transcript=_CASE),
+        Example(_TALK, 0.0, _HAND + "not among the candidates", turn=9, transcript=_UNRANKED),
+        needs=("labels of findings and of the diagnosis's rank",),
+        turn=1,
+    ),
+    _metric(
+        "information_control_rate",
+        "Information control",
+        "Share of the patient's labelled replies that tell only what was asked.",
+        3 / 4,
+        "3 of 4 replies",
+        needs=("labels of the replies' information control",),
+    ),
+    _metric(
+        "factual_conflict_rate",
+        "Factual conflict rate",
+        "Share of the patient's labelled replies that contradict the note.",
+        1 / 4,
+        "1 of 4 replies",
+        direction="lower",
+        needs=("labels of the replies' conflicts with the note",),
+    ),
+)
+
+FAMILY = Family(
+    name="history_taking",
+    title="History taking (Note2Chat)",
+    description=(
+        "Which findings of a note a conversation brings out, with how many questions, and where the true diagnosis "
+        "stands among the clinician's candidates. The arithmetic on labels from a judge or from people "
+        "(`bedside.protocols.note2chat.with_labels`); the rater is the one who gave them. Rewards of whole dialogues "
+        "and preference pairs need all candidate dialogues of a case: functions of `bedside.protocols.note2chat`. "
+        "Definitions and files: docs/note2chat.md."
+    ),
+    version="1",
+    metrics=METRICS,
+    compute=compute,
+    parameters={
+        "questions": Parameter(
+            "counted",
+            "authors",
+            "how T is counted: `counted` clinician messages before the diagnosis, or (messages − 1) / 2 as in the "
+            "`authors`' summary script",
+        ),
+    },
+    demonstration=_TALK,
+)

@@ -1,0 +1,204 @@
+"""What a kind of figure states about itself, and what it makes."""
+
+from __future__ import annotations
+
+import io
+import logging
+import os
+import textwrap
+import warnings
+from collections.abc import Callable, Collection, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.table_kind import Options
+from bedside.support.files import cache_folder
+from bedside.support.registry import Registry
+
+#: Okabe and Ito's colours, told apart by colour-blind readers, the first ones by their shade too; markers, hatches and
+#: dashes tell them apart in grey.
+COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
+HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
+DASHES: tuple[Any, ...] = (
+    "-",
+    "--",
+    "-.",
+    ":",
+    (0, (5, 1)),
+    (0, (3, 1, 1, 1)),
+    (0, (1, 1)),
+    (0, (7, 2, 1, 2)),
+)
+_STYLE: Any = {
+    "svg.hashsalt": "bedside",
+    "svg.fonttype": "none",
+    "pdf.fonttype": 42,
+    "font.sans-serif": ["DejaVu Sans"],
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlesize": 9,
+    "axes.titlelocation": "left",
+    "axes.axisbelow": True,
+    # Names are no formulas.
+    "text.parse_math": False,
+}  # fmt: skip
+#: A name in another script takes the first of these that is installed and has its letters.
+_SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "Microsoft YaHei", "PingFang SC",
+            "Noto Sans Hebrew", "Noto Sans Arabic")  # fmt: skip
+#: No date and no version in any format.
+_METADATA: dict[str, dict[str, None]] = {
+    "svg": {"Date": None, "Creator": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+#: Dots an inch of a PNG.
+_RESOLUTION = 160
+
+
+def _keep_out_of_home() -> None:
+    """Have matplotlib keep its files in our cache where the user has no settings for it: it would make a folder."""
+    settings = Path(os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config") / "matplotlib"
+    if not settings.exists() and not (Path.home() / ".matplotlib").exists():
+        os.environ.setdefault("MPLCONFIGDIR", str(cache_folder("matplotlib")))
+
+
+@contextmanager
+def styled() -> Iterator[None]:
+    """Matplotlib as figures want it; without its remarks on fonts and letters that aren't installed."""
+    _keep_out_of_home()
+    import matplotlib as mpl
+    from matplotlib.font_manager import fontManager
+
+    # Fonts that aren't there would be looked for at every word.
+    there = set(fontManager.get_font_names())
+    families = ["DejaVu Sans", *(name for name in _SCRIPTS if name in there), "sans-serif"]
+    log = logging.getLogger("matplotlib.font_manager")
+    level = log.level
+    with mpl.rc_context({**_STYLE, "font.family": families}), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph")
+        log.setLevel(logging.ERROR)
+        try:
+            yield
+        finally:
+            log.setLevel(level)
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A figure ready to be written.
+
+    Attributes:
+        name: of its files.
+        title: what it shows, for the caption.
+        notes: what the marks are.
+        draw: makes the matplotlib figure; called within :func:`styled`.
+    """
+
+    name: str
+    title: str
+    notes: tuple[str, ...]
+    draw: Callable[[], Any]
+
+    def rendered(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> dict[str, bytes]:
+        """The figure in each format, its layout found once; the same data give the same bytes.
+
+        SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page.
+        """
+        found = {}
+        with styled():
+            from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+            figure = self.draw()
+            # A figure that has an engine itself is drawn twice for each format.
+            ConstrainedLayoutEngine().execute(figure)
+            for name in formats:
+                out = io.BytesIO()
+                figure.savefig(out, format=name, metadata=_METADATA[name], dpi=_RESOLUTION)
+                content = out.getvalue()
+                found[name] = content[content.index(b"<svg") :] if name == "svg" else content
+        return found
+
+    def svg(self) -> str:
+        """The figure as SVG."""
+        return self.rendered(["svg"])["svg"].decode()
+
+
+@dataclass(frozen=True, slots=True)
+class FigureKind:
+    """One kind of figure.
+
+    Attributes:
+        name: equal to the file's name.
+        title: what it shows, in a few words.
+        order: position in a report.
+        build: the figure of an evaluation with its options, drawn from a seed; None where there is nothing to show.
+        options: what a suite can say of such a figure.
+        general: whether every report has it, or only a suite that names it.
+    """
+
+    name: str
+    title: str
+    order: int
+    build: Callable[[Evaluation, int, Any], Drawing | None]
+    options: type[Options]
+    general: bool = False
+
+
+FIGURES: Registry[FigureKind] = Registry(
+    "bedside.reports.figures", "FIGURE", "figure", FigureKind, group="bedside.figures"
+)
+
+
+def new_figure(width: float, height: float) -> Any:
+    """An empty matplotlib figure, sizes in inches."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height))
+
+
+def panels(count: int, width: float, height: float, most_columns: int = 3) -> tuple[Any, list[Any]]:
+    """A figure of that many panels in rows, and their axes; sizes are of one panel, in inches."""
+    columns = min(most_columns, count)
+    rows = -(-count // columns)
+    figure = new_figure(width * columns, height * rows + 0.2)
+    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
+    for axis in axes[count:]:
+        axis.set_visible(False)
+    return figure, axes[:count]
+
+
+def tiles(axis: Any, grid: Any, **colours: Any) -> Any:
+    """A grid of coloured tiles, the first row on top, drawn as shapes and not as an image."""
+    rows, columns = grid.shape
+    mesh = axis.pcolormesh(
+        [place - 0.5 for place in range(columns + 1)],
+        [place - 0.5 for place in range(rows + 1)],
+        grid,
+        **colours,
+    )
+    axis.set_ylim(rows - 0.5, -0.5)
+    return mesh
+
+
+def wrapped(title: str, width: int = 30) -> str:
+    """A title in lines that fit a panel."""
+    return "\n".join(textwrap.wrap(title, width))
+
+
+def across_note(against: str | None, systems: Collection[str]) -> tuple[str, ...]:
+    """What the dotted line of a system that others are held against is, where it is among them."""
+    return (f"Dotted across: the mean of {against}.",) if against in systems else ()
+
+
+def legend_below(figure: Any, axis: Any, columns: int = 4) -> None:
+    """One legend for all panels, below them."""
+    handles, labels = axis.get_legend_handles_labels()
+    if len(labels) > 1:
+        figure.legend(
+            handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False
+        )

@@ -1,0 +1,256 @@
+"""Tables of judging: what it would take, what it took, and the judgements kept in a run."""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+
+import orjson
+import polars as pl
+
+from bedside.analysis.ratings_view import Evaluation, facts
+from bedside.analysis.validation import self_agreement
+from bedside.judges.questioning import Judged, RubricPlan
+from bedside.judges.store import read_judgements, read_prompt
+from bedside.ratings.run import Run
+from bedside.reports.table import DASH, Cell, Column, Row, Table
+from bedside.rubrics.rubric import Rubric
+from bedside.scoring.judged import STORE
+from bedside.support.errors import DataError
+
+
+def _money(cost: float | None) -> str:
+    if cost is None:
+        return "unknown"
+    return f"${cost:,.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"
+
+
+def plan_table(
+    plans: Sequence[RubricPlan], rubrics: Iterable[Rubric] = (), endpoints: Iterable[str] = ()
+) -> Table:
+    """What judging would send, rubric by rubric.
+
+    Args:
+        plans: what would be sent.
+        rubrics: those asked by, the user's own among them.
+        endpoints: lines on where judges are served, for the notes.
+    """
+    own = {rubric.name: rubric for rubric in rubrics}
+    rows = [
+        Row(
+            tuple(
+                map(
+                    Cell,
+                    (
+                        facts(plan.rubric, own).title, f"{plan.calls:,}", f"{plan.stored:,}", f"{plan.not_askable:,}",
+                        f"{plan.input_tokens:,}", f"{plan.output_tokens:,}", _money(plan.cost),
+                    ),
+                )
+            ),
+            plan.judge,
+        )
+        for plan in plans
+    ]  # fmt: skip
+    calls, tokens = sum(plan.calls for plan in plans), sum(plan.input_tokens for plan in plans)
+    costs = [plan.cost for plan in plans]
+    total = None if any(cost is None for cost in costs) else sum(cost for cost in costs if cost is not None)
+    return Table(
+        name="judging-plan",
+        title="What would be asked (nothing was)",
+        columns=(
+            Column("Rubric", "left"), Column("Calls"), Column("Kept already"), Column("Can't be asked"),
+            Column("Tokens in"), Column("Tokens out"), Column("Cost"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            f"{calls:,} calls, about {tokens:,} tokens in; cost {_money(total)}. Tokens are estimates; replies "
+            "asked for again come on top.",
+            *endpoints,
+        ),
+        records=tuple(asdict(plan) for plan in plans),
+    )  # fmt: skip
+
+
+def judged_table(judged: Sequence[Judged], rubrics: Iterable[Rubric] = ()) -> Table:
+    """What judging took, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
+    own = {rubric.name: rubric for rubric in rubrics}
+    rows, records = [], []
+    for one in judged:
+        for count in one.rubrics:
+            missing = count.unusable + count.failed + count.not_asked + count.not_askable
+            cells = (
+                facts(count.rubric, own).title, f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
+                f"{missing:,}", f"{count.input_tokens:,}", f"{count.output_tokens:,}", _money(count.cost),
+            )  # fmt: skip
+            rows.append(Row(tuple(map(Cell, cells)), one.rater))
+            records.append({"judge": one.rater, **asdict(count)})
+    notes = []
+    for name, words in (
+        ("unusable", "replies that could not be used, after asking again"),
+        ("failed", "requests that failed"),
+        (
+            "not_asked",
+            "not answered yet: --max-calls was reached, they wait for a batch, or nobody was asked",
+        ),
+        ("not_askable", "not askable, for want of an input or for length"),
+    ):
+        total = sum(int(str(record[name])) for record in records)
+        if total:
+            notes.append(f"{total:,} {words}.")
+    return Table(
+        name="judged",
+        title="Judgements",
+        columns=(
+            Column("Rubric", "left"), Column("Judgements"), Column("Kept from before"), Column("Calls"),
+            Column("Missing"), Column("Tokens in"), Column("Tokens out"), Column("Cost"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def judgements_table(
+    path: Path, *, rubric: str | None = None, transcript: str | None = None, state: str | None = None
+) -> Table:
+    """The judgements of a run that match."""
+    store = Run(path).path / STORE
+    rows, records = [], []
+    for judgement in read_judgements(store):
+        if (
+            rubric not in (None, judgement.rubric)
+            or transcript not in (None, judgement.transcript)
+            or state not in (None, judgement.state)
+        ):
+            continue
+        answer = DASH if judgement.answer is None else orjson.dumps(judgement.answer).decode()
+        shown = judgement.error or answer
+        cells = (
+            judgement.key[:10], judgement.transcript, judgement.unit, judgement.rubric, str(judgement.number),
+            judgement.state, shown if len(shown) <= 60 else shown[:59] + "…",
+        )  # fmt: skip
+        rows.append(Row(tuple(map(Cell, cells))))
+        records.append(
+            {
+                "key": judgement.key, "model": judgement.model, "transcript": judgement.transcript,
+                "unit": judgement.unit, "rubric": judgement.rubric, "version": judgement.version,
+                "pass": judgement.number, "state": judgement.state, "answer": judgement.answer,
+                "error": judgement.error, "calls": judgement.calls, "input_tokens": judgement.input_tokens,
+                "output_tokens": judgement.output_tokens, "cost": judgement.cost, "finished": judgement.finished,
+            }
+        )  # fmt: skip
+    return Table(
+        name="judgements",
+        title=f"{len(rows):,} judgements",
+        columns=tuple(
+            Column(title, "left")
+            for title in ("Key", "Transcript", "Unit", "Rubric", "Pass", "State", "Answer")
+        ),
+        rows=tuple(rows),
+        notes=(f"See one whole: bedside judgements show {path} KEY.",),
+        records=tuple(records),
+    )
+
+
+def passes_table(evaluation: Evaluation) -> Table:
+    """What the passes of judges come to, aggregated in three ways, how far they spread, and how far they agree.
+
+    Each unit's passes are aggregated first (mean, median, or the most frequent), then the mean over units is taken.
+
+    Raises:
+        DataError: no judge was asked more than once.
+    """
+    rows, records = [], []
+    ratings = evaluation.ratings.filter(pl.col("rater").str.starts_with("judge:"))
+    for metric in evaluation.metrics():
+        for (rater,), own in ratings.filter(metric=metric).group_by("rater", maintain_order=True):
+            if own["replicate"].n_unique() < 2:
+                continue
+            found = _passes(own)
+            alpha = self_agreement(own, evaluation, metric, 0)
+            record = {"metric": metric, "rater": rater, **found, "alpha": alpha.estimate}
+            cells = [evaluation.facts(metric).title, f"{found['units']:,}", str(found["passes"])]
+            cells += [
+                DASH if (value := record[key]) is None else f"{value:.2f}"
+                for key in ("mean", "median", "mode", "spread", "unanimous", "alpha")
+            ]
+            rows.append(Row(tuple(map(Cell, cells)), str(rater)))
+            records.append(record)
+    if not rows:
+        raise DataError(
+            "no judge was asked more than once", where=evaluation.name, todo="judge with --passes 3"
+        )
+    titles = ("Units", "Passes", "Mean", "Median", "Mode", "Spread", "Unanimous", "α")
+    return Table(
+        name="passes",
+        title="Passes of judges",
+        columns=(Column("Rubric", "left"), *map(Column, titles)),
+        rows=tuple(rows),
+        notes=(
+            "Of units with two passes or more. Mean, median and mode: of each unit's passes, then the mean over units; "
+            "units without a single most frequent level are left out of the mode. Spread: standard deviation of a "
+            "unit's passes, the mean over units. Unanimous: share of the units whose passes are all alike. α: "
+            "Krippendorff's alpha of the passes as if each were a rater.",
+        ),
+        records=tuple(records),
+    )
+
+
+def _passes(own: pl.DataFrame) -> dict[str, int | float | None]:
+    """Of one rater's ratings of one metric: units, passes and what these come to."""
+    labels = bool(own["label"].is_not_null().any())
+    column = pl.col("label" if labels else "value")
+    units = (
+        own.filter(column.is_not_null())
+        .group_by("transcript_id", "unit", maintain_order=True)
+        .agg(column.alias("given"))
+        .filter(pl.col("given").list.len() > 1)["given"]
+        .to_list()
+    )
+    found: dict[str, int | float | None] = {
+        "units": len(units), "passes": own["replicate"].n_unique(),
+        **dict.fromkeys(("mean", "median", "mode", "spread", "unanimous")),
+    }  # fmt: skip
+    if units:
+        found["unanimous"] = statistics.fmean(len(set(given)) == 1 for given in units)
+    if units and not labels:
+        modes = [multiple[0] for given in units if len(multiple := statistics.multimode(given)) == 1]
+        found["mean"] = statistics.fmean(map(statistics.fmean, units))
+        found["median"] = statistics.fmean(map(statistics.median, units))
+        found["mode"] = statistics.fmean(modes) if modes else None
+        found["spread"] = statistics.fmean(map(statistics.stdev, units))
+    return found
+
+
+def judgement_text(path: Path, key: str) -> str:
+    """One judgement with its prompt and raw replies.
+
+    Raises:
+        DataError: no judgement, or more than one, has a key that begins so.
+    """
+    store = Run(path).path / STORE
+    found = [judgement for judgement in read_judgements(store) if judgement.key.startswith(key.lower())]
+    if len(found) != 1:
+        what = "no judgement has" if not found else f"{len(found)} judgements have"
+        raise DataError(
+            f"{what} a key that begins {key!r}", where=str(path), todo="see bedside judgements list"
+        )
+    one = found[0]
+    prompt = read_prompt(store, one.prompt)
+    facts_of = [
+        ("Key", one.key), ("Model", one.model), ("Parameters", one.parameters), ("Transcript", one.transcript),
+        ("Unit", one.unit), ("Rubric", f"{one.rubric} ({one.version})"), ("Pass", str(one.number)),
+        ("State", one.state), ("Error", one.error), ("Calls", str(one.calls)), ("Faults", "; ".join(one.faults)),
+        ("Tokens", f"{one.input_tokens} in, {one.output_tokens} out"), ("Finished", one.finished),
+        ("Endpoint", one.endpoint),
+    ]  # fmt: skip
+    lines = [f"{what}: {value}" for what, value in facts_of if value]
+    answer = (
+        orjson.dumps(one.answer, option=orjson.OPT_INDENT_2).decode() if one.answer is not None else "none"
+    )
+    lines += ["", "--- what was asked", prompt if prompt is not None else "(not kept: the run keeps no text)"]
+    for number, reply in enumerate(one.replies, 1):
+        lines += ["", f"--- reply {number}", reply]
+    return "\n".join([*lines, "", "--- what was made of it", answer])

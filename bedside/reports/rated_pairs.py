@@ -1,0 +1,103 @@
+"""A judge's (or algorithm's) value beside people's, unit by unit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from pydantic import Field
+
+from bedside.analysis.agreement import grid_of
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.measures import Headed, matching, rater_words
+from bedside.reports.table_kind import Options
+
+#: More panels than this are not drawn: the table of agreement has all.
+MOST_PANELS = 6
+
+
+class PairsOptions(Options):
+    """Which metrics have a panel.
+
+    Attributes:
+        metrics: the metrics; all that people and a judge rated unless named, up to six.
+    """
+
+    metrics: Headed = Field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pairs:
+    """Units that both rated.
+
+    Attributes:
+        title: the metric, and the judge where several rated it.
+        judge: the judge's name.
+        people: mean of people's numbers, or the label most of them gave.
+        rated: the judge's.
+        levels: of the scale, in order; empty where there is none.
+    """
+
+    title: str
+    judge: str
+    people: np.ndarray[Any, Any]
+    rated: np.ndarray[Any, Any]
+    levels: tuple[float | str, ...]
+
+
+def pairs_of(evaluation: Evaluation, options: PairsOptions, *, labels: bool) -> list[Pairs]:
+    """The pairs of each metric; of labels too where ``labels``, else of numbers only."""
+    wanted = [one.metric for measures in options.metrics.values() for one in measures]
+    names: Sequence[str] = [name for metric in wanted for name in matching(evaluation, metric)]
+    if not wanted:
+        names = [name for name in evaluation.metrics() if name in evaluation.scales]
+    people = pl.col("rater").str.starts_with("human:")
+    found: list[Pairs] = []
+    for name in names:
+        rated = evaluation.ratings.filter(pl.col("metric") == name, pl.col("error").is_null())
+        if rated.filter(people).is_empty() or rated.filter(~people).is_empty():
+            continue
+        grid = grid_of(rated)
+        human = [i for i, rater in enumerate(grid.raters) if rater.startswith("human:")]
+        others = [i for i in range(len(grid.raters)) if i not in human]
+        words = any(isinstance(cell, str) for cell in grid.cells.ravel())
+        if words and not labels:
+            continue
+        consensus = [_consensus([cell for cell in row if cell is not None]) for row in grid.cells[:, human]]
+        for column in others:
+            both = [
+                (first, second)
+                for first, second in zip(consensus, grid.cells[:, column], strict=True)
+                if first is not None and second is not None
+            ]
+            if not both:
+                continue
+            by = f" ({rater_words(grid.raters[column])})" if len(others) > 1 else ""
+            scale = evaluation.scales.get(name)
+            found.append(
+                Pairs(
+                    evaluation.facts(name).title + by,
+                    rater_words(grid.raters[column]),
+                    np.array([first for first, _ in both]),
+                    np.array([second for _, second in both]),
+                    tuple(scale.levels) if scale is not None else (),
+                )
+            )
+    return found[:MOST_PANELS]
+
+
+def _consensus(cells: list[float | str]) -> float | str | None:
+    """The mean of numbers; of labels the most frequent, None where they tie."""
+    if not cells:
+        return None
+    if not isinstance(cells[0], str):
+        return float(np.mean([float(cell) for cell in cells]))
+    counts = sorted(
+        ((cells.count(cell), cell) for cell in set(cells)), key=lambda pair: (-pair[0], str(pair[1]))
+    )
+    if len(counts) > 1 and counts[0][0] == counts[1][0]:
+        return None
+    return counts[0][1]

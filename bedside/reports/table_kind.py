@@ -1,0 +1,59 @@
+"""What a kind of table states about itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict
+
+from bedside.analysis.ratings_view import Evaluation
+from bedside.reports.table import Table
+from bedside.support.registry import Registry
+
+
+class Options(BaseModel):
+    """What a suite can say of a table or figure of some kind; kinds that have options add their own.
+
+    Attributes:
+        id: name of the table: of its files, and to ask for it.
+        title: its caption; the kind's own unless given.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str | None = None
+    title: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableKind:
+    """One kind of table.
+
+    Attributes:
+        name: equal to the file's name.
+        title: what it shows, in a few words.
+        order: position in a report.
+        build: the table of an evaluation with its figures drawn from a seed; None where the evaluation has nothing
+            for it. Where ``options`` is given, it is called with them as third argument.
+        options: what a suite can say of such a table.
+        general: whether every report has it, or only a suite that names it.
+    """
+
+    name: str
+    title: str
+    order: int
+    build: Callable[..., Table | None]
+    options: type[Options] | None = None
+    general: bool = True
+
+    def make(self, evaluation: Evaluation, seed: int = 0, options: Options | None = None) -> Table | None:
+        """The table, as the options say."""
+        if self.options is None:
+            return self.build(evaluation, seed)
+        return self.build(evaluation, seed, options or self.options())
+
+
+TABLES: Registry[TableKind] = Registry(
+    "bedside.reports.tables", "TABLE", "table", TableKind, group="bedside.tables"
+)

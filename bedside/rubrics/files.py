@@ -1,0 +1,139 @@
+"""Rubric files: strict YAML, read from the shipped folder, from other packages and from a user's own folder."""
+
+from __future__ import annotations
+
+from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from bedside.rubrics.check import Remark, check
+from bedside.rubrics.rubric import Rubric, read
+from bedside.support.errors import RegistryError
+from bedside.support.registry import DataRegistry
+from bedside.support.yaml_files import keys_and_values
+
+SUFFIX = ".yaml"
+
+
+def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
+    """Read a rubric file and say everything that is wrong with it, errors first.
+
+    Returns:
+        The rubric, or None where errors keep the file from being one, and the remarks.
+    """
+    try:
+        data = keys_and_values(path, "rubric file", "the docs on rubrics")
+    except RegistryError as error:
+        line = str(error.where).removeprefix(str(path)).removeprefix(":")
+        return None, (Remark("error", f"line {line}" if line else "the file", " ".join(error.what.split())),)
+    return _examine(data, path)
+
+
+def _examine(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
+    try:
+        rubric = read(data)
+    except ValidationError as error:
+        details = error.errors(include_url=False, include_context=False, include_input=False)
+        details.sort(
+            key=lambda detail: detail["type"] == "missing"
+        )  # an unknown key may be the missing one misspelt
+        return None, tuple(_remark(detail["loc"], detail["type"], detail["msg"]) for detail in details)
+    remarks = check(rubric)
+    if rubric.name != path.stem:
+        text = f"the rubric calls itself {rubric.name!r} and its file {path.stem!r}; give both one name"
+        remarks = (Remark("error", "name", text), *remarks)
+    return rubric, remarks
+
+
+def _remark(loc: tuple[int | str, ...], kind: str, message: str) -> Remark:
+    key = ".".join(map(str, loc))
+    message = message.removeprefix("Value error, ")
+    if kind == "unexpected_keyword_argument":
+        message = "unknown key"
+    elif kind == "value_error" and ": " in message:
+        # Checks of several keys together begin with the key they are about.
+        inner, _, message = message.partition(": ")
+        key = f"{key}.{inner}" if key else inner
+    return Remark("error", key or "the file", message)
+
+
+def parse_rubric(path: Path) -> Rubric:
+    """Read a rubric file.
+
+    Raises:
+        RegistryError: it can't be read, isn't plain YAML, has an unknown, missing or wrong key, or an error that the
+            linter finds: one line that names file and key. Warnings don't refuse it.
+    """
+    rubric, remarks = _examine(keys_and_values(path, "rubric file", "the docs on rubrics"), path)
+    errors = [remark for remark in remarks if remark.severity == "error"]
+    if rubric is None or errors:
+        first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""
+        raise RegistryError(f"{first.key}: {first.text}{more}", where=str(path))
+    return rubric
+
+
+class RubricRegistry(DataRegistry[Rubric]):
+    """The shipped rubrics, those of other packages (entry points ``bedside.rubrics``), and those of a user's folder.
+
+    Args:
+        folder: the user's folder; its files end in ``.yaml`` and are named after their rubrics.
+
+    A name has one meaning: a rubric of the user's that is called like another one is refused, so that a table
+    can't mix two of them.
+    """
+
+    def __init__(self, folder: Path | None = None) -> None:
+        super().__init__(
+            "bedside.rubrics.shipped", SUFFIX, "rubric", Rubric, parse_rubric, group="bedside.rubrics"
+        )
+        self._own = folder
+        self._all: dict[str, str | EntryPoint] | None = None
+
+    def _index(self) -> dict[str, str | EntryPoint]:
+        if self._all is None:
+            places = {**super()._index()}
+            for path in self._own_files():
+                if path.stem in places:
+                    other = places[path.stem]
+                    other = other if isinstance(other, str) else other.value
+                    raise RegistryError(
+                        f"two rubrics are called {path.stem!r}: {other} and {path}", todo="rename your own"
+                    )
+                places[path.stem] = str(path)
+            self._all = places
+        return self._all
+
+    def _own_files(self) -> list[Path]:
+        if self._own is None:
+            return []
+        if not self._own.is_dir():
+            raise RegistryError(
+                "there is no such folder of rubrics", where=str(self._own), todo="check its path"
+            )
+        paths = [path for path in sorted(self._own.iterdir()) if not path.name.startswith(("_", "."))]
+        for path in paths:
+            if path.suffix == ".yml":
+                raise RegistryError(
+                    "a rubric file ends in .yaml", where=str(path), todo=f"call it {path.stem}{SUFFIX}"
+                )
+        return [path for path in paths if path.suffix == SUFFIX]
+
+
+RUBRICS = RubricRegistry()
+"""The rubrics that ship with bedside or come with other packages."""
+
+
+def rubrics_with(folder: Path | None) -> RubricRegistry:
+    """The registry that also knows the rubrics of the user's ``folder``."""
+    return RUBRICS if folder is None else RubricRegistry(folder)
+
+
+def find_rubric(name_or_path: str, folder: Path | None = None) -> Rubric:
+    """A rubric by name (shipped, of another package, or of the user's ``folder``), or by the path of its file.
+
+    Raises:
+        RegistryError: there is none of this name (the nearest are given), two have it, or the file is no rubric.
+    """
+    return rubrics_with(folder).find(name_or_path)

@@ -1,0 +1,174 @@
+"""Turning what callers have (lists with None, series, tables) into arrays, with missing values counted."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from bedside.support.errors import DataError
+
+Array = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Mask = npt.NDArray[np.bool_]
+Seed = int | np.random.Generator
+Scale = Sequence[float] | Sequence[str]
+Alternative = Literal["two-sided", "greater", "less"]
+
+
+def generator(seed: Seed) -> np.random.Generator:
+    """A generator from a seed; a generator is passed on."""
+    return seed if isinstance(seed, np.random.Generator) else np.random.default_rng(seed)
+
+
+def seed_in_words(seed: Seed) -> str:
+    """``seed 7``, or that a generator was given."""
+    return "a given generator" if isinstance(seed, np.random.Generator) else f"seed {seed}"
+
+
+def chosen(name: str, value: str, known: Sequence[str]) -> None:
+    """Refuse an option that isn't known.
+
+    Raises:
+        DataError: ``value`` is not in ``known``.
+    """
+    if value not in known:
+        raise DataError(f"{name} {value!r} is unknown", todo="choose " + ", ".join(known))
+
+
+def _numbers(values: Any, name: str) -> Array:
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"{name} must be numbers: {error}", todo="give floats, with None where missing"
+        ) from None
+    if np.isinf(array).any():
+        raise DataError(f"{name} holds an infinite value", todo="give a finite number, or None where missing")
+    return array
+
+
+def vector(values: Any, name: str = "values") -> Array:
+    """One-dimensional floats; None becomes NaN.
+
+    Raises:
+        DataError: not numbers, infinite, or not one-dimensional.
+    """
+    array = _numbers(values, name)
+    if array.ndim != 1:
+        raise DataError(f"{name} must be one list of numbers, not {array.ndim}-dimensional")
+    return array
+
+
+def matrix(values: Any, name: str = "ratings") -> Array:
+    """Two-dimensional floats (rows are items); None becomes NaN.
+
+    Raises:
+        DataError: not numbers, infinite, or rows of unequal length.
+    """
+    array = _numbers(values, name)
+    if array.ndim != 2:
+        raise DataError(f"{name} must be a table of items by columns, not {array.ndim}-dimensional")
+    return array
+
+
+def clean(values: Any, name: str = "values") -> tuple[Array, int]:
+    """The numbers that are there, and how many were missing."""
+    array = vector(values, name)
+    there = ~np.isnan(array)
+    return array[there], int(array.size - there.sum())
+
+
+def pairs(x: Any, y: Any) -> tuple[Array, Array, int]:
+    """Two lists of equal length without the pairs that miss a value, and how many those were.
+
+    Raises:
+        DataError: unequal lengths.
+    """
+    a, b = vector(x, "x"), vector(y, "y")
+    if a.size != b.size:
+        raise DataError(
+            f"paired values need two lists of equal length, not {a.size} and {b.size}",
+            todo="give None where a value is missing",
+        )
+    there = ~(np.isnan(a) | np.isnan(b))
+    return a[there], b[there], int(a.size - there.sum())
+
+
+def differences(x: Array, y: Array) -> Array:
+    """``x − y`` rounded to twelve digits of the data's size.
+
+    Subtraction leaves noise in the last digits (0.3 − 0.2 is not 0.2 − 0.1): without rounding, differences
+    that are tied or zero on the scale would count as untied or non-zero.
+    """
+    size = max(float(np.abs(x).max(initial=0.0)), float(np.abs(y).max(initial=0.0)))
+    if size == 0.0:
+        return x - y
+    unit = 10.0 ** np.floor(np.log10(size))
+    rounded: Array = np.round((x - y) / unit, 12) * unit
+    return rounded
+
+
+def constant(values: Array) -> bool:
+    """Whether all values are the same but for rounding."""
+    if values.size == 0:
+        return True
+    return bool(np.ptp(values) <= 1e-12 * np.abs(values).max())
+
+
+def levels(scale: Scale) -> Array:
+    """The positions of a scale's levels: their values if numeric, else 0, 1, 2 … in the order given.
+
+    Raises:
+        DataError: fewer than two levels, doubled levels, or numeric levels that don't ascend.
+    """
+    given = list(scale)
+    if len(given) < 2:
+        raise DataError("a scale needs at least two levels", todo="give all levels of the rubric")
+    if len(set(given)) != len(given):
+        raise DataError("a scale names a level twice", todo="give every level once")
+    if all(isinstance(level, str) for level in given):
+        return np.arange(len(given), dtype=np.float64)
+    values = vector(given, "scale")
+    if np.isnan(values).any() or (np.diff(values) <= 0).any():
+        raise DataError("the levels of a scale must ascend", todo="give them from lowest to highest")
+    return values
+
+
+def scale_of(*columns: Any) -> list[Any]:
+    """The labels that occur, sorted; what a nominal statistic uses where no scale is given."""
+    seen = {
+        value
+        for column in columns
+        for value in np.asarray(column, dtype=object).ravel()
+        if not _absent(value)
+    }
+    return sorted(seen, key=lambda value: (isinstance(value, str), value))
+
+
+def _absent(value: Any) -> bool:
+    return value is None or value != value
+
+
+def coded(ratings: Any, scale: Scale, name: str = "ratings") -> Indices:
+    """Ratings as positions in ``scale``; −1 where missing. Any number of dimensions.
+
+    Raises:
+        DataError: a rating that is not on the scale.
+    """
+    place = {level: index for index, level in enumerate(scale)}
+    array = np.asarray(ratings, dtype=object)
+    codes = np.empty(array.size, dtype=np.intp)
+    for index, value in enumerate(array.ravel()):
+        if _absent(value):
+            codes[index] = -1
+        elif value in place:
+            codes[index] = place[value]
+        else:
+            raise DataError(
+                f"{value!r} in {name} is not on the scale {', '.join(map(str, scale))}",
+                todo="give all levels of the scale, or correct the rating",
+            )
+    return codes.reshape(array.shape)

@@ -1,0 +1,1 @@
+"""The suites that ship with bedside, one YAML file each."""

@@ -1,0 +1,99 @@
+"""The form of a suite file, and the registry of suites."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from bedside.support.errors import RegistryError
+from bedside.support.registry import DataRegistry
+from bedside.support.yaml_files import keys_and_values
+
+
+class Entry(BaseModel):
+    """A table or figure of a suite; further keys are options of its kind (`bedside.reports`).
+
+    Attributes:
+        id: its name: of its files, and to ask for it alone.
+        kind: what kind of table or figure it is.
+        title: its caption; the kind's own unless given.
+    """
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    id: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")
+    kind: str
+    title: str | None = None
+
+    def options(self) -> dict[str, Any]:
+        """What the kind is given."""
+        return {"id": self.id, "title": self.title, **(self.model_extra or {})}
+
+
+class Suite(BaseModel):
+    """A named set of metrics with their parameters, of rubrics for a judge, and of what a report shows of them.
+
+    Attributes:
+        name: equal to the file's name.
+        title: what the suite is, in a few words.
+        description: what it scores and for whom.
+        source: citation of the protocol.
+        metrics: names of metric families (all their metrics) and of single metrics, in the order of the tables.
+        parameters: parameters of families that differ from their defaults, by family and name.
+        rubrics: names of rubrics, in the order of the tables; they are scored where a judge is given.
+        tables: the tables of a report, in order.
+        figures: its figures, in order.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    title: str
+    description: str
+    source: str
+    metrics: tuple[str, ...] = Field(min_length=1)
+    parameters: dict[str, dict[str, Any]] = {}
+    rubrics: tuple[str, ...] = ()
+    tables: tuple[Entry, ...] = ()
+    figures: tuple[Entry, ...] = ()
+
+    @field_validator("tables", "figures")
+    @classmethod
+    def _named_once(cls, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        names = [entry.id for entry in entries]
+        doubled = next((name for name in names if names.count(name) > 1), None)
+        if doubled is not None:
+            raise ValueError(f"two are called {doubled!r}")
+        return entries
+
+
+def parse_suite(path: Path) -> Suite:
+    """Read a suite file.
+
+    Raises:
+        RegistryError: it can't be read, isn't plain YAML, or has an unknown, missing or wrong key, which is named.
+    """
+    data = keys_and_values(path, "suite file", "bedside suites", aliases=True)
+    try:
+        suite = Suite.model_validate(data)
+    except ValidationError as error:
+        raise RegistryError(first_fault(error), where=str(path), todo="mend this key") from error
+    if suite.name != path.stem:
+        raise RegistryError(
+            f"the suite calls itself {suite.name!r}", where=str(path), todo="name the file after the suite"
+        )
+    return suite
+
+
+def first_fault(error: ValidationError) -> str:
+    """The key that is wrong first, and how."""
+    first = error.errors()[0]
+    key = ".".join(map(str, first["loc"])) or "the file"
+    return f"{key}: {first['msg'].removeprefix('Value error, ')}"
+
+
+SUITES: DataRegistry[Suite] = DataRegistry(
+    "bedside.suites.shipped", ".yaml", "suite", Suite, parse_suite, group="bedside.suites"
+)

@@ -1,0 +1,241 @@
+"""Transcripts as a ConvoKit corpus, and back.
+
+How a transcript lies in a corpus:
+
+- a conversation has the transcript's id; its meta holds ``system``, ``case_id``, ``language``, ``factors``,
+  ``reference`` and ``source``, and ``bedside``, which says that the rest is laid out so;
+- an utterance is a turn: its id is ``<transcript>#<index>``, it replies to the turn before, its timestamp is its
+  index, its meta is the turn's;
+- a speaker belongs to one conversation, for a "therapist" is somebody else in every transcript; the meta holds
+  ``role`` and ``name``.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import random
+import tempfile
+import threading
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bedside.support.errors import DataError, InputError, MissingExtraError
+from bedside.transcripts.fields import described
+from bedside.transcripts.sources import ReadOptions, SourceFile
+from bedside.transcripts.transcript import ROLES, Role, Transcript, Turn
+
+if TYPE_CHECKING:
+    from convokit import Corpus
+
+#: Key of a conversation's (and a corpus') meta that marks the layout, with its version.
+MARK = "bedside"
+LAYOUT = 1
+#: Keys of a turn's meta that ConvoKit takes for its own get this prefix, and those that have it get it once more.
+_PREFIX = "bedside:"
+_FIELDS = ("system", "case_id", "language", "factors", "reference", "source")
+
+
+def import_convokit(module: str = "convokit") -> Any:
+    """A module of ConvoKit; the global random state stays what it was, for some of them seed it when imported.
+
+    Raises:
+        MissingExtraError: ConvoKit is not installed.
+    """
+    state = random.getstate()
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise MissingExtraError(
+            "ConvoKit is not installed", todo="pip install 'bedside[convokit]'"
+        ) from error
+    finally:
+        random.setstate(state)
+
+
+def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
+    """A ConvoKit corpus in memory that holds everything the transcripts do.
+
+    :func:`from_convokit` gives the same transcripts back, and a folder that ``corpus.dump`` writes is read by
+    :func:`bedside.read_transcripts`. Nothing is written in the home folder.
+
+    Args:
+        transcripts: with ids that differ.
+
+    Raises:
+        MissingExtraError: ConvoKit is not installed.
+        DataError: there is none, or two have one id.
+    """
+    convokit = import_convokit()
+    utterances: list[Any] = []
+    about: dict[str, dict[str, Any]] = {}
+    empty: list[list[Any]] = []
+    taken: set[str] = set()
+    for position, transcript in enumerate(transcripts):
+        if transcript.id in about:
+            raise DataError(
+                f"two transcripts have the id {transcript.id!r}", where=transcript.source or None,
+                todo="give each its own",
+            )  # fmt: skip
+        about[transcript.id] = _about(transcript)
+        if not transcript.turns:
+            # A conversation of ConvoKit is made of its utterances: without any there is none.
+            empty.append([position, transcript.id, about[transcript.id]])
+        speakers: dict[tuple[Role, str], Any] = {}
+        previous = None
+        for turn in transcript.turns:
+            who = (turn.role, turn.speaker)
+            if who not in speakers:
+                meta = {"role": turn.role, "name": turn.speaker}
+                speakers[who] = convokit.Speaker(
+                    id=_free(f"{transcript.id}/{turn.speaker}", taken), meta=meta
+                )
+            utterance = convokit.Utterance(
+                id=f"{transcript.id}#{turn.index}", speaker=speakers[who], conversation_id=transcript.id,
+                reply_to=previous, timestamp=turn.index, text=turn.text, meta=_stored(turn.meta),
+            )  # fmt: skip
+            utterances.append(utterance)
+            previous = utterance.id
+    if not about:
+        raise DataError("there is no transcript to make a corpus of", todo="give at least one")
+    with _no_configuration_written():
+        corpus = convokit.Corpus(utterances=utterances, backend="mem")
+    for conversation in corpus.iter_conversations():
+        conversation.meta.update(about[conversation.id])
+    corpus.meta[MARK] = {"layout": LAYOUT, "empty": empty}
+    return corpus
+
+
+def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterator[Transcript]:
+    """The transcripts of a ConvoKit corpus.
+
+    Those that :func:`to_convokit` made come back as they were, with what was added to the meta of utterances
+    since in the turns' meta, and what was added to that of conversations among factors and reference. Any other
+    corpus is understood as the reader ``convokit`` understands a folder: see ``bedside readers show convokit``.
+
+    Args:
+        corpus: the corpus; it is not changed.
+        options: of which ``roles`` says who a speaker is, for corpora made elsewhere.
+
+    Raises:
+        BedsideError: a conversation that is no transcript: an unknown speaker, an empty text.
+    """
+    # The reader needs this module in turn.
+    from bedside.transcripts.readers.convokit import conversation
+
+    if not hasattr(corpus, "iter_conversations"):
+        raise InputError(f"{type(corpus).__name__} is no ConvoKit corpus", todo="give a convokit.Corpus")
+    source = SourceFile(Path("corpus"), "", options or ReadOptions(), [])
+    speakers = {speaker.id: speaker.meta.to_dict() for speaker in corpus.iter_speakers()}
+    empty: list[list[Any]] = list((corpus.meta.to_dict().get(MARK) or {}).get("empty", ()))
+    made = 0
+    for found in corpus.iter_conversations():
+        while empty and empty[0][0] == made:
+            _, name, about = empty.pop(0)
+            yield _restored(name, about, [], {})
+            made += 1
+        made += 1
+        about = copy.deepcopy(found.meta.to_dict())
+        placed = [(f"corpus, utterance {each.id!r}", _utterance(each)) for each in found.iter_utterances()]
+        if is_ours(about):
+            yield _restored(found.id, about, [utterance for _, utterance in in_order(placed)], speakers)
+        else:
+            yield conversation(source, found.id, placed, {found.id: about}, speakers)
+    for _, name, about in empty:
+        yield _restored(name, about, [], {})
+
+
+def is_ours(about: Mapping[str, Any] | None) -> bool:
+    """Whether a conversation's meta says that :func:`to_convokit` made it."""
+    return isinstance(about, Mapping) and about.get(MARK) == LAYOUT
+
+
+def in_order(placed: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Places and utterances by time where all have a numeric ``timestamp``, else as they are."""
+    times = [utterance.get("timestamp") for _, utterance in placed]
+    if all(isinstance(time, int | float) and not isinstance(time, bool) for time in times):
+        return sorted(placed, key=lambda each: each[1]["timestamp"])
+    return placed
+
+
+def turn_meta(stored: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A turn's meta from the meta of the utterance it was stored as."""
+    return {key.removeprefix(_PREFIX): value for key, value in (stored or {}).items()}
+
+
+def _about(transcript: Transcript) -> dict[str, Any]:
+    fields = {name: getattr(transcript, name) for name in _FIELDS}
+    return copy.deepcopy(
+        {**fields, "factors": dict(transcript.factors), "reference": dict(transcript.reference), MARK: LAYOUT}
+    )
+
+
+def _stored(meta: Mapping[str, Any]) -> dict[str, Any]:
+    own = {key: _PREFIX + key if key == "ai_meta" or key.startswith(_PREFIX) else key for key in meta}
+    return {own[key]: copy.deepcopy(value) for key, value in meta.items()}
+
+
+def _free(name: str, taken: set[str]) -> str:
+    """``name``, with apostrophes where it is taken."""
+    while name in taken:
+        name += "'"
+    taken.add(name)
+    return name
+
+
+def _utterance(utterance: Any) -> dict[str, Any]:
+    """An utterance as it stands in a dumped corpus."""
+    return {
+        "id": utterance.id,
+        "speaker": utterance.speaker.id,
+        "text": utterance.text,
+        "timestamp": utterance.timestamp,
+        "meta": copy.deepcopy(utterance.meta.to_dict()),
+    }
+
+
+def _restored(
+    name: str,
+    about: Mapping[str, Any],
+    utterances: Iterable[Mapping[str, Any]],
+    speakers: Mapping[str, Mapping[str, Any]],
+) -> Transcript:
+    """The transcript of a conversation that :func:`to_convokit` made."""
+    turns = []
+    for index, utterance in enumerate(utterances):
+        who = speakers[utterance["speaker"]]
+        if who.get("role") not in ROLES or not isinstance(who.get("name"), str):
+            raise InputError(
+                f"speaker {utterance['speaker']!r} has no role and name in the meta",
+                where=f"conversation {name!r}",
+                todo="set meta['role'] to clinician, patient or other, and meta['name']",
+            )
+        turns.append(Turn(index, who["role"], who["name"], utterance["text"], turn_meta(utterance["meta"])))
+    added = described({key: value for key, value in about.items() if key not in (*_FIELDS, MARK)}, ())
+    fields = {key: about[key] for key in _FIELDS}
+    for key in ("factors", "reference"):
+        fields[key] = {**about[key], **added[key]}
+    return Transcript(id=name, turns=tuple(turns), **fields)
+
+
+_lock = threading.Lock()
+
+
+@contextmanager
+def _no_configuration_written() -> Iterator[None]:
+    """Keep a corpus from writing a configuration into the home folder, and from saying so, where there is none."""
+    settings = import_convokit("convokit.convokitConfig")
+    module = import_convokit("convokit.model.corpus")
+    if Path("~/.convokit/config.yml").expanduser().is_file():
+        yield
+        return
+    with _lock, tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "config.yml"
+        file.write_text(settings.DEFAULT_CONFIG_CONTENTS, "utf-8")
+        module.ConvoKitConfig = lambda: settings.ConvoKitConfig(str(file))
+        try:
+            yield
+        finally:
+            module.ConvoKitConfig = settings.ConvoKitConfig

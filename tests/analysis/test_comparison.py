@@ -1,0 +1,178 @@
+"""Comparisons on runs and files, against scipy and statsmodels on the values themselves."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+from statsmodels.stats.contingency_tables import mcnemar
+from statsmodels.stats.multitest import multipletests
+
+from bedside.analysis.comparison import Comparison, Comparisons, compare
+from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.support.errors import DataError
+
+
+def evaluation(tmp_path: Path, rows: list[tuple[str, str, str | None, float | None]]) -> Evaluation:
+    """Ratings by one person: (item, system, case, value)."""
+    table = pl.DataFrame(rows, schema=["item", "system", "case", "value"], orient="row").with_columns(
+        rater=pl.lit("anna"), metric=pl.lit("warmth")
+    )
+    table.write_parquet(tmp_path / "ratings.parquet")
+    return open_evaluation(tmp_path / "ratings.parquet")
+
+
+def paired(tmp_path: Path, a: list[float | None], b: list[float | None]) -> Evaluation:
+    rows = [(f"{s}{i}", s, str(i), v) for s, values in (("A", a), ("B", b)) for i, v in enumerate(values)]
+    return evaluation(tmp_path, rows)
+
+
+def only(found: Comparisons) -> Comparison:
+    assert len(found.pairs) == 1
+    assert not found.overall
+    return found.pairs[0]
+
+
+A = [3.1, 4.2, 2.2, 5.0, 3.3, 4.8, 1.9, 3.6]
+B = [2.9, 3.8, 2.3, 4.1, 3.3, 4.0, 1.0, 3.1]
+
+
+def test_paired_cases_get_wilcoxon(tmp_path: Path) -> None:
+    found = only(compare(paired(tmp_path, A, B)))
+    assert found.paired
+    assert found.why == "8 cases of both systems pair"
+    # One difference is zero: Pratt ranks it; scipy's exact method then asks for permutations.
+    d = np.array(A) - np.array(B)
+    expected = scipy.stats.wilcoxon(
+        d,
+        zero_method="pratt",
+        method=scipy.stats.PermutationMethod(n_resamples=np.inf),
+        alternative="two-sided",
+    )
+    assert found.test.p == pytest.approx(expected.pvalue, abs=1e-9)
+    t = scipy.stats.ttest_rel(A, B)
+    assert found.difference.estimate == pytest.approx(np.mean(d))
+    assert found.difference.interval is not None
+    assert found.difference.interval.low == pytest.approx(t.confidence_interval().low)
+
+
+def test_unpaired_values_get_mann_whitney(tmp_path: Path) -> None:
+    rows = [(f"A{i}", "A", None, v) for i, v in enumerate(A)] + [
+        (f"B{i}", "B", None, v) for i, v in enumerate(B[:5])
+    ]
+    found = only(compare(evaluation(tmp_path, rows)))
+    assert not found.paired
+    expected = scipy.stats.mannwhitneyu(
+        A, B[:5], alternative="two-sided", method="asymptotic", use_continuity=True
+    )
+    assert found.test.statistic == expected.statistic
+    assert found.test.p == pytest.approx(expected.pvalue)
+    welch = scipy.stats.ttest_ind(A, B[:5], equal_var=False).confidence_interval()
+    assert found.difference.interval is not None
+    assert found.difference.interval.high == pytest.approx(welch.high)
+
+
+def test_binary_pairs_get_mcnemar(tmp_path: Path) -> None:
+    a = [1.0] * 9 + [0.0] * 3
+    b = [1.0] * 3 + [0.0] * 6 + [1.0] + [0.0] * 2
+    found = only(compare(paired(tmp_path, a, b)))
+    assert "McNemar" in found.test.method
+    assert found.test.p == pytest.approx(mcnemar([[3, 6], [1, 2]], exact=True).pvalue)
+
+
+def test_leftovers_and_missing_values_are_counted(tmp_path: Path) -> None:
+    found = only(compare(paired(tmp_path, [*A, 5.0, 5.0], [*B[:-1], None])))
+    assert found.test.n == 7
+    assert (found.alone_a, found.alone_b) == (3, 0)
+
+
+def test_several_transcripts_of_a_case_are_averaged(tmp_path: Path) -> None:
+    rows = [
+        (f"{s}{i}{k}", s, str(i), v + k)
+        for s, vs in (("A", A), ("B", B))
+        for i, v in enumerate(vs)
+        for k in (0, 1)
+    ]
+    found = only(compare(evaluation(tmp_path, rows)))
+    assert found.test.n == 8
+    assert found.mean_a == pytest.approx(np.mean(A) + 0.5)
+
+
+def test_families_and_corrections(tmp_path: Path) -> None:
+    rows = [
+        (f"{s}{i}", s, str(i), v + shift)
+        for s, vs, shift in (("A", A, 0.0), ("B", B, 0.0), ("C", B, 0.9))
+        for i, v in enumerate(vs)
+    ]
+    table = evaluation(tmp_path, rows)
+    for ours, theirs in (("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")):
+        found = compare(table, correction=ours).pairs  # type: ignore[arg-type]
+        assert [(c.a, c.b) for c in found] == [("A", "B"), ("A", "C"), ("B", "C")]
+        expected = multipletests([c.test.p for c in found], method=theirs)[1]
+        assert [c.test.p_adjusted for c in found] == pytest.approx(expected)
+        assert {c.test.family_size for c in found} == {3}
+    assert [(c.a, c.b) for c in compare(table, reference="A").pairs] == [("B", "A"), ("C", "A")]
+    by_metric = compare(table, family="metric").pairs
+    assert {c.test.family for c in by_metric} == {"comparisons of two systems on Warmth"}
+
+
+def test_three_systems_are_also_tested_at_once(tmp_path: Path) -> None:
+    rows = [
+        (f"{s}{i}", s, str(i), v) for s, vs in (("A", A), ("B", B), ("C", B[::-1])) for i, v in enumerate(vs)
+    ]
+    table = evaluation(tmp_path, rows)
+    found = compare(table).overall
+    expected = scipy.stats.friedmanchisquare(A, B, B[::-1])
+    assert found[0].test.statistic == pytest.approx(expected.statistic)
+    assert found[0].test.p == pytest.approx(expected.pvalue)
+    assert found[0].paired
+    asked = compare(table, test="kruskal")
+    assert asked.overall[0].test.statistic == pytest.approx(scipy.stats.kruskal(A, B, B[::-1]).statistic)
+    assert "Mann–Whitney" in asked.pairs[0].test.method
+    with pytest.raises(DataError, match="friedman needs three systems"):
+        compare(table, systems=["A", "B"], test="friedman")
+
+
+def test_permutations_of_a_pair_share_their_null_whatever_the_metric(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(0.4, 1, 25), rng.normal(0, 1, 25)
+    rows = [
+        (f"{s}{i}", s, str(i), metric, shift + value)
+        for metric, shift in (("warmth", 0.0), ("pace", 5.0))
+        for s, values in (("A", x), ("B", y))
+        for i, value in enumerate(values)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "system", "case", "metric", "value"], orient="row")
+    frame.with_columns(rater=pl.lit("anna")).write_parquet(tmp_path / "two.parquet")
+    both = compare(open_evaluation(tmp_path / "two.parquet"), test="permutation").pairs
+    one = compare(open_evaluation(tmp_path / "two.parquet"), metrics=["pace"], test="permutation").pairs
+    assert {c.test.p for c in both} == {one[0].test.p}
+
+
+@pytest.mark.parametrize("test", ["wilcoxon", "permutation", "t", "mannwhitney", "welch"])
+def test_each_test_can_be_asked_for(tmp_path: Path, test: str) -> None:
+    found = only(compare(paired(tmp_path, A, B), test=test))  # type: ignore[arg-type]
+    assert found.why == "as asked"
+    assert found.test.p is not None
+    assert 0 < found.test.p <= 1
+
+
+def test_permutations_depend_on_the_seed_only(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    table = paired(tmp_path, list(rng.normal(0.3, 1, 40)), list(rng.normal(0, 1, 40)))
+    first, again, other = (only(compare(table, test="permutation", seed=seed)).test.p for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+
+
+def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
+    found = only(compare(paired(tmp_path, [3.0, 3.0, 3.0], [3.0, 3.0, 3.0])))
+    assert found.test.p is None
+    assert found.test.missing
+    with pytest.raises(DataError, match="no system 'Z'"):
+        compare(paired(tmp_path, A, B), systems=["A", "Z"])
+    with pytest.raises(DataError, match="a comparison needs two systems"):
+        compare(evaluation(tmp_path, [("x", "A", "1", 3.0)]))

@@ -1,0 +1,91 @@
+"""What a study needs: against published sizes and by doing the study."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from statsmodels.stats.power import TTestPower
+
+from bedside.analysis.ratings_view import open_evaluation
+from bedside.cli import main
+from bedside.reports.study_size import difference_table, kappa_table, pilot_differences
+from bedside.stats import sample_size as planning
+from bedside.support.errors import DataError
+
+
+@pytest.mark.slow
+def test_more_raters_need_fewer_transcripts() -> None:
+    table = kappa_table(0.6, 0.15, shares=[0.2] * 5, raters=[2, 3, 5], weights="quadratic", seed=0)
+    sizes = [record["items"] for record in table.records]
+    assert sizes == sorted(sizes, reverse=True)
+    assert table.records[0]["items_formula"] == pytest.approx(sizes[0], rel=0.1)
+    for record in table.records:
+        assert record["half_width_reached"] == pytest.approx(0.15, abs=0.01)
+
+
+def test_every_pair_of_simulated_raters_has_the_kappa_asked_for() -> None:
+    """A study of that size with that many raters reaches the half-width, by another seed."""
+    plan = planning.simulated_items_for_kappa(0.7, 0.12, shares=[0.3, 0.7], raters=3, simulations=100, seed=1)
+    assert plan.n is not None
+    again = planning.simulated_half_width(plan.n, 0.7, shares=[0.3, 0.7], raters=3, simulations=200, seed=9)
+    assert again.reached == pytest.approx(0.12, abs=0.01)
+
+
+def test_pairs_for_a_difference_are_those_of_the_noncentral_t() -> None:
+    table = difference_table(0.3, sd=0.8, pilot=None, power=0.8, tests=3, seed=0)
+    expected = TTestPower().solve_power(effect_size=0.3 / 0.8, alpha=0.05 / 3, power=0.8)
+    assert table.records[0]["pairs"] == int(np.ceil(expected))
+
+
+def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.normal(3.4, 1, 40), rng.normal(3, 1, 40)
+    rows = [f"{s}{i},{s},{i},anna,{v}" for s, values in (("A", a), ("B", b)) for i, v in enumerate(values)]
+    path = tmp_path / "pilot.csv"
+    path.write_text("item,system,case,rater,value\n" + "\n".join(rows) + "\n")
+    pilot = pilot_differences(open_evaluation(path), "rating", ["A", "B"])
+    assert pilot.raters == "people"
+    assert sorted(pilot.differences) == pytest.approx(sorted(a - b))
+    table = difference_table(0.5, sd=None, pilot=pilot, power=0.8, tests=1, seed=0)
+    assert table.records[0]["power_on_pilot"] == pytest.approx(0.8, abs=0.05)
+
+
+def test_a_pilot_needs_a_metric_and_two_systems(tmp_path: Path) -> None:
+    path = tmp_path / "pilot.csv"
+    path.write_text("item,system,case,rater,value\nA1,A,1,anna,3\nB1,B,1,anna,2\n")
+    evaluation = open_evaluation(path)
+    with pytest.raises(DataError, match="add --metric and --systems"):
+        pilot_differences(evaluation, "rating", None)
+    with pytest.raises(DataError, match="fewer than two cases"):
+        pilot_differences(evaluation, "rating", ["A", "B"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["plan", "kappa", "--shares", "a,b"], "--shares: 'a,b' is no list of numbers"),
+        (["plan", "kappa", "--shares", ".5,.6"], "sum to 1"),
+        (["plan", "kappa", "--kappa", "1.5"], "must lie from 0 to below 1"),
+        (["plan", "difference", "--difference", "1"], "give --sd, or --pilot"),
+        (["plan", "difference", "--difference", "1", "--sd", "0"], "standard deviation must be above 0"),
+        (["plan", "difference", "--difference", "1", "--sd", "1", "--tests", "0"], "at least one test"),
+    ],
+)
+def test_impossible_plans_are_one_line(
+    arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(arguments)
+    assert ended.value.code == 2
+    err = capsys.readouterr().err
+    assert words in err
+    assert err.count("\n") == 1
+
+
+def test_json(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["plan", "difference", "--difference", "1", "--sd", "1", "--json"])
+    assert json.loads(capsys.readouterr().out)[0]["rows"][0]["pairs"] == 10

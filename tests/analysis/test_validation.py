@@ -1,0 +1,232 @@
+"""Judges beside people, and corrected estimates: wiring against values taken straight from the numbers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import krippendorff
+import numpy as np
+import polars as pl
+import pytest
+import scipy.stats
+
+import bedside
+from bedside.analysis.estimation import estimate
+from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.analysis.validation import validate
+from bedside.ratings.spreadsheets import parse_scales
+from bedside.reports.validation import estimate_table, validation_tables
+from bedside.scoring.score import score
+from bedside.stats import prediction_powered
+from bedside.stats.alternative_annotator import alternative_annotator
+from bedside.support.errors import DataError
+
+EXAMPLES = Path(bedside.__file__).parent / "examples"
+
+
+class Study:
+    """Two systems, sixty cases each; a judge with three passes on all, three people on every third case."""
+
+    def __init__(self, folder: Path) -> None:
+        rng = np.random.default_rng(5)
+        self.truth = {
+            s: np.clip(np.round(3 + shift + rng.normal(0, 1, 60)), 1, 5)
+            for s, shift in (("A", 0), ("B", 0.7))
+        }
+
+        def noisy(values: np.ndarray, sd: float, bias: float = 0.0) -> np.ndarray:
+            return np.clip(np.round(values + bias + rng.normal(0, sd, values.shape)), 1, 5)
+
+        self.judge = {s: np.stack([noisy(t, 0.6, 0.4) for _ in range(3)]) for s, t in self.truth.items()}
+        self.people = {s: np.stack([noisy(t, 0.5) for _ in range(3)]) for s, t in self.truth.items()}
+        self.safe = {s: (t > 3).astype(float) for s, t in self.truth.items()}
+        self.unsafe_judge = {s: np.where(rng.random(60) < 0.9, v, 1 - v) for s, v in self.safe.items()}
+        self.rated = np.arange(0, 60, 3)
+        rows = []
+        for s in "AB":
+            for i in range(60):
+                rows += [(f"{s}{i}", s, i, "judge:m", "empathy", self.judge[s][p, i], p) for p in range(3)]
+                rows.append((f"{s}{i}", s, i, "judge:m", "safe", self.unsafe_judge[s][i], 0))
+            for i in self.rated:
+                names = ("anna", "ben", "cleo")
+                rows += [
+                    (f"{s}{i}", s, i, who, "empathy", self.people[s][k, i], 0) for k, who in enumerate(names)
+                ]
+                rows.append((f"{s}{i}", s, i, "anna", "safe", self.safe[s][i], 0))
+        names = ["item", "system", "case", "rater", "metric", "value", "replicate"]
+        pl.DataFrame([tuple(map(str, row)) for row in rows], schema=names, orient="row").write_parquet(
+            folder / "study.parquet"
+        )
+        self.evaluation = open_evaluation(
+            folder / "study.parquet", scales=parse_scales(["empathy=1-5", "safe=0,1"])
+        )
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
+    return Study(tmp_path_factory.mktemp("study"))
+
+
+def mode(passes: np.ndarray) -> np.ndarray:
+    """Most frequent of each column's passes, of several the one nearest their mean, then the lower."""
+    found = []
+    for column in passes.T:
+        values, counts = np.unique(column, return_counts=True)
+        top = values[counts == counts.max()]
+        found.append(min(top, key=lambda value: (abs(value - column.mean()), value)))
+    return np.array(found)
+
+
+def test_a_judge_is_checked_as_the_numbers_say(study: Study) -> None:
+    card = validate(study.evaluation, metrics=["empathy"])[0]
+    found = card.validations[0]
+    people = np.concatenate([study.people[s][:, study.rated] for s in "AB"], axis=1)
+    judge = np.concatenate([mode(study.judge[s])[study.rated] for s in "AB"])
+    assert (found.rated, found.with_people, found.passes, found.failures) == (120, 40, 3, 0)
+    expected = alternative_annotator(judge, people.T, epsilon=0.2, score="distance")
+    assert found.alternative is not None
+    assert found.alternative.winning_rate == expected.winning_rate
+    assert found.alternative.advantage == pytest.approx(expected.advantage)
+    difference = judge - people.mean(axis=0)
+    assert found.bias is not None
+    assert found.bias.estimate == pytest.approx(difference.mean())
+    assert found.limits is not None
+    assert found.limits.details["upper limit"] == pytest.approx(
+        difference.mean() + 1.96 * difference.std(ddof=1)
+    )
+    passes = np.concatenate([study.judge[s] for s in "AB"], axis=1)
+    alpha = krippendorff.alpha(passes, level_of_measurement="ordinal", value_domain=[1, 2, 3, 4, 5])
+    assert found.self_agreement is not None
+    assert found.self_agreement.estimate == pytest.approx(alpha, abs=1e-12)
+    assert found.length is None, "a plain file has no lengths"
+
+
+def test_the_verdict_follows_the_test_and_the_number_of_units(study: Study) -> None:
+    by_metric = {one.metric: one for one in validate(study.evaluation, epsilon=0.2)[0].validations}
+    empathy = by_metric["empathy"]
+    assert empathy.alternative is not None
+    expected = "may stand in" if empathy.alternative.replaceable else "not shown"
+    assert empathy.verdict.startswith(expected)
+    lenient = validate(study.evaluation, metrics=["empathy"], epsilon=0.9)[0].validations[0]
+    assert lenient.verdict.startswith("may stand in")
+    assert by_metric["safe"].verdict == "can't be said: fewer than two people rated"
+
+
+def test_few_units_give_no_verdict(tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    path.write_text(
+        "item,a,b,judge:m\n" + "".join(f"i{n},{n % 5 + 1},{n % 5 + 1},{n % 5 + 1}\n" for n in range(12))
+    )
+    found = validate(open_evaluation(path, scales=parse_scales(["1-5"])))[0].validations[0]
+    assert found.verdict.startswith("can't be said")
+
+
+def test_a_coder_in_a_run_has_a_card(tmp_path: Path) -> None:
+    score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["question"])
+    card = validate(open_evaluation(tmp_path / "run"))[0]
+    facts = dict(card.facts)
+    assert facts["Rater"].startswith("algorithm:rules@")
+    assert facts["bedside"] == bedside.__version__
+    assert facts["Checked against people"] == "132 ratings (100 % of those given)"
+    assert card.validations[0].mean is not None
+
+
+def test_judges_that_favour_length_are_seen(tmp_path: Path) -> None:
+    run = score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
+    turns = dict(run.index.select("id", "turns").iter_rows())
+    from bedside.ratings.spreadsheets import import_ratings, read_rating_file
+
+    rows = ["item,rater,value"]
+    rows += [f"{name},anna,3\n{name},ben,3\n{name},judge:m,{1 + n / 10:g}" for name, n in turns.items()]
+    path = tmp_path / "r.csv"
+    path.write_text("\n".join(rows) + "\n")
+    import_ratings(run, path, read_rating_file(path))
+    found = validate(open_evaluation(run.path), metrics=["rating"])[0].validations[0]
+    assert found.length is not None
+    expected = scipy.stats.spearmanr(list(turns.values()), [n / 10 for n in turns.values()]).statistic
+    assert found.length.estimate == pytest.approx(expected)
+
+
+def test_estimates_take_the_right_values(study: Study) -> None:
+    found = {(one.metric, one.quantity): one for one in estimate(study.evaluation, judge="judge:*")}
+    rest = np.setdiff1d(np.arange(60), study.rated)
+    human = {s: study.people[s][:, study.rated].mean(axis=0) for s in "AB"}
+    judge = {s: study.judge[s].mean(axis=0) for s in "AB"}
+    for s in "AB":
+        mine = found["empathy", s]
+        assert (mine.labelled, mine.judged) == (20, 60)
+        assert mine.naive.estimate == pytest.approx(judge[s].mean())
+        assert mine.human.estimate == pytest.approx(human[s].mean())
+        expected = prediction_powered.mean(human[s], judge[s][study.rated], judge[s][rest], interval="t")
+        assert mine.corrected.estimate == pytest.approx(expected.estimate)
+        assert mine.corrected.interval is not None
+        assert expected.interval is not None
+        assert mine.corrected.interval.low == pytest.approx(expected.interval.low)
+        share = found["safe", s]
+        assert "Rogan–Gladen" in share.corrected.method
+        assert share.naive.estimate == pytest.approx(study.unsafe_judge[s].mean())
+    both = found["empathy", "A − B"]
+    assert both.naive.estimate == pytest.approx((judge["A"] - judge["B"]).mean())
+    expected = prediction_powered.paired_difference(
+        human["A"],
+        judge["A"][study.rated],
+        judge["A"][rest],
+        human["B"],
+        judge["B"][study.rated],
+        judge["B"][rest],
+    )
+    assert both.corrected.estimate == pytest.approx(expected.estimate)
+
+
+def test_the_corrected_interval_is_never_the_naive_one(study: Study) -> None:
+    for one in estimate(study.evaluation, judge="judge:m", metrics=["empathy"]):
+        assert one.corrected.interval != one.naive.interval
+        assert one.corrected.method != one.naive.method
+    table = estimate_table(estimate(study.evaluation, judge="judge:m"))
+    assert [column.title for column in table.columns][2:5] == [
+        "Judge alone (naive)",
+        "People alone",
+        "Corrected",
+    ]
+
+
+def test_without_unlabelled_transcripts_the_correction_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "all.csv"
+    path.write_text("item,system,anna,judge:m\n" + "".join(f"i{n},A,{n % 5},{n % 4}\n" for n in range(20)))
+    found = estimate(open_evaluation(path), judge="judge:m")[0]
+    assert found.corrected.estimate is None
+    assert found.corrected.missing
+    assert found.human.estimate is not None
+
+
+def test_what_cannot_be_done_says_so(study: Study) -> None:
+    with pytest.raises(DataError, match="no rater matches 'judge:x'"):
+        estimate(study.evaluation, judge="judge:x")
+    with pytest.raises(DataError, match="raters match"):
+        estimate(study.evaluation, judge="*")
+    with pytest.raises(DataError, match="is no share"):
+        validate(study.evaluation, epsilon=2)
+    alone = Evaluation(study.evaluation.ratings.filter(rater="judge:m"), {}, None, "x")
+    with pytest.raises(DataError):
+        validate(alone)
+
+
+def test_tables_hold_every_figure(study: Study) -> None:
+    card, found, bias = validation_tables(validate(study.evaluation))
+    assert {row.cells[0].text: row.cells[1].text for row in card.rows}["Passes"] == "3"
+    assert [row.cells[0].text for row in bias.rows] == ["Empathy", "Safe"]
+    assert {record["metric"] for record in found.records} == {"empathy", "safe"}
+    record = next(record for record in found.records if record["metric"] == "empathy")
+    assert record["kappa_low"] < record["kappa"] < record["kappa_high"]
+    assert record["omega"] is not None
+    assert record["prevalence"].count(";") == 4
+
+
+def test_a_handful_of_labels_corrects_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "few.csv"
+    lines = [f"i{n},A,{n % 5 if n < 9 else 'NA'},{(n + 1) % 5}" for n in range(40)]
+    path.write_text("item,system,anna,judge:m\n" + "\n".join(lines) + "\n")
+    found = estimate(open_evaluation(path), judge="judge:m")[0]
+    assert found.labelled == 9
+    assert found.corrected.estimate is None
+    assert found.corrected.missing == "9 rated by people, fewer than 10: too few to correct the judge"

@@ -1,0 +1,75 @@
+"""The doctor finds what is there, what is missing, and what can be reached."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import PackageNotFoundError
+
+import pytest
+
+from bedside.cli import installation as doctor
+from bedside.cli import main
+from tests.llm.server import JudgeServer
+
+
+def test_what_is_installed_is_found() -> None:
+    found = {one.what: one for one in doctor.examine()}
+    assert found["polars"].good
+    assert found["judge"].good
+    assert not [one for one in found.values() if one.good is False]
+
+
+def test_every_extra_of_the_package_is_looked_at() -> None:
+    from importlib.metadata import metadata
+
+    extras = set(metadata("bedside").get_all("Provides-Extra") or [])
+    assert extras - {"all", "dev"} == set(doctor.EXTRAS)
+
+
+def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = doctor.version
+
+    def without(name: str) -> str:
+        if name in ("deepeval", "polars"):
+            raise PackageNotFoundError(name)
+        return real(name)
+
+    monkeypatch.setattr(doctor, "version", without)
+    found = {one.what: one for one in doctor.examine()}
+    assert found["judge"].good is None
+    assert "deepeval" in found["judge"].said
+    assert found["judge"].todo == "pip install 'bedside[judge]'"
+    assert found["polars"].good is False
+
+
+def test_places_that_do_not_answer(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(
+            ["doctor", "--judge", "http://127.0.0.1:9/v1#m", "--label-studio", "http://127.0.0.1:9", "--json"]
+        )
+    assert ended.value.code == 1
+    rows = {row["what"]: row for row in json.loads(capsys.readouterr().out)[0]["rows"]}
+    assert rows["http://127.0.0.1:9"]["good"] is False
+    assert rows["http://127.0.0.1:9/v1#m"]["good"] is False
+
+
+def test_a_key_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (found,) = [one for one in doctor.examine(["openai/gpt-5-mini"]) if one.group == "judge"]
+    assert found.good is False
+    assert "OPENAI_API_KEY" in found.said
+
+
+@pytest.mark.server
+def test_what_answers_but_is_no_label_studio() -> None:
+    with JudgeServer() as server:
+        (found,) = [one for one in doctor.examine(label_studio=server.url) if one.group == "Label Studio"]
+    assert found.good is False
+
+
+@pytest.mark.server
+def test_a_judge_that_answers() -> None:
+    with JudgeServer() as server:
+        (found,) = [one for one in doctor.examine([server.judge]) if one.group == "judge"]
+    assert found.good
+    assert found.said.startswith("replies")

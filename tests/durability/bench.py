@@ -1,0 +1,160 @@
+"""The commands that are disturbed, and what is asked of them after that."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import shutil
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from tests.durability import children
+from tests.durability.states import comparable, files_of, is_temporary, see_run, see_whole, visible
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A command.
+
+    Attributes:
+        call: as typed in the study's folder.
+        reruns: of the states found, in how many (spread evenly) the command is called again.
+        runs: the runs that must open whatever happens.
+        refuses_again: whether it refuses to write what is there whole.
+        steps: whether it changes what is there more than once.
+        kills: at how many random moments it is killed.
+    """
+
+    call: str
+    reruns: int = 8
+    runs: tuple[str, ...] = ("run",)
+    refuses_again: bool = False
+    steps: bool = False
+    kills: int = 20
+
+
+CASES = {
+    "score": Case("score many.jsonl -o new --metrics structure"),
+    "score-again": Case("score in.jsonl -o run --metrics readability"),
+    "import": Case("ratings import run ratings.csv --scale 1-5"),
+    "agree": Case("agree run --confusion -o tables"),
+    "compare": Case("compare run -o tables"),
+    "report": Case("report run --format md,latex,csv,html,svg --table results,agreement -o out"),
+    "sample": Case("sample run --rubrics empathy --raters anna,ben --per 2 --by system -o drawn.json"),
+    "annotate-import": Case("annotate import plan.json answers.json --users 1=anna,2=ben,3=cleo --run run"),
+    "annotate-export": Case(
+        "annotate export plan.json --format csv -o to-rate --run run", refuses_again=True
+    ),
+    "judge": Case(
+        "score in.jsonl -o run --metrics structure --judge {judge} --rubrics empathy,goal_alignment",
+        steps=True,
+    ),
+    "judgements-import": Case("judgements import waiting batch.jsonl", runs=("run", "waiting")),
+    "judgements-merge": Case("judgements merge waiting apart", runs=("run", "waiting", "apart")),
+    "engine": Case(
+        "score many.jsonl -o new --metrics structure --engine local --workers 2", reruns=4, kills=8
+    ),
+    "coder-train": Case("coder train coded.jsonl -o coder.npz --codes question --folds 2 --date 2026-01-02"),
+}
+
+
+@dataclass(slots=True)
+class Bench:
+    """A command, what it comes to when nothing disturbs it, and how long that takes."""
+
+    case: Case
+    study: Path
+    folder: Path
+    before: dict[str, bytes]
+    after: dict[str, Any]
+    runs: dict[str, set[tuple[int, int]]]
+    seconds: float
+    number: int = 0
+
+    @property
+    def call(self) -> list[str]:
+        return self.case.call.split()
+
+    def copy(self) -> Path:
+        """A new copy of the study."""
+        self.number += 1
+        return Path(shutil.copytree(self.study, self.folder / str(self.number)))
+
+    def look(self, folder: Path) -> None:
+        """What was stopped here left nothing half-done."""
+        files = files_of(folder)
+        see_whole(files)
+        shown = visible(files)
+        for name, content in self.before.items():
+            if "sqlite" in name:
+                continue
+            assert name in shown, f"{name} is gone"
+            # What was there is as it was, or as it will be.
+            if self.case.steps:
+                continue
+            one = comparable({name: content})[name]
+            assert comparable({name: shown[name]})[name] in (one, self.after[name]), (
+                f"{name} is something else"
+            )
+        new = {name for name in set(shown) - set(self.after) if "sqlite" not in name}
+        assert not new, "what should not be there at all"
+
+    def go_on(self, folder: Path) -> None:
+        """The runs open; the same command ends as if nothing had happened, and leaves nothing else behind."""
+        for name in self.case.runs:
+            if (folder / name / "manifest.json").exists():
+                assert see_run(folder / name) in self.runs[name], "half of it is there"
+        if self.case.refuses_again and not set(self.after) - set(files_of(folder)):
+            return
+        code, said, _ = children.run(self.call, folder)
+        assert code == 0, said
+        files = files_of(folder)
+        assert not [name for name in files if is_temporary(name)], "a leftover"
+        assert not list(folder.rglob(".judgements-*")), "a lock that nobody holds"
+        assert comparable(files) == self.after
+        for name in self.case.runs:
+            assert see_run(folder / name) in self.runs[name]
+
+
+def made(case: Case, study: Path, folder: Path, judge: str) -> Bench:
+    """The bench of a command, which is run once and not disturbed."""
+    case = replace(case, call=case.call.format(judge=judge))
+    undisturbed = Path(shutil.copytree(study, folder / "undisturbed"))
+    code, said, seconds = children.run(case.call.split(), undisturbed)
+    assert code == 0, said
+    runs = {
+        name: {see_run(folder / name) for folder in (study, undisturbed) if (folder / name).is_dir()}
+        for name in (*case.runs, *(["new"] if (undisturbed / "new").is_dir() else []))
+    }
+    return Bench(
+        replace(case, runs=tuple(runs)),
+        study,
+        folder,
+        files_of(study),
+        comparable(files_of(undisturbed)),
+        runs,
+        seconds,
+    )
+
+
+def seen_as(folder: Path) -> str:
+    """What two folders have in common between which a rerun can't tell."""
+    listed = []
+    for name, content in files_of(folder).items():
+        what = bool(content) if is_temporary(name) else hashlib.sha256(content).hexdigest()
+        listed.append((without_chance(name), what))
+    return json.dumps(sorted(listed))
+
+
+def without_chance(name: str) -> str:
+    """A path without the random part of a temporary file's name."""
+    return re.sub(r"\.\w{8}\.partial$", ".partial", name)
+
+
+def spread(count: int, most: int) -> list[int]:
+    """``most`` of ``count`` places, from the first to the last."""
+    if count <= most:
+        return list(range(count))
+    return sorted({round(place * (count - 1) / (most - 1)) for place in range(most)})

@@ -1,0 +1,95 @@
+"""Commands in processes of their own, that can be killed."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.forked import CONTEXT, preload
+
+preload(
+    "pytest", "tests.durability.children", "tests.durability.recorder", "bedside.cli", "bedside.scoring.score", "bedside.analysis.agreement",
+    "bedside.analysis.comparison", "bedside.scoring.judged", "bedside.scoring.judged_apart", "bedside.judges.turn_codes",
+    "bedside.llm.batch_files", "bedside.llm.clients.openai_compatible", "bedside.scoring.spread",
+    "bedside.reports.build", "bedside.reports.validation", "bedside.reports.tables.agreement",
+    "bedside.reports.tables.comparison", "bedside.reports.judgements", "bedside.reports.annotation",
+    "bedside.reports.coder_test", "bedside.annotation.offline", "bedside.annotation.sampling", "bedside.annotation.sync",
+    "bedside.coders.learned.training", "bedside.coders.learned.trained_coder", "bedside.metrics.families.structure", "bedside.metrics.families.readability",
+    "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf",
+    "matplotlib.backends.backend_agg", "rich.console", "rich.table", "sklearn.linear_model", "statsmodels.api",
+    "openpyxl", "sqlite3", "filelock", "aiohttp", "joblib",
+)  # fmt: skip
+Before = Callable[[], Callable[[], None] | None]
+
+
+@dataclass(slots=True)
+class Child:
+    """A command that runs, or has ended."""
+
+    process: multiprocessing.process.BaseProcess
+    log: Path
+
+    def kill(self, number: int = signal.SIGKILL) -> None:
+        """Send a signal, and wait for the end."""
+        assert self.process.pid is not None
+        if self.process.is_alive():
+            os.kill(self.process.pid, number)
+        self.end()
+
+    def end(self, timeout: float = 120) -> int:
+        """Wait for the end; the exit code, or minus the signal's number."""
+        self.process.join(timeout)
+        assert self.process.exitcode is not None, f"it does not end: {self.said}"
+        return self.process.exitcode
+
+    @property
+    def said(self) -> str:
+        """What it has printed so far."""
+        return self.log.read_text("utf-8", "replace")
+
+
+def start(
+    arguments: Sequence[str], folder: Path, before: Sequence[Before] = (), log: Path | None = None
+) -> Child:
+    """Begin a command in a folder; ``before`` it, call these in its process (they are pickled)."""
+    log = log or folder.with_name(f"{folder.name}.log")
+    environment = {name: os.environ[name] for name in os.environ}
+    process = CONTEXT.Process(target=_run, args=(list(arguments), folder, log, tuple(before), environment))
+    process.start()
+    return Child(process, log)  # type: ignore[arg-type]
+
+
+def run(
+    arguments: Sequence[str], folder: Path, before: Sequence[Before] = (), log: Path | None = None
+) -> tuple[int, str, float]:
+    """A command from beginning to end: exit code, what it printed, seconds."""
+    began = time.perf_counter()
+    child = start(arguments, folder, before, log)
+    return child.end(), child.said, time.perf_counter() - began
+
+
+def _run(
+    arguments: list[str], folder: Path, log: Path, before: tuple[Before, ...], environment: dict[str, str]
+) -> None:
+    # Whoever started the tests may have had some of them ignored, as nohup does.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    os.environ.update(environment)
+    os.chdir(folder)
+    out = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    from bedside.cli import main
+
+    ends = [end for each in before if (end := each()) is not None]
+    try:
+        main(arguments)
+    finally:
+        for end in ends:
+            end()

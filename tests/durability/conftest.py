@@ -1,0 +1,101 @@
+"""A folder with everything that the commands work on, made once."""
+
+from __future__ import annotations
+
+import json
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("aiohttp")
+
+from bedside.annotation.plan import write_plan
+from bedside.ratings.run import Run, frame_of
+from bedside.scoring.judged import Work, batch_out, chosen_rubrics, judge_run
+from bedside.scoring.score import score
+from tests.annotation.study import SYSTEMS, USERS, exported, levels, new_study, rating_plan
+from tests.coders.test_trained_coder import corpus
+from tests.durability.bench import CASES, Bench, made
+from tests.durability.children import run
+from tests.llm.server import JudgeServer
+from tests.llm.test_batch_files import answer, write
+
+
+@pytest.fixture(scope="session")
+def study(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
+    """A folder with transcripts, a run that a judge and people rated, ratings to import, a plan with answers."""
+    folder = tmp_path_factory.mktemp("study")
+    rated = new_study(folder, cases=3)
+    talks = sorted(rated.index.select("id", "system", "case_id").iter_rows())
+    people = [
+        (*talk, "transcript", "empathy", f"human:{who}", 0, float(1 + (place + other) % 5), None, None, None)
+        for place, talk in enumerate(talks)
+        for other, who in enumerate(("dora", "emil"))
+    ]
+    with rated.locked():
+        rated.add(frame_of(people).lazy(), rated.manifest)
+    rows = [
+        f"{talk[0]},{who},goal_alignment,{1 + place % 5}"
+        for place, talk in enumerate(talks)
+        for who in ("dora", "emil")
+    ]
+    (folder / "ratings.csv").write_text("\n".join(("item,rater,metric,value", *rows)) + "\n")
+    plan = rating_plan(Run(rated.path))
+    write_plan(plan, folder / "plan.json")
+    (folder / "answers.json").write_text(json.dumps(exported(plan, levels, USERS)))
+    (folder / "many.jsonl").write_text("".join(_talk(number) for number in range(120)))
+    (folder / "coded.jsonl").write_text("".join(t.to_json().decode() + "\n" for t in corpus(8)))
+    _judged(folder, judge)
+    return folder
+
+
+def _judged(folder: Path, judge: str) -> None:
+    """A run whose judge's calls were exported, what a service answered to them, and a run judged elsewhere."""
+    work = Work(chosen_rubrics(["empathy"]))
+    waiting = score([folder / "in.jsonl"], folder / "waiting", metrics=["structure"]).run
+    apart = score([folder / "in.jsonl"], folder / "apart", metrics=["structure"]).run
+    batch_out(waiting, [judge], work, folder / "calls.jsonl")
+    judge_run(apart, [folder / "in.jsonl"], [judge], work)
+    answers = []
+    for line in (folder / "calls.jsonl").read_text().splitlines():
+        call = json.loads(line)
+        address = judge.partition("/v1")[0] + call["url"]
+        asked = urllib.request.Request(
+            address, json.dumps(call["body"]).encode(), {"Content-Type": "application/json"}
+        )
+        with urllib.request.urlopen(asked) as reply:
+            answers.append(answer(call["custom_id"], json.loads(reply.read())))
+    write(folder / "batch.jsonl", answers)
+
+
+def _talk(number: int) -> str:
+    turns = [
+        {"role": "clinician", "speaker": "c", "text": f"How was week {number}?", "meta": {}},
+        {"role": "patient", "speaker": "p", "text": "It was hard. I want to change that.", "meta": {}},
+    ]
+    talk = {"id": f"t{number}", "system": SYSTEMS[number % 2], "case_id": f"c{number // 2}", "turns": turns,
+            "factors": {}, "reference": {}, "language": "en"}  # fmt: skip
+    return json.dumps(talk) + "\n"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def forked(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Have everything imported before anything is timed."""
+    code, said, _ = run(["--version"], tmp_path_factory.mktemp("forked"))
+    assert code == 0, said
+
+
+@pytest.fixture(scope="session")
+def judge() -> Iterator[str]:
+    """A judge on loopback that answers by the prompt alone."""
+    with JudgeServer(latency=0.01) as server:
+        yield server.judge
+
+
+@pytest.fixture(params=CASES, scope="package")
+def bench(
+    request: pytest.FixtureRequest, study: Path, judge: str, tmp_path_factory: pytest.TempPathFactory
+) -> Bench:
+    return made(CASES[request.param], study, tmp_path_factory.mktemp(request.param), judge)

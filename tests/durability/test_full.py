@@ -1,0 +1,96 @@
+"""A disk that is full, and one that can't be written: one line, nothing half-written, and the command goes on later."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.durability import children
+from tests.durability.bench import Bench
+from tests.durability.states import comparable, files_of, is_temporary, see_run, visible
+
+pytestmark = pytest.mark.slow
+PAGE = 4096
+
+
+@pytest.fixture
+def disk(tmp_path: Path) -> Iterator[Path]:
+    """A small disk of its own."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(place)]
+    if os.geteuid() != 0 or subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("only who may mount a small disk can fill it")
+    yield place
+    subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def skip_engine(bench: Bench) -> None:
+    if "--engine" in bench.call:
+        pytest.skip("joblib tells of its own files when a forked process ends without its exit handlers")
+
+
+def one_line(said: str) -> str:
+    """The line that a command ended with, the only one that isn't about its progress."""
+    assert "Traceback" not in said
+    lines = [line for line in said.splitlines() if line.startswith("bedside: ")]
+    assert len(lines) == 1, said
+    assert said.rstrip().endswith(lines[0])
+    return lines[0]
+
+
+def test_judgements_on_a_disk_that_is_read_only(study: Path, disk: Path, tmp_path: Path) -> None:
+    shutil.copytree(study / "apart", disk / "apart")
+    before = files_of(disk)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    code, said, _ = children.run(["judgements", "list", "apart", "--json"], disk, log=tmp_path / "log")
+    assert code == 0, said
+    assert '"answered"' in said
+    assert files_of(disk) == before
+
+
+def fill(disk: Path, free: int) -> Path:
+    """Leave ``free`` bytes."""
+    filler = disk / "filler"
+    found = os.statvfs(disk)
+    filler.write_bytes(bytes(found.f_bavail * found.f_frsize - free))
+    return filler
+
+
+@pytest.mark.parametrize("free", [0, PAGE, 5 * PAGE, 12 * PAGE])
+def test_a_full_disk(bench: Bench, disk: Path, tmp_path: Path, free: int) -> None:
+    skip_engine(bench)
+    folder = Path(shutil.copytree(bench.study, disk / "study"))
+    before = comparable(visible(files_of(folder)))
+    filler = fill(disk, free)
+    code, said, _ = children.run(bench.call, folder, log=tmp_path / "log")
+    if code != 0:
+        assert code == 2
+        assert re.search("No space left on device|disk is full|disk I/O error", one_line(said))
+        bench.look(folder)
+        assert not [name for name in files_of(folder) if is_temporary(name)]
+    if free == 0:
+        assert code == 2
+        assert comparable(visible(files_of(folder))) == before
+    filler.unlink()
+    bench.go_on(folder)
+
+
+def test_a_disk_that_is_read_only(bench: Bench, disk: Path, tmp_path: Path) -> None:
+    skip_engine(bench)
+    folder = Path(shutil.copytree(bench.study, disk / "study"))
+    before = files_of(folder)
+    subprocess.run(["mount", "-o", "remount,ro", str(disk)], check=True)
+    code, said, _ = children.run(bench.call, folder, log=tmp_path / "log")
+    assert code == 2
+    assert "Read-only file system" in one_line(said)
+    assert files_of(folder) == before
+    see_run(folder / "run")
+    code, said, _ = children.run(["agree", "run", "--json"], folder, log=tmp_path / "log")
+    assert '"kappa' in said

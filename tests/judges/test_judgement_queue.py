@@ -1,0 +1,763 @@
+"""Judging from end to end against a real server: complete, in order, resumable, patient, and bounded."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiohttp")
+
+from bedside.judges.judgement_queue import JudgeAnswer, JudgingProgress, Patience
+from bedside.judges.questioning import Asking, Judged
+from bedside.judges.rubric_ratings import judge_transcripts, plan_judging, ratings_of
+from bedside.judges.store import Judgement, read_judgements, read_prompt
+from bedside.llm.client import JudgeError, Price, judge_name
+from bedside.ratings.run import COLUMNS, frame_of
+from bedside.rubrics.files import find_rubric
+from bedside.support.errors import InputError
+from bedside.transcripts import Transcript
+from tests.conftest import conversation
+from tests.forked import CONTEXT, preload
+from tests.llm.server import FAULTS, Action, JudgeServer, Received, asking, faulty, fitting
+
+pytestmark = pytest.mark.server
+
+ROOT = Path(__file__).parents[2]
+NAMES = ("empathy", "values_detected")
+QUICK = Patience(first_wait=0.01, longest_wait=0.1)
+KEY = "sk-very-secret-0123456789"
+
+
+def talks(count: int, **fields: Any) -> list[Transcript]:
+    return [
+        conversation(
+            ("clinician", f"Hello, this is talk {number}."),
+            ("patient", "I drink too much."),
+            ("clinician", "What would help you?"),
+            id=f"t{number}",
+            system=f"s{number % 2}",
+            case_id=f"c{number}",
+            **fields,
+        )
+        for number in range(count)
+    ]
+
+
+class Bench:
+    """A folder and the ways to judge into it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "judgements.sqlite"
+        self.rows: list[tuple[Any, ...]] = []
+        #: What was read of the store's prompts, by their hash.
+        self.prompts: dict[str, str] = {}
+
+    def judge(
+        self, server: JudgeServer | str, transcripts: Any, names: tuple[str, ...] = NAMES, **options: Any
+    ) -> Judged:
+        self.rows = []
+        judge = server if isinstance(server, str) else server.judge
+        return judge_transcripts(
+            transcripts,
+            [find_rubric(name) for name in names],
+            judge,
+            store_path=self.path,
+            add=self.rows.append,
+            **asking({"patience": QUICK, **options}),
+        )
+
+    @property
+    def stored(self) -> list[Judgement]:
+        return list(read_judgements(self.path))
+
+    def column(self, name: str) -> list[Any]:
+        place = list(COLUMNS).index(name)
+        return [row[place] for row in self.rows]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+# -- complete and in order --------------------------------------------------------------------------
+
+
+def test_ratings_say_what_the_judge_said_in_order(bench: Bench) -> None:
+    with JudgeServer() as server:
+        judged = bench.judge(server, iter(talks(30)), passes=2, max_concurrency=16)
+        said = {request.prompt: json.loads(fitting(request)) for request in server.received}
+    assert judged.calls == server.count == judged.ratings == 120
+    frame_of(bench.rows)
+    expected = [(f"t{talk}", name, number) for talk in range(30) for name in NAMES for number in range(2)]
+    got = list(
+        zip(bench.column("transcript_id"), bench.column("metric"), bench.column("replicate"), strict=True)
+    )
+    assert got == expected
+    assert bench.rows[0][:7] == ("t0", "s0", "c0", "transcript", "empathy", "judge:tiny", 0)
+    by_place = {(each.transcript, each.rubric, each.number): each for each in bench.stored}
+    for row in bench.rows:
+        each = by_place[row[0], row[4], row[6]]
+        text = read_prompt(bench.path, each.prompt)
+        assert text is not None
+        answer = said[text]
+        value = answer["score"] if row[4] == "empathy" else len(answer["labels"])
+        assert row[7] == value
+        assert row[10] is None
+
+
+def test_a_rerun_asks_nothing_and_gives_the_same_rows(bench: Bench) -> None:
+    with JudgeServer() as server:
+        first = bench.judge(server, talks(20))
+        rows = bench.rows
+        second = bench.judge(server, talks(20))
+        assert server.count == first.calls == 40
+    assert (second.calls, bench.rows) == (0, rows)
+    assert [count.stored for count in second.rubrics] == [20, 20]
+    assert second.complete
+
+
+def test_more_of_anything_asks_only_what_is_new(bench: Bench) -> None:
+    with JudgeServer() as server:
+        bench.judge(server, talks(5))
+        assert bench.judge(server, talks(6)).calls == 2
+        assert bench.judge(server, talks(6), (*NAMES, "partnership")).calls == 6
+        assert bench.judge(server, talks(6), passes=2).calls == 12
+        assert bench.judge(server, talks(6), temperature=0.7).calls == 12
+        assert bench.judge(server, talks(6), order="rubric-first").calls == 12
+        assert bench.judge(server, talks(6), max_concurrency=2, timeout=5).calls == 0
+
+
+def test_each_pass_has_its_seed_where_sampling(bench: Bench) -> None:
+    with JudgeServer() as server:
+        bench.judge(server, talks(1), ("empathy",), passes=3, temperature=1.0, seed=10)
+        assert sorted(request.body["seed"] for request in server.received) == [10, 11, 12]
+        server.received.clear()
+        bench.judge(server, talks(1), ("empathy",), passes=3)
+        assert not any("seed" in request.body for request in server.received)
+
+
+def test_equal_transcripts_are_paid_for_once(bench: Bench) -> None:
+    same = [Transcript(f"copy{number}", talks(1)[0].turns) for number in range(10)]
+    with JudgeServer(latency=0.05) as server:
+        judged = bench.judge(server, same, ("empathy",))
+        assert server.count == judged.calls == 1
+    assert len(set(bench.column("value"))) == 1
+    assert len(bench.rows) == 10
+
+
+def test_concurrency_is_bounded_and_used(bench: Bench) -> None:
+    with JudgeServer(latency=0.05) as server:
+        bench.judge(server, talks(40), max_concurrency=7)
+        assert server.most_in_flight == 7
+
+
+def test_transcripts_are_taken_as_they_are_needed(bench: Bench) -> None:
+    taken, ahead = 0, 0
+
+    def stream() -> Iterator[Transcript]:
+        nonlocal taken
+        for talk in talks(600):
+            taken += 1
+            yield talk
+
+    def note(progress: JudgingProgress) -> None:
+        nonlocal ahead
+        ahead = max(ahead, taken * 2 - progress.done)
+
+    with JudgeServer() as server:
+        bench.judge(server, stream(), max_concurrency=4, progress=note)
+    assert (taken, len(bench.rows)) == (600, 1200)
+    assert ahead <= 30
+
+
+def test_a_slow_one_holds_back_a_bounded_number(bench: Bench) -> None:
+    """What comes out is in order, and no more than a window's worth is asked meanwhile."""
+    meanwhile = 0
+
+    def script(request: Received, number: int) -> Action:
+        nonlocal meanwhile
+        if "talk 0." in request.prompt:
+            return Action(delay=3.0)
+        meanwhile += not bench.rows
+        return Action()
+
+    with JudgeServer(script) as server:
+        bench.judge(server, talks(600), ("empathy",), max_concurrency=8)
+    assert bench.column("transcript_id") == [f"t{number}" for number in range(600)]
+    assert 100 <= meanwhile <= 300
+
+
+def test_progress_counts(bench: Bench) -> None:
+    told: list[JudgingProgress] = []
+    with JudgeServer() as server:
+        bench.judge(server, talks(3), progress=told.append)
+        assert [progress.done for progress in told] == [1, 2, 3, 4, 5, 6]
+        assert told[-1] == JudgingProgress(done=6, stored=0, missing=0, calls=6)
+        told.clear()
+        bench.judge(server, talks(3), progress=told.append)
+        assert told[-1] == JudgingProgress(done=6, stored=6, missing=0, calls=0)
+
+
+def test_within_a_running_loop(bench: Bench) -> None:
+    import asyncio
+
+    async def notebook() -> Judged:
+        with JudgeServer() as server:
+            return bench.judge(server, talks(2))
+
+    assert asyncio.run(notebook()).calls == 4
+
+
+# -- tokens and money -------------------------------------------------------------------------------
+
+
+def test_tokens_and_cost_are_the_providers(bench: Bench) -> None:
+    price = Price(input=2.0, output=10.0)
+    with JudgeServer() as server:
+        judged = bench.judge(server, talks(4), price=price)
+        tokens = [(len(request.prompt) // 4, len(fitting(request)) // 4) for request in server.received]
+    used = [sum(each) for each in zip(*tokens, strict=True)]
+    assert [
+        sum(count.input_tokens for count in judged.rubrics),
+        sum(c.output_tokens for c in judged.rubrics),
+    ] == used
+    cost = (2 * used[0] + 10 * used[1]) / 1e6
+    assert sum(count.cost or 0 for count in judged.rubrics) == pytest.approx(cost)
+    assert sum(each.cost or 0 for each in bench.stored) == pytest.approx(cost)
+
+
+def test_unknown_tokens_are_an_unknown_cost(bench: Bench) -> None:
+    with JudgeServer(lambda request, number: Action(extra={"usage": None})) as server:
+        judged = bench.judge(server, talks(1), ("empathy",), price=Price(1, 1))
+    assert judged.rubrics[0].cost is None
+    assert bench.stored[0].input_tokens is None
+
+
+def test_the_plan_is_what_is_then_asked(bench: Bench) -> None:
+    def plan(count: int) -> Any:
+        return plan_judging(
+            talks(count),
+            [find_rubric(name) for name in (*NAMES, "client_consistency")],
+            "http://127.0.0.1:9/v1#tiny",
+            store_path=bench.path,
+            asking=Asking(passes=2, price=Price(1, 1)),
+        )
+
+    planned = plan(10)
+    assert [(each.rubric, each.calls, each.not_askable) for each in planned] == [
+        ("empathy", 20, 0),
+        ("values_detected", 20, 0),
+        ("client_consistency", 0, 20),
+    ]
+    assert not bench.path.exists()
+    with JudgeServer() as server:
+        judged = bench.judge(server, talks(10), (*NAMES, "client_consistency"), passes=2)
+    for each, count in zip(planned, judged.rubrics, strict=True):
+        assert each.calls == count.calls
+        assert each.input_tokens == pytest.approx(count.input_tokens, rel=0.02)
+        assert each.cost == pytest.approx((each.input_tokens + each.output_tokens) / 1e6)
+    assert [(each.calls, each.stored) for each in plan(12)] == [(4, 20), (4, 20), (0, 0)]
+
+
+# -- what the judge says ----------------------------------------------------------------------------
+
+
+def test_a_reply_off_the_scale_is_asked_again_and_then_an_error(bench: Bench) -> None:
+    def script(request: Received, number: int) -> Action:
+        return Action(text='{"reason": "superb", "score": 9}')
+
+    with JudgeServer(script) as server:
+        judged = bench.judge(server, talks(1), ("empathy",))
+        assert server.count == 3
+        second = server.received[1].body["messages"]
+        assert bench.judge(server, talks(1), ("empathy",)).calls == 0
+    assert second[1]["content"] == '{"reason": "superb", "score": 9}'
+    assert "score: not one of 1, 2, 3, 4, 5" in second[2]["content"]
+    assert bench.rows[0][7:] == (
+        None, None, None, "no usable reply in 3: score: not one of 1, 2, 3, 4, 5"
+    )  # fmt: skip
+    assert judged.rubrics[0].unusable == 1
+    (stored,) = bench.stored
+    assert stored.replies == ('{"reason": "superb", "score": 9}',) * 3
+    assert (stored.calls, stored.answer, stored.state) == (3, None, "unusable")
+
+
+def test_a_second_reply_counts(bench: Bench) -> None:
+    def script(request: Received, number: int) -> Action:
+        return Action(text="Five!") if number == 1 else Action()
+
+    with JudgeServer(script) as server:
+        bench.judge(server, talks(1), ("empathy",))
+    assert bench.column("error") == [None]
+    assert bench.stored[0].replies[0] == "Five!"
+
+
+def test_a_cut_reply_says_so(bench: Bench) -> None:
+    cut = Action(text='{"reason": "wel', choice={"finish_reason": "length"})
+    with JudgeServer(lambda request, number: cut) as server:
+        bench.judge(server, talks(1), ("empathy",), max_tokens=5)
+    assert "cut off at 5 tokens" in bench.column("error")[0]
+
+
+def test_structured_answers(bench: Bench) -> None:
+    reference = {
+        "findings": ["cough", "fever"], "concerns": [{"id": "c", "category": "x", "text": "y"}],
+        "submitted_findings": [], "ranked_diagnoses": ["flu", "cold"], "diagnosis": "cold",
+    }  # fmt: skip
+    names = (
+        "open_question",
+        "turn_evaluator",
+        "values_detected",
+        "concern_matching",
+        "finding_check",
+        "diagnosis_match",
+    )
+    with JudgeServer() as server:
+        judged = bench.judge(server, talks(1, reference=reference), names)
+    assert judged.calls == 7, "one call for all turns, one for each of two turns, four for the rest"
+    assert set(bench.column("error")) == {None}
+    units = {(row[4].split(".")[0], row[3]) for row in bench.rows}
+    assert {unit for name, unit in units if name in ("open_question", "turn_evaluator")} == {
+        "turn:0",
+        "turn:2",
+    }
+    assert "turn_evaluator.empathy_strength" in bench.column("metric")
+    assert bench.rows[-2][4:8] == ("finding_check", "judge:tiny", 0, 2.0)
+    assert bench.rows[-1][4:8] == ("diagnosis_match", "judge:tiny", 0, 0.0)
+
+
+def test_answers_can_be_unpacked_by_whoever_asks(bench: Bench) -> None:
+    def unpack(rubric: Any, transcript: Transcript, answers: Any) -> Iterator[Any]:
+        assert all(answer.answer for answer in answers)
+        yield "transcript", "turns_rated", float(len(answers)), None, transcript.id, None
+
+    with JudgeServer() as server:
+        bench.judge(server, talks(2), ("turn_evaluator",), unpack={"turn_evaluator": unpack})
+    assert [row[3:10] for row in bench.rows] == [
+        ("transcript", "turns_rated", "judge:tiny", 0, 2.0, None, "t0"),
+        ("transcript", "turns_rated", "judge:tiny", 0, 2.0, None, "t1"),
+    ]
+
+
+def test_expected_scores(bench: Bench) -> None:
+    text = '{"reason": "x", "score": 4}'
+
+    def top(piece: str) -> dict[str, Any]:
+        return {"token": piece, "logprob": 0.0, "top_logprobs": [{"token": piece, "logprob": 0.0}]}
+
+    half = -0.6931471805599453
+    four = {**top("4"), "top_logprobs": [{"token": "4", "logprob": half}, {"token": "5", "logprob": half}]}
+    logprobs = {"content": [top(text[:-2]), four, top("}")]}
+    with JudgeServer(lambda request, number: Action(text=text, choice={"logprobs": logprobs})) as server:
+        bench.judge(server, talks(1), ("empathy",), expected=True)
+        bench.judge(server, talks(1), ("empathy",), expected=True)
+    assert [(row[4], row[7]) for row in bench.rows] == [
+        ("empathy", 4.0),
+        ("empathy.expected", pytest.approx(4.5)),
+    ]
+    with JudgeServer() as server:
+        bench.judge(server, talks(1), ("empathy",), expected=True, temperature=1.0)
+    assert bench.rows[1][7:] == (None, None, None, "the provider gives no probabilities of tokens")
+
+
+def test_a_missing_input_makes_no_call(bench: Bench) -> None:
+    with JudgeServer() as server:
+        judged = bench.judge(server, talks(3), ("client_consistency",))
+        assert server.count == 0
+    assert set(bench.column("error")) == {"the transcript's reference has no background"}
+    assert judged.rubrics[0].not_askable == 3
+
+
+def test_a_prompt_over_the_limit_is_refused_not_cut(bench: Bench) -> None:
+    long = conversation(("clinician", "word " * 20_000), id="long")
+    with JudgeServer() as server:
+        bench.judge(server, [long, *talks(1)], ("empathy",), max_prompt_tokens=5_000)
+        assert server.count == 1
+    assert bench.column("error")[0].startswith("the prompt has about 25")
+    assert bench.column("error")[0].endswith("more than the limit of 5000")
+
+
+def test_an_index_that_is_null_is_missing_with_its_reason() -> None:
+    rubric = find_rubric("diagnosis_match")
+    given = JudgeAnswer("transcript", None, {"reason": "none fits", "candidate": None}, None)
+    assert list(ratings_of(rubric, talks(1)[0], [given])) == [
+        ("transcript", "diagnosis_match", None, None, "none fits", "the judge found no candidate")
+    ]
+
+
+# -- faults -----------------------------------------------------------------------------------------
+
+
+def test_three_percent_of_each_fault_ends_complete(bench: Bench) -> None:
+    with JudgeServer(faulty(0.03, seed=5)) as server:
+        judged = bench.judge(server, talks(200), max_concurrency=16)
+        assert server.count == judged.calls > 400
+    assert set(bench.column("error")) == {None}
+    assert judged.complete
+    assert len(bench.stored) == 400
+    assert sum(each.calls for each in bench.stored) == server.count
+    assert len({fault for each in bench.stored for fault in each.faults}) >= len(FAULTS) - 2
+
+
+@pytest.mark.parametrize("how", ["seconds", "date"])
+def test_retry_after_is_obeyed(bench: Bench, how: str) -> None:
+    arrived: list[float] = []
+
+    def script(request: Received, number: int) -> Action:
+        arrived.append(time.monotonic())
+        if number > 1:
+            return Action()
+        # A date has whole seconds only.
+        until = format_datetime(datetime.now(UTC) + timedelta(seconds=3), usegmt=True)
+        return Action(status=429, headers={"Retry-After": "1.5" if how == "seconds" else until})
+
+    with JudgeServer(script) as server:
+        bench.judge(server, talks(1), ("empathy",), patience=Patience(first_wait=0.01, longest_wait=5))
+    assert bench.column("error") == [None]
+    assert arrived[1] - arrived[0] >= (1.5 if how == "seconds" else 1.9)
+
+
+def test_retry_after_is_bounded(bench: Bench) -> None:
+    def script(request: Received, number: int) -> Action:
+        return Action(status=429, headers={"Retry-After": "86400"}) if number == 1 else Action()
+
+    start = time.monotonic()
+    with JudgeServer(script) as server:
+        bench.judge(server, talks(1), ("empathy",), patience=Patience(first_wait=0.01, longest_wait=0.5))
+    assert time.monotonic() - start < 5
+    assert bench.column("error") == [None]
+
+
+def test_a_busy_server_is_given_a_rest_by_all(bench: Bench) -> None:
+    """A server that takes 20 requests in 0.1 s and refuses the others."""
+    window: list[float] = []
+
+    def script(request: Received, number: int) -> Action:
+        now = time.monotonic()
+        window[:] = [when for when in window if now - when < 0.1]
+        if len(window) >= 20:
+            return Action(status=429, headers={"Retry-After": "0.1"})
+        window.append(now)
+        return Action()
+
+    with JudgeServer(script) as server:
+        judged = bench.judge(server, talks(150), max_concurrency=64, patience=Patience(first_wait=0.1))
+    assert judged.complete
+    assert set(bench.column("error")) == {None}
+
+
+def test_one_that_never_works_is_an_error_and_the_run_goes_on(bench: Bench) -> None:
+    poison = True
+
+    def script(request: Received, number: int) -> Action:
+        return Action(status=500) if poison and "talk 3." in request.prompt and number > 5 else Action()
+
+    with JudgeServer(script) as server:
+        judged = bench.judge(server, talks(10), max_concurrency=2)
+        assert not judged.complete
+        errors = dict(zip(bench.column("transcript_id"), bench.column("error"), strict=True))
+        assert errors.pop("t3") == "the server answered 500: as scripted, after 8 attempts"
+        assert set(errors.values()) == {None}
+        poison = False
+        before = server.count
+        assert bench.judge(server, talks(10)).calls == server.count - before == 2
+    assert set(bench.column("error")) == {None}
+
+
+def test_one_that_is_refused_is_an_error_and_the_run_goes_on(bench: Bench) -> None:
+    def script(request: Received, number: int) -> Action:
+        return Action(status=400) if "talk 3." in request.prompt else Action()
+
+    with JudgeServer(script) as server:
+        bench.judge(server, talks(10))
+    errors = dict(zip(bench.column("transcript_id"), bench.column("error"), strict=True))
+    assert errors.pop("t3") == "the server refused the request (400: as scripted)"
+    assert set(errors.values()) == {None}
+
+
+def stopped(bench: Bench, judge: JudgeServer | str, **options: Any) -> str:
+    with pytest.raises(JudgeError) as raised:
+        bench.judge(judge, talks(200), **options)
+    text = str(raised.value)
+    assert "\n" not in text
+    return text
+
+
+def test_no_server(bench: Bench) -> None:
+    start = time.monotonic()
+    text = stopped(bench, "http://127.0.0.1:9/v1#tiny", patience=Patience())
+    assert "http://127.0.0.1:9/v1: no server answers" in text
+    assert time.monotonic() - start < 10
+
+
+def test_a_server_that_dies(bench: Bench) -> None:
+    with JudgeServer(lambda request, number: Action(drop=number > 50)) as server:
+        text = stopped(bench, server)
+    assert "judgements in a row were given up, the last because the connection failed" in text
+    answered = sum(each.state == "answered" for each in bench.stored)
+    assert answered == 50
+    with JudgeServer() as server:
+        assert bench.judge(server, talks(200)).calls == server.count == 400 - answered
+    assert set(bench.column("error")) == {None}
+
+
+@pytest.mark.parametrize("status", [401, 403, 404])
+def test_a_server_that_lets_nobody_in(bench: Bench, status: int) -> None:
+    with JudgeServer(lambda request, number: Action(status=status)) as server:
+        assert str(status) in stopped(bench, server, max_concurrency=4)
+        assert server.count <= 4
+
+
+def test_parameters_that_the_server_refuses(bench: Bench) -> None:
+    with JudgeServer(lambda request, number: Action(status=400)) as server:
+        text = stopped(bench, server, max_concurrency=2)
+        assert "400: as scripted" in text
+        assert server.count < 20
+
+
+def test_overload_for_ever(bench: Bench) -> None:
+    with JudgeServer(lambda request, number: Action(status=503)) as server:
+        assert "503" in stopped(bench, server, patience=Patience(attempts=3, first_wait=0.01))
+
+
+def test_time_outs(bench: Bench) -> None:
+    def script(request: Received, number: int) -> Action:
+        return Action(delay=3 if number % 10 == 2 else 0)
+
+    with JudgeServer(script) as server:
+        judged = bench.judge(server, talks(20), timeout=0.3)
+    assert judged.complete
+    assert any("no answer within 0.3 s" in each.faults for each in bench.stored)
+
+
+# -- the limit of calls -----------------------------------------------------------------------------
+
+
+def test_max_calls_is_a_hard_stop_and_a_rerun_goes_on(bench: Bench) -> None:
+    with JudgeServer(faulty(0.05, seed=1)) as server:
+        judged = bench.judge(server, talks(30), max_calls=25, max_concurrency=8)
+        assert server.count == judged.calls == 25
+        assert not judged.complete
+        assert len(bench.rows) == 60
+        missing = [error for error in bench.column("error") if error is not None]
+        stopped = [each for each in bench.stored if each.state == "failed"]
+        assert set(missing) == {"not asked: the limit of 25 calls was reached", *(e.error for e in stopped)}
+        assert len(missing) - len(stopped) == sum(count.not_asked for count in judged.rubrics)
+        assert len(missing) - len(stopped) == 60 - len(bench.stored)
+        kept = len(bench.stored) - len(stopped)
+        asked = Counter(request.prompt for request in server.received)
+        judged = bench.judge(server, talks(30))
+    assert judged.complete
+    assert sum(count.stored for count in judged.rubrics) == kept
+    assert len(asked) >= kept
+    assert set(bench.column("error")) == {None}
+
+
+def test_what_was_paid_for_before_a_stop_counts(bench: Bench) -> None:
+    """The limit falls between two replies to one prompt: the next run asks for the second, and says why."""
+
+    def script(request: Received, number: int) -> Action:
+        return Action(text='{"reason": "r", "score": 9}') if number < 3 else Action()
+
+    with JudgeServer(script) as server:
+        bench.judge(server, talks(1), ("empathy",), max_calls=1, price=Price(1, 1))
+        (first,) = bench.stored
+        assert (first.state, len(first.replies), first.calls) == ("failed", 1, 1)
+        assert bench.column("error") == ["no usable reply in 1: score: not one of 1, 2, 3, 4, 5"]
+        assert bench.judge(server, talks(1), ("empathy",), price=Price(1, 1)).calls == 2
+        (done,) = bench.stored
+        assert (done.state, len(done.replies), done.calls) == ("answered", 3, 3)
+        assert done.input_tokens is not None
+        assert done.output_tokens is not None
+        assert first.cost is not None
+        assert done.cost == pytest.approx((done.input_tokens + done.output_tokens) / 1e6)
+        assert done.cost > first.cost > 0
+        assert "can't be used: score: not one of" in server.received[1].body["messages"][2]["content"]
+
+
+def test_numbers_out_of_range(bench: Bench) -> None:
+    for option in ("passes", "max_concurrency", "items_per_call", "max_tokens"):
+        with pytest.raises(InputError, match="give a number from 1"):
+            bench.judge("http://127.0.0.1:9/v1#tiny", [], **{option: 0})
+
+
+# -- killed, interrupted, two at once ---------------------------------------------------------------
+
+PROGRAM = """
+    import sys
+    from pathlib import Path
+    from bedside.judges import find_rubric
+    from bedside.judges.questioning import Asking
+    from bedside.judges.rubric_ratings import judge_transcripts
+    from tests.judges.test_judgement_queue import NAMES, QUICK, talks
+
+    judge, path, count, concurrency = sys.argv[1:]
+    rows = []
+    judged = judge_transcripts(talks(int(count)), [find_rubric(name) for name in NAMES], judge, store_path=Path(path),
+                               add=rows.append, asking=Asking(max_concurrency=int(concurrency), patience=QUICK))
+    print(judged.calls, len(rows), sum(row[10] is not None for row in rows))
+"""
+
+
+def start(server: JudgeServer, bench: Bench, count: int, concurrency: int) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [
+            sys.executable,
+            "-c",
+            textwrap.dedent(PROGRAM),
+            server.judge,
+            str(bench.path),
+            str(count),
+            str(concurrency),
+        ],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=ROOT,
+    )
+
+
+preload("pytest", "tests.judges.test_judgement_queue")
+
+
+def work(judge: str, path: Path, count: int, concurrency: int) -> None:
+    """What PROGRAM does, for a process that is forked."""
+    rubrics = [find_rubric(name) for name in NAMES]
+    how = Asking(max_concurrency=concurrency, patience=QUICK)
+    judge_transcripts(talks(count), rubrics, judge, store_path=path, add=lambda row: None, asking=how)
+
+
+def prompts_of(bench: Bench) -> set[str]:
+    stored = {each.prompt for each in bench.stored}
+    for prompt in stored - bench.prompts.keys():
+        text = read_prompt(bench.path, prompt)
+        assert text is not None
+        bench.prompts[prompt] = text
+    return {bench.prompts[prompt] for prompt in stored}
+
+
+@pytest.mark.parametrize("kills", [20, pytest.param(50, marks=pytest.mark.slow)])
+def test_killed_at_random_moments(bench: Bench, kills: int) -> None:
+    """What was on disk is never asked again, and what was not is at most what was in flight."""
+    generator = random.Random(kills)
+    count, concurrency = 8 * kills, 8
+    with JudgeServer(latency=0.03) as server:
+        for _ in range(kills):
+            before = server.count
+            kept = prompts_of(bench)
+            process = CONTEXT.Process(target=work, args=(server.judge, bench.path, count, concurrency))
+            process.start()
+            while server.count == before and process.exitcode is None:
+                time.sleep(0.002)
+            time.sleep(generator.uniform(0, 0.1))
+            process.kill()
+            process.join()
+            time.sleep(0.06)  # what is still with the server is answered to nobody
+            asked = [request.prompt for request in server.received[before:]]
+            assert not kept & set(asked)
+            assert len(asked) == len(set(asked))
+            lost = set(asked) - prompts_of(bench)
+            assert len(lost) <= concurrency
+            assert kept <= prompts_of(bench)
+        bench.judge(server, talks(count), max_concurrency=concurrency)
+        bench.prompts.clear()
+        times_asked = sum(server.prompts.values())
+        assert set(server.prompts) == prompts_of(bench)
+        assert times_asked <= 2 * count + kills * concurrency
+    assert set(bench.column("error")) == {None}
+    assert len(bench.rows) == len(bench.stored) == 2 * count
+    assert [path.name for path in bench.path.parent.iterdir()] == [bench.path.name]
+
+
+def test_interrupted(bench: Bench) -> None:
+    with JudgeServer(latency=0.05) as server:
+        process = start(server, bench, 200, 8)
+        while server.count < 50:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=20)
+        assert process.returncode not in (0, -signal.SIGKILL)
+        time.sleep(0.2)
+        asked = server.count
+        kept = len(bench.stored)
+        assert 30 <= kept <= asked
+        assert asked - kept <= 8
+        judged = bench.judge(server, talks(200))
+        assert judged.calls == 400 - kept
+    assert [path.name for path in bench.path.parent.iterdir()] == [bench.path.name]
+
+
+def test_two_processes_share_the_work(bench: Bench) -> None:
+    with JudgeServer(latency=0.03) as server:
+        processes = [start(server, bench, 100, 8) for _ in range(2)]
+        told = [process.communicate(timeout=60)[0].split() for process in processes]
+        assert [line[1:] for line in told] == [["200", "0"], ["200", "0"]]
+        assert sum(int(line[0]) for line in told) == server.count == 200
+        assert set(server.prompts.values()) == {1}
+    assert len(bench.stored) == 200
+
+
+def test_one_takes_over_what_a_killed_one_was_asking(bench: Bench) -> None:
+    with JudgeServer(lambda request, number: Action(delay=30 if number <= 8 else 0)) as server:
+        first = start(server, bench, 10, 8)
+        while server.count < 8:
+            time.sleep(0.01)
+        second = start(server, bench, 10, 8)
+        time.sleep(2)
+        os.kill(first.pid, signal.SIGKILL)
+        first.wait()
+        assert second.communicate(timeout=30)[0].split()[1:] == ["20", "0"]
+
+
+# -- secrets ----------------------------------------------------------------------------------------
+
+
+def test_the_key_is_written_nowhere(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("BEDSIDE_API_KEY", KEY)
+    caplog.set_level("DEBUG")
+    echo = json.dumps({"error": {"message": f"no place for {KEY}"}}).encode()
+
+    def script(request: Received, number: int) -> Action:
+        assert KEY in request.headers["Authorization"]
+        if number % 7 == 3:
+            return Action(status=500, body=echo)
+        if number % 7 == 5:
+            return Action(status=400 if number % 2 else 429, body=echo)
+        if number % 7 == 6:
+            return Action(text=json.dumps({"reason": f"I saw {KEY}", "score": 3}))
+        return Action()
+
+    with JudgeServer(script) as server:
+        bench.judge(server, talks(60), ("empathy",), text=True)
+    assert any("[key removed]" in str(row) for row in bench.rows)
+    assert KEY not in str(bench.rows)
+    assert KEY not in caplog.text
+    assert KEY not in repr(bench.stored)
+    for path in bench.path.parent.rglob("*"):
+        assert KEY.encode() not in path.read_bytes()
+    assert KEY not in judge_name(server.judge).rater
+
+
+def test_no_text_keeps_no_prompt(bench: Bench) -> None:
+    with JudgeServer() as server:
+        bench.judge(server, talks(3), text=False)
+        assert bench.judge(server, talks(3), text=False).calls == 0
+    assert all(read_prompt(bench.path, each.prompt) is None for each in bench.stored)
+    assert b"I drink too much" not in bench.path.read_bytes()

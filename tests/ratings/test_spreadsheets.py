@@ -1,0 +1,186 @@
+"""Ratings from spreadsheets: long and wide, every file type, and what is refused with its row."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import Scale, import_ratings, parse_scale, parse_scales, read_rating_file
+from bedside.scoring.score import score
+from bedside.support.errors import BedsideError, DataError, InputError
+
+LONG = "item,rater,metric,value\na,anna,empathy,4\na,ben,empathy,3\nb,anna,empathy,5\nb,ben,empathy,NA\n"
+WIDE = "item,metric,anna,ben\na,empathy,4,3\nb,empathy,5,\n"
+EXAMPLES = Path(__file__).parents[2] / "bedside" / "examples"
+
+
+def written(tmp_path: Path, text: str, name: str = "ratings.csv") -> Path:
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def cells(path: Path, **options: object) -> list[tuple[object, ...]]:
+    table = read_rating_file(path, **options).ratings  # type: ignore[arg-type]
+    return sorted(table.select("transcript_id", "metric", "rater", "value").iter_rows())
+
+
+def test_long_and_wide_hold_the_same(tmp_path: Path) -> None:
+    long = written(tmp_path, LONG)
+    wide = written(tmp_path, WIDE, "wide.csv")
+    assert cells(long) == cells(wide) == [
+        ("a", "empathy", "human:anna", 4.0),
+        ("a", "empathy", "human:ben", 3.0),
+        ("b", "empathy", "human:anna", 5.0),
+    ]  # fmt: skip
+    assert read_rating_file(long).empty == read_rating_file(wide).empty == 1
+
+
+def test_every_file_type_holds_the_same(tmp_path: Path) -> None:
+    expected = cells(written(tmp_path, LONG))
+    assert cells(written(tmp_path, LONG.replace(",", "\t"), "ratings.tsv")) == expected
+    table = pl.read_csv(LONG.encode(), null_values="NA")
+    table.write_parquet(tmp_path / "ratings.parquet")
+    assert cells(tmp_path / "ratings.parquet") == expected
+    import openpyxl
+
+    book = openpyxl.Workbook()
+    for row in [table.columns, *table.iter_rows()]:
+        book.active.append(list(row))  # type: ignore[union-attr]
+    book.save(tmp_path / "ratings.xlsx")
+    assert cells(tmp_path / "ratings.xlsx") == expected
+
+
+def test_columns_can_be_named(tmp_path: Path) -> None:
+    path = written(tmp_path, "Session,Who,Stars\na,anna,4\na,ben,2\n")
+    found = cells(path, columns={"item": "Session", "rater": "Who", "value": "Stars"}, metric="warmth")
+    assert found == [("a", "warmth", "human:anna", 4.0), ("a", "warmth", "human:ben", 2.0)]
+
+
+def test_judges_turns_passes_and_labels(tmp_path: Path) -> None:
+    text = "item,turn,rater,metric,value,replicate\na,3,judge:m,question,open,1\na,3,anna,question,closed,\n"
+    table = read_rating_file(
+        written(tmp_path, text), scales=parse_scales(["question=none/open/closed"])
+    ).ratings
+    assert table["unit"].to_list() == ["turn:3", "turn:3"]
+    assert table["rater"].to_list() == ["judge:m", "human:anna"]
+    assert table["replicate"].to_list() == [1, 0]
+    assert table["label"].to_list() == ["open", "closed"]
+    assert table["value"].null_count() == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (LONG + "a,anna,empathy,2\n", r"human:anna rates 'a' on empathy twice"),
+        (
+            LONG.replace("5", "6"),
+            r"ratings\.csv:4: '6' is not on the scale of empathy; levels: 1, 2, 3, 4, 5",
+        ),
+        (LONG.replace("5", "five"), r"ratings\.csv:4: 'five' is not on the scale"),
+        ("rater,value\nanna,3\n", "no column holds the item.*--columns item=NAME; columns: rater, value"),
+        ("item,value\na,3\n", "no column holds the rater"),
+        ("item\na\n", "no column holds ratings"),
+        ("item,rater,value\n,anna,3\n", r"ratings\.csv:2: the row has no item"),
+        ("item,rater,value\na,,3\n", r"ratings\.csv:2: the row has no rater"),
+        ("item,turn,rater,value\na,x,anna,3\n", r"ratings\.csv:2: the turn 'x' is no whole number"),
+        ("item,rater,value\na,anna,\n", "holds no rating"),
+        ("item,rater,value\na,anna\n", r"ratings\.csv:2: 2 cells where the header has 3"),
+    ],
+)
+def test_bad_files_are_refused_with_the_row(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        read_rating_file(written(tmp_path, text), scales=parse_scales(["1-5"]))
+
+
+def test_doubled_ratings_name_both_rows(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"ratings\.csv:2 and .*ratings\.csv:6"):
+        read_rating_file(written(tmp_path, LONG + "a,anna,empathy,2\n"))
+
+
+def test_words_among_numbers_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"'good' where other ratings of empathy are numbers \(.*:2\)"):
+        read_rating_file(written(tmp_path, LONG.replace("5", "good")))
+
+
+@pytest.mark.parametrize(
+    ("text", "levels"),
+    [
+        ("1-5", (1.0, 2.0, 3.0, 4.0, 5.0)),
+        ("0,0.5,1", (0.0, 0.5, 1.0)),
+        ("none/open/closed", ("none", "open", "closed")),
+    ],
+)
+def test_scales(text: str, levels: tuple[object, ...]) -> None:
+    scale = parse_scale(text)
+    assert scale.levels == levels
+    assert Scale.from_json(scale.to_json()) == scale
+
+
+@pytest.mark.parametrize("text", ["", "5", "5-1", "a-b", "1,1", "1--5", "0-99999999"])
+def test_scales_that_are_none(text: str) -> None:
+    with pytest.raises(DataError, match="is no scale"):
+        parse_scale(text)
+
+
+def run_of_the_example(tmp_path: Path) -> Run:
+    return score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
+
+
+def test_import_into_a_run(tmp_path: Path) -> None:
+    run = run_of_the_example(tmp_path)
+    file = read_rating_file(EXAMPLES / "ratings.csv", scales=parse_scales(["1-5"]))
+    assert import_ratings(run, EXAMPLES / "ratings.csv", file) == (71, 0)
+    empathy = run.ratings.filter(metric="empathy", rater="human:anna")
+    assert empathy.height == 12
+    assert empathy["system"].null_count() == 0
+    assert run.manifest["imports"][0]["scales"]["empathy"] == [1, 2, 3, 4, 5]
+    assert import_ratings(run, EXAMPLES / "ratings.csv", file) == (71, 71)
+
+
+@pytest.mark.parametrize(
+    ("row", "message"),
+    [("steady-alcool,,anna,4", "'steady-alcool' is no transcript of the run; did you mean"),
+     ("steady-alcohol,99,anna,4", "has 28 turns, so no turn:99")],
+)  # fmt: skip
+def test_import_of_unknown_units_changes_nothing(tmp_path: Path, row: str, message: str) -> None:
+    run = run_of_the_example(tmp_path)
+    before = run.ratings
+    path = written(tmp_path, f"item,turn,rater,value\n{row}\n")
+    with pytest.raises(BedsideError, match=message):
+        import_ratings(run, path, read_rating_file(path))
+    assert Run(run.path).ratings.equals(before)
+
+
+@pytest.mark.parametrize("text", ["²-³", "9" * 5000 + "-1", "1-" + "9" * 5000, "½-5"])
+def test_digits_of_other_kinds_and_endless_numbers_are_no_scale(text: str) -> None:
+    with pytest.raises(DataError, match="is no scale"):
+        parse_scale(text)
+
+
+@pytest.mark.parametrize(
+    ("column", "cell"), [("turn", "1e308"), ("replicate", "3000000000"), ("replicate", "²")]
+)
+def test_numbers_that_no_table_holds_are_refused(column: str, cell: str, tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    path.write_text(f"item,rater,value,{column}\na,anna,1,{cell}\n", "utf-8")
+    with pytest.raises(InputError, match=f"the {column} '.*' is no whole number"):
+        read_rating_file(path)
+
+
+def test_a_parquet_file_of_a_few_bytes_may_not_become_a_large_table(tmp_path: Path) -> None:
+    path = tmp_path / "r.parquet"
+    many = pl.select(item=pl.int_range(3_000_000), rater=pl.lit("anna"), value=pl.lit(1))
+    many.write_parquet(path)
+    with pytest.raises(InputError, match="more than 2,000,000 rows"):
+        read_rating_file(path)
+    long = pl.select(
+        item=pl.int_range(2000), rater=pl.lit("anna"), value=pl.lit(1), reason=pl.lit("x" * 2**20)
+    )
+    long.write_parquet(path)
+    assert path.stat().st_size < 2**20
+    with pytest.raises(InputError, match="1024 MB of text"):
+        read_rating_file(path)

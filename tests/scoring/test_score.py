@@ -1,0 +1,237 @@
+"""Scoring into runs: what is written, what is added, what is refused, and that nothing is half-written."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import stat
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import bedside
+from bedside.ratings.run import KEY, SCHEMA, TableWriter
+from bedside.scoring.score import make_plan, score
+from bedside.support.errors import BedsideError, RegistryError, RunError
+
+
+def lines(*names: str, system: str = "A") -> str:
+    return "".join(
+        json.dumps(
+            {
+                "id": name,
+                "system": system,
+                "case_id": name,
+                "turns": [
+                    {"role": "clinician", "text": "How do you sleep these days?"},
+                    {"role": "patient", "text": "I wake up at three. It wears me out."},
+                ],
+            }
+        )
+        + "\n"
+        for name in names
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    path = tmp_path / "talks.jsonl"
+    path.write_text(lines("one", "two"))
+    return path
+
+
+def test_a_run_has_ratings_transcripts_and_a_manifest(file: Path, tmp_path: Path) -> None:
+    summary = score([file], tmp_path / "run")
+    run = bedside.read_run(tmp_path / "run")
+    assert run.ratings.schema == SCHEMA
+    assert run.ratings.height == summary.ratings
+    assert not run.ratings.select(KEY).is_duplicated().any()
+    turns = run.ratings.filter(metric="turns", transcript_id="one")
+    assert turns["value"].to_list() == [2.0]
+    assert turns["system"].to_list() == ["A"]
+    assert [t.id for t in run.transcripts()] == ["one", "two"]
+    assert run.transcript("two").turns[1].text == "I wake up at three. It wears me out."
+    assert sorted(path.name for path in run.path.iterdir()) == [
+        "manifest.json",
+        "ratings.parquet",
+        "transcripts",
+    ]
+
+
+def test_the_manifest_lets_a_stranger_repeat_the_run(file: Path, tmp_path: Path) -> None:
+    run = score(
+        [file], tmp_path / "run", metrics=["readability"], parameters={"readability": {"raw": True}}, seed=7
+    ).run
+    source = run.manifest["transcripts"]
+    assert source["inputs"][0]["sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+    assert source["count"] == 2
+    entry = run.manifest["scorings"][0]
+    assert entry["parameters"]["readability"]["raw"] is True
+    assert entry["seed"] == 7
+    assert entry["bedside"] == bedside.__version__
+    assert {"numpy", "polars"} <= entry["libraries"].keys()
+
+
+def test_every_rating_has_a_value_or_a_reason(file: Path, tmp_path: Path) -> None:
+    ratings = score([file], tmp_path / "run").run.ratings
+    scored = pl.col("value").is_not_null() | pl.col("label").is_not_null()
+    assert ratings.filter(scored == pl.col("error").is_not_null()).is_empty()
+    assert not ratings.filter(pl.col("error").is_not_null()).is_empty()
+
+
+def test_the_content_hash_is_that_of_the_stored_line(file: Path, tmp_path: Path) -> None:
+    run = score([file], tmp_path / "run").run
+    table = pl.read_parquet(run.path / "transcripts" / "*.parquet")
+    for name, digest, content in table.select("id", "hash", "content").iter_rows():
+        assert hashlib.sha256(content.encode()).hexdigest() == digest
+        assert run.transcript(name).content_hash() == digest
+
+
+def test_scoring_again_adds_and_replaces(file: Path, tmp_path: Path) -> None:
+    first = score([file], tmp_path / "run", metrics=["turns"])
+    before = first.run.ratings
+    more = score([file], tmp_path / "run", metrics=["words"])
+    assert more.replaced == 0
+    again = score([file], tmp_path / "run", metrics=["turns"])
+    assert again.replaced == before.height
+    run = bedside.read_run(tmp_path / "run")
+    assert set(run.ratings["metric"].str.split(".").list.first()) == {"turns", "words"}
+    assert not run.ratings.select(KEY).is_duplicated().any()
+    assert len(run.manifest["scorings"]) == 3
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (lines("one"), "the run has 2 transcripts"),
+        (lines("one", "two", "three"), "'three'.*is not among those of the run"),
+        (lines("one", "two", system="B"), "'one'.*differs from those of the run"),
+    ],
+)
+def test_other_transcripts_are_refused_and_change_nothing(
+    file: Path, tmp_path: Path, content: str, words: str
+) -> None:
+    run = score([file], tmp_path / "run", metrics=["turns"]).run
+    before = {path: path.read_bytes() for path in run.path.rglob("*") if path.is_file()}
+    file.write_text(content)
+    with pytest.raises(RunError, match=words):
+        score([file], tmp_path / "run", metrics=["words"])
+    after = {
+        path: path.read_bytes() for path in run.path.rglob("*") if path.is_file() and path.name != ".lock"
+    }
+    assert after == before
+
+
+def test_a_foreign_folder_is_refused(file: Path, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("mine")
+    with pytest.raises(RunError, match="exists and is no run"):
+        score([file], tmp_path / "mine")
+    assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+
+
+def test_a_failure_leaves_nothing(tmp_path: Path) -> None:
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text(lines("one") + "{\n")
+    with pytest.raises(BedsideError):
+        score([bad], tmp_path / "run")
+    assert [path.name for path in tmp_path.iterdir()] == ["bad.jsonl"]
+
+
+def test_no_text_keeps_no_text(file: Path, tmp_path: Path) -> None:
+    run = score([file], tmp_path / "run", text=False).run
+    for path in run.path.rglob("*"):
+        if path.is_file():
+            assert b"wears me out" not in path.read_bytes()
+    assert "content" not in run.index.columns
+    assert run.index["hash"].null_count() == 0
+    with pytest.raises(RunError, match="no text"):
+        list(run.transcripts())
+
+
+def test_a_run_is_private(file: Path, tmp_path: Path) -> None:
+    run = score([file], tmp_path / "run").run
+    assert stat.S_IMODE(run.path.stat().st_mode) == 0o700
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in run.path.iterdir() if path.is_file())
+
+
+def test_same_input_same_tables(file: Path, tmp_path: Path) -> None:
+    first = score([file], tmp_path / "a").run
+    second = score([file], tmp_path / "b").run
+    for name in ("ratings.parquet", "transcripts/000000.parquet"):
+        assert (first.path / name).read_bytes() == (second.path / name).read_bytes()
+
+
+def test_a_run_can_be_copied_and_read_elsewhere(file: Path, tmp_path: Path) -> None:
+    before = score([file], tmp_path / "run").run.ratings
+    (tmp_path / "run").rename(tmp_path / "moved")
+    assert bedside.read_run(tmp_path / "moved").ratings.equals(before)
+
+
+def test_a_damaged_table_is_named(file: Path, tmp_path: Path) -> None:
+    run = score([file], tmp_path / "run").run
+    (run.path / "ratings.parquet").write_bytes(b"PAR1 nonsense")
+    with pytest.raises(RunError, match=r"ratings\.parquet: missing or damaged"):
+        _ = bedside.read_run(run.path).ratings
+    (run.path / "manifest.json").write_text("{")
+    with pytest.raises(RunError, match="manifest can't be read"):
+        bedside.read_run(run.path)
+
+
+def test_two_processes_do_not_change_one_run(file: Path, tmp_path: Path) -> None:
+    run = score([file], tmp_path / "run", metrics=["turns"]).run
+    with run.locked(), pytest.raises(RunError, match="another bedside process"):
+        score([file], tmp_path / "run", metrics=["words"])
+
+
+def test_unknown_names_are_answered_with_the_nearest() -> None:
+    with pytest.raises(RegistryError, match="did you mean exchanges"):
+        make_plan(["exchange"])
+    with pytest.raises(RegistryError, match="'readability', which is not scored"):
+        make_plan(["turns"], {"readability": {"raw": True}})
+
+
+def test_a_table_spilled_to_parts_is_the_same_table(tmp_path: Path) -> None:
+    schema = pl.Schema({"name": pl.String(), "value": pl.Float64()})
+    rows = [(f"n{i}", None if i % 7 == 0 else i / 3) for i in range(1000)]
+    small = TableWriter(schema, tmp_path / "small", batch=64)
+    large = TableWriter(schema, tmp_path / "large", batch=10_000)
+    for row in rows:
+        small.add(row)
+        large.add(row)
+    assert small.result().collect().equals(large.result().collect())
+    assert len(list(tmp_path.glob("small/*"))) == 16
+    assert not (tmp_path / "large").exists()
+
+
+def test_pandas_gets_the_same_table(file: Path, tmp_path: Path) -> None:
+    run = score([file], tmp_path / "run", metrics=["turns"]).run
+    frame = run.to_pandas()
+    assert list(frame.columns) == list(SCHEMA)
+    assert frame["value"].sum() == run.ratings["value"].sum()
+
+
+def test_annomi_is_read_whole(annomi: Path, tmp_path: Path) -> None:
+    summary = score([annomi], tmp_path / "run", metrics=["turns", "question"])
+    assert summary.transcripts == 100
+    ratings = summary.run.ratings
+    # Every row of the file is one coder's codes of one turn; clinicians' turns carry the code of questions.
+    people = ratings.filter(pl.col("metric") == "question", pl.col("rater").str.starts_with("human:"))
+    assert people.height == 4999
+    coders = people.group_by("transcript_id").agg(pl.col("rater").n_unique())
+    assert sorted(coders.filter(pl.col("rater") == 10)["transcript_id"], key=int) == ["7", "27", "56", "66"]
+    assert coders.filter(pl.col("rater") == 1).height == 96
+
+
+def test_mdd5k_counts_are_those_of_a_plain_script(mdd5k: Path, tmp_path: Path) -> None:
+    exchanges = characters = dialogues = 0
+    for path in (mdd5k / "conversations").glob("*.json"):
+        for dialogue in json.loads(path.read_text("utf-8")):
+            dialogues += 1
+            exchanges += len(dialogue["conversation"])
+            characters += sum(len(text) for pair in dialogue["conversation"] for text in pair.values())
+    ratings = score([mdd5k], tmp_path / "run", metrics=["exchanges", "characters"]).run.ratings
+    assert ratings.filter(metric="exchanges")["value"].sum() == exchanges
+    assert ratings.filter(metric="characters")["value"].sum() == characters
+    assert ratings["transcript_id"].n_unique() == dialogues == 150

@@ -1,0 +1,333 @@
+"""Scoring in parts gives the run of scoring in one go: files, errors, what is skipped, what is resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from collections.abc import Callable, Generator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.engines.contract import Engine, Outcome, called
+from bedside.scoring import spread as spreading
+from bedside.scoring.score import ScoringSummary, score
+from bedside.support.errors import BedsideError, EngineError, InputError, RunError
+from bedside.transcripts import ReadOptions
+
+
+class Here(Engine):
+    """Works where it is asked, the last task first; what it loses on the way it loses for good."""
+
+    name = "here"
+
+    def __init__(self, lose: Callable[[Any], bool] = lambda task: False) -> None:
+        self.lose = lose
+        self.tasks: list[Any] = []
+
+    @property
+    def workers(self) -> int:
+        return 1
+
+    def _round(
+        self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
+    ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+        for number, task in reversed(tasks.items()):
+            self.tasks.append(task)
+            yield (number, Outcome(lost="it died")) if self.lose(task) else called(function, number, task)
+
+    def close(self) -> None:
+        pass
+
+
+def line(name: str, words: str = "How do you sleep these days?") -> str:
+    turns = [{"role": "clinician", "text": words}, {"role": "patient", "text": "I wake up at three. " * 40}]
+    return json.dumps({"id": name, "system": name[0], "turns": turns}) + "\n"
+
+
+@pytest.fixture(autouse=True)
+def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreading, "_LEAST", 3000)
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Two files that are divided, and three that make up a part together."""
+    path = tmp_path / "in"
+    path.mkdir()
+    for file in "ab":
+        (path / f"{file}.jsonl").write_text("".join(line(f"{file}{n}") for n in range(20)))
+    for file in "cde":
+        (path / f"{file}.jsonl").write_text(line(f"{file}0"))
+    return path
+
+
+def contents(run: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(run)): path.read_bytes()
+        for path in run.rglob("*")
+        if path.is_file() and path.name not in ("manifest.json", ".lock")
+    }
+
+
+def manifest(run: Path) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((run / "manifest.json").read_text())
+    for scoring in found["scorings"]:
+        scoring.pop("date")
+        scoring.pop("engine", None)
+    return found
+
+
+def assert_same(one: Path, other: Path) -> None:
+    assert contents(one) == contents(other)
+    assert manifest(one) == manifest(other)
+
+
+def assert_nothing_kept(run: Path) -> None:
+    assert not [path for path in run.parent.iterdir() if path.name.startswith(".")]
+
+
+def both(tmp_path: Path, *paths: Path, **how: Any) -> tuple[ScoringSummary, ScoringSummary]:
+    """Scored in one go, and in parts; the two runs are the same."""
+    plain = score(paths, tmp_path / "plain", **how)
+    spread = score(paths, tmp_path / "spread", engine=Here(), **how)
+    assert_same(tmp_path / "plain", tmp_path / "spread")
+    assert_nothing_kept(tmp_path / "spread")
+    for part in ("transcripts", "turns", "ratings", "missing", "skipped", "ignored"):
+        assert getattr(plain, part) == getattr(spread, part)
+    return plain, spread
+
+
+def told(work: Callable[[], object]) -> str:
+    with pytest.raises(BedsideError) as raised:
+        work()
+    return f"{type(raised.value).__name__}: {raised.value}"
+
+
+def test_the_run_is_that_of_one_process(folder: Path, tmp_path: Path) -> None:
+    engine = Here()
+    score([folder], tmp_path / "run", engine=engine)
+    assert len(engine.tasks) > 10
+    both(tmp_path, folder)
+
+
+def test_annomi(annomi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreading, "_LEAST", 100_000)
+    both(tmp_path, annomi)
+
+
+def test_mdd5k_with_its_labels(mdd5k: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spreading, "_LEAST", 100_000)
+    plain, _ = both(tmp_path, mdd5k, metrics=["structure"])
+    assert any("companion" in file["format"] for file in plain.run.manifest["transcripts"]["inputs"])
+
+
+def test_large_runs_have_the_same_files(tmp_path: Path) -> None:
+    """More rows and transcripts than one file of the tables holds."""
+    path = tmp_path / "t.jsonl"
+    turns = [
+        {"role": ("clinician", "patient")[n % 2], "text": f"Well {n}.", "meta": {"stage": "a"}}
+        for n in range(90)
+    ]
+    path.write_text("".join(json.dumps({"id": str(n), "turns": turns}) + "\n" for n in range(250)))
+    plain, _ = both(tmp_path, path, metrics=["structure"])
+    assert plain.ratings > 20_000
+
+
+@pytest.mark.parametrize("text", [True, False])
+def test_settings_reach_the_workers(folder: Path, tmp_path: Path, text: bool) -> None:
+    both(
+        tmp_path,
+        folder,
+        metrics=["turns", "readability"],
+        parameters={"readability": {"raw": True}},
+        options=ReadOptions(path_fields="{setting}", roles={"x": "patient"}),
+        text=text,
+        seed=3,
+    )
+
+
+def test_paths_are_told_as_they_were_given(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    both(tmp_path, Path("in/a.jsonl"), Path("in/../in/b.jsonl"))
+
+
+def test_added_to_a_run_in_parts(folder: Path, tmp_path: Path) -> None:
+    for name, engine in (("plain", None), ("spread", Here())):
+        score([folder], tmp_path / name, metrics=["turns"])
+        score([folder], tmp_path / name, metrics=["words", "turns"], engine=engine)
+    assert_same(tmp_path / "plain", tmp_path / "spread")
+    (folder / "a.jsonl").write_text(line("a0", "Something else?"))
+    lines = [
+        told(lambda engine=engine: score([folder], tmp_path / "plain", metrics=["words"], engine=engine))
+        for engine in (None, Here())
+    ]
+    assert lines[0] == lines[1]
+    assert "differs from those of the run" in lines[0]
+
+
+# -- bad input --------------------------------------------------------------------------------------
+
+
+def spoil(folder: Path, *places: tuple[str, int, str]) -> None:
+    """Put lines in place of others."""
+    for file, number, text in places:
+        path = folder / f"{file}.jsonl"
+        lines = path.read_text().splitlines(keepends=True)
+        lines[number] = text
+        path.write_text("".join(lines))
+
+
+BAD = {
+    "one bad line": [("b", 15, "{\n")],
+    "the first of two": [("b", 3, "{\n"), ("a", 12, '{"turns": 3}\n')],
+    "an id twice": [("b", 4, line("a3"))],
+    "an id twice in a part": [("a", 4, line("a3"))],
+    "an id twice before a bad line": [("b", 4, line("a3")), ("b", 5, "{\n")],
+    "a bad line before an id twice": [("b", 4, "{\n"), ("b", 5, line("a3"))],
+    "three of one id": [("a", 9, line("a3")), ("b", 4, line("a3")), ("b", 5, line("a3"))],
+    "a file of nothing": [("d", 0, "\n")],
+    "a file of something else": [("d", 0, "once upon a time\n")],
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_bad_is_told_as_by_one_process(folder: Path, tmp_path: Path, case: str) -> None:
+    spoil(folder, *BAD[case])
+    one, other = (
+        told(lambda engine=engine: score([folder], tmp_path / "run", engine=engine))
+        for engine in (None, Here())
+    )
+    assert one == other
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_what_is_skipped_is_the_same(folder: Path, tmp_path: Path, case: str) -> None:
+    spoil(folder, *BAD[case])
+    plain, _ = both(tmp_path, folder, options=ReadOptions(on_error="skip"))
+    assert plain.skipped
+
+
+def test_bad_labels_of_a_corpus_are_told_once(tmp_path: Path) -> None:
+    for name in ("conversations", "labels"):
+        (tmp_path / "in" / name).mkdir(parents=True)
+    for number in range(3):
+        dialogue = [{"conversation": [{"doctor": "你好。", "patient": "睡不好。"}]}]
+        (tmp_path / "in" / "conversations" / f"patient_{number}.json").write_text(json.dumps(dialogue))
+        label = json.dumps({"ICD_Code": "F32", "Diagnosis_Result": "x"}) if number else "{"
+        (tmp_path / "in" / "labels" / f"patient_{number}_label.json").write_text(label)
+    plain, _ = both(tmp_path, tmp_path / "in", metrics=["turns"], options=ReadOptions(on_error="skip"))
+    assert len(plain.skipped) == 1
+
+
+def test_a_file_that_all_is_wrong_with(tmp_path: Path) -> None:
+    (tmp_path / "t.jsonl").write_text("{\n" * 5000)
+    how = {"options": ReadOptions(on_error="skip")}
+    lines = [
+        told(lambda engine=engine: score([tmp_path / "t.jsonl"], tmp_path / "run", engine=engine, **how))
+        for engine in (None, Here())
+    ]
+    assert lines[0] == lines[1]
+
+
+# -- going on ---------------------------------------------------------------------------------------
+
+
+def is_part(task: Any) -> bool:
+    return isinstance(task[0], spreading._ScoredPart)
+
+
+def test_what_was_lost_is_done_by_the_same_call(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "run"
+    first = Here(lambda task: is_part(task) and task[0].number % 3 == 0)
+    with pytest.raises(EngineError, match=r"\d+ of \d+ parts aren't scored.*the same command goes on"):
+        score([folder], out, engine=first)
+    assert not out.exists()
+    kept, done = spreading.kept_parts(out)
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    parts = [task for task in first.tasks if is_part(task)]
+    assert done == len(parts) - len([task for task in parts if task[0].number % 3 == 0])
+    second = Here()
+    summary = score([folder], out, engine=second)
+    assert len([task for task in second.tasks if is_part(task)]) == len(parts) - done
+    assert summary.resumed == done
+    assert_nothing_kept(out)
+    score([folder], tmp_path / "plain")
+    assert_same(out, tmp_path / "plain")
+
+
+@pytest.mark.parametrize("change", ["file", "metrics", "text", "options"])
+def test_parts_of_something_else_are_not_taken(folder: Path, tmp_path: Path, change: str) -> None:
+    out = tmp_path / "run"
+    with pytest.raises(EngineError):
+        score([folder], out, engine=Here(lambda task: is_part(task) and task[0].number == 0))
+    how: dict[str, Any] = {}
+    if change == "file":
+        for path in folder.iterdir():
+            path.write_text(path.read_text().replace("days", "nights"))
+    elif change == "metrics":
+        how["metrics"] = ["turns"]
+    elif change == "text":
+        how["text"] = False
+    else:
+        how["options"] = ReadOptions(on_error="skip")
+    assert score([folder], out, engine=Here(), **how).resumed == 0
+    score([folder], tmp_path / "plain", **how)
+    assert_same(out, tmp_path / "plain")
+
+
+def test_a_file_that_changes_meanwhile_is_refused(folder: Path, tmp_path: Path) -> None:
+    class Meddling(Here):
+        def _round(
+            self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
+        ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+            if tasks and is_part(next(iter(tasks.values()))):
+                (folder / "c.jsonl").write_text(line("c0", "Other words, later?"))
+            yield from super()._round(function, tasks)
+
+    with pytest.raises(RunError, match="changed while it was scored"):
+        score([folder], tmp_path / "run", engine=Meddling())
+
+
+def test_one_scoring_at_a_time(folder: Path, tmp_path: Path) -> None:
+    import filelock
+
+    kept = spreading.parts_folder(tmp_path / "run")
+    kept.mkdir()
+    with (
+        filelock.FileLock(kept / ".lock"),
+        pytest.raises(RunError, match="another bedside process scores into this run"),
+    ):
+        score([folder], tmp_path / "run", engine=Here())
+
+
+def test_a_worker_of_another_make_is_refused(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    versions = iter(['{"bedside":"0.1.0","numpy":"9.0"}'])
+    real = spreading._versions
+    monkeypatch.setattr(spreading, "_versions", lambda: next(versions, real()))
+    with pytest.raises(EngineError, match="install the same on all workers"):
+        score([folder], tmp_path / "run", engine=Here())
+
+
+def test_a_worker_that_sees_no_files_says_so(folder: Path, tmp_path: Path) -> None:
+    class Elsewhere(Here):
+        def _round(
+            self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
+        ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+            os.rename(folder, tmp_path / "moved")
+            yield from super()._round(function, tasks)
+
+    with pytest.raises(EngineError, match="have files and run in a file system that all workers see"):
+        score([folder], tmp_path / "run", engine=Elsewhere())
+
+
+def test_labels_go_with_one_process(folder: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="leave --engine out"):
+        score([folder], tmp_path / "run", suite="medconceal", labels=folder / "a.jsonl", engine=Here())
