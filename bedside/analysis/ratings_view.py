@@ -13,9 +13,10 @@ from types import MappingProxyType
 import polars as pl
 from pydantic import ValidationError
 
-from bedside.metrics import FAMILIES, Direction
+from bedside.metrics import FAMILIES
 from bedside.ratings.run import Run
 from bedside.ratings.spreadsheets import Scale, read_rating_file
+from bedside.ratings.values import Direction
 from bedside.rubrics.files import RUBRICS
 from bedside.rubrics.rubric import Rubric, read
 from bedside.support.errors import DataError, RunError

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from bedside.support.errors import BedsideError
+
 F = TypeVar("F", bound=Callable[..., Any])
 Rows = dict[str, list[tuple[str, str]]]
 
@@ -74,6 +76,22 @@ def _split(text: str | None) -> tuple[str, list[str]]:
     return about.strip(), [line.strip() for line in examples.splitlines() if line.strip()]
 
 
+#: Arguments of the library that the commands call by another name.
+_OTHER_NAMES = {"scales": "scale", "judges": "judge", "speakers": "roles"}
+
+
+def _options_by_argument(command: Any) -> dict[str, str]:
+    """What a command calls the library's arguments: its options with dashes, its arguments in capitals."""
+    spelled = {}
+    for parameter in command.params:
+        is_option = parameter.param_type_name == "option"
+        spelled[parameter.name] = parameter.opts[0] if is_option else _named(parameter)
+    for argument, name in _OTHER_NAMES.items():
+        if name in spelled:
+            spelled.setdefault(argument, spelled[name])
+    return spelled
+
+
 class Command(TyperCommand):
     """A command whose docstring may end in ``Examples:`` and whose options may stand under headings.
 
@@ -93,6 +111,14 @@ class Command(TyperCommand):
         """Read what is typed."""
         _unread(self, ctx)
         return super().parse_args(ctx, args)
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the command; an error of the library names its options where the library named arguments."""
+        try:
+            return super().invoke(ctx)
+        except BedsideError as error:
+            error.name_options(_options_by_argument(self))
+            raise
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write what the command takes."""

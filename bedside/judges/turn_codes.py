@@ -33,8 +33,8 @@ from bedside.judges.questioning import (
 )
 from bedside.judges.rubric_ratings import ratings_of
 from bedside.llm.client import Client, JudgeName, judge_name
-from bedside.metrics import Value
 from bedside.metrics.families.behaviour import FAMILY
+from bedside.ratings.values import Value
 from bedside.rubrics.files import SUFFIX, _examine
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import InputError, RegistryError

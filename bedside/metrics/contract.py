@@ -8,15 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 from bedside.models.model_files import find_model
+from bedside.ratings.values import Direction, Value
 from bedside.support.errors import RegistryError
 from bedside.support.registry import Registry, nearest
 from bedside.transcripts.transcript import Role
 
 Unit = Literal["transcript", "turn"]
-Direction = Literal["higher", "lower", "none"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,37 +92,6 @@ class Parameter:
     default: Any
     alternative: Any
     description: str
-
-
-class Value(NamedTuple):
-    """What a metric says of one unit: a value or a label, or neither and the reason in ``error``.
-
-    Attributes:
-        metric: name of the metric, without role.
-        value: the number; None where missing or where the metric gives labels.
-        label: the label of a nominal code.
-        role: for a metric kept per role, the role.
-        turn: index of the turn; None where the unit is the transcript.
-        rater: who gave it, where that is not the family's algorithm (``human:anna``).
-        reason: a remark that belongs to the value (``14 sentences, fewer than 30``).
-        error: why there is no value.
-    """
-
-    metric: str
-    value: float | None = None
-    label: str | None = None
-    role: Role | None = None
-    turn: int | None = None
-    rater: str | None = None
-    reason: str | None = None
-    error: str | None = None
-
-
-def missing(
-    metric: str, error: str, *, role: Role | None = None, turn: int | None = None, rater: str | None = None
-) -> Value:
-    """A missing value with its reason."""
-    return Value(metric, role=role, turn=turn, rater=rater, error=error)
 
 
 @dataclass(frozen=True, slots=True)

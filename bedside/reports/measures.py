@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from bedside.analysis.ratings_view import PEOPLE, Evaluation
-from bedside.metrics import Direction
+from bedside.ratings.values import Direction
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 

@@ -26,8 +26,8 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from bedside.metrics import Direction
 from bedside.ratings.spreadsheets import Scale
+from bedside.ratings.values import Direction
 from bedside.transcripts.transcript import ROLES, Role
 
 Unit = Literal["transcript", "turn"]

@@ -16,9 +16,10 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from bedside.judges.judgement_queue import JudgeAnswer
-from bedside.metrics import FAMILIES, Metric, Value
+from bedside.metrics import FAMILIES, Metric
 from bedside.protocols import medconceal, note2chat
 from bedside.protocols.label_files import complaint
+from bedside.ratings.values import Value
 from bedside.support.errors import DataError
 from bedside.transcripts.transcript import Transcript
 

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+
 #: Most characters of what is wrong, and of what to do: both may quote a file.
 _LONGEST = 1000
 #: Most characters of a place; a path has 4096 at most.
 _LONGEST_PLACE = 5000
+#: An argument as a message names it: `name`, or `name=value`.
+_ARGUMENT = re.compile(r"`([a-z_]+)(?:=([^`]*))?`")
 
 
 class BedsideError(Exception):
@@ -16,19 +21,42 @@ class BedsideError(Exception):
         where: the place: a file and line, or a transcript and turn.
         todo: what the user can do about it.
 
-    ``str(error)`` is one line: ``where: what; todo``.
+    ``str(error)`` is one line: ``where: what; todo``. An argument of the function that was called stands in backquotes,
+    as `` `seed` `` or `` `seed=1` ``: :meth:`name_options` writes a command's option in its place.
     """
 
     def __init__(self, what: str, *, where: str | None = None, todo: str | None = None) -> None:
         self.what = what
         self.where = where
         self.todo = todo
-        line = _printable(what, _LONGEST)
-        if where is not None:
-            line = f"{_printable(where, _LONGEST_PLACE)}: {line}"
-        if todo is not None:
-            line = f"{line}; {_printable(todo, _LONGEST)}"
-        super().__init__(line)
+        super().__init__(self._line())
+
+    def _line(self) -> str:
+        line = _printable(self.what, _LONGEST)
+        if self.where is not None:
+            line = f"{_printable(self.where, _LONGEST_PLACE)}: {line}"
+        if self.todo is not None:
+            line = f"{line}; {_printable(self.todo, _LONGEST)}"
+        return line
+
+    def name_options(self, options: Mapping[str, str]) -> None:
+        """Write a command's options in place of the arguments that the message names.
+
+        Args:
+            options: the option by the name of the argument, such as ``--seed`` by ``seed``; arguments that it doesn't
+                have stay as they are.
+        """
+
+        def option(argument: re.Match[str]) -> str:
+            name, value = argument.groups()
+            if name not in options:
+                return argument[0]
+            return options[name] if value is None else f"{options[name]} {value}"
+
+        self.what = _ARGUMENT.sub(option, self.what)
+        self.where = None if self.where is None else _ARGUMENT.sub(option, self.where)
+        self.todo = None if self.todo is None else _ARGUMENT.sub(option, self.todo)
+        self.args = (self._line(),)
 
 
 def _printable(text: str, longest: int) -> str:
@@ -38,7 +66,9 @@ def _printable(text: str, longest: int) -> str:
         line = f"{line[:longest]} …"
     if line.isprintable():
         return line
-    return "".join(each if each.isprintable() else ascii(each)[1:-1] for each in line)
+    return "".join(
+        character if character.isprintable() else ascii(character)[1:-1] for character in line
+    )
 
 
 class InputError(BedsideError):

@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from bedside.coders import CODERS, CODES
-from bedside.metrics import FAMILIES, Value
+from bedside.metrics import FAMILIES
+from bedside.ratings.values import Value
 from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from bedside.metrics import FAMILIES, Value
+from bedside.metrics import FAMILIES
+from bedside.ratings.values import Value
 from bedside.transcripts import Transcript, read_transcripts
 
 

@@ -12,10 +12,11 @@ import polars as pl
 import pytest
 
 from bedside.cli import main
-from bedside.metrics import FAMILIES, Value
+from bedside.metrics import FAMILIES
 from bedside.metrics.families import consistency
 from bedside.models.nli import Inference
 from bedside.ratings.run import Run
+from bedside.ratings.values import Value
 from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from bedside.metrics import FAMILIES, Example, Family, Metric, Value
+from bedside.metrics import FAMILIES, Example, Family, Metric
+from bedside.ratings.values import Value
 from bedside.support.errors import ModelError, RegistryError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation

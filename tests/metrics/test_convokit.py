@@ -16,8 +16,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import bedside
-from bedside.metrics import FAMILIES, Value
+from bedside.metrics import FAMILIES
 from bedside.metrics.families.structure import count_words
+from bedside.ratings.values import Value
 from bedside.support.errors import ModelError, RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation

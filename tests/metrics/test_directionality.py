@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.metrics import Value
 from bedside.metrics.families.directionality import FAMILY, _scores, flow_score, similarities
 from bedside.models.dialoflow import Influence, load_dialoflow
+from bedside.ratings.values import Value
 from bedside.support.errors import ModelError
 from tests.conftest import conversation
 from tests.models.language_models import save_dialoflow

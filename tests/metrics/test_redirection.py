@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.metrics import Value
 from bedside.metrics.families.redirection import (
     FAMILY,
     Scored,
@@ -25,6 +24,7 @@ from bedside.metrics.families.redirection import (
 from bedside.metrics.sentiment import is_positive, scorer_name
 from bedside.models.dialogue import Speech, speeches
 from bedside.models.likelihood import Continuation, Likelihood
+from bedside.ratings.values import Value
 from bedside.support.errors import RegistryError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from tests.conftest import conversation

@@ -11,9 +11,10 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.metrics import FAMILIES, Value
+from bedside.metrics import FAMILIES
 from bedside.protocols import medconceal, note2chat
 from bedside.protocols.label_files import schema
+from bedside.ratings.values import Value
 from bedside.support.errors import DataError, InputError, RegistryError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation

@@ -13,7 +13,8 @@ from typing import Any
 from bedside.coders import CODE_ROLES, CODES, find_coder
 from bedside.coders.people import people_codes, proper
 from bedside.coders.session_measures import EARLY_TURNS, MEASURES, Labels, SessionMeasure
-from bedside.metrics.contract import Example, Family, Metric, Parameter, Value, missing
+from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.ratings.values import Value, missing
 from bedside.support.errors import RegistryError
 from bedside.transcripts.transcript import Role, Transcript
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from bedside.metrics.contract import Example, Family, Metric, Parameter, Value, missing
+from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.models.nli import Inference, NliModel, load_nli
+from bedside.ratings.values import Value, missing
 from bedside.support.errors import RegistryError
 from bedside.transcripts.transcript import Role, Transcript, Turn
 

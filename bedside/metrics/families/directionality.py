@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from bedside.metrics.contract import Example, Family, Metric, Parameter, Value, missing
+from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.models.dialogue import speeches
+from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import Role, Transcript
 
 if TYPE_CHECKING:

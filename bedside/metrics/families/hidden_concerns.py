@@ -7,7 +7,8 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.metrics.contract import Direction, Example, Family, Metric, Parameter, Value, missing
+from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.ratings.values import Direction, Value, missing
 from bedside.support.errors import DataError
 from bedside.transcripts.transcript import Transcript
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from bedside.metrics.contract import Direction, Example, Family, Metric, Parameter, Value, missing
+from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.ratings.values import Direction, Value, missing
 from bedside.support.errors import DataError, RegistryError
 from bedside.transcripts.transcript import Transcript
 

@@ -16,7 +16,8 @@ from pathlib import Path
 from struct import Struct
 from typing import TYPE_CHECKING, NamedTuple
 
-from bedside.metrics.contract import Example, Family, Metric, Parameter, Value, missing
+from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.ratings.values import Value, missing
 from bedside.transcripts.language import ENOUGH, not_english
 from bedside.transcripts.transcript import Role, Transcript, Turn
 

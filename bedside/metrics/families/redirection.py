@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.coders import find_coder
 from bedside.coders.people import majority, people_codes, proper
-from bedside.metrics.contract import Example, Family, Metric, Parameter, Value, missing
+from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.sentiment import is_positive, scorer_name
 from bedside.models.dialogue import LABELS, SEPARATOR, Speech, speeches
+from bedside.ratings.values import Value, missing
 from bedside.support.errors import RegistryError
 from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Role, Transcript

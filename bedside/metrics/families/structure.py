@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.metrics.contract import Example, Family, Metric, Value, missing
+from bedside.metrics.contract import Example, Family, Metric
+from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import ROLES, Role, Transcript
 
 _ROLES: tuple[Role, ...] = ("clinician", "patient")

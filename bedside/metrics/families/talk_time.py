@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bedside.metrics.contract import Example, Family, Metric, Parameter, Value, missing
+from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.families.structure import count_words, without_spaces
+from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import Transcript, Turn
 
 _BALANCE = "talk_time_balance"

@@ -1,0 +1,201 @@
+"""The house holds together: imports run down the layers, nothing imports in a circle, a word has one meaning."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+PACKAGE = Path(__file__).parents[1] / "bedside"
+
+#: From the top down; rooms on a line don't know each other. Rooms still to come stand in their places.
+LAYERS = """
+    __main__
+    cli
+    api
+    reports
+    annotation
+    analysis
+    simulation scoring
+    simulators
+    judges
+    metrics
+    protocols
+    coders
+    llm
+    models rubrics suites
+    ratings
+    transcripts
+    stats engines
+    support
+"""
+#: What knows no room but these, whatever stands below it.
+ONLY = {"stats": {"support"}, "engines": {"support"}, "support": set()}
+DEPTH = {room: depth for depth, line in enumerate(LAYERS.strip().splitlines()) for room in line.split()}
+
+TREES = {
+    ".".join(("bedside", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): (
+        path,
+        ast.parse(path.read_text("utf-8")),
+    )
+    for path in sorted(PACKAGE.rglob("*.py"))
+}
+
+
+def imports(module: str) -> Iterator[tuple[str, str, int]]:
+    """Each module that is imported, lazily too, with the name that is taken from it and the line."""
+    for node in ast.walk(TREES[module][1]):
+        if isinstance(node, ast.Import):
+            yield from ((alias.name, "", node.lineno) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{module} imports relatively"
+            for alias in node.names:
+                whole = f"{node.module}.{alias.name}"
+                yield (whole, "", node.lineno) if whole in TREES else (node.module or "", alias.name, node.lineno)
+
+
+def room(module: str) -> str:
+    """The room that a module stands in; the package itself is the public face."""
+    parts = module.split(".")
+    return "api" if len(parts) == 1 else parts[1]
+
+
+def inner(module: str) -> list[tuple[str, str, int]]:
+    return [found for found in imports(module) if found[0].split(".")[0] == "bedside"]
+
+
+def test_every_room_has_a_layer() -> None:
+    assert {room(module) for module in TREES} <= set(DEPTH)
+
+
+def test_imports_run_down() -> None:
+    wrong = []
+    for module in TREES:
+        own = room(module)
+        for target, name, line in inner(module):
+            # The package's version and examples are constants.
+            if room(target) == own or (target, name) in {("bedside", "__version__"), ("bedside", "EXAMPLES"), ("bedside", "")}:
+                continue
+            if DEPTH[room(target)] <= DEPTH[own] or room(target) not in ONLY.get(own, DEPTH):
+                wrong.append(f"{module}:{line} imports {target}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_no_circles() -> None:
+    graph = {
+        module: {target for target, _, _ in inner(module) if target in TREES and target not in {module, "bedside"}}
+        for module in TREES
+        if module != "bedside"
+    }
+    try:
+        list(TopologicalSorter(graph).static_order())
+    except CycleError as error:
+        raise AssertionError(" → ".join(error.args[1])) from None
+
+
+def test_private_names_stay_in_their_folder() -> None:
+    wrong = []
+    for module, (path, _) in TREES.items():
+        for target, name, line in inner(module):
+            private = [part for part in target.split(".") if part.startswith("_") and part != "__main__"]
+            folder = TREES[target][0].parent if target in TREES else None
+            if (private and folder != path.parent) or (name.startswith("_") and not name.startswith("__")):
+                wrong.append(f"{module}:{line} imports {target} {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_class_name_is_one_concept() -> None:
+    places = defaultdict(list)
+    for module, (_, tree) in TREES.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(module)
+    doubled = {name: where for name, where in places.items() if len(where) > 1}
+    assert not doubled
+
+
+#: Words that say nothing of what they name.
+_NAMELESS = {"found", "given", "made", "one", "each", "told", "told_of", "order_of", "there", "foreign", "_the_same"}
+
+
+def test_names_say_what_they_name() -> None:
+    """No pronoun or participle names what outlives three lines."""
+    wrong = []
+    for module, (_, tree) in TREES.items():
+        for function in ast.walk(tree):
+            if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
+                continue
+            lines = defaultdict(list)
+            for node in ast.walk(function):
+                if isinstance(node, ast.Name) and node.id in _NAMELESS:
+                    lines[node.id].append(node.lineno)
+                elif isinstance(node, ast.arg) and node.arg in _NAMELESS:
+                    lines[node.arg].append(node.lineno)
+            wrong += [
+                f"{module}:{min(at)} {name} in {function.name}"
+                for name, at in lines.items()
+                if max(at) - min(at) > 3
+            ]
+    assert not wrong, f"{len(wrong)}\n" + "\n".join(wrong)
+
+
+def test_raters_and_units_are_named_in_one_module() -> None:
+    literal = re.compile(r"^(human|judge|algorithm|turn):[^ ]*$")
+    wrong = []
+    for module, (_, tree) in TREES.items():
+        if module == "bedside.ratings.names":
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str) and literal.match(node.value):
+                wrong.append(f"{module}:{node.lineno} {node.value}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_the_library_names_arguments_not_options() -> None:
+    """An error of the library names an argument in backquotes; a whole command line may stand in it as it is typed."""
+    option = re.compile(r"(?<![\w-])--[a-z]")
+    command = re.compile(r"bedside [a-z]+|pip install|ray start")
+    wrong = []
+    for module, (_, tree) in TREES.items():
+        if room(module) == "cli":
+            continue
+        raised = (
+            node
+            for node in ast.walk(tree)
+            if isinstance(node, ast.Call) and re.search(r"Error$", ast.unparse(node.func))
+        )
+        for call in raised:
+            for text in [*call.args, *(keyword.value for keyword in call.keywords)]:
+                words = ast.unparse(text)
+                if option.search(words) and not command.search(words):
+                    wrong.append(f"{module}:{call.lineno} {words}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_files_of_one_name_answer_one_question() -> None:
+    """A file's name stands twice only where a table, a figure, a command or a suite shows what another room computes."""
+    shown = {"reports", "cli"}
+    rooms = defaultdict(list)
+    for module, (path, _) in TREES.items():
+        if path.name not in {"__init__.py", "__main__.py"}:
+            rooms[path.stem].append(module)
+    doubled = {
+        name: where
+        for name, where in rooms.items()
+        if len([module for module in where if room(module) not in shown]) > 1 and name not in SAME_QUESTION
+    }
+    assert not doubled
+
+
+#: Names that several rooms share because the question is the same one, asked of other things.
+SAME_QUESTION = {
+    "contract",  # what an entry of the room's registry states
+    "description",  # an entry's own facts as Markdown
+    "labels",  # what a protocol's arithmetic is given
+    "convokit",  # ConvoKit's form, wherever it is read or made
+    "deepeval",
+    "local",
+}
