@@ -15,7 +15,7 @@ from bedside.ratings.run import Run
 from bedside.reports.table import Tables
 
 if TYPE_CHECKING:
-    from bedside.analysis.ratings_view import Evaluation
+    from bedside.analysis.ratings_view import RatingsView
     from bedside.reports.explanation import Explanation
 
 #: A run, its folder, or a file of ratings.
@@ -24,13 +24,13 @@ Source = Run | str | os.PathLike[str]
 Scales = str | Iterable[str]
 
 
-def _open(source: Source, scales: Scales, columns: Mapping[str, str] | None) -> Evaluation:
-    from bedside.analysis.ratings_view import open_evaluation
+def _open(source: Source, scales: Scales, columns: Mapping[str, str] | None) -> RatingsView:
+    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.spreadsheets import parse_scales
 
     given = [scales] if isinstance(scales, str) else list(scales)
     path = source.path if isinstance(source, Run) else source
-    return open_evaluation(path, scales=parse_scales(given), columns=columns)
+    return open_ratings_view(path, scales=parse_scales(given), columns=columns)
 
 
 def agree(
@@ -103,9 +103,9 @@ def compare(
     from bedside.reports.tables.comparison import comparison_table, overall_table
     from bedside.support.errors import DataError
 
-    evaluation = _open(source, scales, columns)
+    view = _open(source, scales, columns)
     found = run_compare(
-        evaluation,
+        view,
         systems=systems,
         reference=reference,
         metrics=metrics,
@@ -116,9 +116,7 @@ def compare(
         seed=seed,
     )
     if not found.pairs:
-        raise DataError(
-            "no metric to compare has a value", where=evaluation.name, todo="name some with --metrics"
-        )
+        raise DataError("no metric to compare has a value", where=view.name, todo="name some with --metrics")
     return Tables(
         (*((overall_table(found.overall),) if found.overall else ()), comparison_table(found.pairs))
     )
@@ -186,15 +184,15 @@ def estimate(
     from bedside.reports.validation import estimate_table
     from bedside.support.errors import DataError
 
-    evaluation = _open(source, scales, columns)
-    if judge == "judge:*" and not any(name.startswith("judge:") for name in evaluation.raters()):
+    view = _open(source, scales, columns)
+    if judge == "judge:*" and not any(name.startswith("judge:") for name in view.raters()):
         raise DataError(
             "no judge has rated it",
-            where=evaluation.name,
+            where=view.name,
             todo="score with --judge first, or name another rater with --judge, such as an algorithm",
         )
     return Tables(
-        [estimate_table(run_estimate(evaluation, judge=judge, systems=systems, metrics=metrics, seed=seed))]
+        [estimate_table(run_estimate(view, judge=judge, systems=systems, metrics=metrics, seed=seed))]
     )
 
 
@@ -232,12 +230,12 @@ def explain(
     from bedside.reports.build import build_tables
     from bedside.reports.explanation import explain as run_explain
 
-    evaluation = _open(source, scales, columns)
-    (found,) = build_tables(evaluation, [table], seed)
+    view = _open(source, scales, columns)
+    (found,) = build_tables(view, [table], seed)
     tests = None
-    if table != "comparison" and len(evaluation.systems()) > 1:
-        tests = next(iter(build_tables(evaluation, ["comparison"], seed)), None)
-    return run_explain(evaluation, found, cell, tests)
+    if table != "comparison" and len(view.systems()) > 1:
+        tests = next(iter(build_tables(view, ["comparison"], seed)), None)
+    return run_explain(view, found, cell, tests)
 
 
 @dataclass(frozen=True, slots=True)

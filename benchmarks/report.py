@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.metrics import FAMILIES
 from bedside.ratings.run import FORMAT, Run, new_run, transcript_row, transcript_writer, write_new_run
 from bedside.reports.contents import make_tables
@@ -92,12 +92,12 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         path = make_run(Path(name))
         start = time.perf_counter()
-        evaluation = open_evaluation(path)
+        view = open_ratings_view(path)
         opened = time.perf_counter() - start
         # Once to import what is needed, then the time that counts.
-        make_tables(evaluation, ["results"])
+        make_tables(view, ["results"])
         start = time.perf_counter()
-        make_tables(evaluation, ["results"])
+        make_tables(view, ["results"])
         table = time.perf_counter() - start
         frame = Run(path).to_pandas()
         start = time.perf_counter()

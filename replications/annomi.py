@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from bedside.analysis.agreement import agree
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.scoring.score import score
 from bedside.stats import unpaired
 from replications._figures import Figure
@@ -24,18 +24,18 @@ _FEWER = "four of the seven sessions"
 def figures(data: Path, work: Path) -> list[Figure]:
     """The figures; ``work`` is an empty folder for the run."""
     run = score([data / NEEDS], work / "annomi", metrics=["behaviour"]).run
-    evaluation = open_evaluation(run.path)
+    view = open_ratings_view(run.path)
     kappas = {
         found.metric: found.statistics["fleiss"].estimate
-        for found in agree(evaluation, metrics=["main_behaviour", "client_talk"], raters=["human:*"])
+        for found in agree(view, metrics=["main_behaviour", "client_talk"], raters=["human:*"])
         if found.kind == "people" and not found.title.endswith("any or none")
     }
     quality = run.factors.select("transcript_id", "mi_quality")
     values = (
-        evaluation.transcript_values(["reflection_to_question_ratio", "inputs_per_turn"])
+        view.transcript_values(["reflection_to_question_ratio", "inputs_per_turn"])
         .filter(pl.col("group") == "people")
         .join(quality, on="transcript_id")
-        .join(_coded_once(evaluation.ratings), on="transcript_id", how="semi")
+        .join(_coded_once(view.ratings), on="transcript_id", how="semi")
         .drop_nulls("value")
     )
     return [

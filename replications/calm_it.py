@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.scoring.score import score
 from bedside.stats.change import percentage_change
 from bedside.stats.kappa_bands import reading
@@ -36,7 +36,7 @@ def figures(data: Path, work: Path) -> list[Figure]:
                             (0.85, "almost perfect"))
     ]  # fmt: skip
     run = score([data / NEEDS], work / "annomi", metrics=["dale_chall"]).run
-    values = open_evaluation(run.path).transcript_values(["dale_chall.patient", "dale_chall.clinician"])
+    values = open_ratings_view(run.path).transcript_values(["dale_chall.patient", "dale_chall.clinician"])
     means = dict(values.group_by("metric").agg(pl.col("value").mean()).iter_rows())
     found.append(Figure("Dale–Chall, AnnoMI's clients", "7.22", means["dale_chall.patient"], _DALE_CHALL))
     found.append(

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.scoring.score import score
 from replications._figures import Figure
 
@@ -25,7 +25,7 @@ def figures(data: Path, work: Path) -> list[Figure]:
     """The figures; ``work`` is an empty folder for the run."""
     names = ["exchanges", "characters", "characters_per_turn"]
     run = score([data / NEEDS], work / "mdd5k", metrics=names).run
-    values = open_evaluation(run.path).transcript_values(
+    values = open_ratings_view(run.path).transcript_values(
         ["exchanges", "characters", "characters_per_turn.clinician", "characters_per_turn.patient"]
     )
     means = dict(values.group_by("metric").agg(pl.col("value").mean()).iter_rows())

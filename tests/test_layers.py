@@ -54,7 +54,11 @@ def imports(module: str) -> Iterator[tuple[str, str, int]]:
             assert node.level == 0, f"{module} imports relatively"
             for alias in node.names:
                 whole = f"{node.module}.{alias.name}"
-                yield (whole, "", node.lineno) if whole in TREES else (node.module or "", alias.name, node.lineno)
+                yield (
+                    (whole, "", node.lineno)
+                    if whole in TREES
+                    else (node.module or "", alias.name, node.lineno)
+                )
 
 
 def room(module: str) -> str:
@@ -77,7 +81,11 @@ def test_imports_run_down() -> None:
         own = room(module)
         for target, name, line in inner(module):
             # The package's version and examples are constants.
-            if room(target) == own or (target, name) in {("bedside", "__version__"), ("bedside", "EXAMPLES"), ("bedside", "")}:
+            if room(target) == own or (target, name) in {
+                ("bedside", "__version__"),
+                ("bedside", "EXAMPLES"),
+                ("bedside", ""),
+            }:
                 continue
             if DEPTH[room(target)] <= DEPTH[own] or room(target) not in ONLY.get(own, DEPTH):
                 wrong.append(f"{module}:{line} imports {target}")
@@ -86,7 +94,9 @@ def test_imports_run_down() -> None:
 
 def test_no_circles() -> None:
     graph = {
-        module: {target for target, _, _ in inner(module) if target in TREES and target not in {module, "bedside"}}
+        module: {
+            target for target, _, _ in inner(module) if target in TREES and target not in {module, "bedside"}
+        }
         for module in TREES
         if module != "bedside"
     }
@@ -118,7 +128,19 @@ def test_a_class_name_is_one_concept() -> None:
 
 
 #: Words that say nothing of what they name.
-_NAMELESS = {"found", "given", "made", "one", "each", "told", "told_of", "order_of", "there", "foreign", "_the_same"}
+_NAMELESS = {
+    "found",
+    "given",
+    "made",
+    "one",
+    "each",
+    "told",
+    "told_of",
+    "order_of",
+    "there",
+    "foreign",
+    "_the_same",
+}
 
 
 def test_names_say_what_they_name() -> None:

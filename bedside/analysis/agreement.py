@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
-from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.spreadsheets import Scale
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -79,7 +79,7 @@ class Agreement:
 
 
 def agree(
-    evaluation: Evaluation,
+    view: RatingsView,
     *,
     metrics: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
@@ -95,7 +95,7 @@ def agree(
     rater, the most frequent value counts, of equally frequent ones the one nearest their mean (labels: none).
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         metrics: metrics or patterns; unless named, codes and metrics with a scale, and those of a plain file.
         raters: raters or patterns such as ``human:*``; all unless named.
         weights: of kappa on ordered scales: ``quadratic`` (default), ``linear`` or ``none``.
@@ -106,23 +106,23 @@ def agree(
     """
     if weights is not None and weights not in WEIGHTS:
         raise DataError(f"{weights!r} is not known", where="--weights", todo="one of " + ", ".join(WEIGHTS))
-    names = evaluation.metrics(metrics)
-    if metrics is None and evaluation.factors is not None:
-        names = [name for name in names if name in evaluation.scales]
-    chosen = evaluation.raters(raters)
+    names = view.metrics(metrics)
+    if metrics is None and view.factors is not None:
+        names = [name for name in names if name in view.scales]
+    chosen = view.raters(raters)
     found: list[Agreement] = []
     for name in names:
-        ratings = evaluation.ratings.filter(
+        ratings = view.ratings.filter(
             pl.col("metric") == name,
             pl.col("rater").is_in(chosen),
             pl.col("error").is_null(),
         )
-        title, scale = evaluation.facts(name).title, evaluation.scales.get(name)
+        title, scale = view.facts(name).title, view.scales.get(name)
         found += _of_metric(name, title, ratings, scale, weights, seed)
     if not found:
         raise DataError(
             "no unit was rated by two raters",
-            where=evaluation.name,
+            where=view.name,
             todo="import people's ratings with bedside ratings import",
         )
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeVar, get_args
 import numpy as np
 import polars as pl
 
-from bedside.analysis.ratings_view import PEOPLE, Evaluation, Facts, OfMetric
+from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
@@ -40,7 +40,7 @@ _CORRECTION_NAMES = {"holm": "holm", "bonferroni": "bonferroni", "bh": "benjamin
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison(OfMetric):
+class Comparison(MetricRatings):
     """Two systems on one metric under one group of raters.
 
     Attributes:
@@ -70,7 +70,7 @@ class Comparison(OfMetric):
 
 
 @dataclass(frozen=True, slots=True)
-class Overall(OfMetric):
+class Overall(MetricRatings):
     """Three or more systems at once on one metric under one group of raters: is there any difference at all?
 
     Attributes:
@@ -99,7 +99,7 @@ class Comparisons:
 
 
 def compare(
-    evaluation: Evaluation,
+    view: RatingsView,
     *,
     systems: Sequence[str] | None = None,
     reference: str | None = None,
@@ -113,7 +113,7 @@ def compare(
     """Compare systems pair by pair on every metric of whole transcripts.
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         systems: the systems; all unless named.
         reference: compare each system with this one only, not all pairs.
         metrics: metrics or patterns; unless named, those for which higher or lower is better and those that people
@@ -136,11 +136,11 @@ def compare(
         if value not in known:
             raise DataError(f"{value!r} is not known", where=option, todo="one of " + ", ".join(known))
     if raters is not None:
-        wanted = evaluation.raters(raters)
-        evaluation = replace(evaluation, ratings=evaluation.ratings.filter(pl.col("rater").is_in(wanted)))
-    chosen = chosen_systems(evaluation, systems)
+        wanted = view.raters(raters)
+        view = replace(view, ratings=view.ratings.filter(pl.col("rater").is_in(wanted)))
+    chosen = chosen_systems(view, systems)
     if reference is not None and reference not in chosen:
-        raise DataError(f"no system {reference!r}", where=evaluation.name, todo=nearest(reference, chosen))
+        raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
     if test in _THEN and len(chosen) < 3:
         raise DataError(f"{test} needs three systems", where="--test", todo=f"use {_THEN[test]} for two")
     duos = (
@@ -148,8 +148,8 @@ def compare(
         if reference is not None
         else list(combinations(chosen, 2))
     )
-    names = evaluation.metrics(metrics) if metrics is not None else quality_metrics(evaluation)
-    values = evaluation.transcript_values(names).filter(pl.col("system").is_in(chosen))
+    names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
+    values = view.transcript_values(names).filter(pl.col("system").is_in(chosen))
     matched: list[_Matched] = []
     overall: list[Overall] = []
     for (metric, raters), table in sorted(
@@ -158,7 +158,7 @@ def compare(
     ):
         if table["value"].null_count() == table.height:
             continue
-        facts = evaluation.facts(str(metric))
+        facts = view.facts(str(metric))
         by_system = {system: _by_case(table, system) for system in chosen}
         matched += [_match(facts, str(raters), a, b, by_system[a], by_system[b], test) for a, b in duos]
         if len(chosen) > 2 and reference is None and (test == "auto" or test in _THEN):
@@ -170,30 +170,28 @@ def compare(
     )
 
 
-def quality_metrics(evaluation: Evaluation) -> list[str]:
+def quality_metrics(view: RatingsView) -> list[str]:
     """Metrics that say something of quality: with a better direction, or rated by people or judges."""
-    rated = evaluation.ratings.filter(~pl.col("rater").str.starts_with("algorithm:"))["metric"].unique()
-    by_hand = {name for name in rated if not evaluation.facts(name).known}
-    return [
-        name for name in evaluation.metrics() if evaluation.facts(name).direction != "none" or name in by_hand
-    ]
+    rated = view.ratings.filter(~pl.col("rater").str.starts_with("algorithm:"))["metric"].unique()
+    by_hand = {name for name in rated if not view.facts(name).known}
+    return [name for name in view.metrics() if view.facts(name).direction != "none" or name in by_hand]
 
 
-def chosen_systems(evaluation: Evaluation, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:
+def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:
     """The systems named, or all.
 
     Raises:
         DataError: one is unknown, or there are too few.
     """
-    known = evaluation.systems()
+    known = view.systems()
     chosen = list(dict.fromkeys(systems)) if systems is not None else known
     for system in chosen:
         if system not in known:
-            raise DataError(f"no system {system!r}", where=evaluation.name, todo=nearest(system, known))
+            raise DataError(f"no system {system!r}", where=view.name, todo=nearest(system, known))
     if len(chosen) < fewest:
         raise DataError(
             "a comparison needs two systems" + (f", there is {chosen[0]!r}" if chosen else "; none is named"),
-            where=evaluation.name,
+            where=view.name,
             todo="score transcripts of two systems: see the docs on transcripts for how to name them",
         )
     return chosen
@@ -219,7 +217,7 @@ def _by_case(table: pl.DataFrame, system: str) -> _Values:
 class _Matched:
     """Values of two systems ready for a test."""
 
-    facts: Facts
+    facts: MetricFacts
     raters: str
     a: str
     b: str
@@ -233,7 +231,7 @@ class _Matched:
 
 
 def _match(
-    facts: Facts, raters: str, a: str, b: str, values_a: _Values, values_b: _Values, test: Test
+    facts: MetricFacts, raters: str, a: str, b: str, values_a: _Values, values_b: _Values, test: Test
 ) -> _Matched:
     shared = sorted(values_a.cases.keys() & values_b.cases.keys())
     smaller = min(len(values_a.cases), len(values_b.cases))
@@ -305,7 +303,7 @@ def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
     return found
 
 
-def _all_at_once(facts: Facts, raters: str, by_system: dict[str, _Values], test: Test) -> Overall:
+def _all_at_once(facts: MetricFacts, raters: str, by_system: dict[str, _Values], test: Test) -> Overall:
     from bedside.stats import several
 
     shared = sorted(set.intersection(*(set(values.cases) for values in by_system.values())))

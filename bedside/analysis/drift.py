@@ -11,7 +11,7 @@ import polars as pl
 
 from bedside.analysis.comparison import chosen_systems, quality_metrics
 from bedside.analysis.estimation import ALL
-from bedside.analysis.ratings_view import PEOPLE, Evaluation, Facts, OfMetric
+from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -29,7 +29,7 @@ class NothingError(DataError):
 
 
 @dataclass(frozen=True, slots=True)
-class Change(OfMetric):
+class Change(MetricRatings):
     """One metric of one system under one group of raters, from the shortest to the longest condition.
 
     Attributes:
@@ -89,7 +89,7 @@ class Drift:
 
 
 def drift(
-    evaluation: Evaluation,
+    view: RatingsView,
     by: str,
     *,
     lengths: tuple[float, float] | None = None,
@@ -104,7 +104,7 @@ def drift(
     Only cases with a value in both conditions count. Several transcripts of a case in a condition are averaged.
 
     Args:
-        evaluation: the ratings of a run.
+        view: the ratings of a run.
         by: the factor that holds the length condition, such as ``target_length``.
         lengths: the two conditions; the least and the greatest unless given.
         systems: the systems; all unless named.
@@ -116,37 +116,37 @@ def drift(
     Raises:
         DataError: no such factor, a condition that is no number, fewer than two of them, or nothing to compare.
     """
-    evaluation = _by_raters(evaluation, raters)
-    chosen = _systems(evaluation, systems)
-    condition, without = _conditions(evaluation, by)
-    names = evaluation.metrics(metrics) if metrics is not None else quality_metrics(evaluation)
-    values = _values(evaluation, names, chosen).join(condition, on="transcript_id")
+    view = _by_raters(view, raters)
+    chosen = _systems(view, systems)
+    condition, without = _conditions(view, by)
+    names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
+    values = _values(view, names, chosen).join(condition, on="transcript_id")
     there = sorted(values["length"].unique())
-    shortest, longest = _two(by, there, lengths, evaluation.name)
+    shortest, longest = _two(by, there, lengths, view.name)
     changes = [
-        _change(evaluation.facts(metric), group, system, table, (shortest, longest), resamples, seed)
+        _change(view.facts(metric), group, system, table, (shortest, longest), resamples, seed)
         for metric, group, system, table in _groups(values, names)
     ]
     if not changes:
         raise NothingError(
-            "no metric to follow has a value", where=evaluation.name, todo="name some with --metrics"
+            "no metric to follow has a value", where=view.name, todo="name some with --metrics"
         )
     between = tuple(length for length in there if shortest < length < longest)
     return Drift(by, shortest, longest, between, tuple(changes), _means(changes), without)
 
 
-def _conditions(evaluation: Evaluation, by: str) -> tuple[pl.DataFrame, int]:
+def _conditions(view: RatingsView, by: str) -> tuple[pl.DataFrame, int]:
     """The length condition of each transcript that has one, and how many have none."""
-    factors = evaluation.factors
+    factors = view.factors
     if factors is None:
         raise NothingError(
-            "a plain file of ratings has no factors", where=evaluation.name,
+            "a plain file of ratings has no factors", where=view.name,
             todo="give a run: bedside score makes one of transcripts, bedside ratings import adds the file",
         )  # fmt: skip
     known = [name for name in factors.columns if name != "transcript_id"]
     if by not in known:
         todo = nearest(by, known) if known else "give the transcripts factors"
-        raise NothingError(f"no factor {by!r}", where=evaluation.name, todo=todo)
+        raise NothingError(f"no factor {by!r}", where=view.name, todo=todo)
     rows = factors.select("transcript_id", by).drop_nulls()
     lengths = []
     for name, text in rows.iter_rows():
@@ -156,7 +156,7 @@ def _conditions(evaluation: Evaluation, by: str) -> tuple[pl.DataFrame, int]:
             lengths.append(float("nan"))
         if not np.isfinite(lengths[-1]):
             raise DataError(
-                f"{by} of transcript {name!r} is {text!r}, no number", where=evaluation.name,
+                f"{by} of transcript {name!r} is {text!r}, no number", where=view.name,
                 todo="name a factor of numbers with --by",
             )  # fmt: skip
     return rows.select(
@@ -184,7 +184,7 @@ def _two(
 
 
 def _change(
-    facts: Facts,
+    facts: MetricFacts,
     raters: str,
     system: str,
     table: pl.DataFrame,
@@ -258,7 +258,7 @@ class Bin:
 
 
 @dataclass(frozen=True, slots=True)
-class Trend(OfMetric):
+class Trend(MetricRatings):
     """One metric of one system under one group of raters, by number of messages.
 
     Attributes:
@@ -274,7 +274,7 @@ class Trend(OfMetric):
 
 
 def trend(
-    evaluation: Evaluation,
+    view: RatingsView,
     *,
     edges: Sequence[int] | None = None,
     systems: Sequence[str] | None = None,
@@ -287,7 +287,7 @@ def trend(
     p is corrected by Holm over all trends.
 
     Args:
-        evaluation: the ratings of a run, or of a file in which the metric ``turns`` holds the numbers of messages.
+        view: the ratings of a run, or of a file in which the metric ``turns`` holds the numbers of messages.
         edges: where bins begin: ``10, 20`` makes the bins under 10, 10 to 19, and 20 and more. Unless given, the
             quartiles of all transcripts.
         systems, metrics, raters: as for :func:`drift`.
@@ -297,31 +297,31 @@ def trend(
     """
     from bedside.stats.families import family
 
-    evaluation = _by_raters(evaluation, raters)
-    chosen = _systems(evaluation, systems)
-    names = evaluation.metrics(metrics) if metrics is not None else quality_metrics(evaluation)
-    counts = _message_counts(evaluation)
-    values = _values(evaluation, names, chosen).join(counts, on="transcript_id")
+    view = _by_raters(view, raters)
+    chosen = _systems(view, systems)
+    names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
+    counts = _message_counts(view)
+    values = _values(view, names, chosen).join(counts, on="transcript_id")
     if values["value"].null_count() == values.height:
         raise NothingError(
-            "no metric to follow has a value", where=evaluation.name, todo="name some with --metrics"
+            "no metric to follow has a value", where=view.name, todo="name some with --metrics"
         )
     cuts = _cuts(edges, values.unique("transcript_id")["length"].to_numpy())
     found = [
-        Trend(evaluation.facts(metric), group, system, _bins(table, cuts), _spearman(table))
+        Trend(view.facts(metric), group, system, _bins(table, cuts), _spearman(table))
         for metric, group, system, table in _groups(values, names)
     ]
     tested = family([one.correlation for one in found], "trends with the number of messages", method="holm")
     return tuple(replace(one, correlation=test) for one, test in zip(found, tested, strict=True))
 
 
-def _message_counts(evaluation: Evaluation) -> pl.DataFrame:
-    if evaluation.run is not None:
-        return evaluation.run.index.select(transcript_id="id", length=pl.col("turns").cast(pl.Float64()))
-    rated = evaluation.ratings.filter(pl.col("metric") == MESSAGES, pl.col("unit") == "transcript")
+def _message_counts(view: RatingsView) -> pl.DataFrame:
+    if view.run is not None:
+        return view.run.index.select(transcript_id="id", length=pl.col("turns").cast(pl.Float64()))
+    rated = view.ratings.filter(pl.col("metric") == MESSAGES, pl.col("unit") == "transcript")
     if rated.is_empty():
         raise NothingError(
-            "the ratings don't say how many messages a transcript has", where=evaluation.name,
+            "the ratings don't say how many messages a transcript has", where=view.name,
             todo=f"give a run, or add the metric {MESSAGES!r} to the file",
         )  # fmt: skip
     return rated.drop_nulls("value").group_by("transcript_id").agg(length=pl.col("value").mean())
@@ -372,7 +372,7 @@ def _spearman(table: pl.DataFrame) -> Result:
 
 
 @dataclass(frozen=True, slots=True)
-class Deviation(OfMetric):
+class Deviation(MetricRatings):
     """How far a system's mean lies from the reference corpus' on one metric under one group of raters.
 
     Attributes:
@@ -397,8 +397,8 @@ class Deviation(OfMetric):
 
 
 def deviation(
-    evaluation: Evaluation,
-    reference: Evaluation | str,
+    view: RatingsView,
+    reference: RatingsView | str,
     *,
     systems: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
@@ -410,7 +410,7 @@ def deviation(
     other.
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         reference: the ratings of the reference corpus, of which all transcripts count; or the name of a system of
             ``evaluation``.
         systems: the systems; all (but the reference) unless named.
@@ -420,38 +420,40 @@ def deviation(
     Raises:
         DataError: no such system, or no metric that both have.
     """
-    evaluation = _by_raters(evaluation, raters)
+    view = _by_raters(view, raters)
     if isinstance(reference, str):
         name = reference
-        if name not in evaluation.systems():
+        if name not in view.systems():
             raise NothingError(
-                f"{name!r} is neither a run nor a system", where=evaluation.name,
-                todo=nearest(name, evaluation.systems()),
+                f"{name!r} is neither a run nor a system", where=view.name,
+                todo=nearest(name, view.systems()),
             )  # fmt: skip
-        chosen = [each for each in _systems(evaluation, systems) if each != name]
+        chosen = [each for each in _systems(view, systems) if each != name]
         if not chosen:
-            raise NothingError(f"there is no system beside {name!r}", where=evaluation.name)
+            raise NothingError(f"there is no system beside {name!r}", where=view.name)
         own = pl.col("system") == name
-        reference = replace(evaluation, ratings=evaluation.ratings.filter(own), name=name)
+        reference = replace(view, ratings=view.ratings.filter(own), name=name)
     else:
-        chosen = _systems(evaluation, systems)
-    names = evaluation.metrics(metrics)
+        chosen = _systems(view, systems)
+    names = view.metrics(metrics)
     there = _values(reference, names, None)
     found = [
-        _deviation(evaluation.facts(metric), group, system, table, there)
-        for metric, group, system, table in _groups(_values(evaluation, names, chosen), names)
+        _deviation(view.facts(metric), group, system, table, there)
+        for metric, group, system, table in _groups(_values(view, names, chosen), names)
     ]
     shared = {one.metric for one in found if one.reference_n}
     if not shared:
         raise NothingError(
             f"no metric is rated by the same raters here and in the reference {reference.name}",
-            where=evaluation.name,
+            where=view.name,
             todo="score the reference with the same suite",
         )
     return tuple(one for one in found if metrics is not None or one.metric in shared)
 
 
-def _deviation(facts: Facts, raters: str, system: str, table: pl.DataFrame, there: pl.DataFrame) -> Deviation:
+def _deviation(
+    facts: MetricFacts, raters: str, system: str, table: pl.DataFrame, there: pl.DataFrame
+) -> Deviation:
     from bedside.stats import unpaired
 
     other = there.filter(pl.col("metric") == facts.name)
@@ -481,22 +483,22 @@ def _no_reference(raters: str, others: Sequence[str]) -> str:
 # -- what they share --------------------------------------------------------------------------------
 
 
-def _by_raters(evaluation: Evaluation, raters: Sequence[str] | None) -> Evaluation:
+def _by_raters(view: RatingsView, raters: Sequence[str] | None) -> RatingsView:
     if raters is None:
-        return evaluation
-    wanted = evaluation.raters(raters)
-    return replace(evaluation, ratings=evaluation.ratings.filter(pl.col("rater").is_in(wanted)))
+        return view
+    wanted = view.raters(raters)
+    return replace(view, ratings=view.ratings.filter(pl.col("rater").is_in(wanted)))
 
 
-def _systems(evaluation: Evaluation, systems: Sequence[str] | None) -> list[str]:
+def _systems(view: RatingsView, systems: Sequence[str] | None) -> list[str]:
     """The systems named, or all; of transcripts that name none, :data:`ALL`."""
-    if not evaluation.systems() and systems is None:
+    if not view.systems() and systems is None:
         return [ALL]
-    return chosen_systems(evaluation, systems, fewest=1)
+    return chosen_systems(view, systems, fewest=1)
 
 
-def _values(evaluation: Evaluation, metrics: Iterable[str], systems: Sequence[str] | None) -> pl.DataFrame:
-    values = evaluation.transcript_values(metrics).with_columns(pl.col("system").fill_null(ALL))
+def _values(view: RatingsView, metrics: Iterable[str], systems: Sequence[str] | None) -> pl.DataFrame:
+    values = view.transcript_values(metrics).with_columns(pl.col("system").fill_null(ALL))
     return values if systems is None else values.filter(pl.col("system").is_in(systems))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.comparison import chosen_systems
-from bedside.analysis.ratings_view import PEOPLE, Evaluation, Facts, OfMetric
+from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
@@ -22,7 +22,7 @@ ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate(OfMetric):
+class Estimate(MetricRatings):
     """One quantity in three ways, so that the corrected one is never taken for the naive one.
 
     Attributes:
@@ -59,7 +59,7 @@ class _Sample:
 
 
 def estimate(
-    evaluation: Evaluation,
+    view: RatingsView,
     *,
     judge: str,
     systems: Sequence[str] | None = None,
@@ -73,7 +73,7 @@ def estimate(
     case where more than half of the smaller system's cases pair.
 
     Args:
-        evaluation: the ratings. The transcripts that people rated must be a random sample of those the judge rated.
+        view: the ratings. The transcripts that people rated must be a random sample of those the judge rated.
         judge: the rater that rated everything, or a pattern that one rater matches.
         systems: the systems; all unless named.
         metrics: metrics or patterns; every one that both rated unless named.
@@ -82,7 +82,7 @@ def estimate(
     Raises:
         DataError: no such judge, more than one, or no metric that people and the judge rated.
     """
-    matching = evaluation.raters([judge])
+    matching = view.raters([judge])
     if len(matching) > 1:
         raise DataError(
             f"{len(matching)} raters match {judge!r}",
@@ -90,25 +90,25 @@ def estimate(
             todo=f"name one: {', '.join(matching)}",
         )
     name = matching[0]
-    known = evaluation.systems()
-    chosen = chosen_systems(evaluation, systems, fewest=1) if known else [ALL]
+    known = view.systems()
+    chosen = chosen_systems(view, systems, fewest=1) if known else [ALL]
     found: list[Estimate] = []
-    for metric in evaluation.metrics(metrics):
+    for metric in view.metrics(metrics):
         values = (
-            evaluation.transcript_values([metric])
+            view.transcript_values([metric])
             .with_columns(pl.col("system").fill_null(ALL))
             .filter(pl.col("system").is_in(chosen))
         )
         if not {name, PEOPLE} <= set(values.drop_nulls("value")["group"]):
             continue
         samples = {system: _sample(values.filter(pl.col("system") == system), name) for system in chosen}
-        facts = evaluation.facts(metric)
+        facts = view.facts(metric)
         found += [_mean(facts, name, system, sample, seed) for system, sample in samples.items()]
         found += [_difference(facts, name, a, b, samples[a], samples[b]) for a, b in combinations(chosen, 2)]
     if not found:
         raise DataError(
             f"no metric was rated by people and by {name}",
-            where=evaluation.name,
+            where=view.name,
             todo="import people's ratings of a random sample with bedside ratings import",
         )
     return tuple(found)
@@ -142,7 +142,7 @@ def _sample(values: pl.DataFrame, judge: str) -> _Sample:
     )
 
 
-def _mean(facts: Facts, judge: str, system: str, sample: _Sample, seed: int) -> Estimate:
+def _mean(facts: MetricFacts, judge: str, system: str, sample: _Sample, seed: int) -> Estimate:
     from bedside.stats import prediction_powered
     from bedside.stats.intervals import mean_t, proportion
 
@@ -172,7 +172,7 @@ def _enough(corrected: Result, labelled: int) -> Result:
     )
 
 
-def _difference(facts: Facts, judge: str, a: str, b: str, x: _Sample, y: _Sample) -> Estimate:
+def _difference(facts: MetricFacts, judge: str, a: str, b: str, x: _Sample, y: _Sample) -> Estimate:
     from bedside.stats import paired, prediction_powered, unpaired
 
     shared = sorted(x.by_case.keys() & y.by_case.keys())

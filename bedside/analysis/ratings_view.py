@@ -27,7 +27,7 @@ PEOPLE = "people"
 
 
 @dataclass(frozen=True, slots=True)
-class Facts:
+class MetricFacts:
     """What is known of a metric by its name in the ratings table (with role).
 
     Attributes:
@@ -52,15 +52,15 @@ class Facts:
 
 
 @cache
-def _known() -> Mapping[str, Facts]:
-    found: dict[str, Facts] = {}
+def _known() -> Mapping[str, MetricFacts]:
+    found: dict[str, MetricFacts] = {}
     for family in FAMILIES.all().values():
         for metric in family.metrics:
             roles = ("", *metric.roles) if metric.whole or not metric.roles else metric.roles
             for role in roles:
                 name = f"{metric.name}.{role}" if role else metric.name
                 title = f"{metric.title}, {role}" if role else metric.title
-                found[name] = Facts(
+                found[name] = MetricFacts(
                     name,
                     title,
                     family.title,
@@ -92,15 +92,15 @@ def own_rubrics(run: Run) -> OwnRubrics:
         ) from error
 
 
-def facts(name: str, own: OwnRubrics = _NONE) -> Facts:
+def facts(name: str, own: OwnRubrics = _NONE) -> MetricFacts:
     """The facts of a metric or rubric, the user's ``own`` included; of one that is neither, its name in words."""
     known = _known().get(name)
     if known is not None:
         return known
     rubric = _rubric(name, own)
     if rubric is not None:
-        return Facts(name, rubric.title, "Rubrics", rubric.direction, labels=rubric_labels(rubric))
-    return Facts(name, name.replace("_", " ").capitalize(), "Ratings")
+        return MetricFacts(name, rubric.title, "Rubrics", rubric.direction, labels=rubric_labels(rubric))
+    return MetricFacts(name, name.replace("_", " ").capitalize(), "Ratings")
 
 
 def _rubric(name: str, own: OwnRubrics) -> Rubric | None:
@@ -125,14 +125,14 @@ def known_scale(name: str, own: OwnRubrics = _NONE) -> Scale | None:
 
 
 @dataclass(frozen=True, slots=True)
-class OfMetric:
+class MetricRatings:
     """A result on one metric.
 
     Attributes:
         facts: what is known of the metric where its ratings are from.
     """
 
-    facts: Facts
+    facts: MetricFacts
 
     @property
     def metric(self) -> str:
@@ -141,7 +141,7 @@ class OfMetric:
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluation:
+class RatingsView:
     """Ratings and what is needed to read them.
 
     Attributes:
@@ -160,9 +160,9 @@ class Evaluation:
     name: str
     run: Run | None = None
     rubrics: OwnRubrics = field(default_factory=dict)
-    reference: Evaluation | None = None
+    reference: RatingsView | None = None
 
-    def facts(self, name: str) -> Facts:
+    def facts(self, name: str) -> MetricFacts:
         """What is known of a metric, rubric or other rating by its name."""
         return facts(name, self.rubrics)
 
@@ -249,13 +249,13 @@ class Evaluation:
         return pl.concat([rated.filter(single).select(columns), averaged])
 
 
-def open_evaluation(
+def open_ratings_view(
     path: str | os.PathLike[str],
     *,
     scales: Mapping[str | None, Scale] | None = None,
     columns: Mapping[str, str] | None = None,
     metric: str = "rating",
-) -> Evaluation:
+) -> RatingsView:
     """An evaluation from a run's folder, or from a plain file of ratings (CSV, TSV, XLSX, Parquet).
 
     Args:
@@ -267,7 +267,7 @@ def open_evaluation(
     given = dict(scales or {})
     if Path(path).is_file():
         file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=known_scale)
-        return Evaluation(file.ratings, file.scales, None, str(path))
+        return RatingsView(file.ratings, file.scales, None, str(path))
     run = Run(path)
     own = own_rubrics(run)
     found = {name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in
@@ -278,4 +278,4 @@ def open_evaluation(
         chosen = given.get(name) or (given.get(None) if scale is not None else None) or scale
         if chosen is not None:
             found[name] = chosen
-    return Evaluation(run.ratings, found, run.factors, str(path), run, own)
+    return RatingsView(run.ratings, found, run.factors, str(path), run, own)

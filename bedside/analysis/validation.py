@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.agreement import Agreement, Weights, agree, grid_of
-from bedside.analysis.ratings_view import Evaluation, OfMetric
+from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -22,7 +22,7 @@ FEWEST_UNITS = 30
 
 
 @dataclass(frozen=True, slots=True)
-class Validation(OfMetric):
+class Validation(MetricRatings):
     """A judge (or algorithm) on one metric beside people.
 
     Attributes:
@@ -78,7 +78,7 @@ class JudgeCard:
 
 
 def validate(
-    evaluation: Evaluation,
+    view: RatingsView,
     *,
     judges: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
@@ -89,7 +89,7 @@ def validate(
     """Check judges against people on every metric that both rated.
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         judges: raters or patterns; every rater that is no person unless named.
         metrics: metrics or patterns; every one that people and a judge rated unless named.
         epsilon: how much worse than a person the judge may be in the alternative annotator test.
@@ -103,45 +103,41 @@ def validate(
         raise DataError(
             f"{epsilon} is no share", where="--epsilon", todo="give .2 for experts, .1 for crowd workers"
         )
-    chosen = [name for name in evaluation.raters(judges) if not name.startswith("human:")]
+    chosen = [name for name in view.raters(judges) if not name.startswith("human:")]
     people = pl.col("rater").str.starts_with("human:")
-    rated = evaluation.ratings.filter(people)["metric"].unique()
+    rated = view.ratings.filter(people)["metric"].unique()
     names = [
         name
-        for name in evaluation.metrics(metrics)
-        if name in rated and (metrics is not None or name in evaluation.scales or evaluation.run is None)
+        for name in view.metrics(metrics)
+        if name in rated and (metrics is not None or name in view.scales or view.run is None)
     ]
     found: dict[str, list[Validation]] = {}
     for name in names:
-        ratings = evaluation.ratings.filter(pl.col("metric") == name)
+        ratings = view.ratings.filter(pl.col("metric") == name)
         others = [judge for judge in chosen if judge in set(ratings["rater"])]
         if not others:
             continue
         rows = agree(
-            evaluation,
+            view,
             metrics=[name],
-            raters=[*evaluation.raters(["human:*"]), *others],
+            raters=[*view.raters(["human:*"]), *others],
             weights=weights,
             seed=seed,
         )
-        own = [row for row in rows if row.title == evaluation.facts(name).title]
+        own = [row for row in rows if row.title == view.facts(name).title]
         for judge in others:
-            found.setdefault(judge, []).append(
-                _validation(evaluation, name, judge, ratings, own, epsilon, seed)
-            )
+            found.setdefault(judge, []).append(_validation(view, name, judge, ratings, own, epsilon, seed))
     if not found:
         raise DataError(
             "no metric was rated by a judge and by a person",
-            where=evaluation.name,
+            where=view.name,
             todo="import people's ratings with bedside ratings import",
         )
-    return tuple(
-        JudgeCard(judge, _card(evaluation, judge, made), tuple(made)) for judge, made in found.items()
-    )
+    return tuple(JudgeCard(judge, _card(view, judge, made), tuple(made)) for judge, made in found.items())
 
 
 def _validation(
-    evaluation: Evaluation,
+    view: RatingsView,
     metric: str,
     judge: str,
     ratings: pl.DataFrame,
@@ -172,14 +168,14 @@ def _validation(
         numbers = verdicts[both].astype(float)
         bias = two_raters.bias(numbers, average)
         limits = two_raters.bland_altman(numbers, average)
-        if evaluation.run is not None:
-            turns = dict(evaluation.run.index.select("id", "turns").iter_rows())
+        if view.run is not None:
+            turns = dict(view.run.index.select("id", "turns").iter_rows())
             lengths = [turns[name] for name in grid.transcripts[both]]
             length = two_raters.correlation(numbers - average, lengths, kind="spearman")
     passes = int(own["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     stands_in, verdict = _verdict(alternative, int(both.sum()))
     return Validation(
-        facts=evaluation.facts(metric),
+        facts=view.facts(metric),
         rater=judge,
         mean=by_kind.get("mean"),
         consensus=by_kind.get("consensus"),
@@ -187,7 +183,7 @@ def _validation(
         ceiling=by_kind.get("ceiling"),
         alternative=alternative,
         passes=passes,
-        self_agreement=self_agreement(own, evaluation, metric, seed) if passes > 1 else None,
+        self_agreement=self_agreement(own, view, metric, seed) if passes > 1 else None,
         bias=bias,
         limits=limits,
         length=length,
@@ -199,14 +195,14 @@ def _validation(
     )
 
 
-def self_agreement(own: pl.DataFrame, evaluation: Evaluation, metric: str, seed: int) -> Result:
+def self_agreement(own: pl.DataFrame, view: RatingsView, metric: str, seed: int) -> Result:
     """Alpha of the passes as if each were a rater."""
     from bedside.stats import many_raters
 
     labels = bool(own["label"].is_not_null().any())
     wide = own.pivot("replicate", index=["transcript_id", "unit"], values="label" if labels else "value")
     cells = np.array(wide.drop("transcript_id", "unit").rows(), dtype=object)
-    scale = evaluation.scales.get(metric)
+    scale = view.scales.get(metric)
     level: Any = "nominal" if labels else "ordinal" if scale is not None else "interval"
     members = wide["transcript_id"].to_numpy()
     nested = 1 < len(set(members)) < len(members)
@@ -231,13 +227,13 @@ def _verdict(alternative: AlternativeAnnotator | None, units: int) -> tuple[bool
     return False, "not shown to be as good as one of these people"
 
 
-def _card(evaluation: Evaluation, judge: str, made: Sequence[Validation]) -> tuple[tuple[str, str], ...]:
+def _card(view: RatingsView, judge: str, made: Sequence[Validation]) -> tuple[tuple[str, str], ...]:
     """Model, date, prompt, temperature, passes, failures, split."""
     unknown = "not recorded"
     entry: Mapping[str, Any] = {}
     told: Mapping[str, Any] = {}
-    if evaluation.run is not None:
-        for scoring in evaluation.run.manifest["scorings"]:
+    if view.run is not None:
+        for scoring in view.run.manifest["scorings"]:
             if judge in scoring["raters"]:
                 entry, told = scoring, scoring.get("judges", {}).get(judge, {})
     rated = sum(one.rated for one in made)

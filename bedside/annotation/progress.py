@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.agreement import Agreement, agree
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.answers import (
     RaterAnswer,
     agrees,
@@ -224,7 +224,7 @@ def plan_metrics(plan: AnnotationPlan) -> list[str]:
 
 def plan_evaluation(
     run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
-) -> Evaluation:
+) -> RatingsView:
     """The ratings that a plan's answers gave, and those of judges and algorithms on the same transcripts.
 
     Args:
@@ -246,17 +246,17 @@ def plan_evaluation(
         pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"
     )
     rubrics = {each.rubric.name: each.rubric for each in plan.rubrics}
-    return Evaluation(pl.concat([people, others]), scales(plan), None, str(run.path), run, rubrics)
+    return RatingsView(pl.concat([people, others]), scales(plan), None, str(run.path), run, rubrics)
 
 
 def _agreement(
     run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer], seed: int
 ) -> tuple[Agreement, ...]:
-    evaluation = plan_evaluation(run, plan, answers)
-    if evaluation.ratings.is_empty():
+    view = plan_evaluation(run, plan, answers)
+    if view.ratings.is_empty():
         return ()
     try:
-        return agree(evaluation, seed=seed)
+        return agree(view, seed=seed)
     except DataError:
         # No two raters rated the same yet, which the counts say already.
         return ()

@@ -12,7 +12,7 @@ from bedside.cli import completion as _complete
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
-    from bedside.analysis.ratings_view import Evaluation
+    from bedside.analysis.ratings_view import RatingsView
     from bedside.reports.table import Table
 
 
@@ -245,11 +245,13 @@ def reading_options(
     )
 
 
-def open_source(source: Path, scale: list[str] | None, columns: str | None) -> Evaluation:
-    from bedside.analysis.ratings_view import open_evaluation
+def open_source(source: Path, scale: list[str] | None, columns: str | None) -> RatingsView:
+    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.spreadsheets import parse_scales
 
-    return open_evaluation(source, scales=parse_scales(scale or []), columns=read_pairs(columns, "--columns"))
+    return open_ratings_view(
+        source, scales=parse_scales(scale or []), columns=read_pairs(columns, "--columns")
+    )
 
 
 def list_entries(context: typer.Context, rows: Callable[[], list[tuple[str, str]]]) -> None:

@@ -7,7 +7,7 @@ from importlib.resources import as_file, files
 from pathlib import Path
 
 from bedside.analysis.comparison import quality_metrics
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.ratings.run import Run
 from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
 from bedside.reports.build import write_report
@@ -63,8 +63,8 @@ def run_demo(
                 say(f"   {one.ratings} ratings by {one.rater} from {one.calls} calls")
     say(f"3. bedside compare {out}; bedside agree {out}; bedside report {out}\n")
     tables, written = write_report(Run(out))
-    evaluation = open_evaluation(out)
-    short = results_table(evaluation, quality_metrics(evaluation))
+    view = open_ratings_view(out)
+    short = results_table(view, quality_metrics(view))
     for table in (short, *(table for table in tables if table.name == "agreement")):
         if table is not None:
             show(table)

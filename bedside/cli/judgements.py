@@ -73,10 +73,10 @@ def judgements_passes(run: RunArgument, json: JsonOption = False) -> None:
     Examples:
         $ bedside judgements passes run
     """
-    from bedside.analysis.ratings_view import open_evaluation
+    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.judgements import passes_table
 
-    show_tables([passes_table(open_evaluation(run))], json)
+    show_tables([passes_table(open_ratings_view(run))], json)
 
 
 @judgements_app.command("import")

@@ -138,7 +138,7 @@ def report(
         $ bedside report run --methods
     """
     from bedside.analysis.comparison import chosen_systems
-    from bedside.analysis.ratings_view import open_evaluation
+    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.run import read_run
     from bedside.reports.build import write_report
     from bedside.reports.contents import Settings
@@ -159,9 +159,9 @@ def report(
         out=out,
         text=not no_text,
         suite=SUITES.find(suite) if suite is not None else None,
-        reference=open_evaluation(reference) if reference is not None else None,
+        reference=open_ratings_view(reference) if reference is not None else None,
         settings=Settings(
-            against=chosen_systems(open_evaluation(run), [against], fewest=1)[0] if against else None,
+            against=chosen_systems(open_ratings_view(run), [against], fewest=1)[0] if against else None,
             spread=_one_of(spread, ("sd", "ci", "none"), "--spread"),
             best=_one_of(best, ("interval", "always", "never"), "--best"),
             seed=seed,
@@ -183,18 +183,18 @@ def _one_of(value: str | None, known: tuple[str, ...], option: str) -> str | Non
 
 def _show_part(run: Run, methods: bool, card: bool, seed: int, json: bool) -> None:
     """Print the methods paragraph, the judge cards, or the checklists."""
-    from bedside.analysis.ratings_view import open_evaluation
+    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.build import build_tables
     from bedside.reports.checklist import checklists
     from bedside.reports.methods import methods as paragraphs
     from bedside.reports.validation import card_tables
 
-    evaluation = open_evaluation(run.path)
+    view = open_ratings_view(run.path)
     if methods:
-        for paragraph in paragraphs(run, evaluation, build_tables(evaluation, seed=seed)):
+        for paragraph in paragraphs(run, view, build_tables(view, seed=seed)):
             say(paragraph)
     elif card:
-        cards = card_tables(evaluation, seed)
+        cards = card_tables(view, seed)
         if not cards:
             raise DataError(
                 "no judge rated what a person rated too",
@@ -203,4 +203,4 @@ def _show_part(run: Run, methods: bool, card: bool, seed: int, json: bool) -> No
             )
         show_tables(cards, json)
     else:
-        show_tables(checklists(run, evaluation, build_tables(evaluation, seed=seed)), json)
+        show_tables(checklists(run, view, build_tables(view, seed=seed)), json)

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run, wordless
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, Settings, make_parts, make_tables
@@ -32,16 +32,14 @@ TABLE_FORMATS = tuple(FORMATS)
 FIGURE_FORMATS = ("svg", "pdf", "png")
 
 
-def build_tables(
-    evaluation: Evaluation, names: Sequence[str] | None = None, seed: int = 0
-) -> tuple[Table, ...]:
+def build_tables(view: RatingsView, names: Sequence[str] | None = None, seed: int = 0) -> tuple[Table, ...]:
     """The tables named, or all, that the evaluation has something for, in the order of a report.
 
     Raises:
         RegistryError: a name is unknown.
         DataError: a table that was asked for by name has nothing to show.
     """
-    return make_tables(evaluation, names, settings=Settings(seed=seed))
+    return make_tables(view, names, settings=Settings(seed=seed))
 
 
 def write_tables(
@@ -81,7 +79,7 @@ def write_report(
     out: Path | None = None,
     text: bool = True,
     suite: Suite | None = None,
-    reference: Evaluation | None = None,
+    reference: RatingsView | None = None,
     settings: Settings | None = None,
 ) -> tuple[tuple[Table, ...], tuple[Path, ...]]:
     """Write a run's report.
@@ -106,13 +104,13 @@ def write_report(
         if name not in known:
             raise DataError(f"no format {name!r}", where="--format", todo=nearest(name, known))
     chosen_settings = settings or Settings()
-    evaluation = replace(open_evaluation(run.path), reference=reference)
+    view = replace(open_ratings_view(run.path), reference=reference)
     if not text:
-        evaluation = replace(evaluation, ratings=wordless(evaluation.ratings.lazy()).collect())
+        view = replace(view, ratings=wordless(view.ratings.lazy()).collect())
     if tables is None:
-        parts = make_parts(evaluation, suite=suite, settings=chosen_settings)
+        parts = make_parts(view, suite=suite, settings=chosen_settings)
     else:
-        made = make_tables(evaluation, tables, suite=suite, settings=chosen_settings)
+        made = make_tables(view, tables, suite=suite, settings=chosen_settings)
         parts = tuple(ReportPart(table.title, tables=(table,)) for table in made)
     all_tables = tuple(table for part in parts for table in part.tables)
     folder = out or run.path / "report"
@@ -123,22 +121,22 @@ def write_report(
     drawn = {drawing.name: drawing.rendered(wanted) for part in parts for drawing in part.figures if wanted}
     written += write_figures(drawn, folder, kinds)
     if "html" in chosen:
-        write_text(folder / PAGE, _page(run, evaluation, parts, drawn, text, chosen_settings.seed))
+        write_text(folder / PAGE, _page(run, view, parts, drawn, text, chosen_settings.seed))
         written.append(folder / PAGE)
     return all_tables, tuple(written)
 
 
 def _page(
     run: Run,
-    evaluation: Evaluation,
+    view: RatingsView,
     parts: Sequence[ReportPart],
     drawn: Mapping[str, Mapping[str, bytes]],
     text: bool,
     seed: int,
 ) -> str:
     source = run.manifest["transcripts"]
-    missing = evaluation.ratings["error"].drop_nulls().len()
-    systems = evaluation.systems()
+    missing = view.ratings["error"].drop_nulls().len()
+    systems = view.systems()
     sections = []
     for part in parts:
         told = [part.about] if part.about else []
@@ -151,28 +149,28 @@ def _page(
             for drawing in part.figures
         )
         sections.append(Section(part.title, tuple(told), part.tables, captioned))
-    sections += _review(evaluation, run, text)
-    card = card_tables(evaluation, seed)
+    sections += _review(view, run, text)
+    card = card_tables(view, seed)
     if card:
         sections.append(Section("Judge card", tables=card))
     tables = tuple(table for part in parts for table in part.tables)
-    sections.append(Section("Methods", methods(run, evaluation, tables)))
-    sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, evaluation, tables)))
+    sections.append(Section("Methods", methods(run, view, tables)))
+    sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, view, tables)))
     counts = (
         ("Transcripts", f"{source['count']:,}"),
         ("Turns", f"{source['turns']:,}"),
         ("Systems", f"{len(systems) or 1:,}"),
-        ("Raters", f"{len(evaluation.raters()):,}"),
-        ("Ratings", f"{evaluation.ratings.height:,}"),
+        ("Raters", f"{len(view.raters()):,}"),
+        ("Ratings", f"{view.ratings.height:,}"),
         ("Missing", f"{missing:,}"),
     )
     lead = f"Made by bedside from the ratings in {run.path.name}; every table can be made again with one command."
     return page(f"Report on {run.path.name}", lead, counts, sections)
 
 
-def _review(evaluation: Evaluation, run: Run, text: bool) -> list[Section]:
+def _review(view: RatingsView, run: Run, text: bool) -> list[Section]:
     """The section of the transcripts at either end of each metric."""
-    found = review(evaluation, run, text=text)
+    found = review(view, run, text=text)
     if not found.extremes:
         return []
     told = [

@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 from pydantic import BaseModel, ConfigDict, Field
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.run import Run
 from bedside.ratings.spreadsheets import Scale
 from bedside.reports.methods import judged_words, levels_words
@@ -62,28 +62,28 @@ class _Known:
     """What the facts are read from: the run, its ratings, and the tables already made, by name."""
 
     run: Run
-    evaluation: Evaluation
+    view: RatingsView
     tables: Mapping[str, Table]
 
     @property
     def people(self) -> list[str]:
-        return [rater for rater in self.evaluation.raters() if rater.startswith("human:")]
+        return [rater for rater in self.view.raters() if rater.startswith("human:")]
 
     def rated_by(self, kind: str) -> list[str]:
         """Metrics rated by raters of this kind."""
-        mine = self.evaluation.ratings.filter(self.evaluation.ratings["rater"].str.starts_with(kind))
+        mine = self.view.ratings.filter(self.view.ratings["rater"].str.starts_with(kind))
         there = set(mine["metric"].unique())
-        return [name for name in self.evaluation.metrics() if name in there]
+        return [name for name in self.view.metrics() if name in there]
 
 
-def checklists(run: Run, evaluation: Evaluation, tables: Sequence[Table]) -> tuple[Table, ...]:
+def checklists(run: Run, view: RatingsView, tables: Sequence[Table]) -> tuple[Table, ...]:
     """Every checklist, filled from a run and its tables."""
-    return tuple(checklist_table(one, run, evaluation, tables) for one in CHECKLISTS.all().values())
+    return tuple(checklist_table(one, run, view, tables) for one in CHECKLISTS.all().values())
 
 
-def checklist_table(checklist: Checklist, run: Run, evaluation: Evaluation, tables: Sequence[Table]) -> Table:
+def checklist_table(checklist: Checklist, run: Run, view: RatingsView, tables: Sequence[Table]) -> Table:
     """A checklist as a table: each item with what the run knows of it."""
-    known = _Known(run, evaluation, {table.name: table for table in tables})
+    known = _Known(run, view, {table.name: table for table in tables})
     rows, records = [], []
     for item in checklist.items:
         found = FACTS[item.fact](known) if item.fact is not None else None
@@ -103,10 +103,10 @@ def checklist_table(checklist: Checklist, run: Run, evaluation: Evaluation, tabl
 
 
 def _instrument(known: _Known) -> str | None:
-    names = [name for name in known.evaluation.metrics() if name in known.evaluation.scales]
+    names = [name for name in known.view.metrics() if name in known.view.scales]
     if not names:
         return None
-    found = known.evaluation
+    found = known.view
     return "; ".join(f"{found.facts(name).title} ({_scale(found.scales[name])})" for name in names)
 
 
@@ -136,7 +136,7 @@ def _conversations(known: _Known) -> str:
 def _counts(known: _Known) -> str | None:
     if not known.people:
         return None
-    ratings = known.evaluation.ratings
+    ratings = known.view.ratings
     mine = ratings.filter(ratings["rater"].is_in(known.people) & ratings["error"].is_null())
     units = mine.select("transcript_id", "unit").n_unique()
     passes = int(mine["replicate"].max() or 0) + 1  # type: ignore[arg-type]
@@ -149,10 +149,10 @@ def _counts(known: _Known) -> str | None:
 
 def _flow(known: _Known) -> str:
     source = known.run.manifest["transcripts"]
-    missing = known.evaluation.ratings["error"].drop_nulls().len()
+    missing = known.view.ratings["error"].drop_nulls().len()
     return (
         f"{source['count']:,} evaluated, {len(source['skipped']):,} left out as unreadable; {missing:,} of "
-        f"{known.evaluation.ratings.height:,} ratings missing, with reasons"
+        f"{known.view.ratings.height:,} ratings missing, with reasons"
     )
 
 
@@ -195,7 +195,7 @@ def _analysis(known: _Known) -> str | None:
 
 def _judges(known: _Known) -> str | None:
     told = [
-        judged_words(known.evaluation, rater, judge, entry)
+        judged_words(known.view, rater, judge, entry)
         for entry in known.run.manifest["scorings"]
         for rater, judge in entry.get("judges", {}).items()
     ]

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 from pydantic import ValidationError
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.run import Run
 from bedside.reports.absence import absent_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
@@ -95,14 +95,14 @@ def suites_of(run: Run) -> tuple[Suite, ...]:
     return tuple(suite for suite in found.values() if suite.tables or suite.figures)
 
 
-def _suites(evaluation: Evaluation, suite: Suite | None) -> tuple[Suite, ...]:
+def _suites(view: RatingsView, suite: Suite | None) -> tuple[Suite, ...]:
     if suite is not None:
         return (suite,)
-    return suites_of(evaluation.run) if evaluation.run is not None else ()
+    return suites_of(view.run) if view.run is not None else ()
 
 
 def make_tables(
-    evaluation: Evaluation,
+    view: RatingsView,
     names: Sequence[str] | None = None,
     *,
     suite: Suite | None = None,
@@ -111,7 +111,7 @@ def make_tables(
     """The tables named, or all, that the evaluation has something for, in the order of a report.
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         names: names of tables of the run's suites, or kinds of tables.
         suite: in place of the run's.
         settings: what is the same for all tables.
@@ -121,28 +121,28 @@ def make_tables(
         DataError: a table that was asked for by name has nothing to show.
     """
     if names is None:
-        return tuple(table for part in make_parts(evaluation, suite=suite, settings=settings, figures=False)
+        return tuple(table for part in make_parts(view, suite=suite, settings=settings, figures=False)
                      for table in part.tables)  # fmt: skip
     chosen = settings or Settings()
-    own = {one.name: one for planned in _planned_of(_suites(evaluation, suite)).values() for one in planned}
+    own = {one.name: one for planned in _planned_of(_suites(view, suite)).values() for one in planned}
     made = []
     for name in names:
         if name not in own and name not in TABLES:
             raise RegistryError(f"no table is called {name!r}", todo=nearest(name, [*own, *TABLES.names()]))
         planned = own[name] if name in own else _Planned(TABLES.load(name), None)
-        table = _made(evaluation, planned, chosen)
+        table = _made(view, planned, chosen)
         if table is None:
             raise DataError(
                 f"there is nothing for the table {name!r}",
-                where=evaluation.name,
-                todo=" ".join(_sources(evaluation, planned.options)) or None,
+                where=view.name,
+                todo=" ".join(_sources(view, planned.options)) or None,
             )
         made.append(table)
     return tuple(made)
 
 
 def make_parts(
-    evaluation: Evaluation,
+    view: RatingsView,
     *,
     suite: Suite | None = None,
     settings: Settings | None = None,
@@ -151,19 +151,19 @@ def make_parts(
     """The parts of a report: one for each suite, then what every report has.
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         suite: in place of the run's.
         settings: what is the same for all tables and figures.
         figures: whether to make figures too.
     """
     chosen = settings or Settings()
-    suites = _suites(evaluation, suite)
+    suites = _suites(view, suite)
     planned = _planned_of(suites)
-    parts = [_suite_part(evaluation, each, planned[each.name], chosen, figures) for each in suites]
+    parts = [_suite_part(view, each, planned[each.name], chosen, figures) for each in suites]
     if suites:
-        parts += _other_parts(evaluation, [one for mine in planned.values() for one in mine], chosen, figures)
+        parts += _other_parts(view, [one for mine in planned.values() for one in mine], chosen, figures)
     else:
-        parts += _general_parts(evaluation, chosen, figures, _general_kinds())
+        parts += _general_parts(view, chosen, figures, _general_kinds())
     return tuple(_figures_named_once(part for part in parts if part.tables or part.figures or part.left_out))
 
 
@@ -184,7 +184,7 @@ def _general_kinds() -> list[TableKind]:
 
 
 def _suite_part(
-    evaluation: Evaluation,
+    view: RatingsView,
     suite: Suite,
     tables_planned: Sequence[_Planned],
     settings: Settings,
@@ -193,19 +193,19 @@ def _suite_part(
     tables, left_out = [], []
     for planned in tables_planned:
         try:
-            table = _made(evaluation, planned, settings)
+            table = _made(view, planned, settings)
         except DataError as error:  # a factor the transcripts don't have, a test that doesn't fit
             left_out.append(f"{_title(planned)}: {error.what}.")
             continue
         if table is not None:
             tables.append(table)
         else:
-            sources = _sources(evaluation, planned.options) or ["Nothing in this run."]
+            sources = _sources(view, planned.options) or ["Nothing in this run."]
             left_out.append(" ".join((f"{_title(planned)}.", *sources)))
     drawings: list[Drawing] = []
     for kind, options in _planned_figures(suite) if figures else ():
         try:
-            drawing = kind.build(evaluation, settings.seed, settings.applied(options))
+            drawing = kind.build(view, settings.seed, settings.applied(options))
         except DataError:  # said of the table already
             continue
         if drawing is not None:
@@ -214,30 +214,30 @@ def _suite_part(
 
 
 def _other_parts(
-    evaluation: Evaluation, planned: Sequence[_Planned], settings: Settings, figures: bool
+    view: RatingsView, planned: Sequence[_Planned], settings: Settings, figures: bool
 ) -> Iterator[ReportPart]:
     """Metrics that no table of the suites shows, agreement unless a suite shows it, and what is missing."""
-    rated = set(evaluation.metrics())
+    rated = set(view.metrics())
     named = {
         name
         for one in planned
         for each in _measures(one.options)
         for name in (each.metric, *each.sum, *each.over)
     }
-    shown = {own for name in named for own in ([name] if name in rated else matching(evaluation, name))}
-    others = [name for name in evaluation.metrics() if name not in shown]
+    shown = {own for name in named for own in ([name] if name in rated else matching(view, name))}
+    others = [name for name in view.metrics() if name not in shown]
     if others:
         options = TABLES.load("results").options
         assert options is not None
         given = {"id": _OTHERS, "title": "Metrics that no table above shows", "metrics": others}
-        table = _made(evaluation, _Planned(TABLES.load("results"), options.model_validate(given)), settings)
+        table = _made(view, _Planned(TABLES.load("results"), options.model_validate(given)), settings)
         yield ReportPart("Other metrics", tables=(table,) if table is not None else ())
     kinds = [TABLES.load(name) for name in _ALWAYS if name not in {one.kind.name for one in planned}]
-    yield from _general_parts(evaluation, settings, figures, kinds, only=[kind.name for kind in kinds])
+    yield from _general_parts(view, settings, figures, kinds, only=[kind.name for kind in kinds])
 
 
 def _general_parts(
-    evaluation: Evaluation,
+    view: RatingsView,
     settings: Settings,
     figures: bool,
     kinds: Sequence[TableKind],
@@ -250,11 +250,11 @@ def _general_parts(
             place = _FIGURE_PLACES.get(kind.name, kind.name)
             if not kind.general or (only is not None and place not in only):
                 continue
-            drawing = kind.build(evaluation, settings.seed, settings.applied(kind.options()))
+            drawing = kind.build(view, settings.seed, settings.applied(kind.options()))
             if drawing is not None:
                 drawings.setdefault(place, []).append(drawing)
     for table_kind in kinds:
-        table = _made(evaluation, _Planned(table_kind, None), settings)
+        table = _made(view, _Planned(table_kind, None), settings)
         mine = tuple(drawings.pop(table_kind.name, ()))
         if table is not None:
             yield ReportPart(_HEADINGS.get(table_kind.name, table_kind.title), tables=(table,), figures=mine)
@@ -317,14 +317,14 @@ def _checked(options: type[Options], entry: Entry, what: str) -> Options:
         ) from error
 
 
-def _made(evaluation: Evaluation, planned: _Planned, settings: Settings) -> Table | None:
+def _made(view: RatingsView, planned: _Planned, settings: Settings) -> Table | None:
     kind = planned.kind
     if kind.options is None:
-        table = kind.make(evaluation, settings.seed)
+        table = kind.make(view, settings.seed)
         if table is None or planned.options is None:
             return table
         return replace(table, name=planned.name, title=planned.options.title or table.title)
-    return kind.make(evaluation, settings.seed, settings.applied(planned.options or kind.options()))
+    return kind.make(view, settings.seed, settings.applied(planned.options or kind.options()))
 
 
 def _title(planned: _Planned) -> str:
@@ -336,17 +336,17 @@ def _measures(options: Options | None) -> list[TableMeasure]:
     return [measure for measures in headed.values() for measure in measures]
 
 
-def _sources(evaluation: Evaluation, options: Options | None) -> list[str]:
+def _sources(view: RatingsView, options: Options | None) -> list[str]:
     """Why the metrics of a table have no value: the reasons of those that are rated, the commands that bring others."""
-    rated = set(evaluation.metrics())
+    rated = set(view.metrics())
     wanted = dict.fromkeys(
         name
         for each in _measures(options)
         for name in ((*each.sum, *each.over) if each.sum else (each.metric,))
     )
-    there = [own for name in wanted for own in ([name] if name in rated else matching(evaluation, name))]
+    there = [own for name in wanted for own in ([name] if name in rated else matching(view, name))]
     reasons = (
-        evaluation.ratings.filter(pl.col("metric").is_in(there))["error"]
+        view.ratings.filter(pl.col("metric").is_in(there))["error"]
         .drop_nulls()
         .value_counts()
         .sort(["count", "error"], descending=[True, False])["error"]
@@ -354,7 +354,7 @@ def _sources(evaluation: Evaluation, options: Options | None) -> list[str]:
         .to_list()
     )
     missing = [f"Missing for every transcript: {'; '.join(reasons)}."] if reasons else []
-    absent = [name for name in wanted if name not in rated and not matching(evaluation, name)]
+    absent = [name for name in wanted if name not in rated and not matching(view, name)]
     return [*missing, *absent_notes(absent)]
 
 

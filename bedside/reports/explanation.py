@@ -8,7 +8,7 @@ from typing import Any
 
 import polars as pl
 
-from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
@@ -43,11 +43,11 @@ class Explanation:
         return str(self)
 
 
-def explain(evaluation: Evaluation, table: Table, cell: str, tests: Table | None = None) -> Explanation:
+def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = None) -> Explanation:
     """Everything behind one cell of a table.
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         table: the table the cell is in.
         cell: what the cell is of, parts joined by slashes, in any order and as many as tell it apart:
             ``empathy/sysA``, ``empathy/judge:openai/gpt-5-mini/sysA``.
@@ -56,27 +56,27 @@ def explain(evaluation: Evaluation, table: Table, cell: str, tests: Table | None
     Raises:
         DataError: no cell is of that; the nearest are given.
     """
-    records = _matching(evaluation, table, cell)
+    records = _matching(view, table, cell)
     metrics = list(dict.fromkeys(str(record["metric"]) for record in records if record.get("metric")))
-    ratings = _ratings(evaluation, records)
+    ratings = _ratings(view, records)
     made = [_records_table(table, cell, records)]
     if table.name == "results":
-        made += [_values_table(evaluation, record) for record in records[:_SHOWN_RECORDS]]
+        made += [_values_table(view, record) for record in records[:_SHOWN_RECORDS]]
     if not ratings.is_empty():
-        made.append(_ratings_table(evaluation, ratings))
+        made.append(_ratings_table(view, ratings))
     if tests is not None and tests.name != table.name:
         made += _tests_table(tests, records)
-    return Explanation(tuple(_definition(evaluation, name) for name in metrics), tuple(made))
+    return Explanation(tuple(_definition(view, name) for name in metrics), tuple(made))
 
 
 # -- finding the cell -------------------------------------------------------------------------------
 
 
-def _matching(evaluation: Evaluation, table: Table, cell: str) -> list[Mapping[str, Any]]:
+def _matching(view: RatingsView, table: Table, cell: str) -> list[Mapping[str, Any]]:
     """The records whose own values are the parts of ``cell``."""
     wanted = cell.strip("/").casefold()
     for strict in (True, False):
-        found = [record for record in table.records if _is_of(wanted, _values(evaluation, record, strict))]
+        found = [record for record in table.records if _is_of(wanted, _values(view, record, strict))]
         if found:
             return found
     known = dict.fromkeys(
@@ -90,12 +90,12 @@ def _matching(evaluation: Evaluation, table: Table, cell: str) -> list[Mapping[s
     )
 
 
-def _values(evaluation: Evaluation, record: Mapping[str, Any], strict: bool) -> frozenset[str]:
+def _values(view: RatingsView, record: Mapping[str, Any], strict: bool) -> frozenset[str]:
     """What a record says of itself in words; not strictly, also its metric's title and name without role."""
     found = {value.casefold() for value in record.values() if isinstance(value, str) and value}
     if not strict and record.get("metric"):
         name = str(record["metric"])
-        found |= {name.partition(".")[0].casefold(), evaluation.facts(name).title.casefold()}
+        found |= {name.partition(".")[0].casefold(), view.facts(name).title.casefold()}
     return frozenset(found)
 
 
@@ -116,9 +116,9 @@ def _named(record: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
     return [str(record[key]) for key in keys if isinstance(record.get(key), str)]
 
 
-def _ratings(evaluation: Evaluation, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
+def _ratings(view: RatingsView, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """The ratings of the records' metrics, systems and raters."""
-    known_systems, known_raters = set(evaluation.systems()), set(evaluation.raters())
+    known_systems, known_raters = set(view.systems()), set(view.raters())
     chosen = pl.lit(False)
     for record in records:
         if not record.get("metric"):
@@ -135,7 +135,7 @@ def _ratings(evaluation: Evaluation, records: Sequence[Mapping[str, Any]]) -> pl
             mine &= by | pl.col("rater").str.starts_with("human:") if people else by
         chosen |= mine
     keys = ("metric", "system", "transcript_id", "unit", "rater", "replicate")
-    return evaluation.ratings.filter(chosen).sort(*keys, nulls_last=True)
+    return view.ratings.filter(chosen).sort(*keys, nulls_last=True)
 
 
 def _parts(texts: Iterable[str]) -> list[str]:
@@ -143,7 +143,7 @@ def _parts(texts: Iterable[str]) -> list[str]:
     return [part for text in texts for part in dict.fromkeys([text, *text.split(", ")])]
 
 
-def _definition(evaluation: Evaluation, metric: str) -> str:
+def _definition(view: RatingsView, metric: str) -> str:
     """A metric's or rubric's own facts."""
     from bedside.metrics import FAMILIES
     from bedside.metrics.description import describe_metric
@@ -155,11 +155,11 @@ def _definition(evaluation: Evaluation, metric: str) -> str:
     owners = metric_names()
     if base in owners:
         return describe_metric(FAMILIES.load(owners[base]), base)
-    if metric in evaluation.rubrics:
-        return describe(evaluation.rubrics[metric])
+    if metric in view.rubrics:
+        return describe(view.rubrics[metric])
     if metric in RUBRICS:
         return describe(RUBRICS.load(metric))
-    title = evaluation.facts(metric).title
+    title = view.facts(metric).title
     return f"### {title} (`{metric}`)\n\nRatings brought by the user; bedside knows no definition of it."
 
 
@@ -188,13 +188,13 @@ def _text(value: Any) -> str:
     return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
-def _values_table(evaluation: Evaluation, record: Mapping[str, Any]) -> Table:
+def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
     """The value of each transcript that a mean is of, and the arithmetic."""
     metric = str(record["metric"])
-    values = evaluation.transcript_values([metric]).sort("transcript_id")
+    values = view.transcript_values([metric]).sort("transcript_id")
     if record.get("raters") is not None:
         values = values.filter(pl.col("group") == str(record["raters"]))
-    if record.get("system") in set(evaluation.systems()):
+    if record.get("system") in set(view.systems()):
         values = values.filter(pl.col("system") == str(record["system"]))
     there = values.drop_nulls("value")
     rows = [
@@ -209,7 +209,7 @@ def _values_table(evaluation: Evaluation, record: Mapping[str, Any]) -> Table:
         sums += f" Standard deviation with n − 1: {there['value'].std(ddof=1):.6g}."
     return Table(
         name="values",
-        title=f"{evaluation.facts(metric).title}, {record.get('system', 'all')}: one value a transcript",
+        title=f"{view.facts(metric).title}, {record.get('system', 'all')}: one value a transcript",
         columns=(Column("Transcript", "left"), Column("Value"), Column("Missing because", "left")),
         rows=tuple(rows),
         notes=(sums, "Passes and, among people, raters are averaged first."),
@@ -217,7 +217,7 @@ def _values_table(evaluation: Evaluation, record: Mapping[str, Any]) -> Table:
     )
 
 
-def _ratings_table(evaluation: Evaluation, ratings: pl.DataFrame) -> Table:
+def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
     names = (
         "metric",
         "system",
@@ -240,8 +240,8 @@ def _ratings_table(evaluation: Evaluation, ratings: pl.DataFrame) -> Table:
         rows.append(Row(tuple(map(Cell, cells)), row["system"]))
     more = ratings.height - shown.height
     notes = [f"{more:,} more are not shown; --json has all."] if more else []
-    if evaluation.run is not None and any(rater.startswith("judge:") for rater in ratings["rater"].unique()):
-        notes.append(f"What a judge was asked and replied: bedside judgements list {evaluation.run.path}.")
+    if view.run is not None and any(rater.startswith("judge:") for rater in ratings["rater"].unique()):
+        notes.append(f"What a judge was asked and replied: bedside judgements list {view.run.path}.")
     return Table(
         name="ratings",
         title=f"The {ratings.height:,} ratings behind it",

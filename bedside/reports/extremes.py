@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from bedside.analysis.comparison import quality_metrics
-from bedside.analysis.ratings_view import PEOPLE, Evaluation, OfMetric
+from bedside.analysis.ratings_view import PEOPLE, MetricRatings, RatingsView
 from bedside.ratings.run import Run
 from bedside.reports.measures import rater_words
 from bedside.transcripts.transcript import Transcript
@@ -35,7 +35,7 @@ class Mark:
 
 
 @dataclass(frozen=True, slots=True)
-class Extreme(OfMetric):
+class Extreme(MetricRatings):
     """A transcript at one end of a metric.
 
     Attributes:
@@ -56,15 +56,15 @@ class Extreme(OfMetric):
     reasons: tuple[tuple[str, str], ...]
 
 
-def extremes(evaluation: Evaluation) -> tuple[Extreme, ...]:
+def extremes(view: RatingsView) -> tuple[Extreme, ...]:
     """The highest and the lowest transcript of each metric that differs between transcripts.
 
     Metrics that say something of quality come first, then those whose turns can be pointed at, up to
     :data:`MOST_METRICS`.
     """
-    names = quality_metrics(evaluation)
-    names += [name for name in evaluation.metrics() if name not in names and _turn_metrics(name)]
-    values = evaluation.transcript_values(names).drop_nulls("value")
+    names = quality_metrics(view)
+    names += [name for name in view.metrics() if name not in names and _turn_metrics(name)]
+    values = view.transcript_values(names).drop_nulls("value")
     found: list[Extreme] = []
     used = 0
     for metric in names:
@@ -77,23 +77,23 @@ def extremes(evaluation: Evaluation) -> tuple[Extreme, ...]:
             rows = mine.filter(pl.col("group") == group).sort("value", "transcript_id")
             if rows["value"].n_unique() < 2:
                 continue
-            worst_first = evaluation.facts(metric).direction != "lower"
+            worst_first = view.facts(metric).direction != "lower"
             ends = [("lowest", rows["value"].min()), ("highest", rows["value"].max())]
             for end, value in ends if worst_first else reversed(ends):
                 at = rows.filter(pl.col("value") == value)
-                found.append(_extreme(evaluation, metric, group, end, at))
+                found.append(_extreme(view, metric, group, end, at))
     return tuple(found)
 
 
-def _extreme(evaluation: Evaluation, metric: str, group: str, end: str, at: pl.DataFrame) -> Extreme:
+def _extreme(view: RatingsView, metric: str, group: str, end: str, at: pl.DataFrame) -> Extreme:
     row = at.row(0, named=True)
-    mine = _by(evaluation, row["transcript_id"], group)
+    mine = _by(view, row["transcript_id"], group)
     given = mine.filter((pl.col("metric") == metric) & pl.col("reason").is_not_null()).sort(
         "rater", "replicate"
     )
     reasons = tuple(dict.fromkeys(given.select("rater", "reason").iter_rows()))
     return Extreme(
-        facts=evaluation.facts(metric),
+        facts=view.facts(metric),
         raters=group,
         end=end,
         transcript=row["transcript_id"],
@@ -114,14 +114,14 @@ def _turn_metrics(metric: str) -> tuple[str, ...]:
     return FAMILIES.load(owner).metric(base).turns if owner is not None else ()
 
 
-def _by(evaluation: Evaluation, transcript: str, group: str) -> pl.DataFrame:
+def _by(view: RatingsView, transcript: str, group: str) -> pl.DataFrame:
     """What a group of raters said of a transcript."""
     by = pl.col("rater").str.starts_with("human:") if group == PEOPLE else pl.col("rater") == group
-    return evaluation.ratings.filter((pl.col("transcript_id") == transcript) & by)
+    return view.ratings.filter((pl.col("transcript_id") == transcript) & by)
 
 
 def _turns_rated(
-    evaluation: Evaluation, ratings: pl.DataFrame, metric: str, transcript: Transcript
+    view: RatingsView, ratings: pl.DataFrame, metric: str, transcript: Transcript
 ) -> Iterator[Mark]:
     """The turns whose own ratings the score is made of: those with the highest values, or coded with something."""
     names = _turn_metrics(metric)
@@ -141,7 +141,7 @@ def _turns_rated(
     chosen = pl.concat([numbers.head(MOST_PEAKS), labels.filter(pl.col("turn").is_in(turns.implode()))])
     for row in chosen.iter_rows(named=True):
         what = row["label"] if row["label"] is not None else f"{row['value']:.2f}"
-        title = evaluation.facts(row["metric"]).title
+        title = view.facts(row["metric"]).title
         because = f" ({row['reason']})" if row["reason"] else ""
         yield Mark(row["turn"], f"{title}: {what}{because}")
         # The turn it was held against, as with two turns that contradict each other.
@@ -191,18 +191,16 @@ class Review:
     left_out: int
 
 
-def review(
-    evaluation: Evaluation, run: Run, *, text: bool = True, most_characters: int = 1_500_000
-) -> Review:
+def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: int = 1_500_000) -> Review:
     """Gather what the report shows of transcripts.
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         run: their run.
         text: whether to show what was said.
         most_characters: of turns, over all transcripts shown.
     """
-    found = extremes(evaluation)
+    found = extremes(view)
     if not text:
         return Review(tuple(_without_words(one) for one in found), {}, {}, 0)
     transcripts: dict[str, Transcript] = {}
@@ -223,8 +221,8 @@ def review(
             continue
         title = _title(one)
         said = [mark for _, reason in one.reasons for mark in cited(reason, transcripts[one.transcript])]
-        mine = _by(evaluation, one.transcript, one.raters)
-        for mark in (*_turns_rated(evaluation, mine, one.metric, transcripts[one.transcript]), *said):
+        mine = _by(view, one.transcript, one.raters)
+        for mark in (*_turns_rated(view, mine, one.metric, transcripts[one.transcript]), *said):
             words = marks.setdefault(one.transcript, {}).setdefault(mark.turn, {})
             words[f"{title}: {mark.why}"] = None
     shown = {name: {turn: tuple(words) for turn, words in turns.items()} for name, turns in marks.items()}

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.table_kind import Options
 from bedside.support.files import cache_folder
 from bedside.support.registry import Registry
@@ -144,7 +144,7 @@ class FigureKind:
     name: str
     title: str
     order: int
-    build: Callable[[Evaluation, int, Any], Drawing | None]
+    build: Callable[[RatingsView, int, Any], Drawing | None]
     options: type[Options]
     general: bool = False
 

@@ -10,7 +10,7 @@ from pathlib import Path
 import orjson
 import polars as pl
 
-from bedside.analysis.ratings_view import Evaluation, facts
+from bedside.analysis.ratings_view import RatingsView, facts
 from bedside.analysis.validation import self_agreement
 from bedside.judges.questioning import Judged, RubricPlan
 from bedside.judges.store import read_judgements, read_prompt
@@ -154,7 +154,7 @@ def judgements_table(
     )
 
 
-def passes_table(evaluation: Evaluation) -> Table:
+def passes_table(view: RatingsView) -> Table:
     """What the passes of judges come to, aggregated in three ways, how far they spread, and how far they agree.
 
     Each unit's passes are aggregated first (mean, median, or the most frequent), then the mean over units is taken.
@@ -163,15 +163,15 @@ def passes_table(evaluation: Evaluation) -> Table:
         DataError: no judge was asked more than once.
     """
     rows, records = [], []
-    ratings = evaluation.ratings.filter(pl.col("rater").str.starts_with("judge:"))
-    for metric in evaluation.metrics():
+    ratings = view.ratings.filter(pl.col("rater").str.starts_with("judge:"))
+    for metric in view.metrics():
         for (rater,), own in ratings.filter(metric=metric).group_by("rater", maintain_order=True):
             if own["replicate"].n_unique() < 2:
                 continue
             found = _passes(own)
-            alpha = self_agreement(own, evaluation, metric, 0)
+            alpha = self_agreement(own, view, metric, 0)
             record = {"metric": metric, "rater": rater, **found, "alpha": alpha.estimate}
-            cells = [evaluation.facts(metric).title, f"{found['units']:,}", str(found["passes"])]
+            cells = [view.facts(metric).title, f"{found['units']:,}", str(found["passes"])]
             cells += [
                 DASH if (value := record[key]) is None else f"{value:.2f}"
                 for key in ("mean", "median", "mode", "spread", "unanimous", "alpha")
@@ -179,9 +179,7 @@ def passes_table(evaluation: Evaluation) -> Table:
             rows.append(Row(tuple(map(Cell, cells)), str(rater)))
             records.append(record)
     if not rows:
-        raise DataError(
-            "no judge was asked more than once", where=evaluation.name, todo="judge with --passes 3"
-        )
+        raise DataError("no judge was asked more than once", where=view.name, todo="judge with --passes 3")
     titles = ("Units", "Passes", "Mean", "Median", "Mode", "Spread", "Unanimous", "α")
     return Table(
         name="passes",

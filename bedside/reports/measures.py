@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.values import Direction
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
@@ -173,16 +173,16 @@ def cell_name(metric: str, group: str, several: Collection[str], *rest: str) -> 
     return "/".join((f"{metric}@{group}" if metric in several else metric, *rest))
 
 
-def matching(evaluation: Evaluation, metric: str) -> list[str]:
+def matching(view: RatingsView, metric: str) -> list[str]:
     """The metrics in the ratings that a measure's name stands for."""
     try:
-        return evaluation.metrics([metric])
+        return view.metrics([metric])
     except DataError:
         return []
 
 
 def measure(
-    evaluation: Evaluation,
+    view: RatingsView,
     headed: Mapping[str, Sequence[TableMeasure]],
     *,
     by: Sequence[str] = (),
@@ -194,7 +194,7 @@ def measure(
     Passes, and among people raters, are averaged for each transcript first.
 
     Args:
-        evaluation: the ratings.
+        view: the ratings.
         headed: the measures under their headings; under the empty heading a measure has its metric's own.
         by: factors.
         pool: take all systems together.
@@ -203,31 +203,31 @@ def measure(
     Raises:
         DataError: the transcripts have no such factor.
     """
-    strata = strata_of(evaluation, by)
+    strata = strata_of(view, by)
     if pool:
-        evaluation = replace(evaluation, ratings=evaluation.ratings.with_columns(system=pl.lit(ALL)))
-    wanted, absent = _wanted(evaluation, headed, case_level)
+        view = replace(view, ratings=view.ratings.with_columns(system=pl.lit(ALL)))
+    wanted, absent = _wanted(view, headed, case_level)
     means = {metric for _, metric, one in wanted if not one.sum}
     found: dict[tuple[str, ...], dict[Place, Sample]] = {}
-    for key, place, part in _parts(evaluation.transcript_values(sorted(means)), ("metric", "group"), strata):
+    for key, place, part in _parts(view.transcript_values(sorted(means)), ("metric", "group"), strata):
         found.setdefault(key, {})[place] = _mean_sample(part)
     rows: list[tuple[str, str, TableMeasure, str, Samples]] = []
     for heading, metric, one in wanted:
         by_group = (
-            _ratios(evaluation, one, strata)
+            _ratios(view, one, strata)
             if one.sum
             else {group: samples for (name, group), samples in found.items() if name == metric}
         )
         for group in sorted(by_group, key=lambda name: (name != PEOPLE, name)):
             rows.append((heading, metric, one, group, by_group[group]))
-    return _items(evaluation, rows, absent, case_level)
+    return _items(view, rows, absent, case_level)
 
 
 def _wanted(
-    evaluation: Evaluation, headed: Mapping[str, Sequence[TableMeasure]], case_level: bool
+    view: RatingsView, headed: Mapping[str, Sequence[TableMeasure]], case_level: bool
 ) -> tuple[list[tuple[str, str, TableMeasure]], list[str]]:
     """Heading, metric and measure of each row, and the metrics that nobody rated."""
-    rated = set(evaluation.ratings["metric"].unique())
+    rated = set(view.ratings["metric"].unique())
     wanted: list[tuple[str, str, TableMeasure]] = []
     absent: dict[str, None] = {}
     for heading, measures in headed.items():
@@ -240,23 +240,23 @@ def _wanted(
                 if not case_level:
                     continue
                 one = one.model_copy(update={"sum": (), "over": ()})
-            names = [one.metric] if one.metric in rated else matching(evaluation, one.metric)
+            names = [one.metric] if one.metric in rated else matching(view, one.metric)
             if not names:
                 absent[one.metric] = None
             wanted += [(heading, name, one) for name in names]
     return wanted, list(absent)
 
 
-def strata_of(evaluation: Evaluation, by: Sequence[str]) -> pl.DataFrame | None:
+def strata_of(view: RatingsView, by: Sequence[str]) -> pl.DataFrame | None:
     """One row a transcript: its id, and a column for each factor; None where no factor is asked for."""
     if not by:
         return None
-    factors = evaluation.factors
+    factors = view.factors
     known = [] if factors is None else [name for name in factors.columns if name != "transcript_id"]
     for name in by:
         if name not in known:
             raise DataError(
-                f"no transcript has the factor {name!r}", where=evaluation.name, todo=nearest(name, known)
+                f"no transcript has the factor {name!r}", where=view.name, todo=nearest(name, known)
             )
     assert factors is not None
     return factors.select(
@@ -298,7 +298,7 @@ def _mean_sample(part: pl.DataFrame) -> Sample:
 
 
 def _ratios(
-    evaluation: Evaluation, one: TableMeasure, strata: pl.DataFrame | None
+    view: RatingsView, one: TableMeasure, strata: pl.DataFrame | None
 ) -> dict[str, dict[Place, Sample]]:
     """A ratio of sums over transcripts, by group of raters and place.
 
@@ -307,7 +307,7 @@ def _ratios(
     needed = sorted({*one.sum, *one.over})
     people = pl.col("rater").str.starts_with("human:")
     wide = (
-        evaluation.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed))
+        view.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed))
         .with_columns(pl.when(people).then(pl.lit(PEOPLE)).otherwise(pl.col("rater")).alias("group"))
         .pivot(
             on="metric",
@@ -359,7 +359,7 @@ def _ratio_sample(part: pl.DataFrame) -> Sample:
 
 
 def _items(
-    evaluation: Evaluation,
+    view: RatingsView,
     rows: Sequence[tuple[str, str, TableMeasure, str, Samples]],
     absent: Sequence[str],
     case_level: bool,
@@ -370,11 +370,11 @@ def _items(
     for heading, metric, one, _, samples in rows:
         if (metric, bool(one.sum)) not in having:
             why = next((sample.why for sample in samples.values() if sample.why), "no value")
-            title = one.title or evaluation.facts(metric).title.partition(",")[0]
+            title = one.title or view.facts(metric).title.partition(",")[0]
             empty.setdefault(f"{title} ({heading})" if heading and not one.title else title, why)
     result = []
     for heading, metric, one, group, samples in giving:
-        known = evaluation.facts(metric)
+        known = view.facts(metric)
         title = one.title or known.title
         if one.title and "." in metric and "." not in one.metric:
             title += f", {metric.rpartition('.')[2]}"

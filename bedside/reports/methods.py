@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.analysis.ratings_view import Evaluation, facts
+from bedside.analysis.ratings_view import RatingsView, facts
 from bedside.ratings.run import Run
 from bedside.reports.table import Table, counted
 
@@ -17,10 +17,10 @@ _DONE = {
 }
 
 
-def methods(run: Run, evaluation: Evaluation, tables: Sequence[Table] = ()) -> tuple[str, ...]:
+def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[str, ...]:
     """What was done, as paragraphs for a paper's methods section; ``tables`` are those whose tests it tells of."""
     source = run.manifest["transcripts"]
-    systems = evaluation.systems()
+    systems = view.systems()
     files = [file for file in source["inputs"] if file["transcripts"]]
     formats = sorted({file["format"] for file in files})
     of = f" of {len(systems)} systems ({', '.join(systems)})" if len(systems) > 1 else ""
@@ -35,9 +35,7 @@ def methods(run: Run, evaluation: Evaluation, tables: Sequence[Table] = ()) -> t
         raters = ", ".join(rater for rater in entry["raters"] if not rater.startswith("human:"))
         missing = sum(row["n"] for row in entry["missing"])
         if "judges" in entry:
-            paragraphs += [
-                judged_words(evaluation, rater, told, entry) for rater, told in entry["judges"].items()
-            ]
+            paragraphs += [judged_words(view, rater, told, entry) for rater, told in entry["judges"].items()]
             continue
         paragraphs.append(
             f"bedside {entry['bedside']} (Python {entry['python']}, polars {entry['libraries'].get('polars', '?')}) "
@@ -54,12 +52,10 @@ def methods(run: Run, evaluation: Evaluation, tables: Sequence[Table] = ()) -> t
     return tuple(paragraphs)
 
 
-def judged_words(
-    evaluation: Evaluation, rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]
-) -> str:
+def judged_words(view: RatingsView, rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """What one judge did."""
     titles = ", ".join(
-        f"{evaluation.facts(name).title} ({version})" for name, version in told["prompts"].items()
+        f"{view.facts(name).title} ({version})" for name, version in told["prompts"].items()
     )
     missing = sum(row["n"] for row in entry["missing"])
     calls = sum(count["calls"] for count in told["rubrics"])

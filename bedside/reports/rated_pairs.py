@@ -11,7 +11,7 @@ import polars as pl
 from pydantic import Field
 
 from bedside.analysis.agreement import grid_of
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.measures import Headed, matching, rater_words
 from bedside.reports.table_kind import Options
 
@@ -48,16 +48,16 @@ class Pairs:
     levels: tuple[float | str, ...]
 
 
-def pairs_of(evaluation: Evaluation, options: PairsOptions, *, labels: bool) -> list[Pairs]:
+def pairs_of(view: RatingsView, options: PairsOptions, *, labels: bool) -> list[Pairs]:
     """The pairs of each metric; of labels too where ``labels``, else of numbers only."""
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names: Sequence[str] = [name for metric in wanted for name in matching(evaluation, metric)]
+    names: Sequence[str] = [name for metric in wanted for name in matching(view, metric)]
     if not wanted:
-        names = [name for name in evaluation.metrics() if name in evaluation.scales]
+        names = [name for name in view.metrics() if name in view.scales]
     people = pl.col("rater").str.starts_with("human:")
     found: list[Pairs] = []
     for name in names:
-        rated = evaluation.ratings.filter(pl.col("metric") == name, pl.col("error").is_null())
+        rated = view.ratings.filter(pl.col("metric") == name, pl.col("error").is_null())
         if rated.filter(people).is_empty() or rated.filter(~people).is_empty():
             continue
         grid = grid_of(rated)
@@ -76,10 +76,10 @@ def pairs_of(evaluation: Evaluation, options: PairsOptions, *, labels: bool) -> 
             if not both:
                 continue
             by = f" ({rater_words(grid.raters[column])})" if len(others) > 1 else ""
-            scale = evaluation.scales.get(name)
+            scale = view.scales.get(name)
             found.append(
                 Pairs(
-                    evaluation.facts(name).title + by,
+                    view.facts(name).title + by,
                     rater_words(grid.raters[column]),
                     np.array([first for first, _ in both]),
                     np.array([second for _, second in both]),

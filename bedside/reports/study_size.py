@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.comparison import compare
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.measures import rater_words
 from bedside.reports.table import Cell, Column, Row, Table, decimal, number
 from bedside.stats import sample_size as planning
@@ -73,7 +73,7 @@ class Pilot:
     raters: str
 
 
-def pilot_differences(evaluation: Evaluation, metric: str | None, systems: Sequence[str] | None) -> Pilot:
+def pilot_differences(view: RatingsView, metric: str | None, systems: Sequence[str] | None) -> Pilot:
     """The differences of two systems on one metric of a pilot, as rated by people where they rated any.
 
     Raises:
@@ -83,12 +83,12 @@ def pilot_differences(evaluation: Evaluation, metric: str | None, systems: Seque
         raise DataError(
             "a pilot needs one metric and two systems", where="--pilot", todo="add --metric and --systems A,B"
         )
-    names = evaluation.metrics([metric])
+    names = view.metrics([metric])
     if len(names) > 1:
         raise DataError(
             f"{len(names)} metrics match {metric!r}", where="--metric", todo=f"name one: {', '.join(names)}"
         )
-    first = compare(evaluation, systems=systems, metrics=names, test="t").pairs[0]
+    first = compare(view, systems=systems, metrics=names, test="t").pairs[0]
     if first.differences is None or len(first.differences) < 2:
         raise DataError(
             f"fewer than two cases of {first.facts.title} pair", where="--pilot", todo="give --sd"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.table import Table
 from bedside.support.registry import Registry
 
@@ -47,11 +47,11 @@ class TableKind:
     options: type[Options] | None = None
     general: bool = True
 
-    def make(self, evaluation: Evaluation, seed: int = 0, options: Options | None = None) -> Table | None:
+    def make(self, view: RatingsView, seed: int = 0, options: Options | None = None) -> Table | None:
         """The table, as the options say."""
         if self.options is None:
-            return self.build(evaluation, seed)
-        return self.build(evaluation, seed, options or self.options())
+            return self.build(view, seed)
+        return self.build(view, seed, options or self.options())
 
 
 TABLES: Registry[TableKind] = Registry(

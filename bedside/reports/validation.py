@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.estimation import Estimate
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import FEWEST_UNITS, JudgeCard, Validation, validate
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
 from bedside.stats.kappa_bands import reading
@@ -22,13 +22,13 @@ def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:
     return tuple(tables)
 
 
-def card_tables(evaluation: Evaluation, seed: int = 0) -> tuple[Table, ...]:
+def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
     """The judge cards of a run's language-model judges; none where no judge and no person rated the same."""
-    judges = [rater for rater in evaluation.raters() if rater.startswith("judge:")]
+    judges = [rater for rater in view.raters() if rater.startswith("judge:")]
     if not judges:
         return ()
     try:
-        return validation_tables(validate(evaluation, judges=judges, seed=seed))
+        return validation_tables(validate(view, judges=judges, seed=seed))
     except DataError:
         return ()
 

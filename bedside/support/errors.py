@@ -66,9 +66,7 @@ def _printable(text: str, longest: int) -> str:
         line = f"{line[:longest]} …"
     if line.isprintable():
         return line
-    return "".join(
-        character if character.isprintable() else ascii(character)[1:-1] for character in line
-    )
+    return "".join(character if character.isprintable() else ascii(character)[1:-1] for character in line)
 
 
 class InputError(BedsideError):

@@ -14,7 +14,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 import bedside
 from bedside.analysis.agreement import Agreement, agree
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.ratings.spreadsheets import parse_scales
 from bedside.scoring.score import score
 from bedside.support.errors import DataError
@@ -39,7 +39,7 @@ def test_annomi_equals_other_implementations_on_the_file_itself(annomi: Path, an
     rows = pl.read_csv(annomi, infer_schema=False, null_values=[]).filter(
         pl.col("transcript_id").is_in(["7", "27", "56", "66"])
     )
-    found = agree(open_evaluation(annomi_run))
+    found = agree(open_ratings_view(annomi_run))
     for title, column in (
         ("Main behaviour", "main_therapist_behaviour"),
         ("Client talk", "client_talk_type"),
@@ -68,7 +68,7 @@ def test_annomi_equals_other_implementations_on_the_file_itself(annomi: Path, an
 
 def test_annomi_four_sessions_lie_near_the_published_seven(annomi_run: Path) -> None:
     """Wu et al. (2022) give Fleiss' kappa .74 for main behaviour and .47 for client talk on all seven sessions."""
-    found = agree(open_evaluation(annomi_run), metrics=["main_behaviour", "client_talk"])
+    found = agree(open_ratings_view(annomi_run), metrics=["main_behaviour", "client_talk"])
     assert find(found, "Main behaviour").statistics["fleiss"].estimate == pytest.approx(0.74, abs=0.05)
     assert find(found, "Client talk").statistics["fleiss"].estimate == pytest.approx(0.47, abs=0.1)
 
@@ -76,7 +76,7 @@ def test_annomi_four_sessions_lie_near_the_published_seven(annomi_run: Path) -> 
 def test_turns_that_one_person_coded_are_counted_not_compared(annomi: Path, annomi_run: Path) -> None:
     rows = pl.read_csv(annomi, infer_schema=False).filter(pl.col("interlocutor") == "therapist")
     per_turn = rows.group_by("transcript_id", "utterance_id").len()
-    found = find(agree(open_evaluation(annomi_run), metrics=["question"]), "Question")
+    found = find(agree(open_ratings_view(annomi_run), metrics=["question"]), "Question")
     assert found.alone == per_turn.filter(pl.col("len") == 1).height
     assert found.units == per_turn.filter(pl.col("len") == 10).height
     assert found.transcripts == 4
@@ -95,26 +95,24 @@ def test_an_algorithm_stands_beside_people_as_the_mean_over_persons(example_run:
     rules = next(name for name in wide.columns if name.startswith("algorithm:"))
     expected = np.mean([cohen_kappa_score(wide[rules], wide[f"human:{who}"]) for who in ("anna", "ben")])
     agreed = np.mean([(wide[rules] == wide[f"human:{who}"]).mean() for who in ("anna", "ben")])
-    found = find(agree(open_evaluation(example_run)), "Question", f"{rules} and people")
+    found = find(agree(open_ratings_view(example_run)), "Question", f"{rules} and people")
     assert found.statistics["kappa"].estimate == pytest.approx(expected, abs=1e-12)
     assert found.statistics["percent agreement"].estimate == pytest.approx(agreed, abs=1e-12)
     assert found.raters[-1] == rules
 
 
 def test_ordered_scales_are_weighted_by_the_whole_scale(tmp_path: Path) -> None:
-    evaluation = open_evaluation(EXAMPLES / "ratings.csv", scales=parse_scales(["1-5"]))
-    wide = evaluation.ratings.filter(metric="partnership").pivot(
-        "rater", index="transcript_id", values="value"
-    )
+    view = open_ratings_view(EXAMPLES / "ratings.csv", scales=parse_scales(["1-5"]))
+    wide = view.ratings.filter(metric="partnership").pivot("rater", index="transcript_id", values="value")
     both = wide.drop_nulls()
-    found = agree(evaluation, metrics=["partnership"])[0]
+    found = agree(view, metrics=["partnership"])[0]
     assert (found.level, found.units, found.alone) == ("ordinal", 11, 1)
     for weights in ("quadratic", "linear", "none"):
         expected = cohen_kappa_score(
             both["human:anna"].cast(int), both["human:ben"].cast(int), labels=[1, 2, 3, 4, 5],
             weights=None if weights == "none" else weights,
         )  # fmt: skip
-        mine = agree(evaluation, metrics=["partnership"], weights=weights)[0]  # type: ignore[arg-type]
+        mine = agree(view, metrics=["partnership"], weights=weights)[0]  # type: ignore[arg-type]
         assert mine.statistics["kappa"].estimate == pytest.approx(expected, abs=1e-12)
     alpha = krippendorff.alpha(
         wide.drop("transcript_id").to_numpy().T, level_of_measurement="ordinal", value_domain=[1, 2, 3, 4, 5]
@@ -125,7 +123,7 @@ def test_ordered_scales_are_weighted_by_the_whole_scale(tmp_path: Path) -> None:
 def test_numbers_off_any_scale_get_interval_alpha(tmp_path: Path) -> None:
     path = tmp_path / "seconds.csv"
     path.write_text("item,a,b\nx,1.5,1.7\ny,2.5,2.4\nz,9.1,8.8\n")
-    found = agree(open_evaluation(path))[0]
+    found = agree(open_ratings_view(path))[0]
     assert found.level == "interval"
     assert list(found.statistics) == ["alpha", "icc", "spearman", "mae"]
     expected = krippendorff.alpha([[1.5, 2.5, 9.1], [1.7, 2.4, 8.8]], level_of_measurement="interval")
@@ -133,16 +131,16 @@ def test_numbers_off_any_scale_get_interval_alpha(tmp_path: Path) -> None:
 
 
 def test_raters_can_be_chosen(example_run: Path) -> None:
-    found = agree(open_evaluation(example_run), metrics=["question"], raters=["human:*"])
+    found = agree(open_ratings_view(example_run), metrics=["question"], raters=["human:*"])
     assert {a.between for a in found} == {"people"}
     with pytest.raises(DataError, match="no unit was rated by two raters"):
-        agree(open_evaluation(example_run), metrics=["question"], raters=["human:anna"])
+        agree(open_ratings_view(example_run), metrics=["question"], raters=["human:anna"])
 
 
 def test_constant_ratings_are_undefined_not_perfect(tmp_path: Path) -> None:
     path = tmp_path / "flat.csv"
     path.write_text("item,a,b\nx,3,3\ny,3,3\nz,3,3\n")
-    found = agree(open_evaluation(path, scales=parse_scales(["1-5"])))[0]
+    found = agree(open_ratings_view(path, scales=parse_scales(["1-5"])))[0]
     assert found.statistics["kappa"].estimate is None
     assert found.statistics["kappa"].missing
     assert found.statistics["percent agreement"].estimate == 1.0
@@ -173,7 +171,7 @@ def weighted(a: list[int], b: list[int]) -> float:
 
 
 def test_a_judge_stands_beside_each_person_the_consensus_and_the_ceiling(tmp_path: Path) -> None:
-    found = agree(open_evaluation(judged(tmp_path, RATERS), scales=parse_scales(["1-5"])))
+    found = agree(open_ratings_view(judged(tmp_path, RATERS), scales=parse_scales(["1-5"])))
     rows = {(a.kind, a.raters[0]): a for a in found}
     people = [ANNA, BEN, CLEO]
     each = [weighted(person, JUDGE) for person in people]
@@ -202,7 +200,7 @@ def test_two_raters_equal_pingouin_and_scipy(tmp_path: Path) -> None:
     import pingouin
     import scipy.stats
 
-    found = agree(open_evaluation(judged(tmp_path, RATERS), scales=parse_scales(["1-5"])))
+    found = agree(open_ratings_view(judged(tmp_path, RATERS), scales=parse_scales(["1-5"])))
     row = next(a for a in found if a.kind == "person" and a.raters[0] == "human:ben").statistics
     long = [(i, name, value) for name, values in (("b", BEN), ("j", JUDGE)) for i, value in enumerate(values)]
     table = pl.DataFrame(long, schema=["item", "rater", "value"], orient="row").to_pandas()
@@ -216,7 +214,7 @@ def test_two_raters_equal_pingouin_and_scipy(tmp_path: Path) -> None:
 
 
 def test_every_statistic_has_an_interval(tmp_path: Path) -> None:
-    for agreement in agree(open_evaluation(judged(tmp_path, RATERS), scales=parse_scales(["1-5"]))):
+    for agreement in agree(open_ratings_view(judged(tmp_path, RATERS), scales=parse_scales(["1-5"]))):
         for name, result in agreement.statistics.items():
             assert result.interval is not None, (agreement.between, name)
             assert result.interval.low <= result.estimate <= result.interval.high  # type: ignore[operator]
@@ -229,7 +227,7 @@ def test_passes_of_a_judge_count_as_their_most_frequent_value(tmp_path: Path) ->
         rows += [f"{item},judge:m,{value},{n}" for n, value in enumerate(passes)]
     rows += [f"{item},anna,{value}," for item, value in (("x", 5), ("y", 3), ("z", 4), ("w", 2))]
     path.write_text("\n".join(rows) + "\n")
-    found = agree(open_evaluation(path, scales=parse_scales(["1-5"])))
+    found = agree(open_ratings_view(path, scales=parse_scales(["1-5"])))
     # y: 2, 3 and 5 are equally frequent and 3 is nearest their mean; w: 2 is.
     assert found[0].statistics["percent agreement"].estimate == 1.0
 
@@ -239,7 +237,7 @@ def test_ties_of_people_are_counted_not_settled(tmp_path: Path) -> None:
     path.write_text(
         "item,anna,ben,algorithm:x@1\na,open,open,open\nb,open,closed,open\nc,closed,closed,closed\nd,open,open,closed\n"
     )
-    found = agree(open_evaluation(path))
+    found = agree(open_ratings_view(path))
     consensus = next(a for a in found if a.kind == "consensus")
     assert (consensus.units, consensus.ties) == (3, 1)
     assert consensus.statistics["percent agreement"].estimate == pytest.approx(2 / 3)

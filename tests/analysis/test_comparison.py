@@ -12,22 +12,22 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from bedside.analysis.comparison import Comparison, Comparisons, compare
-from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.support.errors import DataError
 
 
-def evaluation(tmp_path: Path, rows: list[tuple[str, str, str | None, float | None]]) -> Evaluation:
+def view(tmp_path: Path, rows: list[tuple[str, str, str | None, float | None]]) -> RatingsView:
     """Ratings by one person: (item, system, case, value)."""
     table = pl.DataFrame(rows, schema=["item", "system", "case", "value"], orient="row").with_columns(
         rater=pl.lit("anna"), metric=pl.lit("warmth")
     )
     table.write_parquet(tmp_path / "ratings.parquet")
-    return open_evaluation(tmp_path / "ratings.parquet")
+    return open_ratings_view(tmp_path / "ratings.parquet")
 
 
-def paired(tmp_path: Path, a: list[float | None], b: list[float | None]) -> Evaluation:
+def paired(tmp_path: Path, a: list[float | None], b: list[float | None]) -> RatingsView:
     rows = [(f"{s}{i}", s, str(i), v) for s, values in (("A", a), ("B", b)) for i, v in enumerate(values)]
-    return evaluation(tmp_path, rows)
+    return view(tmp_path, rows)
 
 
 def only(found: Comparisons) -> Comparison:
@@ -63,7 +63,7 @@ def test_unpaired_values_get_mann_whitney(tmp_path: Path) -> None:
     rows = [(f"A{i}", "A", None, v) for i, v in enumerate(A)] + [
         (f"B{i}", "B", None, v) for i, v in enumerate(B[:5])
     ]
-    found = only(compare(evaluation(tmp_path, rows)))
+    found = only(compare(view(tmp_path, rows)))
     assert not found.paired
     expected = scipy.stats.mannwhitneyu(
         A, B[:5], alternative="two-sided", method="asymptotic", use_continuity=True
@@ -96,7 +96,7 @@ def test_several_transcripts_of_a_case_are_averaged(tmp_path: Path) -> None:
         for i, v in enumerate(vs)
         for k in (0, 1)
     ]
-    found = only(compare(evaluation(tmp_path, rows)))
+    found = only(compare(view(tmp_path, rows)))
     assert found.test.n == 8
     assert found.mean_a == pytest.approx(np.mean(A) + 0.5)
 
@@ -107,7 +107,7 @@ def test_families_and_corrections(tmp_path: Path) -> None:
         for s, vs, shift in (("A", A, 0.0), ("B", B, 0.0), ("C", B, 0.9))
         for i, v in enumerate(vs)
     ]
-    table = evaluation(tmp_path, rows)
+    table = view(tmp_path, rows)
     for ours, theirs in (("holm", "holm"), ("bonferroni", "bonferroni"), ("bh", "fdr_bh")):
         found = compare(table, correction=ours).pairs  # type: ignore[arg-type]
         assert [(c.a, c.b) for c in found] == [("A", "B"), ("A", "C"), ("B", "C")]
@@ -123,7 +123,7 @@ def test_three_systems_are_also_tested_at_once(tmp_path: Path) -> None:
     rows = [
         (f"{s}{i}", s, str(i), v) for s, vs in (("A", A), ("B", B), ("C", B[::-1])) for i, v in enumerate(vs)
     ]
-    table = evaluation(tmp_path, rows)
+    table = view(tmp_path, rows)
     found = compare(table).overall
     expected = scipy.stats.friedmanchisquare(A, B, B[::-1])
     assert found[0].test.statistic == pytest.approx(expected.statistic)
@@ -147,8 +147,8 @@ def test_permutations_of_a_pair_share_their_null_whatever_the_metric(tmp_path: P
     ]
     frame = pl.DataFrame(rows, schema=["item", "system", "case", "metric", "value"], orient="row")
     frame.with_columns(rater=pl.lit("anna")).write_parquet(tmp_path / "two.parquet")
-    both = compare(open_evaluation(tmp_path / "two.parquet"), test="permutation").pairs
-    one = compare(open_evaluation(tmp_path / "two.parquet"), metrics=["pace"], test="permutation").pairs
+    both = compare(open_ratings_view(tmp_path / "two.parquet"), test="permutation").pairs
+    one = compare(open_ratings_view(tmp_path / "two.parquet"), metrics=["pace"], test="permutation").pairs
     assert {c.test.p for c in both} == {one[0].test.p}
 
 
@@ -175,4 +175,4 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no system 'Z'"):
         compare(paired(tmp_path, A, B), systems=["A", "Z"])
     with pytest.raises(DataError, match="a comparison needs two systems"):
-        compare(evaluation(tmp_path, [("x", "A", "1", 3.0)]))
+        compare(view(tmp_path, [("x", "A", "1", 3.0)]))

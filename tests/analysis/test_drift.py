@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 import bedside
 from bedside.analysis.drift import Bin, NothingError, deviation, drift, trend
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.cli import app, main
 from bedside.ratings.run import frame_of
 from bedside.reports.tables import TABLES
@@ -28,9 +28,7 @@ from bedside.support.errors import DataError
 Row = tuple[str, str | None, str | None, str, str, float | None]
 
 
-def evaluation(
-    rows: list[Row], factors: dict[str, Any] | None = None, by: str = "target_length"
-) -> Evaluation:
+def view(rows: list[Row], factors: dict[str, Any] | None = None, by: str = "target_length") -> RatingsView:
     """Ratings of (transcript, system, case, metric, rater, value), with the factor of each transcript."""
     table = frame_of(
         (
@@ -54,13 +52,13 @@ def evaluation(
             {"transcript_id": list(factors), by: [None if v is None else str(v) for v in factors.values()]},
             schema={"transcript_id": pl.String(), by: pl.String()},
         )
-    return Evaluation(table, {}, frame, "the run")
+    return RatingsView(table, {}, frame, "the run")
 
 
-def lengthy(values: dict[tuple[str, str, int, str], float | None], rater: str = "judge:m") -> Evaluation:
+def lengthy(values: dict[tuple[str, str, int, str], float | None], rater: str = "judge:m") -> RatingsView:
     """Values by (system, case, length, metric)."""
     rows = [(f"{s}-{c}-{n}", s, c, metric, rater, v) for (s, c, n, metric), v in values.items()]
-    return evaluation(rows, {f"{s}-{c}-{n}": n for s, c, n, _ in values})
+    return view(rows, {f"{s}-{c}-{n}": n for s, c, n, _ in values})
 
 
 def test_drift_is_the_change_of_the_means_of_cases_with_both() -> None:
@@ -92,7 +90,7 @@ def test_published_changes(base: float, change: float) -> None:
 def test_transcripts_of_a_case_and_passes_are_averaged() -> None:
     rows = [(f"a{n}{k}", "A", "1", "empathy", "human:x", float(v)) for n, vs in ((20, (1, 3)), (80, (4, 6)))
             for k, v in enumerate(vs)]  # fmt: skip
-    found = drift(evaluation(rows, {row[0]: row[0][1:3] for row in rows}), "target_length")  # type: ignore[arg-type]
+    found = drift(view(rows, {row[0]: row[0][1:3] for row in rows}), "target_length")  # type: ignore[arg-type]
     assert found.changes[0].change.estimate == pytest.approx(150)
     assert found.changes[0].change.n == 1
     assert found.changes[0].change.missing == "no interval: one pair"
@@ -120,7 +118,7 @@ def test_means_by_kind_of_raters() -> None:
     for rater, after in (("judge:m", 2.0), ("human:x", 3.0), ("algorithm:a@1", 4.0)):
         for length, value in ((20, 1.0), (80, after)):
             rows += [(f"t{length}", "A", "1", "empathy", rater, value)]
-    found = drift(evaluation(rows, {"t20": 20, "t80": 80}), "target_length")
+    found = drift(view(rows, {"t20": 20, "t80": 80}), "target_length")
     assert {mean.raters: mean.mean for mean in found.means} == {
         "people": 200, "algorithms": 300, "judge:m": 100, "all": 200
     }  # fmt: skip
@@ -135,9 +133,9 @@ def test_no_length_no_factor_no_number_are_one_line() -> None:
     with pytest.raises(NothingError, match="no factor 'length'; did you mean"):
         drift(one, "length")
     with pytest.raises(NothingError, match="plain file of ratings has no factors"):
-        drift(evaluation([("t", "A", "1", "empathy", "human:x", 1.0)]), "target_length")
+        drift(view([("t", "A", "1", "empathy", "human:x", 1.0)]), "target_length")
     with pytest.raises(DataError, match="transcript 't' is 'long', no number"):
-        drift(evaluation([("t", "A", "1", "empathy", "human:x", 1.0)], {"t": "long"}), "target_length")
+        drift(view([("t", "A", "1", "empathy", "human:x", 1.0)], {"t": "long"}), "target_length")
     two = lengthy({("A", "1", 20, "empathy"): 1.0, ("A", "1", 80, "empathy"): 2.0})
     with pytest.raises(DataError, match="no transcript has target_length 30; there are 20, 80"):
         drift(two, "target_length", lengths=(20, 30))
@@ -146,13 +144,13 @@ def test_no_length_no_factor_no_number_are_one_line() -> None:
 
 
 def test_why_lengths_do_not_pair_is_said() -> None:
-    def reason(found: Evaluation) -> str | None:
+    def reason(found: RatingsView) -> str | None:
         return drift(found, "target_length").changes[0].change.missing
 
     apart = lengthy({("A", "1", 20, "empathy"): 1.0, ("A", "2", 80, "empathy"): 2.0})
     assert reason(apart) == "no case has a value at both lengths"
     rows: list[Row] = [(f"t{n}", "A", None, "empathy", "human:x", 1.0) for n in (20, 80)]
-    nameless = evaluation(rows, {"t20": 20, "t80": 80, "t": None})
+    nameless = view(rows, {"t20": 20, "t80": 80, "t": None})
     assert reason(nameless) == "the transcripts don't name their case, by which lengths are paired"
     assert drift(nameless, "target_length").without == 1
     gone = lengthy({("A", "1", 20, "empathy"): 1.0, ("A", "1", 80, "empathy"): None})
@@ -216,7 +214,7 @@ LONG = [(4, 1.0), (9, 2.0), (10, 4.0), (19, 3.0), (20, 6.0), (35, None), (50, 5.
 
 
 def test_bins_and_trend_are_what_a_slow_computation_gives() -> None:
-    (found,) = trend(evaluation(by_messages(LONG)), edges=[10, 20], metrics=["empathy"])
+    (found,) = trend(view(by_messages(LONG)), edges=[10, 20], metrics=["empathy"])
     inside = [[v for n, v in LONG if low <= n < below] for low, below in ((0, 10), (10, 20), (20, 999))]
     for each, values in zip(found.bins, inside, strict=True):
         there = [value for value in values if value is not None]
@@ -235,7 +233,7 @@ def test_bins_and_trend_are_what_a_slow_computation_gives() -> None:
 
 def test_trends_are_corrected_together_and_bins_are_quartiles_unless_given() -> None:
     rows = by_messages(LONG) + by_messages([(n, 7 - v if v else 0.0) for n, v in LONG], system="B")
-    found = trend(evaluation(rows), metrics=["empathy"])
+    found = trend(view(rows), metrics=["empathy"])
     assert [one.system for one in found] == ["A", "B"]
     expected = multipletests([one.correlation.p for one in found], method="holm")[1]
     assert [one.correlation.p_adjusted for one in found] == pytest.approx(expected)
@@ -245,23 +243,23 @@ def test_trends_are_corrected_together_and_bins_are_quartiles_unless_given() -> 
 
 
 def test_one_length_and_one_value_have_no_trend_and_say_why() -> None:
-    same = trend(evaluation(by_messages([(4, 1.0), (4, 2.0), (4, 3.0)])), metrics=["empathy"])
+    same = trend(view(by_messages([(4, 1.0), (4, 2.0), (4, 3.0)])), metrics=["empathy"])
     assert same[0].correlation.missing == "all transcripts have the same number of messages"
     assert [bin_words(each) for each in same[0].bins] == ["all"]
-    flat = trend(evaluation(by_messages([(4, 1.0), (5, 1.0), (6, 1.0)])), metrics=["empathy"])
+    flat = trend(view(by_messages([(4, 1.0), (5, 1.0), (6, 1.0)])), metrics=["empathy"])
     assert flat[0].correlation.missing == "all transcripts have the same value"
-    few = trend(evaluation(by_messages([(4, 1.0), (5, 2.0)])), metrics=["empathy"])
+    few = trend(view(by_messages([(4, 1.0), (5, 2.0)])), metrics=["empathy"])
     assert few[0].correlation.missing == "fewer than three transcripts"
 
 
 def test_bad_edges_and_unknown_lengths_are_one_line() -> None:
     for edges in ([20, 10], [], [0, 10], [10, 10]):
         with pytest.raises(DataError, match="don't ascend"):
-            trend(evaluation(by_messages(LONG)), edges=edges, metrics=["empathy"])
+            trend(view(by_messages(LONG)), edges=edges, metrics=["empathy"])
     with pytest.raises(NothingError, match="don't say how many messages"):
-        trend(evaluation([("t", "A", None, "empathy", "human:x", 1.0)]))
+        trend(view([("t", "A", None, "empathy", "human:x", 1.0)]))
     with pytest.raises(NothingError, match="no metric to follow has a value"):
-        trend(evaluation(by_messages([(4, None), (5, None)])), metrics=["empathy"])
+        trend(view(by_messages([(4, None), (5, None)])), metrics=["empathy"])
 
 
 def test_bins_are_named_by_what_they_hold() -> None:
@@ -277,7 +275,7 @@ def of_system(
 
 def test_deviation_is_the_absolute_difference_of_means_with_welchs_interval() -> None:
     ours, theirs = [3.0, 4.0, 8.0, None], [7.0, 9.0, 11.0, 6.0]
-    run = evaluation(of_system("A", ours) + of_system("human", theirs))
+    run = view(of_system("A", ours) + of_system("human", theirs))
     (found,) = deviation(run, "human")
     there = [value for value in ours if value is not None]
     assert found.deviation == pytest.approx(abs(np.mean(there) - np.mean(theirs)))
@@ -286,16 +284,16 @@ def test_deviation_is_the_absolute_difference_of_means_with_welchs_interval() ->
     assert found.difference.interval is not None
     assert (found.difference.interval.low, found.difference.interval.high) == pytest.approx(tuple(expected))
     assert found.difference.estimate == pytest.approx(-(found.deviation or 0))
-    other = evaluation(of_system("X", theirs))
-    assert deviation(evaluation(of_system("A", ours)), other)[0].difference == found.difference
+    other = view(of_system("X", theirs))
+    assert deviation(view(of_system("A", ours)), other)[0].difference == found.difference
 
 
 def test_only_what_the_same_raters_rated_is_held_against_each_other() -> None:
-    run = evaluation(of_system("A", [1.0, 2.0]) + of_system("A", [1.0], "own"))
-    newer = evaluation(of_system("X", [1.0, 2.0], rater="algorithm:r@2"))
+    run = view(of_system("A", [1.0, 2.0]) + of_system("A", [1.0], "own"))
+    newer = view(of_system("X", [1.0, 2.0], rater="algorithm:r@2"))
     with pytest.raises(NothingError, match="no metric is rated by the same raters here and in the reference"):
         deviation(run, newer)
-    both = evaluation(of_system("X", [5.0, 2.0]) + of_system("X", [1.0], "own", "algorithm:other@1"))
+    both = view(of_system("X", [5.0, 2.0]) + of_system("X", [1.0], "own", "algorithm:other@1"))
     assert [one.metric for one in deviation(run, both)] == ["smog"]
     named = deviation(run, both, metrics=["smog", "own"])
     assert [(one.metric, one.deviation, one.difference.missing) for one in named if one.metric == "own"] == [
@@ -380,6 +378,6 @@ def test_bad_calls_end_in_one_line(
 
 
 def test_kinds_of_tables_say_nothing_where_there_is_nothing() -> None:
-    bare = evaluation(of_system("A", [1.0, 2.0]))
+    bare = view(of_system("A", [1.0, 2.0]))
     for name in ("drift", "length", "deviation"):
         assert TABLES.load(name).make(bare) is None

@@ -11,7 +11,7 @@ import pytest
 import bedside
 from bedside.analysis.agreement import agree
 from bedside.analysis.comparison import compare
-from bedside.analysis.ratings_view import Evaluation, known_scale, open_evaluation
+from bedside.analysis.ratings_view import RatingsView, known_scale, open_ratings_view
 from bedside.ratings.run import Run, frame_of
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import explain
@@ -46,26 +46,26 @@ def judged_by_own(folder: Path, title: str, direction: str, levels: int) -> Path
     return folder / "run"
 
 
-def told(evaluation: Evaluation) -> dict[str, object]:
+def told(view: RatingsView) -> dict[str, object]:
     """What results, tables and pages say of warmth."""
-    compared = compare(evaluation, metrics=["warmth"], raters=["judge:m"], family="metric").pairs
-    drawn = {table.name: table for table in build_tables(evaluation, ["results", "agreement"])}
+    compared = compare(view, metrics=["warmth"], raters=["judge:m"], family="metric").pairs
+    drawn = {table.name: table for table in build_tables(view, ["results", "agreement"])}
     listed = [row.cells[0].text for row in drawn["results"].rows if row.group == "Rubrics"]
     titles = {
         *(row.group for row in comparison_table(compared).rows),
-        *(one.title for one in agree(evaluation, metrics=["warmth"])),
+        *(one.title for one in agree(view, metrics=["warmth"])),
         *(record["title"] for record in drawn["agreement"].records),
         *(text.partition(" (")[0] for text in listed),
-        *(one.facts.title for one in extremes(evaluation) if one.metric == "warmth"),
+        *(one.facts.title for one in extremes(view) if one.metric == "warmth"),
     }
     return {
         "titles": titles,
         "families": {one.test.family for one in compared},
         "directions": {one.facts.direction for one in compared},
         "arrows": {text[-1] for text in listed},
-        "first end": next(one.end for one in extremes(evaluation) if one.metric == "warmth"),
-        "levels": evaluation.scales["warmth"].levels,
-        "definition": explain(evaluation, drawn["results"], "warmth/judge:m").definitions[0].splitlines()[0],
+        "first end": next(one.end for one in extremes(view) if one.metric == "warmth"),
+        "levels": view.scales["warmth"].levels,
+        "definition": explain(view, drawn["results"], "warmth/judge:m").definitions[0].splitlines()[0],
     }
 
 
@@ -97,14 +97,14 @@ def test_rubrics_of_one_name_belong_each_to_their_run(order: str, tmp_path: Path
         "a": judged_by_own(tmp_path / "a", "How warm", "higher", 5),
         "b": judged_by_own(tmp_path / "b", "How lukewarm", "lower", 3),
     }
-    opened = {name: open_evaluation(made[name]) for name in order}
+    opened = {name: open_ratings_view(made[name]) for name in order}
     for name in order:
         assert told(opened[name]) == EXPECTED[name]
     # Neither says anything of a file of ratings, nor of what is shipped.
     pl.DataFrame({"item": ["1"], "rater": ["anna"], "metric": ["warmth"], "value": [9.0]}).write_parquet(
         tmp_path / "ratings.parquet"
     )
-    file = open_evaluation(tmp_path / "ratings.parquet")
+    file = open_ratings_view(tmp_path / "ratings.parquet")
     assert (file.facts("warmth").title, file.facts("warmth").group) == ("Warmth", "Ratings")
     assert file.scales == {}
     assert known_scale("warmth") is None

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from statsmodels.stats.power import TTestPower
 
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
 from bedside.reports.study_size import difference_table, kappa_table, pilot_differences
 from bedside.stats import sample_size as planning
@@ -46,7 +46,7 @@ def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:
     rows = [f"{s}{i},{s},{i},anna,{v}" for s, values in (("A", a), ("B", b)) for i, v in enumerate(values)]
     path = tmp_path / "pilot.csv"
     path.write_text("item,system,case,rater,value\n" + "\n".join(rows) + "\n")
-    pilot = pilot_differences(open_evaluation(path), "rating", ["A", "B"])
+    pilot = pilot_differences(open_ratings_view(path), "rating", ["A", "B"])
     assert pilot.raters == "people"
     assert sorted(pilot.differences) == pytest.approx(sorted(a - b))
     table = difference_table(0.5, sd=None, pilot=pilot, power=0.8, tests=1, seed=0)
@@ -56,11 +56,11 @@ def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:
 def test_a_pilot_needs_a_metric_and_two_systems(tmp_path: Path) -> None:
     path = tmp_path / "pilot.csv"
     path.write_text("item,system,case,rater,value\nA1,A,1,anna,3\nB1,B,1,anna,2\n")
-    evaluation = open_evaluation(path)
+    view = open_ratings_view(path)
     with pytest.raises(DataError, match="add --metric and --systems"):
-        pilot_differences(evaluation, "rating", None)
+        pilot_differences(view, "rating", None)
     with pytest.raises(DataError, match="fewer than two cases"):
-        pilot_differences(evaluation, "rating", ["A", "B"])
+        pilot_differences(view, "rating", ["A", "B"])
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import scipy.stats
 
 import bedside
 from bedside.analysis.estimation import estimate
-from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.ratings.spreadsheets import parse_scales
 from bedside.reports.validation import estimate_table, validation_tables
@@ -57,7 +57,7 @@ class Study:
         pl.DataFrame([tuple(map(str, row)) for row in rows], schema=names, orient="row").write_parquet(
             folder / "study.parquet"
         )
-        self.evaluation = open_evaluation(
+        self.view = open_ratings_view(
             folder / "study.parquet", scales=parse_scales(["empathy=1-5", "safe=0,1"])
         )
 
@@ -78,7 +78,7 @@ def mode(passes: np.ndarray) -> np.ndarray:
 
 
 def test_a_judge_is_checked_as_the_numbers_say(study: Study) -> None:
-    card = validate(study.evaluation, metrics=["empathy"])[0]
+    card = validate(study.view, metrics=["empathy"])[0]
     found = card.validations[0]
     people = np.concatenate([study.people[s][:, study.rated] for s in "AB"], axis=1)
     judge = np.concatenate([mode(study.judge[s])[study.rated] for s in "AB"])
@@ -102,12 +102,12 @@ def test_a_judge_is_checked_as_the_numbers_say(study: Study) -> None:
 
 
 def test_the_verdict_follows_the_test_and_the_number_of_units(study: Study) -> None:
-    by_metric = {one.metric: one for one in validate(study.evaluation, epsilon=0.2)[0].validations}
+    by_metric = {one.metric: one for one in validate(study.view, epsilon=0.2)[0].validations}
     empathy = by_metric["empathy"]
     assert empathy.alternative is not None
     expected = "may stand in" if empathy.alternative.replaceable else "not shown"
     assert empathy.verdict.startswith(expected)
-    lenient = validate(study.evaluation, metrics=["empathy"], epsilon=0.9)[0].validations[0]
+    lenient = validate(study.view, metrics=["empathy"], epsilon=0.9)[0].validations[0]
     assert lenient.verdict.startswith("may stand in")
     assert by_metric["safe"].verdict == "can't be said: fewer than two people rated"
 
@@ -117,13 +117,13 @@ def test_few_units_give_no_verdict(tmp_path: Path) -> None:
     path.write_text(
         "item,a,b,judge:m\n" + "".join(f"i{n},{n % 5 + 1},{n % 5 + 1},{n % 5 + 1}\n" for n in range(12))
     )
-    found = validate(open_evaluation(path, scales=parse_scales(["1-5"])))[0].validations[0]
+    found = validate(open_ratings_view(path, scales=parse_scales(["1-5"])))[0].validations[0]
     assert found.verdict.startswith("can't be said")
 
 
 def test_a_coder_in_a_run_has_a_card(tmp_path: Path) -> None:
     score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["question"])
-    card = validate(open_evaluation(tmp_path / "run"))[0]
+    card = validate(open_ratings_view(tmp_path / "run"))[0]
     facts = dict(card.facts)
     assert facts["Rater"].startswith("algorithm:rules@")
     assert facts["bedside"] == bedside.__version__
@@ -141,14 +141,14 @@ def test_judges_that_favour_length_are_seen(tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text("\n".join(rows) + "\n")
     import_ratings(run, path, read_rating_file(path))
-    found = validate(open_evaluation(run.path), metrics=["rating"])[0].validations[0]
+    found = validate(open_ratings_view(run.path), metrics=["rating"])[0].validations[0]
     assert found.length is not None
     expected = scipy.stats.spearmanr(list(turns.values()), [n / 10 for n in turns.values()]).statistic
     assert found.length.estimate == pytest.approx(expected)
 
 
 def test_estimates_take_the_right_values(study: Study) -> None:
-    found = {(one.metric, one.quantity): one for one in estimate(study.evaluation, judge="judge:*")}
+    found = {(one.metric, one.quantity): one for one in estimate(study.view, judge="judge:*")}
     rest = np.setdiff1d(np.arange(60), study.rated)
     human = {s: study.people[s][:, study.rated].mean(axis=0) for s in "AB"}
     judge = {s: study.judge[s].mean(axis=0) for s in "AB"}
@@ -179,10 +179,10 @@ def test_estimates_take_the_right_values(study: Study) -> None:
 
 
 def test_the_corrected_interval_is_never_the_naive_one(study: Study) -> None:
-    for one in estimate(study.evaluation, judge="judge:m", metrics=["empathy"]):
+    for one in estimate(study.view, judge="judge:m", metrics=["empathy"]):
         assert one.corrected.interval != one.naive.interval
         assert one.corrected.method != one.naive.method
-    table = estimate_table(estimate(study.evaluation, judge="judge:m"))
+    table = estimate_table(estimate(study.view, judge="judge:m"))
     assert [column.title for column in table.columns][2:5] == [
         "Judge alone (naive)",
         "People alone",
@@ -193,7 +193,7 @@ def test_the_corrected_interval_is_never_the_naive_one(study: Study) -> None:
 def test_without_unlabelled_transcripts_the_correction_is_missing(tmp_path: Path) -> None:
     path = tmp_path / "all.csv"
     path.write_text("item,system,anna,judge:m\n" + "".join(f"i{n},A,{n % 5},{n % 4}\n" for n in range(20)))
-    found = estimate(open_evaluation(path), judge="judge:m")[0]
+    found = estimate(open_ratings_view(path), judge="judge:m")[0]
     assert found.corrected.estimate is None
     assert found.corrected.missing
     assert found.human.estimate is not None
@@ -201,18 +201,18 @@ def test_without_unlabelled_transcripts_the_correction_is_missing(tmp_path: Path
 
 def test_what_cannot_be_done_says_so(study: Study) -> None:
     with pytest.raises(DataError, match="no rater matches 'judge:x'"):
-        estimate(study.evaluation, judge="judge:x")
+        estimate(study.view, judge="judge:x")
     with pytest.raises(DataError, match="raters match"):
-        estimate(study.evaluation, judge="*")
+        estimate(study.view, judge="*")
     with pytest.raises(DataError, match="is no share"):
-        validate(study.evaluation, epsilon=2)
-    alone = Evaluation(study.evaluation.ratings.filter(rater="judge:m"), {}, None, "x")
+        validate(study.view, epsilon=2)
+    alone = RatingsView(study.view.ratings.filter(rater="judge:m"), {}, None, "x")
     with pytest.raises(DataError):
         validate(alone)
 
 
 def test_tables_hold_every_figure(study: Study) -> None:
-    card, found, bias = validation_tables(validate(study.evaluation))
+    card, found, bias = validation_tables(validate(study.view))
     assert {row.cells[0].text: row.cells[1].text for row in card.rows}["Passes"] == "3"
     assert [row.cells[0].text for row in bias.rows] == ["Empathy", "Safe"]
     assert {record["metric"] for record in found.records} == {"empathy", "safe"}
@@ -226,7 +226,7 @@ def test_a_handful_of_labels_corrects_nothing(tmp_path: Path) -> None:
     path = tmp_path / "few.csv"
     lines = [f"i{n},A,{n % 5 if n < 9 else 'NA'},{(n + 1) % 5}" for n in range(40)]
     path.write_text("item,system,anna,judge:m\n" + "\n".join(lines) + "\n")
-    found = estimate(open_evaluation(path), judge="judge:m")[0]
+    found = estimate(open_ratings_view(path), judge="judge:m")[0]
     assert found.labelled == 9
     assert found.corrected.estimate is None
     assert found.corrected.missing == "9 rated by people, fewer than 10: too few to correct the judge"

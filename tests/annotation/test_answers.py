@@ -16,7 +16,7 @@ import polars as pl
 import pytest
 
 from bedside.analysis.agreement import agree
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.answers import (
     STORE,
     Kept,
@@ -72,7 +72,7 @@ def test_agreement_is_that_of_what_was_typed(run: Run) -> None:
     plan = rating_plan(run, raters=("anna", "ben"))
     pulled(run, plan, exported(plan, levels, USERS))
     (people_row,) = [
-        row for row in agree(open_evaluation(run.path), metrics=["empathy"]) if row.kind == "people"
+        row for row in agree(open_ratings_view(run.path), metrics=["empathy"]) if row.kind == "people"
     ]
     typed = [[int(levels(item.id, rater)["empathy"]) for item in plan.items] for rater in plan.raters]
     expected = cohen_kappa_score(*typed, labels=[1, 2, 3, 4, 5], weights="quadratic")
@@ -265,7 +265,7 @@ def test_audit_keeps_apart_from_blind_ratings(run: Run) -> None:
         assert found[(*key, "empathy.audited", "human:anna")][0] == judge
         assert found[(*key, "empathy.audited", "human:ben")][0] == judge % 5 + 1
     assert not people(run, "empathy")
-    rows = agree(open_evaluation(run.path), metrics=["empathy.audited", "empathy.agrees"])
+    rows = agree(open_ratings_view(run.path), metrics=["empathy.audited", "empathy.agrees"])
     (perfect,) = [row for row in rows if row.kind == "person" and row.raters[0] == "human:anna"]
     assert perfect.rater == JUDGE
     assert perfect.statistics["percent agreement"].estimate == 1.0
@@ -319,7 +319,7 @@ def test_findings_are_counted_and_kept_as_a_judge_would(run: Run) -> None:
     assert found["finding_extraction.communication_barrier", "human:anna"][0] == 0.0
     assert found["finding_extraction", "human:ben"][0] == 0.0
     assert found["finding_extraction", "human:cleo"][3] == "says that there is nothing to list, and lists 1"
-    rows = agree(open_evaluation(run.path), metrics=["finding_extraction"])
+    rows = agree(open_ratings_view(run.path), metrics=["finding_extraction"])
     assert {row.metric for row in rows} >= {"finding_extraction", "finding_extraction.communication_barrier"}
 
 
@@ -339,7 +339,7 @@ def test_codes_are_of_turns(run: Run) -> None:
         ("turn:1", "client_talk"): (None, None, "not coded"),
         ("turn:3", "client_talk"): ("change", None, None),
     }
-    rows = agree(open_evaluation(run.path), metrics=["question"])
+    rows = agree(open_ratings_view(run.path), metrics=["question"])
     assert rows[0].units == 24
     with pytest.raises(InputError, match="question__2 is past the 2 turns of the clinician"):
         pulled(run, plan, exported(plan, lambda item, rater: {"question__2": "open"}, USERS))

@@ -25,7 +25,7 @@ import pytest
 from sklearn.metrics import cohen_kappa_score
 
 from bedside.analysis.agreement import agree
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation import server as own
 from bedside.annotation.plan import AnnotationPlan, write_plan
 from bedside.annotation.progress import progress
@@ -214,8 +214,8 @@ def _agreement_is_of_what_was_typed(run: Run, typed: dict[tuple[str, str], int],
     lines = [f"{name},transcript,empathy,human:{rater},{level}" for (name, rater), level in typed.items()]
     table.write_text("\n".join(["transcript_id,unit,metric,rater,value", *lines]) + "\n")
     human = ["human:*"]
-    found = agree(open_evaluation(run.path), metrics=["empathy"], raters=human)
-    assert found == agree(open_evaluation(table), metrics=["empathy"], raters=human)
+    found = agree(open_ratings_view(run.path), metrics=["empathy"], raters=human)
+    assert found == agree(open_ratings_view(table), metrics=["empathy"], raters=human)
     among = next(row for row in found if row.kind == "people")
     assert (among.units, among.raters) == (12, tuple(f"human:{rater}" for rater in RATERS))
     assert {"kappa", "ac", "alpha", "icc"} <= among.statistics.keys()
@@ -288,7 +288,7 @@ def answered_by(
 
 
 def people_of(run: Run, metric: str) -> Any:
-    return next(row for row in agree(open_evaluation(run.path), metrics=[metric]) if row.kind == "people")
+    return next(row for row in agree(open_ratings_view(run.path), metrics=[metric]) if row.kind == "people")
 
 
 def test_an_audit_comes_back(run: Run, server: LabelStudioServer, people: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from bedside.analysis.agreement import agree
 from bedside.analysis.estimation import estimate
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.answers import keep_answers, read_export
 from bedside.annotation.plan import AnnotationPlan
 from bedside.annotation.proposals import _allocate, _error, _System, follow_up, propose
@@ -65,7 +65,7 @@ def test_the_half_width_now_is_that_of_the_agreement_table(large: Run, tmp_path:
     rated(run, plan)
     found = propose(run, plan, aim="kappa", count=40)
     by_metric = {gain.metric: gain for gain in found.gains}
-    for row in agree(open_evaluation(run.path), metrics=["empathy", "goal_alignment"], raters=["human:*"]):
+    for row in agree(open_ratings_view(run.path), metrics=["empathy", "goal_alignment"], raters=["human:*"]):
         if row.kind == "people":
             interval = row.statistics["kappa"].interval
             assert interval is not None
@@ -121,7 +121,7 @@ def test_the_half_width_of_a_corrected_mean_is_that_of_the_estimate(large: Run, 
     rated(run, plan)
     found = propose(run, plan, aim="estimate", count=20)
     now = {(gain.metric, gain.quantity): gain for gain in found.gains}
-    for each in estimate(open_evaluation(run.path), judge=JUDGE, metrics=["empathy"]):
+    for each in estimate(open_ratings_view(run.path), judge=JUDGE, metrics=["empathy"]):
         interval = each.corrected.interval
         if " − " not in each.quantity and interval is not None:
             gain = now["empathy", f"corrected mean of {each.quantity}"]

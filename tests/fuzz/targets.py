@@ -28,7 +28,7 @@ import orjson
 import polars as pl
 import yaml
 
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.answers import (
     STORE,
     Checker,
@@ -1185,7 +1185,7 @@ def _manifest(folder: Path, data: bytes) -> None:
 
 
 def _looked(path: Path) -> None:
-    open_evaluation(path)
+    open_ratings_view(path)
     run = Run(path)
     assert run.ratings.height >= 0
     assert run.index.height >= 0

@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from bedside.judges.deepeval_metric import deepeval_metric
 from bedside.judges import deepeval_metric as module
+from bedside.judges.deepeval_metric import deepeval_metric
 from bedside.llm.client import JudgeError
 from bedside.rubrics.files import RUBRICS, find_rubric
 from bedside.rubrics.rubric import Rubric, read

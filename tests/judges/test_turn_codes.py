@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bedside.analysis.agreement import agree
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.cli import main
 from bedside.coders import CODE_ROLES, CODES
@@ -592,7 +592,7 @@ def test_agreement_and_validation_take_a_judges_codes_as_they_are(tmp_path: Path
     with JudgeServer(labelling(labels)) as server:
         rows, _ = code(server, tmp_path, *run.transcripts(), codes=("question",))
     run.add(frame_of(rows).lazy(), run.manifest)
-    evaluation = open_evaluation(run.path)
+    evaluation = open_ratings_view(run.path)
     found = agree(evaluation, metrics=["question"], raters=["judge:*", "human:*"])
     (pair,) = [each for each in found if each.title == "Question"]
     assert (pair.units, pair.transcripts) == (50, 5)

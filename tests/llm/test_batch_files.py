@@ -15,7 +15,7 @@ import pytest
 pytest.importorskip("aiohttp")
 
 import bedside
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
 from bedside.judges.questioning import Asking
 from bedside.judges.store import read_judgements
@@ -214,10 +214,10 @@ def test_a_rubric_of_ones_own_is_remembered(tmp_path: Path, folder: Path) -> Non
         answered(server, calls, answers)
     assert batch_again(Run(folder), [answers]).taken == 12
     assert by_judge(folder).filter(metric="warmth")["value"].is_in([1.0, 2.0, 3.0, 4.0, 5.0]).all()
-    evaluation = open_evaluation(folder)
-    known = evaluation.facts("warmth")
+    view = open_ratings_view(folder)
+    known = view.facts("warmth")
     assert (known.title, known.group, known.direction) == ("How warm it is", "Rubrics", "higher")
-    assert evaluation.scales["warmth"].levels == (1.0, 2.0, 3.0, 4.0, 5.0)
+    assert view.scales["warmth"].levels == (1.0, 2.0, 3.0, 4.0, 5.0)
 
 
 # -- what goes wrong --------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 import bedside
 from bedside.analysis.comparison import compare
 from bedside.analysis.drift import deviation, trend
-from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.cli import main
 from bedside.ratings.run import Run
 from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
@@ -29,7 +29,7 @@ EXAMPLES = Path(bedside.__file__).parent / "examples"
 
 
 @pytest.fixture(scope="module")
-def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
+def view(tmp_path_factory: pytest.TempPathFactory) -> RatingsView:
     made = score(
         [EXAMPLES / "transcripts.jsonl"],
         tmp_path_factory.mktemp("explained") / "run",
@@ -37,24 +37,22 @@ def evaluation(tmp_path_factory: pytest.TempPathFactory) -> Evaluation:
     ).run
     path = EXAMPLES / "ratings.csv"
     import_ratings(made, path, read_rating_file(path, scales=parse_scales(["1-5"])))
-    return open_evaluation(made.path)
+    return open_ratings_view(made.path)
 
 
 @pytest.fixture(scope="module")
-def tables(evaluation: Evaluation) -> dict[str, Table]:
+def tables(view: RatingsView) -> dict[str, Table]:
     names = ["results", "comparison", "agreement"]
-    return {table.name: table for table in build_tables(evaluation, names)}
+    return {table.name: table for table in build_tables(view, names)}
 
 
-def test_every_mean_is_the_mean_of_the_ratings_shown(
-    evaluation: Evaluation, tables: dict[str, Table]
-) -> None:
+def test_every_mean_is_the_mean_of_the_ratings_shown(view: RatingsView, tables: dict[str, Table]) -> None:
     checked = 0
     for record in tables["results"].records:
         if record["value"] is None:
             continue
         cell = f"{record['metric']}/{record['raters']}/{record['system']}"
-        found = explain(evaluation, tables["results"], cell)
+        found = explain(view, tables["results"], cell)
         ratings = next(table for table in found.tables if table.name == "ratings").records
         by_transcript: dict[str, list[float]] = {}
         for rating in ratings:
@@ -67,15 +65,15 @@ def test_every_mean_is_the_mean_of_the_ratings_shown(
     assert checked > 30
 
 
-def test_the_definition_stands_with_it(evaluation: Evaluation, tables: dict[str, Table]) -> None:
-    (rubric,) = explain(evaluation, tables["results"], "empathy/steady").definitions
+def test_the_definition_stands_with_it(view: RatingsView, tables: dict[str, Table]) -> None:
+    (rubric,) = explain(view, tables["results"], "empathy/steady").definitions
     assert "deeply and accurately attuned" in rubric
-    (metric,) = explain(evaluation, tables["results"], "words.patient/steady").definitions
+    (metric,) = explain(view, tables["results"], "words.patient/steady").definitions
     assert "source:" in metric
 
 
-def test_tests_are_those_of_the_metric_and_system(evaluation: Evaluation, tables: dict[str, Table]) -> None:
-    found = explain(evaluation, tables["results"], "empathy/steady", tables["comparison"])
+def test_tests_are_those_of_the_metric_and_system(view: RatingsView, tables: dict[str, Table]) -> None:
+    found = explain(view, tables["results"], "empathy/steady", tables["comparison"])
     tests = next(table for table in found.tables if table.name == "tests")
     expected = [
         record
@@ -86,42 +84,42 @@ def test_tests_are_those_of_the_metric_and_system(evaluation: Evaluation, tables
     assert len(tests.rows) == 2
 
 
-def test_a_pair_and_an_agreement(evaluation: Evaluation, tables: dict[str, Table]) -> None:
-    pair = explain(evaluation, tables["comparison"], "empathy/brisk/steady")
+def test_a_pair_and_an_agreement(view: RatingsView, tables: dict[str, Table]) -> None:
+    pair = explain(view, tables["comparison"], "empathy/brisk/steady")
     ratings = next(table for table in pair.tables if table.name == "ratings").records
     assert {rating["system"] for rating in ratings} == {"brisk", "steady"}
-    agreement = explain(evaluation, tables["agreement"], "empathy/people/kappa")
+    agreement = explain(view, tables["agreement"], "empathy/people/kappa")
     assert agreement.tables[0].records[0]["statistic"] == "kappa"
     raters = {r["rater"] for t in agreement.tables if t.name == "ratings" for r in t.records}
     assert raters == {"human:anna", "human:ben"}
 
 
 def test_a_cell_that_is_none_is_answered_with_the_nearest(
-    evaluation: Evaluation, tables: dict[str, Table]
+    view: RatingsView, tables: dict[str, Table]
 ) -> None:
     with pytest.raises(DataError, match="empathy/steady"):
-        explain(evaluation, tables["results"], "empaty/steady")
+        explain(view, tables["results"], "empaty/steady")
 
 
-def test_on_the_command_line(evaluation: Evaluation, capsys: pytest.CaptureFixture[str]) -> None:
+def test_on_the_command_line(view: RatingsView, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
-        main(["explain", evaluation.name, "--cell", "empathy/steady", "--json"])
+        main(["explain", view.name, "--cell", "empathy/steady", "--json"])
     assert ended.value.code == 0
     shown = json.loads(capsys.readouterr().out)
     assert [table["table"] for table in shown] == ["cell", "values", "ratings", "tests"]
     with pytest.raises(SystemExit) as ended:
-        main(["explain", evaluation.name, "--cell", "empathy/nobody"])
+        main(["explain", view.name, "--cell", "empathy/nobody"])
     assert ended.value.code == 2
     assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.slow
 def test_every_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
-    evaluation = open_evaluation(made_run(tmp_path, "calm-it", cases=3).path)
-    trends, corpus = trend(evaluation), deviation(evaluation, evaluation.systems()[0])
+    view = open_ratings_view(made_run(tmp_path, "calm-it", cases=3).path)
+    trends, corpus = trend(view), deviation(view, view.systems()[0])
     tables = (
-        *build_tables(evaluation, ["drift", "agreement"]),
-        comparison_table(compare(evaluation).pairs),
+        *build_tables(view, ["drift", "agreement"]),
+        comparison_table(compare(view).pairs),
         length_table(trends),
         deviation_table(corpus, "a corpus"),
     )
@@ -132,7 +130,7 @@ def test_every_cell_has_a_name_of_its_own(tmp_path: Path) -> None:
         cells = [record["cell"] for record in table.records]
         assert len(set(cells)) == len(cells)
         record = table.records[-1]
-        assert explain(evaluation, table, record["cell"]).tables[0].records == (record,)
+        assert explain(view, table, record["cell"]).tables[0].records == (record,)
 
 
 def test_a_run_of_one_system(tmp_path: Path) -> None:
@@ -140,7 +138,7 @@ def test_a_run_of_one_system(tmp_path: Path) -> None:
     file = tmp_path / "one.jsonl"
     file.write_text(lines[0] + "\n", "utf-8")
     run: Run = score([file], tmp_path / "run", metrics=["structure"]).run
-    evaluation = open_evaluation(run.path)
-    (table,) = build_tables(evaluation, ["results"])
-    found = explain(evaluation, table, "turns.clinician")
+    view = open_ratings_view(run.path)
+    (table,) = build_tables(view, ["results"])
+    found = explain(view, table, "turns.clinician")
     assert next(t for t in found.tables if t.name == "values").records[0]["value"] > 0

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.analysis.ratings_view import Evaluation, known_scale, open_evaluation
+from bedside.analysis.ratings_view import RatingsView, known_scale, open_ratings_view
 from bedside.ratings.run import frame_of
 from bedside.reports.contents import Settings, make_parts
 from bedside.reports.figure_kind import COLOURS, DASHES, HATCHES, MARKERS
@@ -26,7 +26,7 @@ def drawings(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Drawing]:
     found = {}
     for suite in ("calm-it", "medconceal", "multisense"):
         run = made_run(tmp_path_factory.mktemp(suite), suite, cases=3)
-        for part in make_parts(open_evaluation(run.path)):
+        for part in make_parts(open_ratings_view(run.path)):
             found |= {f"{suite}/{drawing.name}": drawing for drawing in part.figures}
     return found
 
@@ -54,22 +54,22 @@ def test_same_data_same_bytes_and_no_date(drawings: dict[str, Drawing]) -> None:
 
 
 def test_a_system_that_others_are_held_against_is_shown_across(tmp_path: Path) -> None:
-    evaluation = open_evaluation(made_run(tmp_path, "multisense", cases=3).path)
+    view = open_ratings_view(made_run(tmp_path, "multisense", cases=3).path)
     settings = Settings(against="brisk_2")
     (bars,) = (
         drawing
-        for part in make_parts(evaluation, settings=settings)
+        for part in make_parts(view, settings=settings)
         for drawing in part.figures
         if drawing.name == "ratings"
     )
     points = FIGURES.load("points")
-    strips = points.build(evaluation, 0, settings.applied(points.options()))
+    strips = points.build(view, 0, settings.applied(points.options()))
     assert strips is not None
     for drawing in (bars, strips):
         assert drawing.notes[-1] == "Dotted across: the mean of brisk_2."
         assert "stroke-dasharray" in drawing.svg()
     for against in (None, "nobody"):
-        plain = points.build(evaluation, 0, points.options.model_validate({"against": against}))
+        plain = points.build(view, 0, points.options.model_validate({"against": against}))
         assert plain is not None
         assert "stroke-dasharray" not in plain.svg()
         assert len(plain.notes) == 1
@@ -92,7 +92,7 @@ def test_drawing_leaves_nothing_in_a_home_but_a_cache(tmp_path: Path) -> None:
     ]
 
 
-def awkward() -> Evaluation:
+def awkward() -> RatingsView:
     """One system without letters matplotlib's own fonts have, one with dollars, one without any value."""
     rows: list[Any] = []
     for system, values in (("中文", [1.0, 2.0]), ("$a_b$ ^", [3.0]), ("none", [None])):
@@ -103,7 +103,7 @@ def awkward() -> Evaluation:
                 rows.append((*head, value, None, None, error))
     scale = known_scale("empathy")
     assert scale is not None
-    return Evaluation(frame_of(rows), {"empathy": scale}, None, "ratings")
+    return RatingsView(frame_of(rows), {"empathy": scale}, None, "ratings")
 
 
 @pytest.mark.parametrize("kind", FIGURES.names())
@@ -114,7 +114,7 @@ def test_little_data_is_drawn_or_left_out(kind: str) -> None:
         assert drawing.svg().startswith("<svg")
         assert drawing.title
         assert drawing.notes
-    empty = Evaluation(frame_of([]), {}, None, "ratings")
+    empty = RatingsView(frame_of([]), {}, None, "ratings")
     assert figure.build(empty, 0, figure.options.model_validate({"metrics": ["empathy"]})) is None
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
 from bedside.ratings.run import Run
 from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
@@ -58,26 +58,26 @@ def page(run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_ends_are_the_highest_and_lowest(run: Run) -> None:
-    evaluation = open_evaluation(run.path)
-    found = extremes(evaluation)
+    view = open_ratings_view(run.path)
+    found = extremes(view)
     assert found
     for one in found:
-        values = evaluation.transcript_values([one.metric]).drop_nulls("value")
+        values = view.transcript_values([one.metric]).drop_nulls("value")
         mine = values.filter(values["group"] == one.raters)["value"].to_list()
         assert one.value == (max(mine) if one.end == "highest" else min(mine))
         assert one.shared == mine.count(one.value)
 
 
 def test_turns_coded_are_the_marks_of_a_measure_made_of_codes(run: Run) -> None:
-    evaluation = open_evaluation(run.path)
-    found = review(evaluation, run)
+    view = open_ratings_view(run.path)
+    found = review(view, run)
     highest = next(
         one for one in found.extremes
         if (one.metric, one.end) == ("open_question_ratio", "highest") and one.raters.startswith("algorithm:")
     )  # fmt: skip
     codes = {
         int(unit.partition(":")[2])
-        for name, unit, metric, rater, label in evaluation.ratings.select(
+        for name, unit, metric, rater, label in view.ratings.select(
             "transcript_id", "unit", "metric", "rater", "label"
         ).iter_rows()
         if (name, metric, rater) == (highest.transcript, "question", highest.raters)
@@ -97,7 +97,7 @@ def test_turns_that_contradict_each_other_are_both_marked(tmp_path: Path) -> Non
         [file], tmp_path / "run", metrics=["consistency"],
         parameters={"consistency": parameters},
     ).run  # fmt: skip
-    found = review(open_evaluation(made.path), Run(made.path))
+    found = review(open_ratings_view(made.path), Run(made.path))
     pairs = {
         (name, int(unit.partition(":")[2]), int(re.findall(r"with turn (\d+)", reason)[0]))
         for name, unit, reason in made.ratings.filter(metric="contradiction").drop_nulls("value").select(
@@ -145,13 +145,13 @@ def test_a_reason_points_at_turns(reason: str, turns: list[int]) -> None:
 
 
 def test_without_text_no_words_are_kept(run: Run) -> None:
-    found = review(open_evaluation(run.path), run, text=False)
+    found = review(open_ratings_view(run.path), run, text=False)
     assert not found.transcripts
     assert not any(one.reasons for one in found.extremes)
 
 
 def test_large_transcripts_are_left_out_and_counted(run: Run) -> None:
-    found = review(open_evaluation(run.path), run, most_characters=3000)
+    found = review(open_ratings_view(run.path), run, most_characters=3000)
     shown = sum(len(turn.text) for transcript in found.transcripts.values() for turn in transcript.turns)
     assert shown <= 3000
     assert found.left_out == len({one.transcript for one in found.extremes}) - len(found.transcripts) > 0
@@ -187,9 +187,9 @@ def test_every_fact_of_a_checklist_is_known_and_used() -> None:
 
 
 def test_a_checklist_says_what_the_run_knows_and_leaves_the_rest_open(run: Run) -> None:
-    evaluation = open_evaluation(run.path)
+    view = open_ratings_view(run.path)
     tables, _ = write_report(run, formats=["csv"])
-    by_name = {table.name: table for table in checklists(run, evaluation, tables)}
+    by_name = {table.name: table for table in checklists(run, view, tables)}
     grras = {record["item"]: record["from_the_run"] for record in by_name["checklist-grras"].records}
     assert "12 transcripts" in grras["3"]
     assert "2 people, 12 transcripts" in grras["11"]

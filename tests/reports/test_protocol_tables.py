@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.protocols import medconceal, note2chat
 from bedside.protocols.measured import Measured
 from bedside.ratings.run import frame_of
@@ -50,15 +50,15 @@ def hidden(number: int, draw: random.Random, system: str) -> Transcript:
     return conversation(*turns, id=f"{system}-{number}", system=system, language="en", reference=reference)
 
 
-def scored(folder: Path, transcripts: list[Transcript], family: str) -> Evaluation:
+def scored(folder: Path, transcripts: list[Transcript], family: str) -> RatingsView:
     path = folder / "talks.jsonl"
     path.write_bytes(b"".join(transcript.to_json() + b"\n" for transcript in transcripts))
     score([path], folder / "run", metrics=[family])
-    return open_evaluation(folder / "run")
+    return open_ratings_view(folder / "run")
 
 
-def protocol_table(evaluation: Evaluation, suite: str, name: str) -> Table:
-    (table,) = make_tables(evaluation, [name], suite=SUITES.load(suite))
+def protocol_table(view: RatingsView, suite: str, name: str) -> Table:
+    (table,) = make_tables(view, [name], suite=SUITES.load(suite))
     return table
 
 
@@ -189,13 +189,13 @@ def rows(rater: str, transcript: str, replicate: int, **values: float | None) ->
     ]  # fmt: skip
 
 
-def evaluation(*ratings: list[tuple[Any, ...]]) -> Evaluation:
-    return Evaluation(frame_of(row for some in ratings for row in some), {}, None, "ratings")
+def view(*ratings: list[tuple[Any, ...]]) -> RatingsView:
+    return RatingsView(frame_of(row for some in ratings for row in some), {}, None, "ratings")
 
 
 def test_passes_are_averaged_within_a_case_and_lacking_ones_left_out() -> None:
     counts = {"gold_concerns": 2, "submitted_findings": 2}
-    given = evaluation(
+    given = view(
         rows("judge:m", "a", 0, **counts, matched_concerns=2),
         rows("judge:m", "a", 1, **{**counts, "submitted_findings": 4}, matched_concerns=1),
         rows("judge:m", "b", 0, **counts, matched_concerns=0),
@@ -214,7 +214,7 @@ def test_passes_are_averaged_within_a_case_and_lacking_ones_left_out() -> None:
 
 def test_several_raters_are_named_and_those_without_values_are_not() -> None:
     counts = {"gold_concerns": 2, "submitted_findings": 2, "matched_concerns": 1}
-    given = evaluation(
+    given = view(
         rows("judge:m", "a", 0, **counts),
         rows("human:x", "a", 0, **counts),
         rows("algorithm:hidden_concerns@1", "a", 0, **dict.fromkeys(counts)),

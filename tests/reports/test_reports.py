@@ -18,7 +18,7 @@ import pytest
 import bedside
 from bedside.analysis.comparison import compare
 from bedside.analysis.estimation import estimate
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.coders import CODERS
 from bedside.coders.testing import evaluate
@@ -47,7 +47,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 def test_every_cell_of_the_results_is_a_mean_of_ratings(run: Run) -> None:
-    table = build_tables(open_evaluation(run.path), ["results"])[0]
+    table = build_tables(open_ratings_view(run.path), ["results"])[0]
     ratings = run.ratings.to_dicts()
     for record in table.records:
         values: dict[str, list[float]] = {}
@@ -72,7 +72,7 @@ def test_every_cell_of_the_results_is_a_mean_of_ratings(run: Run) -> None:
 
 
 def test_the_best_is_bold_where_a_direction_is_known(run: Run) -> None:
-    table = build_tables(open_evaluation(run.path), ["results"])[0]
+    table = build_tables(open_ratings_view(run.path), ["results"])[0]
     systems = [column.title for column in table.columns[1:]]
     by_title = {row.cells[0].text: row.cells[1:] for row in table.rows}
     bold = {
@@ -86,14 +86,14 @@ def test_the_best_is_bold_where_a_direction_is_known(run: Run) -> None:
 
 
 def test_missing_values_are_counted_where_they_are(run: Run) -> None:
-    results, missing = build_tables(open_evaluation(run.path), ["results", "missing"])
+    results, missing = build_tables(open_ratings_view(run.path), ["results", "missing"])
     cells = next(row.cells for row in results.rows if row.cells[0].text.startswith("Complex reflections"))
     assert "n=3" in cells[2].text
     assert {record["error"] for record in missing.records} == {"no reflection"}
 
 
 def test_comparison_and_agreement_stand_in_the_report(run: Run) -> None:
-    tables = {table.name: table for table in build_tables(open_evaluation(run.path))}
+    tables = {table.name: table for table in build_tables(open_ratings_view(run.path))}
     assert list(tables) == ["results", "comparison", "agreement", "missing"]
     assert any("Holm" in note for note in tables["comparison"].notes)
     kinds = {record["kind"] for record in tables["agreement"].records}
@@ -217,12 +217,12 @@ def test_a_run_without_systems_or_people_has_a_report_too(mdd5k: Path, tmp_path:
 @pytest.mark.slow
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
 def test_latex_compiles(run: Run, tmp_path: Path) -> None:
-    study = open_evaluation(EXAMPLES / "study.csv", scales=parse_scales(["safe=0,1"]))
+    study = open_ratings_view(EXAMPLES / "study.csv", scales=parse_scales(["safe=0,1"]))
     tables = [
-        *build_tables(open_evaluation(run.path)),
+        *build_tables(open_ratings_view(run.path)),
         *validation_tables(validate(study)),
         estimate_table(estimate(study, judge="judge:*")),
-        overall_table(compare(open_evaluation(run.path)).overall),
+        overall_table(compare(open_ratings_view(run.path)).overall),
         difference_table(0.3, sd=0.8, pilot=None, power=0.8, tests=1, seed=0),
         *coder_tables(evaluate(read_transcripts(EXAMPLES / "transcripts.jsonl"), CODERS.load("rules"))),
         nasty(),

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.reports.contents import make_tables
 from bedside.reports.render import FORMATS
 from tests.reports.made import made_run
@@ -26,7 +26,7 @@ _LONG = re.compile(r"-?\d+\.\d{7,}(e[-+]?\d+)?")
 
 def rendered(folder: Path, suite: str) -> dict[str, str]:
     """All tables of a suite's report, by ending of the format."""
-    tables = make_tables(open_evaluation(made_run(folder, suite, cases=3).path))
+    tables = make_tables(open_ratings_view(made_run(folder, suite, cases=3).path))
     if suite != "mdd5k":  # those that every report has, once
         tables = tuple(table for table in tables if table.name not in ("agreement", "missing", "others"))
     return {

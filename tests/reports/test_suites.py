@@ -9,7 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 import bedside
-from bedside.analysis.ratings_view import open_evaluation
+from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import app
 from bedside.ratings.run import Run
 from bedside.reports.build import write_report
@@ -79,7 +79,7 @@ def test_a_suite_runs_without_a_judge(name: str, tmp_path: Path) -> None:
     summary = score([EXAMPLE], tmp_path / "run", suite=name)
     assert summary.transcripts == 12
     assert summary.ratings > 0
-    parts = make_parts(open_evaluation(summary.run.path), figures=False)
+    parts = make_parts(open_ratings_view(summary.run.path), figures=False)
     if name in PROTOCOLS:
         assert parts[0].title == SUITES.load(name).title
         told = ("bedside score", "Missing for every transcript", "Nothing in this run", "factor")
@@ -98,7 +98,7 @@ def test_a_suite_runs_without_a_judge(name: str, tmp_path: Path) -> None:
 )
 def test_a_report_prints_the_tables_of_the_paper(suite: str, tables: list[str], tmp_path: Path) -> None:
     run = made_run(tmp_path, suite, cases=3)
-    own, *_ = make_parts(open_evaluation(run.path), figures=False)
+    own, *_ = make_parts(open_ratings_view(run.path), figures=False)
     assert [table.name for table in own.tables] == tables
     assert own.left_out == ()
     for table in own.tables:
@@ -110,7 +110,7 @@ def test_a_report_prints_the_tables_of_the_paper(suite: str, tables: list[str], 
 def test_all_metrics_of_a_run_are_somewhere(tmp_path: Path) -> None:
     run = made_run(tmp_path, "mdd5k", cases=3)
     shown = {
-        record.get("metric") for table in make_tables(open_evaluation(run.path)) for record in table.records
+        record.get("metric") for table in make_tables(open_ratings_view(run.path)) for record in table.records
     }
     transcripts = run.ratings.filter(run.ratings["unit"] == "transcript", run.ratings["value"].is_not_null())
     assert set(transcripts["metric"]) <= shown
@@ -125,7 +125,7 @@ def test_a_suite_of_ones_own(tmp_path: Path) -> None:
     assert tables[0].name == "talk"
     assert "Share of talk, clinician" in (run.path / "report" / "talk.md").read_text("utf-8")
     assert run.path / "report" / "talk.svg" in files
-    (again,) = make_tables(open_evaluation(run.path), ["talk"])
+    (again,) = make_tables(open_ratings_view(run.path), ["talk"])
     assert again == tables[0]
 
 
@@ -134,7 +134,7 @@ def test_two_suites_in_one_run_keep_their_names_apart(tmp_path: Path) -> None:
     path.write_text(OWN.replace("id: talk\n    kind: results", "id: dataset\n    kind: results"), "utf-8")
     score([EXAMPLE], tmp_path / "run", suite="mdd5k")
     run = score([EXAMPLE], tmp_path / "run", suite=str(path)).run
-    names = [table.name for table in make_tables(open_evaluation(run.path))]
+    names = [table.name for table in make_tables(open_ratings_view(run.path))]
     assert "dataset" in names
     assert "own-dataset" in names
 
@@ -190,7 +190,7 @@ def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Pa
 def test_settings_go_before_the_suite(tmp_path: Path) -> None:
     run = made_run(tmp_path, "mdd5k", cases=3)
     (table,) = make_tables(
-        open_evaluation(run.path), ["judgements"], settings=Settings(spread="none", best="never")
+        open_ratings_view(run.path), ["judgements"], settings=Settings(spread="none", best="never")
     )
     assert not any(cell.bold for row in table.rows for cell in row.cells)
     assert not any("(" in cell.text for row in table.rows for cell in row.cells[1:])

@@ -17,7 +17,7 @@ from scipy import stats
 
 import bedside
 from bedside.analysis.comparison import compare
-from bedside.analysis.ratings_view import Evaluation, open_evaluation
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import frame_of
 from bedside.reports.table import Table, number
 from bedside.reports.tables import TABLES
@@ -34,8 +34,8 @@ METRICS = ("empathy", "safety", "smog.clinician", "matched_concerns", "submitted
 MICRO = {"metric": "concern_precision", "sum": ["matched_concerns"], "over": ["submitted_findings"]}
 
 
-def results(evaluation: Evaluation, **options: Any) -> Table | None:
-    return TABLES.load("results").make(evaluation, 0, ResultsOptions.model_validate(options))
+def results(view: RatingsView, **options: Any) -> Table | None:
+    return TABLES.load("results").make(view, 0, ResultsOptions.model_validate(options))
 
 
 def row(
@@ -48,7 +48,7 @@ def row(
 
 
 @st.composite
-def evaluations(draw: st.DrawFn) -> Evaluation:
+def evaluations(draw: st.DrawFn) -> RatingsView:
     """Runs with missing values, ties, passes, one system, one item, transcripts without system or factor."""
     source = random.Random(draw(st.integers(0, 10**6)))
     systems: list[str | None] = draw(st.sampled_from([["a"], ["a", "b"], ["a", "b", "c"], [None]]))
@@ -72,15 +72,15 @@ def evaluations(draw: st.DrawFn) -> Evaluation:
         factors.append({"transcript_id": "a-0", "setting": "open"})
         rows.append(row("a", 0, "empathy", "judge:m", None))
     table = pl.DataFrame(factors, schema={"transcript_id": pl.String(), "setting": pl.String()})
-    return Evaluation(frame_of(rows), {}, table, "ratings")
+    return RatingsView(frame_of(rows), {}, table, "ratings")
 
 
-def slow(evaluation: Evaluation, record: dict[str, Any]) -> tuple[list[float], int]:
+def slow(view: RatingsView, record: dict[str, Any]) -> tuple[list[float], int]:
     """The values of a record's transcripts by plain loops, and how many transcripts have none."""
-    settings_of = dict(evaluation.factors.iter_rows()) if evaluation.factors is not None else {}
+    settings_of = dict(view.factors.iter_rows()) if view.factors is not None else {}
     values: dict[str, list[float]] = {}
     seen = set()
-    for rating in evaluation.ratings.to_dicts():
+    for rating in view.ratings.to_dicts():
         group = "people" if rating["rater"].startswith("human:") else rating["rater"]
         if (
             rating["metric"] != record["metric"]
@@ -109,17 +109,15 @@ def slow(evaluation: Evaluation, record: dict[str, Any]) -> tuple[list[float], i
         (("setting",), ("metric", "system")), (("setting", "metric"), ("system",)), (("setting",), ("metric",)),
     ]),
 )  # fmt: skip
-def test_every_cell_is_recomputed(
-    evaluation: Evaluation, layout: tuple[tuple[str, ...], tuple[str, ...]]
-) -> None:
-    table = results(evaluation, metrics=["empathy", "safety", "smog"], rows=layout[0], columns=layout[1])
+def test_every_cell_is_recomputed(view: RatingsView, layout: tuple[tuple[str, ...], tuple[str, ...]]) -> None:
+    table = results(view, metrics=["empathy", "safety", "smog"], rows=layout[0], columns=layout[1])
     if table is None:
         shown = pl.col("metric").is_in(["empathy", "safety", "smog.clinician"])
-        assert evaluation.ratings.filter(shown)["value"].count() == 0
+        assert view.ratings.filter(shown)["value"].count() == 0
         return
     assert len({record["cell"] for record in table.records}) == len(table.records)
     for record in table.records:
-        values, missing = slow(evaluation, dict(record))
+        values, missing = slow(view, dict(record))
         assert (record["n"], record["missing"]) == (len(values), missing)
         assert record["value"] == (pytest.approx(statistics.fmean(values)) if values else None)
         assert record["sd"] == (pytest.approx(statistics.stdev(values)) if len(values) > 1 else None)
@@ -147,17 +145,15 @@ def test_every_cell_is_recomputed(
 
 @settings(max_examples=40, deadline=None)
 @given(evaluations())
-def test_ratios_of_sums_are_recomputed(evaluation: Evaluation) -> None:
-    table = results(evaluation, metrics=[MICRO])
+def test_ratios_of_sums_are_recomputed(view: RatingsView) -> None:
+    table = results(view, metrics=[MICRO])
     if table is None:
         return
     for record in table.records:
         above = below = 0.0
         n = 0
         mine = [
-            r
-            for r in evaluation.ratings.to_dicts()
-            if r["system"] == record["system"] or record["system"] == "all"
+            r for r in view.ratings.to_dicts() if r["system"] == record["system"] or record["system"] == "all"
         ]
         for name in {r["transcript_id"] for r in mine}:
             passes: dict[int, dict[str, float]] = {}
@@ -185,7 +181,7 @@ def test_the_interval_of_a_ratio_is_the_linearised_one() -> None:
     above, below = [1, 2, 0, 3, 2], [2, 2, 3, 4, 2]
     rows = [row("a", case, name, "judge:m", float(value)) for case, pair in enumerate(zip(above, below, strict=True))
             for name, value in zip(("matched_concerns", "submitted_findings"), pair, strict=True)]  # fmt: skip
-    table = results(Evaluation(frame_of(rows), {}, None, "ratings"), metrics=[MICRO], spread="ci")
+    table = results(RatingsView(frame_of(rows), {}, None, "ratings"), metrics=[MICRO], spread="ci")
     assert table is not None
     ratio = sum(above) / sum(below)
     residuals = [a - ratio * b for a, b in zip(above, below, strict=True)]
@@ -196,8 +192,8 @@ def test_the_interval_of_a_ratio_is_the_linearised_one() -> None:
 
 @settings(max_examples=40, deadline=None)
 @given(evaluations())
-def test_bold_is_what_intervals_of_differences_tell_apart(evaluation: Evaluation) -> None:
-    table = results(evaluation, metrics=["empathy"])
+def test_bold_is_what_intervals_of_differences_tell_apart(view: RatingsView) -> None:
+    table = results(view, metrics=["empathy"])
     if table is None:
         return
     for line in table.rows:
@@ -205,7 +201,7 @@ def test_bold_is_what_intervals_of_differences_tell_apart(evaluation: Evaluation
             table.records[cell.record]["system"]: cell for cell in line.cells[1:] if cell.record is not None
         }
         by_case = {
-            system: _cases(evaluation, dict(table.records[cell.record]))  # type: ignore[index]
+            system: _cases(view, dict(table.records[cell.record]))  # type: ignore[index]
             for system, cell in cells.items()
         }
         means = {
@@ -222,9 +218,9 @@ def test_bold_is_what_intervals_of_differences_tell_apart(evaluation: Evaluation
         assert {system for system, cell in cells.items() if cell.bold} == bold
 
 
-def _cases(evaluation: Evaluation, record: dict[str, Any]) -> dict[str, float]:
+def _cases(view: RatingsView, record: dict[str, Any]) -> dict[str, float]:
     found: dict[str, list[float]] = {}
-    for rating in evaluation.ratings.to_dicts():
+    for rating in view.ratings.to_dicts():
         group = "people" if rating["rater"].startswith("human:") else rating["rater"]
         if (rating["metric"], group, rating["system"]) == (
             record["metric"],
@@ -254,10 +250,10 @@ def _apart(x: dict[str, float], y: dict[str, float]) -> bool:
     return bool(interval.low > 0 or interval.high < 0)
 
 
-def three(values: dict[str, list[float]], metric: str = "empathy") -> Evaluation:
+def three(values: dict[str, list[float]], metric: str = "empathy") -> RatingsView:
     rows = [row(system, case, metric, "judge:m", value) for system, given in values.items()
             for case, value in enumerate(given)]  # fmt: skip
-    return Evaluation(frame_of(rows), {}, None, "ratings")
+    return RatingsView(frame_of(rows), {}, None, "ratings")
 
 
 def marks(table: Table | None) -> dict[str, str]:
@@ -287,10 +283,10 @@ def test_marks_are_those_of_the_comparison() -> None:
     values = {
         system: [draw.gauss(mean, 1) for _ in range(20)] for system, mean in (("a", 0), ("b", 1), ("c", 2.5))
     }
-    evaluation = three(values)
-    table = results(evaluation, metrics=["empathy"], test="t", against="a")
+    view = three(values)
+    table = results(view, metrics=["empathy"], test="t", against="a")
     assert table is not None
-    for one in compare(evaluation, metrics=["empathy"], reference="a", test="t").pairs:
+    for one in compare(view, metrics=["empathy"], reference="a", test="t").pairs:
         p = one.test.p_adjusted
         assert p is not None
         expected = "***" if p < 0.001 else "**" if p < 0.01 else "*" if p < 0.05 else ""
@@ -309,7 +305,7 @@ def test_two_systems_have_their_test_in_columns() -> None:
     rows = [(f"{s}{i}", s, None, "transcript", "diagnostic_accuracy_hard", "judge:m", 0, v, None, None, None)
             for s, given in ones.items() for i, v in enumerate(given)]  # fmt: skip
     table = results(
-        Evaluation(frame_of(rows), {}, None, "r"),
+        RatingsView(frame_of(rows), {}, None, "r"),
         metrics=[{"metric": "diagnostic_accuracy_hard", "percent": True, "digits": 2}],
         test="mannwhitney",
     )
@@ -336,7 +332,7 @@ def test_counts_of_transcripts_and_cases() -> None:
 def test_n_and_missing_stand_where_they_vary() -> None:
     rows = [row("a", 0, "empathy", "judge:m", 1.0), row("a", 1, "empathy", "judge:m", None),
             row("a", 0, "safety", "judge:m", 1.0), row("a", 1, "safety", "judge:m", 0.0)]  # fmt: skip
-    table = results(Evaluation(frame_of(rows), {}, None, "r"), metrics=["empathy", "safety"])
+    table = results(RatingsView(frame_of(rows), {}, None, "r"), metrics=["empathy", "safety"])
     assert table is not None
     assert table.rows[0].cells[1].text == "1.00 n=1/2"
     assert "n = 2 transcripts unless a cell says otherwise." in table.notes
@@ -355,13 +351,13 @@ def test_what_is_not_there_is_said_with_its_command() -> None:
 
 
 def test_a_factor_nobody_has_is_left_out_and_said() -> None:
-    evaluation = three({"a": [1, 2], "b": [2, 3]})
-    table = results(evaluation, metrics=["empathy"], rows=["setting", "system"], columns=["metric"])
+    view = three({"a": [1, 2], "b": [2, 3]})
+    table = results(view, metrics=["empathy"], rows=["setting", "system"], columns=["metric"])
     assert table is not None
     assert [line.cells[0].text for line in table.rows] == ["a", "b"]
     assert "No transcript has the factor setting" in table.notes[-1]
     with pytest.raises(DataError, match="setting"):
-        results(evaluation, metrics=["empathy"], rows=["setting"], columns=["metric", "system"])
+        results(view, metrics=["empathy"], rows=["setting"], columns=["metric", "system"])
 
 
 @pytest.mark.parametrize(
@@ -381,8 +377,8 @@ def test_wrong_options_are_refused(options: dict[str, Any], message: str) -> Non
 
 def test_deviation_is_the_distance_from_the_reference() -> None:
     corpus = three({"people": [3, 4, 5]})
-    evaluation = Evaluation(three({"a": [1, 2], "b": [5, 5]}).ratings, {}, None, "r", reference=corpus)
-    table = results(evaluation, metrics=["empathy"], deviation=True)
+    view = RatingsView(three({"a": [1, 2], "b": [5, 5]}).ratings, {}, None, "r", reference=corpus)
+    table = results(view, metrics=["empathy"], deviation=True)
     assert table is not None
     assert [cell.text for cell in table.rows[0].cells[1:]] == [
         "4.00",
@@ -402,9 +398,9 @@ def test_deviation_is_the_distance_from_the_reference() -> None:
 
 def test_labels_are_counted(tmp_path: Path) -> None:
     run = score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run").run
-    evaluation = open_evaluation(run.path)
+    view = open_ratings_view(run.path)
     table = TABLES.load("counts").make(
-        evaluation, 0, CountsOptions.model_validate({"metrics": ["stage", "question"]})
+        view, 0, CountsOptions.model_validate({"metrics": ["stage", "question"]})
     )
     assert table is not None
     ratings = run.ratings.to_dicts()
@@ -444,7 +440,7 @@ def test_curves_keep_their_last_value() -> None:
             for position, value in enumerate(path)]  # fmt: skip
     rows.append(row("b", 1, "revealed_by_turn", "judge:m", None))
     options = CumulativeOptions.model_validate({"metrics": ["revealed_by_turn"], "turns": [1, 2, 3, 10]})
-    table = TABLES.load("cumulative").make(Evaluation(frame_of(rows), {}, None, "r"), 0, options)
+    table = TABLES.load("cumulative").make(RatingsView(frame_of(rows), {}, None, "r"), 0, options)
     assert table is not None
     found = {(r["system"], r["turn"]): r["value"] for r in table.records}
     assert found == {("a", 1): 0.25, ("a", 2): 0.5, ("a", 3): 0.75, ("a", 4): 0.75,

@@ -89,7 +89,7 @@ def scripted(transcripts: list[Transcript], replies: Mapping[str, Replies]) -> S
     return script
 
 
-def evaluation(shown: Iterable[str] = (), intent: str = "other") -> dict[str, Any]:
+def view(shown: Iterable[str] = (), intent: str = "other") -> dict[str, Any]:
     """A turn evaluator's answer: these features at 1, the others at 0."""
     return {
         **{name: float(name in tuple(shown)) for name in medconceal.FEATURES},
@@ -172,7 +172,7 @@ def replies_to(talks: list[Transcript]) -> dict[str, Replies]:
     talk = {each.id: each for each in talks}
 
     def turns(request: Received, place: int) -> dict[str, Any]:
-        return evaluation(ASKS if place <= 2 else ANSWERS)
+        return view(ASKS if place <= 2 else ANSWERS)
 
     steady, brisk, careless = (talk[name] for name in ("steady-alcohol", "brisk-heart", "careless-sleep"))
     return {
@@ -192,14 +192,14 @@ def replies_to(talks: list[Transcript]) -> dict[str, Replies]:
         "brisk-heart": {
             "finding_extraction": found((FEAR, "another attack")),
             "concern_matching": pairs((0, 0, quote(brisk, "patient"), False)),
-            "turn_evaluator": lambda request, place: evaluation(),
+            "turn_evaluator": lambda request, place: view(),
         },
         "careless-sleep": {
             "finding_extraction": found((FEAR, "colleagues"), (FEAR, "the diagnosis")),
             "concern_matching": pairs(
                 (0, 0, quote(careless, "patient"), True), (1, 0, quote(careless, "patient"), True)
             ),
-            "turn_evaluator": lambda request, place: evaluation(intent="meta_probe"),
+            "turn_evaluator": lambda request, place: view(intent="meta_probe"),
         },
     }
 
@@ -277,10 +277,10 @@ def test_medconceal_in_one_run_is_what_is_known_by_hand(tmp_path: Path) -> None:
 
 
 def bedside_tables(folder: Path) -> Any:
-    from bedside.analysis.ratings_view import open_evaluation
+    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.build import build_tables
 
-    return build_tables(open_evaluation(folder))
+    return build_tables(open_ratings_view(folder))
 
 
 @pytest.mark.server
@@ -437,7 +437,7 @@ def as_said_by_a_judge(transcript: Transcript) -> dict[str, list[JudgeAnswer]]:
         "turn_evaluator": [],
     }  # fmt: skip
     for index, turn in labels.turns.items():
-        given = {**evaluation(), **turn.z.model_dump(), "reason": "r"}
+        given = {**view(), **turn.z.model_dump(), "reason": "r"}
         said["turn_evaluator"].append(JudgeAnswer(f"turn:{index}", None, given, None))
     return said
 

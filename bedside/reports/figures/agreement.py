@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import COLOURS, MARKERS, Drawing, FigureKind, new_figure
 from bedside.reports.tables.agreement import AgreementOptions, agreements_of
 
@@ -12,10 +12,10 @@ from bedside.reports.tables.agreement import AgreementOptions, agreements_of
 _ROWS = 40
 
 
-def build(evaluation: Evaluation, seed: int, options: AgreementOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: AgreementOptions) -> Drawing | None:
     """The figure; None where no row has an interval."""
     rows = []
-    for one in agreements_of(evaluation, options, seed):
+    for one in agreements_of(view, options, seed):
         found = one.statistics.get("kappa") or one.statistics.get("alpha")
         if (
             one.kind != "person"

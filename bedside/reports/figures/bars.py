@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import (
     COLOURS,
     HATCHES,
@@ -38,11 +38,11 @@ class BarsOptions(Options):
     against: str | None = None
 
 
-def build(evaluation: Evaluation, seed: int, options: BarsOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
-    known = [] if evaluation.factors is None else evaluation.factors.columns
+    known = [] if view.factors is None else view.factors.columns
     by = options.by if options.by in known else None
-    items = measure(evaluation, options.metrics, by=[by] if by else []).items[:_PANELS]
+    items = measure(view, options.metrics, by=[by] if by else []).items[:_PANELS]
     if not items:
         return None
     systems = sorted({system for _, samples in items for system, _ in samples})

@@ -6,15 +6,15 @@ from typing import Any
 
 import numpy as np
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import COLOURS, Drawing, FigureKind, panels
 from bedside.reports.rated_pairs import PairsOptions, pairs_of
 from bedside.reports.table import number
 
 
-def build(evaluation: Evaluation, seed: int, options: PairsOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
     """The figure; None where people and a judge gave no unit both a number."""
-    found = pairs_of(evaluation, options, labels=False)
+    found = pairs_of(view, options, labels=False)
     if not found:
         return None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import Drawing, FigureKind, panels, tiles
 from bedside.reports.rated_pairs import Pairs, PairsOptions, pairs_of
 
@@ -14,9 +14,9 @@ from bedside.reports.rated_pairs import Pairs, PairsOptions, pairs_of
 _LEVELS = 12
 
 
-def build(evaluation: Evaluation, seed: int, options: PairsOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
     """The figure; None where people and a judge rated nothing on a scale both."""
-    found = [one for one in pairs_of(evaluation, options, labels=True) if 2 <= len(one.levels) <= _LEVELS]
+    found = [one for one in pairs_of(view, options, labels=True) if 2 <= len(one.levels) <= _LEVELS]
     if not found:
         return None
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.reports.figure_kind import (
     COLOURS,
     DASHES,
@@ -20,10 +20,10 @@ from bedside.reports.measures import rater_words
 from bedside.reports.tables.cumulative import CumulativeOptions, curves, names_of
 
 
-def build(evaluation: Evaluation, seed: int, options: CumulativeOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Drawing | None:
     """The figure; None where there are no curves."""
-    names, _ = names_of(evaluation, options.metrics)
-    found = curves(evaluation, names, options.by)
+    names, _ = names_of(view, options.metrics)
+    found = curves(view, names, options.by)
     if not found:
         return None
     keys = list(dict.fromkeys((curve.metric, curve.group) for curve in found))
@@ -33,7 +33,7 @@ def build(evaluation: Evaluation, seed: int, options: CumulativeOptions) -> Draw
         figure, axes = panels(len(keys), 3.6, 2.6)
         for axis, (metric, group) in zip(axes, keys, strict=True):
             several = sum(name == metric for name, _ in keys) > 1
-            axis.set_title(evaluation.facts(metric).title + (f" ({rater_words(group)})" if several else ""))
+            axis.set_title(view.facts(metric).title + (f" ({rater_words(group)})" if several else ""))
             for curve in found:
                 if (curve.metric, curve.group) != (metric, group):
                     continue

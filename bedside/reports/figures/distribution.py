@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import COLOURS, HATCHES, Drawing, FigureKind, new_figure
 from bedside.reports.measures import measure
 from bedside.reports.table import number
@@ -17,9 +17,9 @@ _BINS = 25
 _ROWS = 6
 
 
-def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
-    items = measure(evaluation, options.metrics).items[:_ROWS]
+    items = measure(view, options.metrics).items[:_ROWS]
     if not items:
         return None
     systems = sorted({system for _, samples in items for system, _ in samples})

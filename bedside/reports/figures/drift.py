@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.drift import drift
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import Drawing, FigureKind, new_figure, tiles
 from bedside.reports.measures import matching, rater_words, several_raters
 from bedside.reports.table import number
@@ -15,15 +15,15 @@ from bedside.reports.tables.drift import DriftOptions
 from bedside.support.errors import DataError
 
 
-def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: DriftOptions) -> Drawing | None:
     """The figure; None where the factor, two lengths or cases with both are lacking."""
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    names = [name for metric in wanted for name in matching(view, metric)]
     if wanted and not names:
         return None
     try:
         found = drift(
-            evaluation, options.by, lengths=options.lengths, metrics=names or None, resamples=1, seed=seed
+            view, options.by, lengths=options.lengths, metrics=names or None, resamples=1, seed=seed
         )
     except DataError:
         return None
@@ -35,7 +35,7 @@ def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Drawing |
         return None
     doubled = several_raters(set(keys))
     titles = [
-        evaluation.facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else "")
+        view.facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else "")
         for metric, raters in keys
     ]
 

@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from bedside.analysis.comparison import quality_metrics
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import (
     COLOURS,
     MARKERS,
@@ -38,14 +38,14 @@ class PointsOptions(Options):
     against: str | None = None
 
 
-def build(evaluation: Evaluation, seed: int, options: PointsOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: PointsOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
     headed: Any = options.metrics
     if not any(headed.values()):
-        names = quality_metrics(evaluation)
-        names += [name for name in evaluation.metrics() if name not in names]
+        names = quality_metrics(view)
+        names += [name for name in view.metrics() if name not in names]
         headed = {"": [TableMeasure(metric=name) for name in names]}
-    items = measure(evaluation, headed).items[:_PANELS]
+    items = measure(view, headed).items[:_PANELS]
     if not items:
         return None
     systems = sorted({system for _, samples in items for system, _ in samples})

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.drift import trend
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import (
     COLOURS,
     DASHES,
@@ -25,14 +25,14 @@ from bedside.support.errors import DataError
 _PANELS = 12
 
 
-def build(evaluation: Evaluation, seed: int, options: LengthOptions) -> Drawing | None:
+def build(view: RatingsView, seed: int, options: LengthOptions) -> Drawing | None:
     """The figure; None where no metric has a value or all transcripts fall in one bin."""
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    names = [name for metric in wanted for name in matching(view, metric)]
     if wanted and not names:
         return None
     try:
-        trends = trend(evaluation, edges=options.edges, metrics=names or None)
+        trends = trend(view, edges=options.edges, metrics=names or None)
     except DataError:
         return None
     if len(trends[0].bins) < 2:
@@ -46,7 +46,7 @@ def build(evaluation: Evaluation, seed: int, options: LengthOptions) -> Drawing 
         words = [bin_words(each) for each in trends[0].bins]
         for axis, (metric, raters) in zip(axes, keys, strict=True):
             by = f" ({rater_words(raters)})" if metric in doubled else ""
-            axis.set_title(wrapped(evaluation.facts(metric).title + by, 38))
+            axis.set_title(wrapped(view.facts(metric).title + by, 38))
             for one in trends:
                 if (one.metric, one.raters) != (metric, raters):
                     continue

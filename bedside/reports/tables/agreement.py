@@ -10,7 +10,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, agree
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, matching
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number
@@ -257,39 +257,39 @@ class AgreementOptions(Options):
 class _Same:
     """An evaluation as a key: the same one and no other."""
 
-    def __init__(self, evaluation: Evaluation) -> None:
-        self.evaluation = evaluation
+    def __init__(self, view: RatingsView) -> None:
+        self.view = view
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.evaluation is self.evaluation
+        return isinstance(other, _Same) and other.view is self.view
 
     def __hash__(self) -> int:
-        return id(self.evaluation)
+        return id(self.view)
 
 
 @lru_cache(maxsize=2)
 def _agreements(same: _Same, names: tuple[str, ...], seed: int) -> tuple[Agreement, ...]:
     try:
-        return agree(same.evaluation, metrics=names or None, seed=seed)
+        return agree(same.view, metrics=names or None, seed=seed)
     except DataError:
         return ()
 
 
-def agreements_of(evaluation: Evaluation, options: AgreementOptions, seed: int) -> tuple[Agreement, ...]:
+def agreements_of(view: RatingsView, options: AgreementOptions, seed: int) -> tuple[Agreement, ...]:
     """The agreements a table or figure shows, computed once for both; none where no two raters rated anything."""
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = tuple(name for metric in wanted for name in matching(evaluation, metric))
-    return () if wanted and not names else _agreements(_Same(evaluation), names, seed)
+    names = tuple(name for metric in wanted for name in matching(view, metric))
+    return () if wanted and not names else _agreements(_Same(view), names, seed)
 
 
-def build(evaluation: Evaluation, seed: int, options: AgreementOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: AgreementOptions) -> Table | None:
     """Agreement on every code and rubric that two raters rated; None where there is none."""
-    found = agreements_of(evaluation, options, seed)
+    found = agreements_of(view, options, seed)
     if not found:
         return None
     table = agreement_table(found)
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
+    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
     return replace(
         table,
         name=options.id or table.name,

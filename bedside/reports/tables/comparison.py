@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.comparison import Comparison, Correction, Families, Overall, Test, compare
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number, p_value
@@ -187,23 +187,23 @@ class ComparisonOptions(Options):
     against: str | None = None
 
 
-def build(evaluation: Evaluation, seed: int, options: ComparisonOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | None:
     """All pairs of systems; None where there are fewer than two systems or none of the metrics has a value."""
-    if len(evaluation.systems()) < 2:
+    if len(view.systems()) < 2:
         return None
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    names = [name for metric in wanted for name in matching(view, metric)]
     if wanted and not names:
         return None
     comparisons = compare(
-        evaluation, metrics=names or None, test=options.test, family=options.family,
-        reference=options.against if options.against in evaluation.systems() else None,
+        view, metrics=names or None, test=options.test, family=options.family,
+        reference=options.against if options.against in view.systems() else None,
         correction=options.correction, seed=seed,
     ).pairs  # fmt: skip
     if not comparisons:
         return None
     table = comparison_table(comparisons)
-    absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
+    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
     return replace(
         table,
         name=options.id or table.name,

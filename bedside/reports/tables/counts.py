@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import ALL, Headed, matching, rater_words
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
@@ -25,16 +25,16 @@ class CountsOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
-def build(evaluation: Evaluation, seed: int, options: CountsOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: CountsOptions) -> Table | None:
     """Counts and shares of labels; None where there are none."""
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
     people = pl.col("rater").str.starts_with("human:")
-    given = evaluation.ratings.filter(pl.col("label").is_not_null()).with_columns(
+    given = view.ratings.filter(pl.col("label").is_not_null()).with_columns(
         pl.col("system").fill_null(ALL),
         pl.when(people).then(pl.lit(PEOPLE)).otherwise(pl.col("rater")).alias("group"),
     )
-    names = [name for metric in wanted for name in matching(evaluation, metric)] or (
-        [] if wanted else [name for name in evaluation.metrics() if name in set(given["metric"])]
+    names = [name for metric in wanted for name in matching(view, metric)] or (
+        [] if wanted else [name for name in view.metrics() if name in set(given["metric"])]
     )
     counted = (
         given.filter(pl.col("metric").is_in(names))
@@ -49,7 +49,7 @@ def build(evaluation: Evaluation, seed: int, options: CountsOptions) -> Table | 
     rows: list[Row] = []
     records: list[dict[str, Any]] = []
     for metric in names:
-        known = evaluation.facts(metric)
+        known = view.facts(metric)
         groups = sorted(
             {key[1] for key in found if key[0] == metric}, key=lambda name: (name != PEOPLE, name)
         )
@@ -73,7 +73,7 @@ def build(evaluation: Evaluation, seed: int, options: CountsOptions) -> Table | 
         rows=tuple(rows),
         notes=(
             "How often the label was given, and its share of all that the system's transcripts got.",
-            *absent_notes(metric for metric in wanted if not matching(evaluation, metric)),
+            *absent_notes(metric for metric in wanted if not matching(view, metric)),
         ),
         records=tuple(records),
     )

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from bedside.analysis.ratings_view import PEOPLE, Evaluation
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import (
     ALL,
@@ -62,11 +62,11 @@ class Curve:
         return float(self.means[min(turn, self.means.size) - 1])
 
 
-def curves(evaluation: Evaluation, metrics: Sequence[str], by: Sequence[str] = ()) -> list[Curve]:
+def curves(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ()) -> list[Curve]:
     """The curves of each metric, group of raters, system and stratum; passes and people are averaged first."""
     people = pl.col("rater").str.starts_with("human:")
-    strata = strata_of(evaluation, by)
-    rated = evaluation.ratings.filter(pl.col("metric").is_in(list(metrics))).with_columns(
+    strata = strata_of(view, by)
+    rated = view.ratings.filter(pl.col("metric").is_in(list(metrics))).with_columns(
         pl.col("system").fill_null(ALL),
         pl.when(people).then(pl.lit(PEOPLE)).otherwise(pl.col("rater")).alias("group"),
         pl.col("unit").str.strip_prefix("turn:").cast(pl.Int32, strict=False).alias("turn"),
@@ -106,17 +106,17 @@ def curves(evaluation: Evaluation, metrics: Sequence[str], by: Sequence[str] = (
     return sorted(found, key=key)
 
 
-def names_of(evaluation: Evaluation, headed: Mapping[str, Sequence[object]]) -> tuple[list[str], list[str]]:
+def names_of(view: RatingsView, headed: Mapping[str, Sequence[object]]) -> tuple[list[str], list[str]]:
     """The metrics named that are rated, and those that aren't."""
     wanted = [one.metric for measures in headed.values() for one in measures]  # type: ignore[attr-defined]
-    names = [name for metric in wanted for name in matching(evaluation, metric)]
-    return names, [metric for metric in wanted if not matching(evaluation, metric)]
+    names = [name for metric in wanted for name in matching(view, metric)]
+    return names, [metric for metric in wanted if not matching(view, metric)]
 
 
-def build(evaluation: Evaluation, seed: int, options: CumulativeOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Table | None:
     """The curves at the turns asked for; None where there are none."""
-    names, absent = names_of(evaluation, options.metrics)
-    found = curves(evaluation, names, options.by)
+    names, absent = names_of(view, options.metrics)
+    found = curves(view, names, options.by)
     if not found:
         return None
     longest = max(curve.means.size for curve in found)
@@ -128,7 +128,7 @@ def build(evaluation: Evaluation, seed: int, options: CumulativeOptions) -> Tabl
         system, stratum = curve.place
         groups = {other.group for other in found if other.metric == curve.metric}
         by = f" ({rater_words(curve.group)})" if len(groups) > 1 else ""
-        known = evaluation.facts(curve.metric)
+        known = view.facts(curve.metric)
         label = " · ".join((*stratum, system))
         cells = [
             Cell(label),

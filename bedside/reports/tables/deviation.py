@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.drift import Deviation, NothingError, deviation
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
@@ -109,19 +109,19 @@ def _record(one: Deviation, several: Collection[str]) -> Mapping[str, Any]:
     }
 
 
-def build(evaluation: Evaluation, seed: int, options: DeviationOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: DeviationOptions) -> Table | None:
     """The deviations of the metrics wanted; None where there is no reference corpus or nothing in common with it."""
-    reference = options.reference or evaluation.reference
+    reference = options.reference or view.reference
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    names = [name for metric in wanted for name in matching(view, metric)]
     if reference is None or (wanted and not names):
         return None
     try:
-        found = deviation(evaluation, reference, metrics=names or None)
+        found = deviation(view, reference, metrics=names or None)
     except NothingError:
         return None
     table = deviation_table(found, reference if isinstance(reference, str) else reference.name)
-    absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
+    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
     return replace(
         table,
         name=options.id or table.name,

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from pydantic import Field
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, MeasureRow, Sample, TableMeasure, measure
 from bedside.reports.table import Cell, Column, Row, Table, counted, number, p_value
@@ -25,14 +25,14 @@ class DistributionOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
-def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table | None:
     """Mean, spread, median, extremes and skewness with D'Agostino's test; None where no metric has a value."""
     from bedside.stats.families import family
     from bedside.stats.shape import skewness
 
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    headed = options.metrics if wanted else {"": [TableMeasure(metric=name) for name in evaluation.metrics()]}
-    measured = measure(evaluation, headed)
+    headed = options.metrics if wanted else {"": [TableMeasure(metric=name) for name in view.metrics()]}
+    measured = measure(view, headed)
     if not measured.items:
         return None
     cells: list[tuple[MeasureRow, str, Sample]] = []
@@ -53,7 +53,7 @@ def build(evaluation: Evaluation, seed: int, options: DistributionOptions) -> Ta
             Column("Highest"), Column("Skewness"), Column("z"), Column("p"), Column("p corrected"),
         ),
         rows=rows,
-        notes=(*_notes(evaluation, tests, cells), *absent_notes(measured.absent)),
+        notes=(*_notes(view, tests, cells), *absent_notes(measured.absent)),
         records=tuple(
             {
                 "cell": f"{item.key}/{system}", "metric": item.metric, "raters": item.group, "system": system,
@@ -88,7 +88,7 @@ def _cells(item: MeasureRow, system: str, sample: Sample, test: Result, position
 
 
 def _notes(
-    evaluation: Evaluation, tests: Sequence[Result], cells: Sequence[tuple[MeasureRow, str, Sample]]
+    view: RatingsView, tests: Sequence[Result], cells: Sequence[tuple[MeasureRow, str, Sample]]
 ) -> list[str]:
     notes = [
         "Skewness: third standardised moment; z and p: D'Agostino's (1970) test that it is 0, two-sided."
@@ -102,7 +102,7 @@ def _notes(
     reasons: dict[str, list[str]] = {}
     for test, (item, system, _) in zip(tests, cells, strict=True):
         if test.missing:
-            reasons.setdefault(test.missing, []).append(f"{evaluation.facts(item.metric).title} of {system}")
+            reasons.setdefault(test.missing, []).append(f"{view.facts(item.metric).title} of {system}")
     notes += [
         f"{reason}: {', '.join(of[:4])}{f' and {len(of) - 4} more' if len(of) > 4 else ''}."
         for reason, of in reasons.items()

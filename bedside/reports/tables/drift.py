@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.drift import Change, Drift, MeanChange, NothingError, drift
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.table import DASH, Cell, Column, Row, Table, number
@@ -156,20 +156,20 @@ def _mean_record(found: Drift, mean: MeanChange, several: Collection[str]) -> Ma
     }
 
 
-def build(evaluation: Evaluation, seed: int, options: DriftOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: DriftOptions) -> Table | None:
     """The drift of the metrics wanted; None where the factor, two lengths or cases with both are lacking."""
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    names = [name for metric in wanted for name in matching(view, metric)]
     if wanted and not names:
         return None
     try:
-        found = drift(evaluation, options.by, lengths=options.lengths, metrics=names or None, seed=seed)
+        found = drift(view, options.by, lengths=options.lengths, metrics=names or None, seed=seed)
     except NothingError:
         return None
     if not any(one.change.n for one in found.changes):
         return None
     table = drift_table(found)
-    absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
+    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
     return replace(
         table,
         name=options.id or table.name,

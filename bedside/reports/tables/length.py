@@ -9,7 +9,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.drift import Bin, NothingError, Trend, trend
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
 from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number, p_value
@@ -139,20 +139,20 @@ def _trend_record(test: Result) -> Mapping[str, Any]:
     }
 
 
-def build(evaluation: Evaluation, seed: int, options: LengthOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: LengthOptions) -> Table | None:
     """The trends of the metrics wanted; None where there are none, or unasked too few transcripts for one."""
     wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(evaluation, metric)]
+    names = [name for metric in wanted for name in matching(view, metric)]
     if wanted and not names:
         return None
     try:
-        trends = trend(evaluation, edges=options.edges, metrics=names or None)
+        trends = trend(view, edges=options.edges, metrics=names or None)
     except NothingError:
         return None
     if not wanted and options.edges is None and max(one.correlation.n for one in trends) < FEWEST:
         return None
     table = length_table(trends)
-    absent = absent_notes(metric for metric in wanted if not matching(evaluation, metric))
+    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
     return replace(
         table,
         name=options.id or table.name,

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.run import missing_counts
 from bedside.reports.table import Cell, Column, Row, Table
 from bedside.reports.table_kind import TableKind
 
 
-def build(evaluation: Evaluation, seed: int = 0) -> Table | None:
+def build(view: RatingsView, seed: int = 0) -> Table | None:
     """Counts of missing ratings by metric, rater and reason; None where nothing is missing."""
-    counts = missing_counts(evaluation.ratings.lazy())
+    counts = missing_counts(view.ratings.lazy())
     if not counts:
         return None
     rows = []
     for row in counts:
-        cells = (evaluation.facts(row["metric"]).title, row["rater"], row["error"], f"{row['n']:,}")
+        cells = (view.facts(row["metric"]).title, row["rater"], row["error"], f"{row['n']:,}")
         rows.append(Row(tuple(map(Cell, cells))))
     return Table(
         name="missing",

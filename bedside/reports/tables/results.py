@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from bedside.analysis.comparison import Comparison, Correction, Families, Test, compare
 from bedside.analysis.drift import Deviation, deviation
-from bedside.analysis.ratings_view import Evaluation
+from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import (
     ALL,
@@ -111,20 +111,20 @@ class _ResultsLayout:
         return self.samples.get(self.place(row, column))
 
 
-def results_table(evaluation: Evaluation, metrics: Sequence[str]) -> Table | None:
+def results_table(view: RatingsView, metrics: Sequence[str]) -> Table | None:
     """The results of these metrics; None where none of them rates whole transcripts."""
     headed = {"": tuple(TableMeasure(metric=name) for name in metrics)}
-    return build(evaluation, 0, ResultsOptions(metrics=headed)) if metrics else None
+    return build(view, 0, ResultsOptions(metrics=headed)) if metrics else None
 
 
-def build(evaluation: Evaluation, seed: int, options: ResultsOptions) -> Table | None:
+def build(view: RatingsView, seed: int, options: ResultsOptions) -> Table | None:
     """The table that the options describe; None where none of its metrics has a value."""
-    options, lacking = _with_known_factors(evaluation, options)
+    options, lacking = _with_known_factors(view, options)
     headed = options.metrics
     if not any(headed.values()):
-        headed = {"": tuple(TableMeasure(metric=name) for name in evaluation.metrics())}
+        headed = {"": tuple(TableMeasure(metric=name) for name in view.metrics())}
     measured = measure(
-        evaluation,
+        view,
         headed,
         by=options.factors,
         pool=SYSTEM not in (*options.rows, *options.columns),
@@ -133,28 +133,26 @@ def build(evaluation: Evaluation, seed: int, options: ResultsOptions) -> Table |
     if not measured.items:
         return None
     layout = _laid_out(measured, options)
-    tests = _Tests.of(evaluation, layout, seed)
-    table = _table(evaluation, layout, measured, tests)
+    tests = _Tests.of(view, layout, seed)
+    table = _table(view, layout, measured, tests)
     if not lacking:
         return table
     note = f"No transcript has the factor {', '.join(lacking)}, by which this table would be divided too."
     return replace(table, notes=(*table.notes, note))
 
 
-def _with_known_factors(
-    evaluation: Evaluation, options: ResultsOptions
-) -> tuple[ResultsOptions, tuple[str, ...]]:
+def _with_known_factors(view: RatingsView, options: ResultsOptions) -> tuple[ResultsOptions, tuple[str, ...]]:
     """The options without the factors that no transcript has, and these.
 
     Raises:
         DataError: nothing is left of the rows or of the columns.
     """
-    known = set() if evaluation.factors is None else set(evaluation.factors.columns)
+    known = set() if view.factors is None else set(view.factors.columns)
     lacking = tuple(name for name in options.factors if name not in known)
     rows = tuple(name for name in options.rows if name not in lacking)
     columns = tuple(name for name in options.columns if name not in lacking)
     if not rows or not columns:
-        raise DataError(f"no transcript has the factor {', '.join(lacking)}", where=evaluation.name)
+        raise DataError(f"no transcript has the factor {', '.join(lacking)}", where=view.name)
     return options.model_copy(update={"rows": rows, "columns": columns}), lacking
 
 
@@ -197,9 +195,9 @@ class _Tests:
     against: str | None
 
     @classmethod
-    def of(cls, evaluation: Evaluation, layout: _ResultsLayout, seed: int) -> _Tests:
+    def of(cls, view: RatingsView, layout: _ResultsLayout, seed: int) -> _Tests:
         options = layout.options
-        systems = evaluation.systems()
+        systems = view.systems()
         against = options.against if options.against in systems else None
         if options.test is None and against is None:
             return cls({}, None)
@@ -207,7 +205,7 @@ class _Tests:
             return cls({}, None)
         metrics = sorted({item.metric for item in layout.items})
         found = {}
-        for stratum, part in _parts(evaluation, layout):
+        for stratum, part in _parts(view, layout):
             here = part.systems()
             if len(here) < 2 or (against is not None and against not in here):
                 continue
@@ -226,23 +224,23 @@ class _Tests:
         return list(self.found.values())
 
 
-def _parts(evaluation: Evaluation, layout: _ResultsLayout) -> list[tuple[tuple[str, ...], Evaluation]]:
+def _parts(view: RatingsView, layout: _ResultsLayout) -> list[tuple[tuple[str, ...], RatingsView]]:
     """The evaluation of the table's metrics in each stratum."""
     names = layout.options.factors
-    rated = evaluation.ratings.filter(pl.col("metric").is_in({item.metric for item in layout.items}))
+    rated = view.ratings.filter(pl.col("metric").is_in({item.metric for item in layout.items}))
     if not names:
-        return [((), replace(evaluation, ratings=rated))]
-    assert evaluation.factors is not None
+        return [((), replace(view, ratings=rated))]
+    assert view.factors is not None
     found = []
     for stratum in sorted({stratum for _, (_, stratum) in layout.samples}):
-        chosen = evaluation.factors.filter(
+        chosen = view.factors.filter(
             *(
                 pl.col(name).fill_null("none given") == value
                 for name, value in zip(names, stratum, strict=True)
             )
         )["transcript_id"]
         part = rated.filter(pl.col("transcript_id").is_in(chosen.implode()))
-        found.append((stratum, replace(evaluation, ratings=part)))
+        found.append((stratum, replace(view, ratings=part)))
     return found
 
 
@@ -314,7 +312,7 @@ def best_of(item: MeasureRow, samples: Mapping[str, Sample], how: Best) -> tuple
 # --- the table
 
 
-def _table(evaluation: Evaluation, layout: _ResultsLayout, measured: MeasuredRows, tests: _Tests) -> Table:
+def _table(view: RatingsView, layout: _ResultsLayout, measured: MeasuredRows, tests: _Tests) -> Table:
     options = layout.options
     in_rows = METRIC in options.rows
     usual = _usual(layout)
@@ -327,7 +325,7 @@ def _table(evaluation: Evaluation, layout: _ResultsLayout, measured: MeasuredRow
                 positions[at] = len(records)
                 records.append(_record(layout, at, tests))
     marked = _marked(layout)
-    reference = _deviations(evaluation, layout) if options.deviation else None
+    reference = _deviations(view, layout) if options.deviation else None
     columns = [Column(_label(options.rows[-1]), "left")]
     if not in_rows:
         columns.append(Column("n"))
@@ -365,7 +363,7 @@ def _table(evaluation: Evaluation, layout: _ResultsLayout, measured: MeasuredRow
         if pair is not None and item is not None:
             cells += _test_cells(item, pair, tests)
         rows.append(Row(tuple(cells), _heading(layout, row)))
-    notes = _notes(evaluation, layout, measured, tests, usual, rows, pair, reference)
+    notes = _notes(view, layout, measured, tests, usual, rows, pair, reference)
     return Table(
         name=options.id or "results",
         title=options.title or _caption(options),
@@ -577,13 +575,13 @@ def _count_rows(layout: _ResultsLayout, records: list[dict[str, Any]]) -> list[R
 _Deviations = Mapping[tuple[str, str, str], Deviation]
 
 
-def _deviations(evaluation: Evaluation, layout: _ResultsLayout) -> _Deviations | None:
+def _deviations(view: RatingsView, layout: _ResultsLayout) -> _Deviations | None:
     """The deviation of each metric, group of raters and system; None where no corpus is named or has any of them."""
-    if evaluation.reference is None:
+    if view.reference is None:
         return None
     metrics = sorted({item.metric for item in layout.items if item.level == "mean"})
     try:
-        found = deviation(evaluation, evaluation.reference, metrics=metrics)
+        found = deviation(view, view.reference, metrics=metrics)
     except DataError:
         return None
     return {(one.metric, one.raters, one.system): one for one in found}
@@ -620,7 +618,7 @@ def _deviation_cell(
 
 
 def _notes(
-    evaluation: Evaluation,
+    view: RatingsView,
     layout: _ResultsLayout,
     measured: MeasuredRows,
     tests: _Tests,
@@ -678,8 +676,8 @@ def _notes(
             if reference is not None
             else "No reference corpus is named that has these metrics, so no Δ: bedside report RUN --reference RUN2."
         )
-        if reference is not None and evaluation.reference is not None:
-            notes.append(f"Reference: {evaluation.reference.name}.")
+        if reference is not None and view.reference is not None:
+            notes.append(f"Reference: {view.reference.name}.")
     if measured.empty:
         reasons: dict[str, list[str]] = {}
         for title, why in measured.empty.items():
