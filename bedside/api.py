@@ -26,7 +26,7 @@ Scales = str | Iterable[str]
 
 def _open(source: Source, scales: Scales, columns: Mapping[str, str] | None) -> RatingsView:
     from bedside.analysis.ratings_view import open_ratings_view
-    from bedside.ratings.spreadsheets import parse_scales
+    from bedside.ratings.scales import parse_scales
 
     given = [scales] if isinstance(scales, str) else list(scales)
     path = source.path if isinstance(source, Run) else source
@@ -308,8 +308,9 @@ def import_ratings(
         BedsideError: no such run, or a file that doesn't fit it.
     """
     from bedside.analysis.ratings_view import known_scale, own_rubrics
+    from bedside.ratings.scales import parse_scales
     from bedside.ratings.spreadsheets import import_ratings as run_import
-    from bedside.ratings.spreadsheets import parse_scales, read_rating_file
+    from bedside.ratings.spreadsheets import read_rating_file
 
     opened = run if isinstance(run, Run) else Run(run)
     own = own_rubrics(opened)

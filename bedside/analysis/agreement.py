@@ -11,7 +11,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.ratings.spreadsheets import Scale
+from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bedside.judges.store import Judgement
-from bedside.ratings.run import SAID
+from bedside.ratings.table import SAID
 from bedside.rubrics.rubric import Rubric, RubricPart
 from bedside.support.errors import InputError
 

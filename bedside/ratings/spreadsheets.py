@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import hashlib
-import math
 import os
-import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,8 +14,10 @@ from typing import Any
 
 import polars as pl
 
-from bedside.ratings.run import Run, frame_of
-from bedside.support.errors import DataError, InputError
+from bedside.ratings.run import Run
+from bedside.ratings.scales import Scale, number_in
+from bedside.ratings.table import frame_of
+from bedside.support.errors import InputError
 from bedside.support.registry import nearest
 from bedside.transcripts.sources import ReadOptions, SourceFile
 
@@ -30,8 +30,6 @@ _CASE = ("case", "case_id", "patient_id")
 _TURN = ("turn", "utterance", "utterance_id")
 _REPLICATE = ("replicate", "pass")
 _REASON = ("reason", "comment", "notes")
-#: An end of a scale as typed.
-_LEVEL = re.compile("[0-9]{1,15}")
 #: Most rows of a Parquet file, and bytes of text in them.
 _MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
 #: The largest number of a turn or pass that a table holds.
@@ -42,59 +40,6 @@ _NAMES: Mapping[str, tuple[str, ...]] = {
     "item": _ITEM, "metric": _METRIC, "value": _VALUE, "rater": _RATER, "system": _SYSTEM, "case": _CASE,
     "turn": _TURN, "replicate": _REPLICATE, "reason": _REASON,
 }  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Scale:
-    """What a rater may answer.
-
-    Attributes:
-        levels: the levels, numbers in ascending order or labels.
-        ordered: whether the levels are numbers on an ordered scale, rather than labels.
-    """
-
-    levels: tuple[float, ...] | tuple[str, ...]
-    ordered: bool
-
-    def to_json(self) -> list[float] | list[str]:
-        """The levels as a list, for a manifest."""
-        return list(self.levels)  # type: ignore[return-value]
-
-    @staticmethod
-    def from_json(levels: Sequence[Any]) -> Scale:
-        """The scale of :meth:`to_json`."""
-        return Scale(tuple(levels), all(isinstance(level, int | float) for level in levels))
-
-
-def parse_scale(text: str) -> Scale:
-    """A scale as typed: ``1-5`` (whole numbers), ``0,0.5,1`` (these numbers), or ``none/open/closed`` (labels).
-
-    Raises:
-        DataError: it is none of these.
-    """
-    low, dash, high = text.strip().partition("-")
-    if dash and _LEVEL.fullmatch(low.strip()) and _LEVEL.fullmatch(high.strip()):
-        first, last = int(low), int(high)
-        if first < last <= first + 1000:
-            return Scale(tuple(float(level) for level in range(first, last + 1)), True)
-    parts = [part.strip() for part in text.replace("/", ",").split(",")]
-    if len(parts) >= 2 and all(parts) and len(set(parts)) == len(parts):
-        numbers = [_number(part) for part in parts]
-        if all(number is not None for number in numbers):
-            return Scale(tuple(sorted(number for number in numbers if number is not None)), True)
-        return Scale(tuple(parts), False)
-    raise DataError(
-        f"{text!r:.60} is no scale", where="--scale", todo="write 1-5, or 0,0.5,1, or none/open/closed"
-    )
-
-
-def parse_scales(texts: Sequence[str]) -> dict[str | None, Scale]:
-    """Scales as typed, by metric; one without ``metric=`` holds for all and has the key None."""
-    scales: dict[str | None, Scale] = {}
-    for text in texts:
-        metric, equals, rest = text.partition("=")
-        scales[metric.strip() if equals else None] = parse_scale(rest if equals else text)
-    return scales
 
 
 @dataclass(frozen=True, slots=True)
@@ -318,7 +263,7 @@ def _columns(header: list[str], given: Mapping[str, str], where: str) -> dict[st
 
 
 def _value(cell: str, metric: str, scale: Scale | None, where: str) -> tuple[float | None, str | None]:
-    number = _number(cell)
+    number = number_in(cell)
     if scale is None:
         return (number, None) if number is not None else (None, cell)
     if scale.ordered and number in scale.levels:
@@ -333,16 +278,8 @@ def _value(cell: str, metric: str, scale: Scale | None, where: str) -> tuple[flo
     )
 
 
-def _number(cell: str) -> float | None:
-    try:
-        number = float(cell)
-    except ValueError:
-        return None
-    return number if math.isfinite(number) else None
-
-
 def _whole(cell: str, name: str, where: str) -> int:
-    number = _number(cell)
+    number = number_in(cell)
     if number is None or not 0 <= number <= _MOST or number != int(number):
         raise InputError(f"the {name} {cell!r} is no whole number", where=where, todo="count from 0")
     return int(number)

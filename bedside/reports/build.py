@@ -7,7 +7,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.ratings.run import Run, wordless
+from bedside.ratings.run import Run
+from bedside.ratings.table import wordless
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, Settings, make_parts, make_tables
 from bedside.reports.extremes import review

@@ -26,7 +26,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
-from bedside.ratings.spreadsheets import Scale
+from bedside.ratings.scales import Scale
 from bedside.ratings.values import Direction
 from bedside.transcripts.transcript import ROLES, Role
 

@@ -22,7 +22,8 @@ from bedside.judges.store import InUseError
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
 from bedside.llm.client import NotAskedError, Reply, Request
 from bedside.llm.endpoints import judge_names
-from bedside.ratings.run import Run, parse_transcript
+from bedside.ratings.run import Run
+from bedside.ratings.transcript_rows import parse_transcript
 from bedside.scoring.judged import STORE, Order, Transcripts, Work, order_of, told_of, transcripts_of, working
 from bedside.support.errors import EngineError, InputError
 from bedside.transcripts import Transcript

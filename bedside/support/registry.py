@@ -43,6 +43,7 @@ class Registry(Generic[T]):
         noun: what an entry is called in messages, e.g. ``"metric family"``.
         kind: the class an entry must be an instance of.
         group: entry-point group that other packages use.
+        folders: whether each entry is a folder with an ``__init__.py``, and modules beside them are no entries.
 
     Modules whose name begins with an underscore, and those named in ``skip``, are no entries.
     """
@@ -56,13 +57,14 @@ class Registry(Generic[T]):
         *,
         group: str | None = None,
         skip: Iterable[str] = (),
+        folders: bool = False,
     ) -> None:
         self.package = package
         self.attribute = attribute
         self.noun = noun
         self.kind = kind
         self.group = group or package
-        self.suffix = ".py"
+        self.suffix = "/__init__.py" if folders else ".py"
         self._skip = frozenset(skip)
         self._loaded: dict[str, T] = {}
         self._places: dict[str, str | EntryPoint] | None = None
@@ -76,9 +78,11 @@ class Registry(Generic[T]):
     def _index(self) -> dict[str, str | EntryPoint]:
         if self._places is not None:
             return self._places
+        found = self._folder().glob(f"*{self.suffix}")
+        paths = sorted(path.parent if path.name == "__init__.py" and self.suffix != ".py" else path for path in found)
         places: dict[str, str | EntryPoint] = {
             path.stem: self._place(path)
-            for path in sorted(self._folder().glob(f"*{self.suffix}"))
+            for path in paths
             if not path.stem.startswith("_") and path.stem not in self._skip
         }
         for point in entry_points(group=self.group):

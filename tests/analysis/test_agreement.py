@@ -15,7 +15,7 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 import bedside
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.ratings.spreadsheets import parse_scales
+from bedside.ratings.scales import parse_scales
 from bedside.scoring.score import score
 from bedside.support.errors import DataError
 

@@ -14,7 +14,7 @@ import bedside
 from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.validation import validate
-from bedside.ratings.spreadsheets import parse_scales
+from bedside.ratings.scales import parse_scales
 from bedside.reports.validation import estimate_table, validation_tables
 from bedside.scoring.score import score
 from bedside.stats import prediction_powered

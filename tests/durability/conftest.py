@@ -12,7 +12,8 @@ import pytest
 pytest.importorskip("aiohttp")
 
 from bedside.annotation.plan import write_plan
-from bedside.ratings.run import Run, frame_of
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
 from bedside.scoring.judged import Work, batch_out, chosen_rubrics, judge_run
 from bedside.scoring.score import score
 from tests.annotation.study import SYSTEMS, USERS, exported, levels, new_study, rating_plan

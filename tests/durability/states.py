@@ -15,7 +15,8 @@ import numpy as np
 import polars as pl
 from openpyxl import load_workbook
 
-from bedside.ratings.run import KEY, Run
+from bedside.ratings.run import Run
+from bedside.ratings.table import KEY
 
 _TEMPORARY = re.compile(
     r"(^|/)(\..*\.partial|\.change|\.scoring\.[^/]*|\.[^/]*\.parts|\.judging\.[^/]*)(/|$)"

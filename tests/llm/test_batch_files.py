@@ -21,7 +21,8 @@ from bedside.judges.questioning import Asking
 from bedside.judges.store import read_judgements
 from bedside.llm.batch_files import Answers, CallWriter
 from bedside.llm.client import Price
-from bedside.ratings.run import KEY, Run
+from bedside.ratings.run import Run
+from bedside.ratings.table import KEY
 from bedside.scoring.judged import STORE, Work, batch_again, batch_out, chosen_rubrics, judge_run
 from bedside.scoring.score import score
 from bedside.support.errors import InputError

@@ -8,7 +8,8 @@ import polars as pl
 import pytest
 
 from bedside.ratings.run import Run
-from bedside.ratings.spreadsheets import Scale, import_ratings, parse_scale, parse_scales, read_rating_file
+from bedside.ratings.scales import Scale, parse_scale, parse_scales
+from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.scoring.score import score
 from bedside.support.errors import BedsideError, DataError, InputError
 

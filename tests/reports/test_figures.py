@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 from bedside.analysis.ratings_view import RatingsView, known_scale, open_ratings_view
-from bedside.ratings.run import frame_of
+from bedside.ratings.table import frame_of
 from bedside.reports.contents import Settings, make_parts
 from bedside.reports.figure_kind import COLOURS, DASHES, HATCHES, MARKERS
 from bedside.reports.figures import FIGURES, Drawing

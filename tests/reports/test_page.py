@@ -16,7 +16,8 @@ import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
 from bedside.ratings.run import Run
-from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
+from bedside.ratings.scales import parse_scales
+from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.reports.build import write_report
 from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
 from bedside.reports.extremes import cited, extremes, review, turns_of

@@ -12,7 +12,7 @@ import pytest
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.protocols import medconceal, note2chat
 from bedside.protocols.measured import Measured
-from bedside.ratings.run import frame_of
+from bedside.ratings.table import frame_of
 from bedside.reports.build import write_report
 from bedside.reports.contents import make_parts, make_tables
 from bedside.reports.table import Table

@@ -1,0 +1,75 @@
+"""Scales: what a rater may answer, and how people write that."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bedside.support.errors import DataError
+
+#: An end of a scale as typed.
+_LEVEL = re.compile("[0-9]{1,15}")
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What a rater may answer.
+
+    Attributes:
+        levels: the levels, numbers in ascending order or labels.
+        ordered: whether the levels are numbers on an ordered scale, rather than labels.
+    """
+
+    levels: tuple[float, ...] | tuple[str, ...]
+    ordered: bool
+
+    def to_json(self) -> list[float] | list[str]:
+        """The levels as a list, for a manifest."""
+        return list(self.levels)  # type: ignore[return-value]
+
+    @staticmethod
+    def from_json(levels: Sequence[Any]) -> Scale:
+        """The scale of :meth:`to_json`."""
+        return Scale(tuple(levels), all(isinstance(level, int | float) for level in levels))
+
+
+def parse_scale(text: str) -> Scale:
+    """A scale as typed: ``1-5`` (whole numbers), ``0,0.5,1`` (these numbers), or ``none/open/closed`` (labels).
+
+    Raises:
+        DataError: it is none of these.
+    """
+    low, dash, high = text.strip().partition("-")
+    if dash and _LEVEL.fullmatch(low.strip()) and _LEVEL.fullmatch(high.strip()):
+        first, last = int(low), int(high)
+        if first < last <= first + 1000:
+            return Scale(tuple(float(level) for level in range(first, last + 1)), True)
+    parts = [part.strip() for part in text.replace("/", ",").split(",")]
+    if len(parts) >= 2 and all(parts) and len(set(parts)) == len(parts):
+        numbers = [number_in(part) for part in parts]
+        if all(number is not None for number in numbers):
+            return Scale(tuple(sorted(number for number in numbers if number is not None)), True)
+        return Scale(tuple(parts), False)
+    raise DataError(
+        f"{text!r:.60} is no scale", where="--scale", todo="write 1-5, or 0,0.5,1, or none/open/closed"
+    )
+
+
+def parse_scales(texts: Sequence[str]) -> dict[str | None, Scale]:
+    """Scales as typed, by metric; one without ``metric=`` holds for all and has the key None."""
+    scales: dict[str | None, Scale] = {}
+    for text in texts:
+        metric, equals, rest = text.partition("=")
+        scales[metric.strip() if equals else None] = parse_scale(rest if equals else text)
+    return scales
+
+
+def number_in(cell: str) -> float | None:
+    try:
+        number = float(cell)
+    except ValueError:
+        return None
+    return number if math.isfinite(number) else None

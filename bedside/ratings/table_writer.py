@@ -1,0 +1,135 @@
+"""Tables of any length on their way to Parquet files, a batch of rows in memory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bedside.ratings.table import SCHEMA
+from bedside.support.files import replacing, saying_where, sync
+
+_ROW_GROUP = 100_000
+
+
+#: Folder of a large table's files until they are one.
+RATING_PARTS = ".ratings"
+
+
+#: More bytes than the last block of a file can hold.
+_MORE = 1 << 20
+
+
+class TableWriter:
+    """Collects rows and keeps memory flat: full batches go to numbered Parquet files, written in the background.
+
+    Args:
+        schema: the table's columns and types.
+        folder: where the files are put; made when first needed.
+        batch: rows in a file.
+    """
+
+    def __init__(self, schema: pl.Schema, folder: Path, batch: int) -> None:
+        self.schema = schema
+        self._folder = folder
+        self._batch = batch
+        self._rows: list[tuple[Any, ...]] = []
+        self._tables: list[pl.DataFrame] = []
+        self._parts: list[Path] = []
+        self._writer: ThreadPoolExecutor | None = None
+        self._writing: Future[None] | None = None
+
+    def add(self, row: tuple[Any, ...]) -> None:
+        """Add one row, its cells in the order of the schema."""
+        self._rows.append(row)
+        if len(self._rows) >= self._batch:
+            self._write()
+
+    def add_table(self, table: pl.DataFrame) -> None:
+        """Add the rows of a table; the files are those that they would make one by one."""
+        self._tables.append(table)
+        if sum(held.height for held in self._tables) < self._batch:
+            return
+        table = pl.concat(self._tables)
+        for start in range(0, table.height, self._batch):
+            self._tables = [table.slice(start, self._batch)]
+            if self._tables[0].height == self._batch:
+                self._write()
+
+    def _write(self) -> None:
+        if self._writer is None:
+            self._folder.mkdir(0o700)
+            self._writer = ThreadPoolExecutor(1)
+        self._wait()
+        part = self._folder / f"{len(self._parts):06d}.parquet"
+        self._writing = self._writer.submit(_write_part, self._frame(), part)
+        self._parts.append(part)
+        self._rows, self._tables = [], []
+
+    def _wait(self) -> None:
+        if self._writing is not None:
+            self._writing.result()
+
+    def _frame(self) -> pl.DataFrame:
+        if self._tables:
+            return pl.concat(self._tables).rechunk()
+        columns = zip(*self._rows, strict=True) if self._rows else ([] for _ in self.schema)
+        return pl.DataFrame(
+            [pl.Series(name, column, dtype=kind, strict=False)
+             for (name, kind), column in zip(self.schema.items(), columns, strict=True)]
+        )  # fmt: skip
+
+    def close(self) -> None:
+        """Write what is left and wait until all files are on disk."""
+        if self._rows or self._tables or not self._parts:
+            self._write()
+        self._wait()
+        assert self._writer is not None
+        self._writer.shutdown()
+
+    def result(self) -> pl.LazyFrame:
+        """All rows; from memory where they fitted in one batch, else from the files, which must stay until then."""
+        if not self._parts:
+            return self._frame().lazy()
+        self.close()
+        return pl.scan_parquet(self._parts)
+
+
+def _write_part(frame: pl.DataFrame, part: Path) -> None:
+    with saying_where(part):
+        part.touch(0o600)
+        with _writing(part):
+            frame.write_parquet(part, compression="zstd", compression_level=1, statistics=False)
+        sync(part)
+
+
+@contextmanager
+def _writing(file: Path) -> Iterator[None]:
+    """Raises OSError where Polars can't write a file, such as on a full disk: it doesn't always say why itself."""
+    try:
+        yield
+    except pl.exceptions.PolarsError as error:
+        with file.open("ab") as more:
+            more.write(bytes(_MORE))
+        raise OSError(str(error)) from error
+
+
+def rating_writer(folder: Path) -> TableWriter:
+    """What collects ratings; files of a large table go below ``folder`` and are not part of a run."""
+    return TableWriter(SCHEMA, folder / RATING_PARTS, batch=20_000)
+
+
+def write_table(target: Path, table: pl.LazyFrame) -> None:
+    with replacing(target) as temporary, _writing(temporary):
+        # Row groups of a fixed size: the file is the same however the rows were put together.
+        table.sink_parquet(
+            temporary,
+            compression="zstd",
+            compression_level=3,
+            maintain_order=True,
+            row_group_size=_ROW_GROUP,
+        )
