@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import importlib
 import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Generic, TypeVar
@@ -45,7 +45,7 @@ class Registry(Generic[T]):
         group: entry-point group that other packages use.
         folders: whether each entry is a folder with an ``__init__.py``, and modules beside them are no entries.
 
-    Modules whose name begins with an underscore, and those named in ``skip``, are no entries.
+    Modules whose name begins with an underscore are no entries.
     """
 
     def __init__(
@@ -56,7 +56,6 @@ class Registry(Generic[T]):
         kind: type[T],
         *,
         group: str | None = None,
-        skip: Iterable[str] = (),
         folders: bool = False,
     ) -> None:
         self.package = package
@@ -64,8 +63,8 @@ class Registry(Generic[T]):
         self.noun = noun
         self.kind = kind
         self.group = group or package
-        self.suffix = "/__init__.py" if folders else ".py"
-        self._skip = frozenset(skip)
+        self.suffix = ".py"
+        self._folders = folders
         self._loaded: dict[str, T] = {}
         self._places: dict[str, str | EntryPoint] | None = None
 
@@ -75,15 +74,19 @@ class Registry(Generic[T]):
             raise RegistryError(f"package {self.package} is not installed")
         return Path(next(iter(spec.submodule_search_locations)))
 
+    def _entry_paths(self) -> Iterator[Path]:
+        """The entries' files, or their folders."""
+        if self._folders:
+            return (path.parent for path in self._folder().glob("*/__init__.py"))
+        return self._folder().glob(f"*{self.suffix}")
+
     def _index(self) -> dict[str, str | EntryPoint]:
         if self._places is not None:
             return self._places
-        found = self._folder().glob(f"*{self.suffix}")
-        paths = sorted(path.parent if path.name == "__init__.py" and self.suffix != ".py" else path for path in found)
         places: dict[str, str | EntryPoint] = {
             path.stem: self._place(path)
-            for path in paths
-            if not path.stem.startswith("_") and path.stem not in self._skip
+            for path in sorted(self._entry_paths())
+            if not path.stem.startswith("_")
         }
         for point in entry_points(group=self.group):
             if point.name in places:
