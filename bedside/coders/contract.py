@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 from bedside.support.registry import Registry
 from bedside.transcripts.transcript import Transcript
@@ -52,3 +53,27 @@ class Coder:
 
 #: The coders by file name; other packages add theirs through the entry-point group ``bedside.coders``.
 CODERS: Registry[Coder] = Registry("bedside.coders.shipped", "CODER", "coder", Coder, group="bedside.coders")
+
+
+class CodeSource(Protocol):
+    """What can be evaluated: a :class:`~bedside.coders.Coder`, or :class:`ExistingCodes`."""
+
+    @property
+    def rater(self) -> str:
+        """Its name in a ratings table."""
+        ...
+
+    @property
+    def codes(self) -> tuple[str, ...]:
+        """The codes it gives."""
+        ...
+
+    @property
+    def code(self) -> Callable[[Transcript], TurnCodes]:
+        """Gives the codes of a transcript."""
+        ...
+
+    @property
+    def refuses(self) -> Callable[[Transcript], str | None]:
+        """Says why a transcript can't be coded; None where it can."""
+        ...

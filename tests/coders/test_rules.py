@@ -10,7 +10,8 @@ import pytest
 
 from bedside.coders import CODERS, CODES, Coder
 from bedside.coders.shipped.rules import question, question_type
-from bedside.coders.testing import Score, evaluate
+from bedside.coders.testing.code_scores import CodeScore
+from bedside.coders.testing.coder_test import evaluate_coder
 from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 
@@ -148,8 +149,8 @@ def one_coder(annomi: Path) -> list[Transcript]:
     return [transcript for transcript in read_transcripts(annomi) if transcript.id not in several]
 
 
-def scores(transcripts: list[Transcript]) -> dict[str, Score]:
-    return {score.view: score for score in evaluate(transcripts, CODERS.load("rules")).scores}
+def scores(transcripts: list[Transcript]) -> dict[str, CodeScore]:
+    return {score.view: score for score in evaluate_coder(transcripts, CODERS.load("rules")).scores}
 
 
 @pytest.mark.parametrize("which", ["all", "held out"])

@@ -14,17 +14,12 @@ import pytest
 
 from bedside.cli import main
 from bedside.coders import find_coder
-from bedside.coders.learned.trained_coder import (
-    TrainedCoder,
-    TrainingOutcome,
-    _digest,
-    load_card,
-    load_coder,
-    save_coder,
-    train,
-)
-from bedside.coders.learned.training import out_of_fold, read_training_set, text_hash
-from bedside.coders.testing import evaluate
+from bedside.coders.learned.coder_file import _digest, load_card, load_coder, save_coder
+from bedside.coders.learned.trained_coder import TrainedCoder
+from bedside.coders.learned.trainer import TrainingOutcome, train
+from bedside.coders.learned.training import out_of_fold
+from bedside.coders.learned.training_set import read_training_set, text_hash
+from bedside.coders.testing.coder_test import evaluate_coder
 from bedside.metrics import FAMILIES
 from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Transcript
@@ -139,7 +134,7 @@ def test_the_same_training_gives_the_same_bytes(made: TrainingOutcome, file: Pat
 
 
 def test_the_date_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    from bedside.coders.learned.trained_coder import _day
+    from bedside.coders.learned.trainer import _day
 
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert _day(None) == "1970-01-02"
@@ -201,12 +196,12 @@ def test_training_transcripts_are_refused_when_it_is_evaluated(made: TrainingOut
     old = corpus()
     renamed = [replace(each, id=f"new-{each.id}") for each in old]
     with pytest.raises(DataError, match="in the coder's training data"):
-        evaluate(renamed, made.coder.on_new_sessions())
+        evaluate_coder(renamed, made.coder.on_new_sessions())
     turns = (replace(old[0].turns[0], text="Why do you ask?"), *old[0].turns[1:])
     new = replace(old[0], id="new", turns=turns)
-    found = evaluate([*old, new], made.coder.on_new_sessions())
+    found = evaluate_coder([*old, new], made.coder.on_new_sessions())
     assert (found.transcripts, len(found.refused)) == (1, 16)
-    assert evaluate(old, made.coder.coder()).transcripts == 16
+    assert evaluate_coder(old, made.coder.coder()).transcripts == 16
 
 
 def test_the_card_counts_what_it_was_trained_on(made: TrainingOutcome) -> None:
@@ -250,7 +245,7 @@ def test_nothing_of_a_fold_is_seen_in_training() -> None:
         sessions.append(conversation(*turns, id=str(number)))
     doubled = [*sessions, *(replace(each, id=f"{each.id}-copy") for each in sessions)]
     given, _ = out_of_fold(read_training_set(doubled), folds=4)
-    score = next(s for s in evaluate(doubled, given).scores if s.view == "question")
+    score = next(s for s in evaluate_coder(doubled, given).scores if s.view == "question")
     assert abs(score.accuracy - 0.5) < 0.15
 
 
@@ -359,7 +354,7 @@ def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bedside.coders.learned.trained_coder.MOST_BYTES", 1000)
+    monkeypatch.setattr("bedside.coders.learned.coder_file.MOST_BYTES", 1000)
     path = tmp_path / "bomb.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("card.npy", bytes(100_000))

@@ -9,11 +9,9 @@ never part a transcript.
 from __future__ import annotations
 
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from hashlib import sha256
+from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -25,20 +23,13 @@ from bedside.coders.learned.classifiers import (
     Numbers,
     RoleModel,
     decisions_for,
-    vector_rows,
 )
-from bedside.coders.learned.embeddings import Embeddings
-from bedside.coders.learned.features import TurnFeatures, turn_features
-from bedside.coders.people import majority, people_codes
-from bedside.coders.testing import GivenCodes
-from bedside.support.errors import DataError, InputError
-from bedside.support.registry import nearest
-from bedside.transcripts.transcript import CODE_ROLES, CODES, Role, Transcript
+from bedside.coders.learned.features import TurnFeatures
+from bedside.coders.learned.training_set import RoleData, Rows, TrainingSet
+from bedside.coders.testing.coder_test import ExistingCodes
+from bedside.support.errors import InputError
+from bedside.transcripts.transcript import Role
 
-#: Transcripts needed to train or to score out of fold.
-FEWEST_TRANSCRIPTS = 8
-#: Turns, and transcripts, in which a label must occur for a coder to give it.
-FEWEST_TURNS, FEWEST_WITH_LABEL = 10, 3
 FOLDS = 5
 #: Folds within the training data.
 _INNER = 4
@@ -50,226 +41,6 @@ _GRAMS_C, _DENSE_C, _CALIBRATION_C = 1.0, (0.0005, 0.002), 100.0
 #: Exponents of the class shares that are tried as class weights.
 _EXPONENTS = tuple(k / 10 for k in range(11))
 OUT_OF_FOLD = "algorithm:trained coder, out of fold"
-
-Rows = NDArray[np.int64]
-
-
-def text_hash(transcript: Transcript) -> str:
-    """SHA-256 (hex) of what is said by whom, without names, ids and codes."""
-    whole = sha256()
-    for turn in transcript.turns:
-        whole.update(f"{turn.role}\n{len(turn.text)}\n{turn.text}\n".encode("utf-8", "replace"))
-    return whole.hexdigest()
-
-
-@dataclass(slots=True)
-class _RoleData:
-    """The coded turns of one role in all transcripts.
-
-    Attributes:
-        transcripts, turns, groups: of each row: position of its transcript, index of the turn, and a number that
-            transcripts of one text share.
-        gold: code → label of each row, ``""`` where there is none.
-    """
-
-    role: Role
-    transcripts: Rows
-    turns: Rows
-    groups: Rows
-    grams: Any
-    numbers: Numbers
-    vectors: NDArray[np.float32] | None
-    gold: dict[str, NDArray[np.str_]]
-
-
-@dataclass(slots=True)
-class TrainingSet:
-    """Transcripts that people coded, made ready for training.
-
-    Attributes:
-        transcripts: those with codes.
-        labels: code → the labels that occur often enough to be learned.
-        counts: code → label → turns.
-        ties: code → turns left out because people have no most frequent label.
-        too_rare: code → labels left out because they are too rare, with the number of their turns.
-        without_codes: transcripts left out because nobody coded them.
-        coders: number of people who coded.
-        text_hashes: of the transcripts, in order.
-    """
-
-    transcripts: list[Transcript]
-    labels: dict[str, tuple[str, ...]]
-    counts: dict[str, dict[str, int]]
-    ties: dict[str, int]
-    too_rare: dict[str, dict[str, int]]
-    without_codes: int
-    coders: int
-    text_hashes: list[str]
-    embeddings: Embeddings | None
-    roles: dict[Role, _RoleData] = field(repr=False)
-
-    @property
-    def groups(self) -> int:
-        """Number of transcripts of different text."""
-        return len(set(self.text_hashes))
-
-
-def read_training_set(
-    transcripts: Iterable[Transcript],
-    codes: Sequence[str] | None = None,
-    embeddings: Embeddings | None = None,
-) -> TrainingSet:
-    """Features and gold codes of transcripts that people coded.
-
-    Gold is the label that most people gave; a turn without a most frequent label is left out of that code.
-
-    Args:
-        transcripts: with people's codes in ``meta["codes"]``.
-        codes: which codes; all that people gave unless named.
-        embeddings: the model of sentence embeddings, if any.
-
-    Raises:
-        InputError: an unknown code or label.
-        DataError: too few transcripts are coded, or no code has two labels that occur often enough.
-    """
-    wanted = tuple(CODES) if codes is None else tuple(dict.fromkeys(codes))
-    for code in wanted:
-        if code not in CODES:
-            raise InputError(f"there is no code {code!r}", where="codes", todo=nearest(code, CODES))
-    kept: list[Transcript] = []
-    gold: list[dict[str, dict[int, str]]] = []
-    ties: Counter[str] = Counter()
-    people: set[str] = set()
-    without = 0
-    for transcript in transcripts:
-        found = _gold(transcript, wanted, ties, people)
-        if found:
-            kept.append(transcript)
-            gold.append(found)
-        else:
-            without += 1
-    hashes = [text_hash(transcript) for transcript in kept]
-    if len(set(hashes)) < FEWEST_TRANSCRIPTS:
-        raise DataError(
-            f"people coded {len(set(hashes))} transcripts of different text; {FEWEST_TRANSCRIPTS} are needed to learn "
-            "from some and be tried on others",
-            todo="give more coded transcripts; bedside coder evaluate FILE --coder rules needs one",
-        )
-    counts: dict[str, dict[str, int]] = {}
-    labels: dict[str, tuple[str, ...]] = {}
-    rare: dict[str, dict[str, int]] = {}
-    for code in wanted:
-        each = Counter(label for found in gold for label in found.get(code, {}).values())
-        where = Counter(label for found in gold for label in set(found.get(code, {}).values()))
-        if not each:
-            continue
-        counts[code] = {label: each[label] for label in CODES[code] if each[label]}
-        enough = tuple(
-            label
-            for label in CODES[code]
-            if each[label] >= FEWEST_TURNS and where[label] >= FEWEST_WITH_LABEL
-        )
-        rare[code] = {label: count for label, count in counts[code].items() if label not in enough}
-        if len(enough) > 1:
-            labels[code] = enough
-    if not labels:
-        raise DataError(
-            f"no code has two labels with {FEWEST_TURNS} turns in {FEWEST_WITH_LABEL} transcripts",
-            todo="give more coded transcripts",
-        )
-    numbered = {text: number for number, text in enumerate(dict.fromkeys(hashes))}
-    return TrainingSet(
-        transcripts=kept,
-        labels=labels,
-        counts=counts,
-        ties={code: ties[code] for code in counts},
-        too_rare={code: few for code, few in rare.items() if few},
-        without_codes=without,
-        coders=len(people),
-        text_hashes=hashes,
-        embeddings=embeddings,
-        roles=_role_data(kept, gold, [numbered[text] for text in hashes], labels, embeddings),
-    )
-
-
-def _gold(
-    transcript: Transcript, wanted: Sequence[str], ties: Counter[str], people: set[str]
-) -> dict[str, dict[int, str]]:
-    given: dict[str, dict[int, list[str]]] = {}
-    for person, turns in people_codes(transcript).items():
-        for index, labels in turns.items():
-            for code in wanted:
-                label = labels.get(code)
-                if label is None:
-                    continue
-                if label not in CODES[code]:
-                    raise InputError(
-                        f"{code} has no label {label!r:.40}",
-                        where=f"{transcript.source or transcript.id}, turn {index}, coder {person}",
-                        todo=f"labels: {', '.join(CODES[code])}",
-                    )
-                people.add(person)
-                given.setdefault(code, {}).setdefault(index, []).append(label)
-    found: dict[str, dict[int, str]] = {}
-    for code, by_turn in given.items():
-        for index, labels_given in by_turn.items():
-            most = majority(labels_given)
-            if most is None:
-                ties[code] += 1
-            else:
-                found.setdefault(code, {})[index] = most
-    return found
-
-
-def _role_data(
-    transcripts: Sequence[Transcript],
-    gold: Sequence[Mapping[str, Mapping[int, str]]],
-    groups: Sequence[int],
-    labels: Mapping[str, Sequence[str]],
-    embeddings: Embeddings | None,
-) -> dict[Role, _RoleData]:
-    from scipy.sparse import vstack
-
-    roles = list(dict.fromkeys(CODE_ROLES[code] for code in labels))
-    features: list[dict[Role, TurnFeatures]] = [turn_features(each, roles) for each in transcripts]
-    vectors = None if embeddings is None else list(_vectors(transcripts, embeddings))
-    made: dict[Role, _RoleData] = {}
-    for role in roles:
-        parts = [each[role] for each in features]
-        sizes = [len(part.turns) for part in parts]
-        made[role] = _RoleData(
-            role=role,
-            transcripts=np.repeat(np.arange(len(parts)), sizes),
-            turns=np.concatenate([part.turns for part in parts]),
-            groups=np.repeat(np.array(groups), sizes),
-            grams=vstack([part.grams for part in parts], format="csr"),
-            numbers=np.vstack([part.numbers for part in parts]),
-            vectors=None
-            if vectors is None
-            else np.vstack([vector_rows(part, each) for part, each in zip(parts, vectors, strict=True)]),
-            gold={
-                code: np.array(
-                    [
-                        found.get(code, {}).get(int(index), "")
-                        for part, found in zip(parts, gold, strict=True)
-                        for index in part.turns
-                    ]
-                )
-                for code in labels
-                if CODE_ROLES[code] == role
-            },
-        )
-    return made
-
-
-def _vectors(transcripts: Sequence[Transcript], embeddings: Embeddings) -> Iterator[NDArray[np.float32]]:
-    """Vectors of each transcript's turns; texts of several transcripts are encoded together, which is faster."""
-    texts = [turn.text for transcript in transcripts for turn in transcript.turns]
-    found = embeddings.encode(texts)
-    at = 0
-    for transcript in transcripts:
-        yield found[at : at + len(transcript.turns)]
-        at += len(transcript.turns)
 
 
 # -- fitting ------------------------------------------------------------------------------------------
@@ -294,14 +65,14 @@ class _Weights:
     mean: Numbers
     scale: Numbers
 
-    def scores(self, data: _RoleData, rows: Rows) -> list[Numbers]:
+    def scores(self, data: RoleData, rows: Rows) -> list[Numbers]:
         """Scores of rows: from n-grams, then from embeddings for each penalty."""
         linear = np.asarray(data.grams[rows][:, self.columns] @ self.grams, np.float64)
-        found = [linear + data.numbers[rows] @ self.numbers]
+        scores = [linear + data.numbers[rows] @ self.numbers]
         if data.vectors is not None:
             dense = _dense(data, rows, self.mean, self.scale)
-            found += [dense @ weights[:-1] + weights[-1] for weights in self.dense]
-        return found
+            scores += [dense @ weights[:-1] + weights[-1] for weights in self.dense]
+        return scores
 
 
 def fit_roles(
@@ -314,7 +85,7 @@ def fit_roles(
     ]
 
 
-def _fit_role(data: _RoleData, rows: Rows, labels: Mapping[str, tuple[str, ...]], seed: int) -> RoleModel:
+def _fit_role(data: RoleData, rows: Rows, labels: Mapping[str, tuple[str, ...]], seed: int) -> RoleModel:
     own = {code: labels[code] for code in data.gold}
     decisions = decisions_for(own)
     gold = {decision: _classes(decision, data.gold[decision.code]) for decision in decisions}
@@ -376,7 +147,7 @@ def _folds(groups: Rows, rows: Rows, folds: int, seed: int) -> Iterator[tuple[Ro
 
 
 def _fit_heads(
-    data: _RoleData, rows: Rows, heads: Sequence[_Head], penalties: Sequence[float], seed: int
+    data: RoleData, rows: Rows, heads: Sequence[_Head], penalties: Sequence[float], seed: int
 ) -> _Weights:
     from scipy.sparse import csr_matrix, hstack
 
@@ -403,7 +174,7 @@ def _fit_heads(
     return _Weights(columns, weights[:width].astype(np.float32), weights[width:], tuple(others), mean, scale)
 
 
-def _columns(data: _RoleData, rows: Rows) -> NDArray[np.int64]:
+def _columns(data: RoleData, rows: Rows) -> NDArray[np.int64]:
     """Columns of n-grams that occur in enough turns and transcripts."""
     part = data.grams[rows].tocoo()
     turns = np.bincount(part.col, minlength=part.shape[1])
@@ -412,7 +183,7 @@ def _columns(data: _RoleData, rows: Rows) -> NDArray[np.int64]:
     return np.flatnonzero((turns >= _TURNS_WITH_GRAM) & (spread >= _TRANSCRIPTS_WITH_GRAM)).astype(np.int64)
 
 
-def _dense(data: _RoleData, rows: Rows, mean: Numbers, scale: Numbers) -> Numbers:
+def _dense(data: RoleData, rows: Rows, mean: Numbers, scale: Numbers) -> Numbers:
     vectors = cast("NDArray[np.float32]", data.vectors)
     return np.hstack([(data.numbers[rows, 1:] - mean) / scale, vectors[rows]])
 
@@ -454,22 +225,22 @@ def _unfinished_allowed() -> Iterator[None]:
         yield
 
 
-def _loss(head: _Head, found: Sequence[tuple[Numbers, Rows]]) -> float:
+def _loss(head: _Head, scored_rows: Sequence[tuple[Numbers, Rows]]) -> float:
     """Mean log loss of scores out of fold."""
-    known = dict(zip(head.rows.tolist(), head.positive.tolist(), strict=True))
+    is_positive = dict(zip(head.rows.tolist(), head.positive.tolist(), strict=True))
     total, count = 0.0, 0
-    for scores, rows in found:
+    for scores, rows in scored_rows:
         for score, row in zip(scores.tolist(), rows.tolist(), strict=True):
-            if row in known:
-                total += float(np.logaddexp(0, -score if known[row] else score))
+            if row in is_positive:
+                total += float(np.logaddexp(0, -score if is_positive[row] else score))
                 count += 1
     return total / max(1, count)
 
 
-def _stacked(found: Sequence[Numbers], penalties: Sequence[int]) -> Numbers:
-    if len(found) == 1:
-        return found[0]
-    return np.hstack([found[0], np.column_stack([found[1 + k][:, h] for h, k in enumerate(penalties)])])
+def _stacked(scores: Sequence[Numbers], penalties: Sequence[int]) -> Numbers:
+    if len(scores) == 1:
+        return scores[0]
+    return np.hstack([scores[0], np.column_stack([scores[1 + k][:, h] for h, k in enumerate(penalties)])])
 
 
 def _calibration(
@@ -528,7 +299,7 @@ def out_of_fold(
     folds: int = FOLDS,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
-) -> tuple[GivenCodes, dict[str, tuple[NDArray[np.str_], Numbers]]]:
+) -> tuple[ExistingCodes, dict[str, tuple[NDArray[np.str_], Numbers]]]:
     """Codes of every turn from coders that were trained without its transcript.
 
     Everything that is fitted or chosen (weights, penalties, calibration, class weights) comes from the other folds.
@@ -553,8 +324,8 @@ def out_of_fold(
     folds = min(folds, training.groups)
     numbers = {text: number for number, text in enumerate(dict.fromkeys(training.text_hashes))}
     groups = np.array([numbers[text] for text in training.text_hashes])
-    given: dict[str, dict[int, dict[str, str]]] = {each.id: {} for each in training.transcripts}
-    seen: dict[str, list[tuple[NDArray[np.str_], Numbers]]] = {code: [] for code in training.labels}
+    codes: dict[str, dict[int, dict[str, str]]] = {transcript.id: {} for transcript in training.transcripts}
+    calibration: dict[str, list[tuple[NDArray[np.str_], Numbers]]] = {code: [] for code in training.labels}
     splits = GroupKFold(folds, shuffle=True, random_state=seed).split(groups, groups=groups)
     for done, (_, rest) in enumerate(splits, 1):
         outside = np.zeros(len(groups), bool)
@@ -572,14 +343,17 @@ def out_of_fold(
             for code, (labels, _) in model.choices(scores).items():
                 for at, label in zip(here, labels, strict=True):
                     transcript = training.transcripts[data.transcripts[at]]
-                    given[transcript.id].setdefault(int(data.turns[at]), {})[code] = label
+                    codes[transcript.id].setdefault(int(data.turns[at]), {})[code] = label
             for code, probabilities in model.probabilities(scores).items():
                 gold = data.gold[code][here]
-                seen[code].append((gold[gold != ""], probabilities[gold != ""]))
+                calibration[code].append((gold[gold != ""], probabilities[gold != ""]))
         if progress is not None:
             progress(done, folds)
-    codes = tuple(training.labels)
-    return GivenCodes(OUT_OF_FOLD, codes, given), {
-        code: (np.concatenate([gold for gold, _ in parts]), np.vstack([found for _, found in parts]))
-        for code, parts in seen.items()
+    code_names = tuple(training.labels)
+    return ExistingCodes(OUT_OF_FOLD, code_names, codes), {
+        code: (
+            np.concatenate([gold for gold, _ in parts]),
+            np.vstack([probabilities for _, probabilities in parts]),
+        )
+        for code, parts in calibration.items()
     }

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bedside.rubrics.check import Remark, check
+from bedside.rubrics.linter import Remark, check
 from bedside.rubrics.rubric import Rubric, read
 from bedside.support.errors import RegistryError
 from bedside.support.registry import DataRegistry

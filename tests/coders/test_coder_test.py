@@ -10,7 +10,9 @@ import pytest
 
 from bedside.coders import CODERS, Coder, people_codes
 from bedside.coders.people import majority
-from bedside.coders.testing import SessionScore, evaluate, human_ceilings
+from bedside.coders.testing.code_scores import human_ceilings
+from bedside.coders.testing.coder_test import evaluate_coder
+from bedside.coders.testing.session_scores import SessionScore
 from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Transcript, read_transcripts
 
@@ -39,7 +41,7 @@ def session(talk: Talk, *turns: dict[str, str], code: str = "question", name: st
 def test_figures_counted_by_hand(talk: Talk) -> None:
     gold = ["open", "open", "open", "closed", "closed", "none", "none", "none", "none", "none"]
     given = ["open", "open", "closed", "closed", "none", "none", "none", "none", "none", "open"]
-    found = evaluate([session(talk, *({"anna": label} for label in gold))], coded_by(given))
+    found = evaluate_coder([session(talk, *({"anna": label} for label in gold))], coded_by(given))
     whole, exists, both, all_gold = found.scores
     # none: 4 of 5 found, 5 given; open: 2 of 3, 3 given; closed: 1 of 2, 2 given.
     assert whole.view == "question"
@@ -70,7 +72,7 @@ def test_session_measures_counted_by_hand(talk: Talk) -> None:
             (["open", "closed"], ["open", "open"], ["closed", "closed"], ["none", "none"])
         )
     ]
-    found = evaluate(sessions, coded_by(["open", "closed"]))
+    found = evaluate_coder(sessions, coded_by(["open", "closed"]))
     measures = {each.measure: each for each in found.sessions}
     opened = measures["percent_open_questions"]
     assert (opened.sessions, opened.missing) == (3, 1)
@@ -95,7 +97,7 @@ def test_ceiling_counted_by_hand(talk: Talk) -> None:
     ]
     transcript = session(talk, *turns, code="reflection")
     coder = coded_by(["simple", "none", "none", "simple"], "reflection")
-    exists = next(s for s in evaluate([transcript], coder).scores if s.view == "reflection: exists")
+    exists = next(s for s in evaluate_coder([transcript], coder).scores if s.view == "reflection: exists")
     assert exists.turns == 4
     assert exists.macro_f1 == pytest.approx(1)
     ceiling = exists.ceiling
@@ -126,7 +128,7 @@ def test_gold_is_the_majority_and_ties_are_counted(talk: Talk) -> None:
         {"anna": "open", "ben": "open", "cleo": "closed"},
         {"anna": "none"},
     )
-    found = evaluate([transcript], coded_by(["open", "open", "none"]))
+    found = evaluate_coder([transcript], coded_by(["open", "open", "none"]))
     assert (found.scores[0].turns, found.scores[0].ties) == (2, 1)
     assert found.scores[0].accuracy == 1
 
@@ -135,17 +137,17 @@ def test_what_is_left_out_is_counted(talk: Talk) -> None:
     coded = session(talk, {"anna": "open"})
     foreign = replace(session(talk, {"anna": "open"}, name="zh"), language="zh")
     bare = talk(("clinician", "Why?"), id="bare")
-    found = evaluate([coded, foreign, bare], CODERS.load("rules"))
+    found = evaluate_coder([coded, foreign, bare], CODERS.load("rules"))
     assert (found.transcripts, found.without_codes) == (1, 1)
     assert found.refused[0][0] == "zh"
     with pytest.raises(DataError, match=r"codes of question; give transcripts"):
-        evaluate([bare], CODERS.load("rules"))
+        evaluate_coder([bare], CODERS.load("rules"))
 
 
 def test_rows_are_plain(talk: Talk) -> None:
     import json
 
-    found = evaluate(
+    found = evaluate_coder(
         [session(talk, {"anna": "open", "ben": "open"}, {"anna": "none"})], coded_by(["open", "none"])
     )
     for rows in (found.rows(), found.class_rows(), found.session_rows()):
@@ -206,7 +208,7 @@ def test_verdicts_follow_from_ranks_means_and_quality(talk: Talk) -> None:
             }
 
         coder = replace(CODERS.load("rules"), codes=("question",), code=code, refuses=lambda _: None)
-        return next(s for s in evaluate(sessions, coder).sessions if s.measure == "questions_per_turn")
+        return next(s for s in evaluate_coder(sessions, coder).sessions if s.measure == "questions_per_turn")
 
     same = found(lambda n: n // 2)
     assert (same.use, same.auc_people, same.auc_coder) == ("yes", 1, 1)
@@ -228,14 +230,14 @@ def test_verdicts_follow_from_ranks_means_and_quality(talk: Talk) -> None:
 
 def test_quality_may_be_named_and_must_be_there(talk: Talk) -> None:
     one = session(talk, {"anna": "open"}, {"anna": "none"})
-    assert evaluate([one], coded_by(["open", "none"])).sessions[0].use == "unknown"
+    assert evaluate_coder([one], coded_by(["open", "none"])).sessions[0].use == "unknown"
     with pytest.raises(InputError, match="no session has a factor 'mood' of low or high"):
-        evaluate([one], coded_by(["open", "none"]), quality="mood")
+        evaluate_coder([one], coded_by(["open", "none"]), quality="mood")
 
 
 def test_people_separate_quality_on_annomi_as_published_codes_do(annomi: Path) -> None:
     # Measured on all sessions: gold R:Q .87 and therapist input .91 (100 of the 133 sessions are here).
-    from bedside.coders.testing import GivenCodes
+    from bedside.coders.testing.coder_test import ExistingCodes
 
     transcripts = [t for t in read_transcripts(annomi) if len(people_codes(t)) == 1]
     given = {
@@ -243,7 +245,7 @@ def test_people_separate_quality_on_annomi_as_published_codes_do(annomi: Path) -
         for t in transcripts
     }
     codes = ("question", "reflection", "therapist_input")
-    found = {s.measure: s for s in evaluate(transcripts, GivenCodes("human", codes, given)).sessions}
+    found = {s.measure: s for s in evaluate_coder(transcripts, ExistingCodes("human", codes, given)).sessions}
     assert found["reflection_to_question_ratio"].auc_people == pytest.approx(0.87, abs=0.05)
     assert found["inputs_per_turn"].auc_people == pytest.approx(0.91, abs=0.03)
     assert {score.use for score in found.values()} == {"yes"}
