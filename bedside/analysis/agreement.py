@@ -10,6 +10,7 @@ from typing import Any, Literal
 import numpy as np
 import polars as pl
 
+from bedside.analysis.choices import WEIGHTS, Weights
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
@@ -17,8 +18,6 @@ from bedside.support.errors import DataError
 
 Level = Literal["nominal", "ordinal", "interval"]
 Levels = tuple[float, ...] | tuple[str, ...] | None
-Weights = Literal["none", "linear", "quadratic"]
-WEIGHTS: tuple[Weights, ...] = ("none", "linear", "quadratic")
 
 #: A code that is split once more: whether there is any, beside which kind.
 _NONE = "none"

@@ -5,33 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
+from bedside.analysis.choices import (
+    CORRECTION_FAMILIES,
+    CORRECTIONS,
+    TESTS,
+    Correction,
+    CorrectionFamily,
+    Test,
+)
 from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.selection import by_raters, chosen_systems, quality_metrics
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
-
-Test = Literal[
-    "auto",
-    "wilcoxon",
-    "permutation",
-    "t",
-    "mcnemar",
-    "friedman",
-    "mannwhitney",
-    "welch",
-    "student",
-    "kruskal",
-]
-Families = Literal["all", "metric", "level"]
-Correction = Literal["holm", "bonferroni", "bh"]
-TESTS: tuple[Test, ...] = get_args(Test)
-FAMILIES: tuple[Families, ...] = get_args(Families)
-CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
 _PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
 #: Tests of several systems at once, and the test of two that follows them.
@@ -106,7 +97,7 @@ def compare(
     metrics: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
     test: Test = "auto",
-    family: Families = "all",
+    family: CorrectionFamily = "all",
     correction: Correction = "holm",
     seed: int = 0,
 ) -> Comparisons:
@@ -131,13 +122,11 @@ def compare(
         DataError: fewer than two systems, an unknown one, or an option that is none of those named.
     """
     for option, value, known in (
-        ("--test", test, TESTS), ("--family", family, FAMILIES), ("--correction", correction, CORRECTIONS)
+        ("--test", test, TESTS), ("--family", family, CORRECTION_FAMILIES), ("--correction", correction, CORRECTIONS)
     ):  # fmt: skip
         if value not in known:
             raise DataError(f"{value!r} is not known", where=option, todo="one of " + ", ".join(known))
-    if raters is not None:
-        wanted = view.raters(raters)
-        view = replace(view, ratings=view.ratings.filter(pl.col("rater").is_in(wanted)))
+    view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
     if reference is not None and reference not in chosen:
         raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
@@ -168,33 +157,6 @@ def compare(
         tuple(_corrected(found, family, correction, "comparisons of two systems")),
         tuple(_corrected(overall, family, correction, "comparisons of all systems")),
     )
-
-
-def quality_metrics(view: RatingsView) -> list[str]:
-    """Metrics that say something of quality: with a better direction, or rated by people or judges."""
-    rated = view.ratings.filter(~pl.col("rater").str.starts_with("algorithm:"))["metric"].unique()
-    by_hand = {name for name in rated if not view.facts(name).known}
-    return [name for name in view.metrics() if view.facts(name).direction != "none" or name in by_hand]
-
-
-def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:
-    """The systems named, or all.
-
-    Raises:
-        DataError: one is unknown, or there are too few.
-    """
-    known = view.systems()
-    chosen = list(dict.fromkeys(systems)) if systems is not None else known
-    for system in chosen:
-        if system not in known:
-            raise DataError(f"no system {system!r}", where=view.name, todo=nearest(system, known))
-    if len(chosen) < fewest:
-        raise DataError(
-            "a comparison needs two systems" + (f", there is {chosen[0]!r}" if chosen else "; none is named"),
-            where=view.name,
-            todo="score transcripts of two systems: see the docs on transcripts for how to name them",
-        )
-    return chosen
 
 
 @dataclass(frozen=True, slots=True)
@@ -322,7 +284,7 @@ def _all_at_once(facts: MetricFacts, raters: str, by_system: dict[str, _Values],
 
 
 def _corrected(
-    found: Sequence[_Compared], family: Families, correction: Correction, what: str
+    found: Sequence[_Compared], family: CorrectionFamily, correction: Correction, what: str
 ) -> list[_Compared]:
     """The same with p corrected within the families, each named ``what`` and of what metrics."""
     from bedside.stats import families
@@ -341,3 +303,36 @@ def _corrected(
         for position, test in zip(members, tests, strict=True):
             results[position] = replace(found[position], test=test)
     return results
+
+
+@dataclass(frozen=True, slots=True)
+class SystemValues:
+    """A system's values of one metric, with the case of each.
+
+    Attributes:
+        values: one for each transcript that has one.
+        cases: a number for the case of each value, the same for all systems; −1 where it has none.
+    """
+
+    values: np.ndarray[Any, Any]
+    cases: np.ndarray[Any, Any]
+
+    def case_means(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """The cases in order, and the mean of each one's values."""
+        having = self.cases >= 0
+        cases, places = np.unique(self.cases[having], return_inverse=True)
+        counts = np.bincount(places, minlength=cases.size)
+        return cases, np.bincount(places, self.values[having], minlength=cases.size) / np.maximum(counts, 1)
+
+
+def means_differ(a: SystemValues, b: SystemValues) -> bool:
+    """Whether the 95 % t interval of the difference leaves out 0: paired where cases pair, else Welch's."""
+    from bedside.stats.intervals import paired_difference_interval, welch_interval
+
+    (cases_a, means_a), (cases_b, means_b) = a.case_means(), b.case_means()
+    _, at_a, at_b = np.intersect1d(cases_a, cases_b, assume_unique=True, return_indices=True)
+    if 2 * at_a.size > min(cases_a.size, cases_b.size):
+        interval = paired_difference_interval(means_a[at_a] - means_b[at_b])
+    else:
+        interval = welch_interval(a.values, b.values)
+    return interval is not None and (interval.low > 0 or interval.high < 0)

@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bedside.analysis.comparison import chosen_systems
-from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.ratings_view import ALL, PEOPLE, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.selection import chosen_systems
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
 #: With fewer transcripts rated by people, nothing is corrected: the judge's error can't be told from chance.
 FEWEST_LABELLED = 10
-#: Stands for the system of transcripts that have none.
-ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,15 +15,18 @@ from pydantic import ValidationError
 
 from bedside.metrics import FAMILIES
 from bedside.ratings.run import Run
-from bedside.ratings.spreadsheets import Scale, read_rating_file
+from bedside.ratings.scales import Scale
+from bedside.ratings.spreadsheets import read_rating_file
 from bedside.ratings.values import Direction
-from bedside.rubrics.files import RUBRICS
 from bedside.rubrics.rubric import Rubric, read
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import DataError, RunError
 from bedside.support.registry import nearest
 
 #: The group of raters that all people make up in a table of results.
 PEOPLE = "people"
+#: Stands for the system of transcripts that have none, and for all systems together.
+ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)

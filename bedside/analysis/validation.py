@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bedside.analysis.agreement import Agreement, Weights, agree, grid_of
+from bedside.analysis.agreement import Agreement, agree, grid_of
+from bedside.analysis.choices import Weights
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result

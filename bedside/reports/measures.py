@@ -10,13 +10,12 @@ import numpy as np
 import polars as pl
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.comparison import SystemValues
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.ratings.values import Direction
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 
-#: Stands for the system of transcripts that have none, and for all systems together.
-ALL = "all"
 #: Stands for the value of a factor that a transcript doesn't have.
 WITHOUT = "none given"
 #: Begins the names of the columns that hold factors.
@@ -99,7 +98,7 @@ class MeasureRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(SystemValues):
     """The values behind one cell.
 
     Attributes:
@@ -113,8 +112,6 @@ class Sample:
         numerator, denominator: the sums of a ratio.
     """
 
-    values: np.ndarray[Any, Any]
-    cases: np.ndarray[Any, Any]
     missing: int = 0
     why: str | None = None
     estimate: float | None = None
@@ -126,13 +123,6 @@ class Sample:
     def n(self) -> int:
         """Transcripts with a value."""
         return int(self.values.size)
-
-    def by_case(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """The cases in order, and the mean of each one's values."""
-        having = self.cases >= 0
-        cases, places = np.unique(self.cases[having], return_inverse=True)
-        counts = np.bincount(places, minlength=cases.size)
-        return cases, np.bincount(places, self.values[having], minlength=cases.size) / np.maximum(counts, 1)
 
 
 #: Key of a sample: system, and the values of the factors.

@@ -31,6 +31,49 @@ def t_interval(mean: float, standard_error: float, df: float, level: float, word
     return Interval(mean - half, mean + half, level, words)
 
 
+def paired_difference_interval(differences: Array, *, level: float = 0.95) -> Interval | None:
+    """The t interval of a mean difference within pairs.
+
+    Args:
+        differences: one for each pair, none missing.
+        level: nominal coverage.
+
+    Returns:
+        The interval, without width where the differences don't vary; None of fewer than two.
+    """
+    n = differences.size
+    if n < 2:
+        return None
+    return _difference_interval(differences.mean(), differences.std(ddof=1) / np.sqrt(n), n - 1.0, level)
+
+
+def welch_interval(x: Array, y: Array, *, level: float = 0.95) -> Interval | None:
+    """Welch's t interval of the difference of two groups' means, the first minus the second.
+
+    Args:
+        x, y: the values of each group, none missing.
+        level: nominal coverage.
+
+    Returns:
+        The interval, without width where the values within the groups don't vary; None where a group has fewer than
+        two.
+    """
+    if min(x.size, y.size) < 2:
+        return None
+    parts = [values.var(ddof=1) / values.size for values in (x, y)]
+    error, df = float(np.sqrt(sum(parts))), 1.0
+    if error:
+        shares = [part**2 / (values.size - 1) for part, values in zip(parts, (x, y), strict=True)]
+        df = sum(parts) ** 2 / sum(shares)
+    return _difference_interval(x.mean() - y.mean(), error, df, level)
+
+
+def _difference_interval(difference: float, error: float, df: float, level: float) -> Interval:
+    if error <= 1e-12 * abs(difference):
+        return Interval(float(difference), float(difference), level, "t")
+    return t_interval(float(difference), float(error), float(df), level, "t")
+
+
 def mean_t(values: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
     """The mean with Student's t interval.
 

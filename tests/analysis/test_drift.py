@@ -16,10 +16,13 @@ from statsmodels.stats.multitest import multipletests
 from typer.testing import CliRunner
 
 import bedside
-from bedside.analysis.drift import Bin, NothingError, deviation, drift, trend
+from bedside.analysis.deviation import deviation
+from bedside.analysis.drift import drift
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import NothingError
+from bedside.analysis.trend import Bin, trend
 from bedside.cli import app, main
-from bedside.ratings.run import frame_of
+from bedside.ratings.table import frame_of
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.length import bin_words
 from bedside.stats.intervals import mean_t

@@ -10,12 +10,12 @@ import numpy as np
 import polars as pl
 from pydantic import Field, model_validator
 
-from bedside.analysis.comparison import Comparison, Correction, Families, Test, compare
-from bedside.analysis.drift import Deviation, deviation
-from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.choices import Correction, CorrectionFamily, Test
+from bedside.analysis.comparison import Comparison, compare, means_differ
+from bedside.analysis.deviation import Deviation, deviation
+from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import (
-    ALL,
     ARROWS,
     Headed,
     MeasuredRows,
@@ -26,7 +26,9 @@ from bedside.reports.measures import (
     in_order,
     measure,
 )
-from bedside.reports.table import DASH, Cell, Column, Row, Table, counted, number, p_value
+from bedside.reports.number_text import DASH, counted, number, p_value
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
@@ -69,7 +71,7 @@ class ResultsOptions(Options):
     best: Best = "interval"
     test: Test | None = None
     against: str | None = None
-    family: Families = "all"
+    family: CorrectionFamily = "all"
     correction: Correction = "holm"
     deviation: bool = False
     case_level: bool = False
@@ -255,32 +257,6 @@ def interval_of(sample: Sample, level: str) -> Interval | None:
     return mean_t(sample.values).interval
 
 
-def _told_apart(a: Sample, b: Sample) -> bool:
-    """Whether the 95 % t interval of the difference leaves out 0: paired where cases pair, else Welch's."""
-    from bedside.stats.intervals import t_interval
-
-    (cases_a, means_a), (cases_b, means_b) = a.by_case(), b.by_case()
-    _, at_a, at_b = np.intersect1d(cases_a, cases_b, assume_unique=True, return_indices=True)
-    if 2 * at_a.size > min(cases_a.size, cases_b.size):
-        differences = means_a[at_a] - means_b[at_b]
-        n = differences.size
-        difference, error = differences.mean(), differences.std(ddof=1) / np.sqrt(n) if n > 1 else 0.0
-        df, enough = n - 1.0, n > 1
-    else:
-        difference, enough = a.values.mean() - b.values.mean(), min(a.n, b.n) > 1
-        parts = [one.values.var(ddof=1) / one.n if one.n > 1 else 0.0 for one in (a, b)]
-        error = float(np.sqrt(sum(parts)))
-        df = 1.0
-        if error and enough:
-            df = sum(parts) ** 2 / sum(part**2 / (one.n - 1) for part, one in zip(parts, (a, b), strict=True))
-    if not enough:
-        return False
-    if error <= 1e-12 * abs(difference):
-        return bool(difference)
-    interval = t_interval(float(difference), float(error), float(df), 0.95, "t")
-    return interval.low > 0 or interval.high < 0
-
-
 def best_of(item: MeasureRow, samples: Mapping[str, Sample], how: Best) -> tuple[set[str], set[str]]:
     """The systems that are best, and second best, by what is printed."""
     shown = {
@@ -298,7 +274,7 @@ def best_of(item: MeasureRow, samples: Mapping[str, Sample], how: Best) -> tuple
         best |= {
             system
             for system in shown
-            if system not in best and not _told_apart(samples[first], samples[system])
+            if system not in best and not means_differ(samples[first], samples[system])
         }
         if len(best) == len(shown):
             return set(), set()

@@ -1,0 +1,122 @@
+"""How far ratings lie from those of a reference corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+
+from bedside.analysis.ratings_view import MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.selection import NothingError, by_raters, rated_groups, system_values, systems_or_all
+from bedside.stats.result import Result
+from bedside.support.registry import nearest
+
+
+@dataclass(frozen=True, slots=True)
+class Deviation(MetricRatings):
+    """How far a system's mean lies from the reference corpus' on one metric under one group of raters.
+
+    Attributes:
+        facts, raters, system: what was rated, by whom.
+        mean, reference: the two means; None where there is no value.
+        n, reference_n: transcripts in them.
+        missing, reference_missing: transcripts without a value.
+        deviation: the absolute difference of the means; None where one is missing.
+        difference: system minus reference with Welch's interval, or why there is none.
+    """
+
+    raters: str
+    system: str
+    mean: float | None
+    reference: float | None
+    n: int
+    reference_n: int
+    missing: int
+    reference_missing: int
+    deviation: float | None
+    difference: Result
+
+
+def deviation(
+    view: RatingsView,
+    reference: RatingsView | str,
+    *,
+    systems: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    raters: Sequence[str] | None = None,
+) -> tuple[Deviation, ...]:
+    """|mean over a system − mean over the reference corpus| of each metric.
+
+    Only ratings by the same algorithm (version and parameters) or judge, or by people in both, are held against each
+    other.
+
+    Args:
+        view: the ratings.
+        reference: the ratings of the reference corpus, of which all transcripts count; or the name of a system of
+            ``evaluation``.
+        systems: the systems; all (but the reference) unless named.
+        metrics: metrics or patterns; all that both have unless named.
+        raters: raters or patterns such as ``judge:*``; all unless named.
+
+    Raises:
+        DataError: no such system, or no metric that both have.
+    """
+    view = by_raters(view, raters)
+    if isinstance(reference, str):
+        name = reference
+        if name not in view.systems():
+            raise NothingError(
+                f"{name!r} is neither a run nor a system", where=view.name,
+                todo=nearest(name, view.systems()),
+            )  # fmt: skip
+        chosen = [each for each in systems_or_all(view, systems) if each != name]
+        if not chosen:
+            raise NothingError(f"there is no system beside {name!r}", where=view.name)
+        own = pl.col("system") == name
+        reference = replace(view, ratings=view.ratings.filter(own), name=name)
+    else:
+        chosen = systems_or_all(view, systems)
+    names = view.metrics(metrics)
+    there = system_values(reference, names, None)
+    found = [
+        _deviation(view.facts(metric), group, system, table, there)
+        for metric, group, system, table in rated_groups(system_values(view, names, chosen), names)
+    ]
+    shared = {one.metric for one in found if one.reference_n}
+    if not shared:
+        raise NothingError(
+            f"no metric is rated by the same raters here and in the reference {reference.name}",
+            where=view.name,
+            todo="score the reference with the same suite",
+        )
+    return tuple(one for one in found if metrics is not None or one.metric in shared)
+
+
+def _deviation(
+    facts: MetricFacts, raters: str, system: str, table: pl.DataFrame, there: pl.DataFrame
+) -> Deviation:
+    from bedside.stats import unpaired
+
+    other = there.filter(pl.col("metric") == facts.name)
+    same = other.filter(pl.col("group") == raters)["value"]
+    a, b = table["value"].drop_nulls().to_numpy(), same.drop_nulls().to_numpy()
+    result = unpaired.t_test(a, b)
+    if not a.size:
+        result = replace(result, missing="the system has no value")
+    elif not b.size:
+        result = replace(
+            result, missing=_no_reference(raters, sorted(other.drop_nulls("value")["group"].unique()))
+        )
+    mean = float(a.mean()) if a.size else None
+    base = float(b.mean()) if b.size else None
+    return Deviation(
+        facts, raters, system, mean, base, a.size, b.size, table["value"].null_count(), same.null_count(),
+        None if mean is None or base is None else abs(mean - base), result,
+    )  # fmt: skip
+
+
+def _no_reference(raters: str, others: Sequence[str]) -> str:
+    if not others:
+        return "the reference has no value"
+    return f"the reference was rated by {', '.join(others)}, not by {raters}"

@@ -1,0 +1,97 @@
+"""Which ratings an analysis takes: those of the systems, metrics and raters that are named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import polars as pl
+
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
+from bedside.ratings.names import rated_by_algorithms
+from bedside.support.errors import DataError
+from bedside.support.registry import nearest
+
+
+class NothingError(DataError):
+    """The ratings hold nothing of what was asked for; a report then leaves the table out."""
+
+
+def quality_metrics(view: RatingsView) -> list[str]:
+    """Metrics that say something of quality: with a better direction, or rated by people or judges."""
+    rated = view.ratings.filter(~rated_by_algorithms())["metric"].unique()
+    by_hand = {name for name in rated if not view.facts(name).known}
+    return [name for name in view.metrics() if view.facts(name).direction != "none" or name in by_hand]
+
+
+def by_raters(view: RatingsView, raters: Sequence[str] | None) -> RatingsView:
+    """The view with the ratings by raters that match one of these names or patterns; with all where None.
+
+    Raises:
+        DataError: a pattern matches no rater.
+    """
+    if raters is None:
+        return view
+    names = view.raters(raters)
+    return replace(view, ratings=view.ratings.filter(pl.col("rater").is_in(names)))
+
+
+def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:
+    """The systems named, or all.
+
+    Raises:
+        DataError: one is unknown, or there are too few.
+    """
+    rated = view.systems()
+    chosen = list(dict.fromkeys(systems)) if systems is not None else rated
+    for system in chosen:
+        if system not in rated:
+            raise DataError(f"no system {system!r}", where=view.name, todo=nearest(system, rated))
+    if len(chosen) < fewest:
+        raise DataError(
+            "a comparison needs two systems" + (f", there is {chosen[0]!r}" if chosen else "; none is named"),
+            where=view.name,
+            todo="score transcripts of two systems: see the docs on transcripts for how to name them",
+        )
+    return chosen
+
+
+def systems_or_all(view: RatingsView, systems: Sequence[str] | None) -> list[str]:
+    """The systems named, or each that is rated; :data:`ALL` where no transcript names its system.
+
+    Raises:
+        DataError: one is unknown.
+    """
+    if not view.systems() and systems is None:
+        return [ALL]
+    return chosen_systems(view, systems, fewest=1)
+
+
+def system_values(view: RatingsView, metrics: Iterable[str], systems: Sequence[str] | None) -> pl.DataFrame:
+    """The values of whole transcripts of these systems, or of all; :data:`ALL` where one names none.
+
+    The columns are those of :meth:`~bedside.analysis.ratings_view.RatingsView.transcript_values`.
+    """
+    values = view.transcript_values(metrics).with_columns(pl.col("system").fill_null(ALL))
+    return values if systems is None else values.filter(pl.col("system").is_in(systems))
+
+
+def rated_groups(
+    values: pl.DataFrame, metrics: Sequence[str]
+) -> Iterator[tuple[str, str, str, pl.DataFrame]]:
+    """The values of each metric, group of raters and system, in the order of tables; not where all are missing.
+
+    Args:
+        values: as :func:`system_values` gives them.
+        metrics: the metrics in their order.
+    """
+    tables: Mapping[tuple[object, ...], pl.DataFrame] = values.partition_by(
+        "metric", "group", "system", as_dict=True
+    )
+    positions = {name: position for position, name in enumerate(metrics)}
+    with_values = {key[:2] for key, table in tables.items() if table["value"].count()}
+    for metric, group, system in sorted(
+        tables, key=lambda key: (positions[str(key[0])], key[1] != PEOPLE, str(key[1]), str(key[2]))
+    ):
+        if (metric, group) in with_values:
+            yield str(metric), str(group), str(system), tables[metric, group, system]

@@ -1,0 +1,154 @@
+"""How ratings move with the number of messages, over bins of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.selection import (
+    NothingError,
+    by_raters,
+    quality_metrics,
+    rated_groups,
+    system_values,
+    systems_or_all,
+)
+from bedside.stats.arrays import Array
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
+
+#: The metric that holds a transcript's number of messages, for ratings that are a plain file.
+MESSAGES = "turns"
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The transcripts whose number of messages lies in one bin.
+
+    Attributes:
+        low: the least number of messages; None in the first bin.
+        below: the number that the bin ends before; None in the last bin.
+        mean: of the values, with its t interval and n.
+        missing: transcripts without a value.
+    """
+
+    low: int | None
+    below: int | None
+    mean: Result
+    missing: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trend(MetricRatings):
+    """One metric of one system under one group of raters, by number of messages.
+
+    Attributes:
+        facts, raters, system: what was rated, by whom.
+        bins: from short to long.
+        correlation: Spearman's of value and number of messages over transcripts, its p corrected within its family.
+    """
+
+    raters: str
+    system: str
+    bins: tuple[Bin, ...]
+    correlation: Result
+
+
+def trend(
+    view: RatingsView,
+    *,
+    edges: Sequence[int] | None = None,
+    systems: Sequence[str] | None = None,
+    metrics: Sequence[str] | None = None,
+    raters: Sequence[str] | None = None,
+) -> tuple[Trend, ...]:
+    """Each metric by bins of the number of messages, with a test of the trend.
+
+    The test is Spearman's rank correlation of value and number of messages over transcripts, whatever the bins;
+    p is corrected by Holm over all trends.
+
+    Args:
+        view: the ratings of a run, or of a file in which the metric ``turns`` holds the numbers of messages.
+        edges: where bins begin: ``10, 20`` makes the bins under 10, 10 to 19, and 20 and more. Unless given, the
+            quartiles of all transcripts.
+        systems, metrics, raters: as for :func:`drift`.
+
+    Raises:
+        DataError: edges that don't ascend, numbers of messages that nobody gives, or nothing to follow.
+    """
+    from bedside.stats.families import family
+
+    view = by_raters(view, raters)
+    chosen = systems_or_all(view, systems)
+    names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
+    counts = _message_counts(view)
+    values = system_values(view, names, chosen).join(counts, on="transcript_id")
+    if values["value"].null_count() == values.height:
+        raise NothingError(
+            "no metric to follow has a value", where=view.name, todo="name some with --metrics"
+        )
+    cuts = _cuts(edges, values.unique("transcript_id")["length"].to_numpy())
+    found = [
+        Trend(view.facts(metric), group, system, _bins(table, cuts), _spearman(table))
+        for metric, group, system, table in rated_groups(values, names)
+    ]
+    tested = family([one.correlation for one in found], "trends with the number of messages", method="holm")
+    return tuple(replace(one, correlation=test) for one, test in zip(found, tested, strict=True))
+
+
+def _message_counts(view: RatingsView) -> pl.DataFrame:
+    if view.run is not None:
+        return view.run.index.select(transcript_id="id", length=pl.col("turns").cast(pl.Float64()))
+    rated = view.ratings.filter(pl.col("metric") == MESSAGES, pl.col("unit") == "transcript")
+    if rated.is_empty():
+        raise NothingError(
+            "the ratings don't say how many messages a transcript has", where=view.name,
+            todo=f"give a run, or add the metric {MESSAGES!r} to the file",
+        )  # fmt: skip
+    return rated.drop_nulls("value").group_by("transcript_id").agg(length=pl.col("value").mean())
+
+
+def _cuts(edges: Sequence[int] | None, lengths: Array) -> tuple[int, ...]:
+    if edges is None:
+        quartiles = np.unique(np.ceil(np.quantile(lengths, (0.25, 0.5, 0.75))).astype(int))
+        return tuple(int(cut) for cut in quartiles if cut > lengths.min())
+    cuts = tuple(edges)
+    if any(a >= b for a, b in pairwise(cuts)) or not cuts or cuts[0] < 1:
+        raise DataError(
+            f"{', '.join(map(str, cuts))} don't ascend from 1", where="--edges", todo="write --edges 10,20,40"
+        )
+    return cuts
+
+
+def _bins(table: pl.DataFrame, cuts: Sequence[int]) -> tuple[Bin, ...]:
+    from bedside.stats.intervals import mean_t
+
+    place = np.searchsorted(cuts, table["length"].to_numpy(), side="right")
+    bounds = (None, *cuts, None)
+    bins = []
+    for index, (low, below) in enumerate(pairwise(bounds)):
+        inside = table.filter(pl.Series(place == index))["value"]
+        bins.append(Bin(low, below, mean_t(inside.drop_nulls().to_numpy()), inside.null_count()))
+    return tuple(bins)
+
+
+def _spearman(table: pl.DataFrame) -> Result:
+    from bedside.stats.two_raters import correlation
+
+    there = table.drop_nulls("value")
+    result = replace(
+        correlation(there["length"].to_numpy(), there["value"].to_numpy()),
+        dropped=table.height - there.height,
+    )
+    if result.estimate is not None:
+        return result
+    reason = "fewer than three transcripts"
+    if there.height > 2:
+        same = "number of messages" if there["length"].n_unique() == 1 else "value"
+        reason = f"all transcripts have the same {same}"
+    return replace(result, missing=reason)
