@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric_files import RUBRICS
 
 
 def absent_notes(metrics: Iterable[str]) -> list[str]:
     """For metrics that are not rated: a line for each command that brings some of them."""
-    from bedside.scoring.score import metric_names
+    from bedside.scoring.plan import metric_names
 
     owners = metric_names()
     rubrics, algorithms, others = [], [], []

@@ -8,8 +8,11 @@ from itertools import combinations
 from bedside.annotation.findings import SAME, ListAgreement
 from bedside.annotation.plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.progress import PlanProgress
-from bedside.annotation.proposals import SIMULATIONS, Proposals
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
+from bedside.annotation.proposals import Proposals
+from bedside.annotation.rating_state import SIMULATIONS
+from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.tables.agreement import agreement_table
 
 _MODES = {

@@ -14,8 +14,8 @@ from bedside.reports.contents import ReportPart, Settings, make_parts, make_tabl
 from bedside.reports.extremes import review
 from bedside.reports.methods import methods
 from bedside.reports.page import Section, page
-from bedside.reports.render import FORMATS
 from bedside.reports.table import Table
+from bedside.reports.table_formats import TABLE_FORMATS
 from bedside.reports.validation import card_tables
 from bedside.suites import Suite
 from bedside.support.errors import DataError
@@ -28,8 +28,7 @@ _CHECKLISTS = (
 )
 
 
-#: Formats of tables, and of figures.
-TABLE_FORMATS = tuple(FORMATS)
+#: Formats of figures.
 FIGURE_FORMATS = ("svg", "pdf", "png")
 
 
@@ -51,10 +50,10 @@ def write_tables(
         make_folder(folder)
     written = []
     for name in formats:
-        ending, render = FORMATS[name]
+        form = TABLE_FORMATS[name]
         for table in tables:
-            written.append(folder / f"{table.name}.{ending}")
-            write_text(written[-1], render(table))
+            written.append(folder / f"{table.name}.{form.ending}")
+            write_text(written[-1], form.render(table))
     return tuple(written)
 
 

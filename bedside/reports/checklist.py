@@ -12,9 +12,11 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.run import Run
-from bedside.ratings.spreadsheets import Scale
+from bedside.ratings.scales import Scale
 from bedside.reports.methods import judged_words, levels_words
-from bedside.reports.table import Cell, Column, Row, Table, between, counted, decimal
+from bedside.reports.number_text import between, counted, decimal
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.support.registry import DataRegistry
 
 #: Stands where only the authors know.

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from bedside.coders.testing import CoderEvaluation
-from bedside.reports.table import Cell, Column, Row, Table, decimal, number
+from bedside.coders.testing.coder_test import CoderTest
+from bedside.reports.number_text import decimal, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 
 
-def coder_tables(evaluation: CoderEvaluation) -> tuple[Table, ...]:
+def coder_tables(evaluation: CoderTest) -> tuple[Table, ...]:
     """Codes with the human ceiling, labels with confusion counts, session measures, and which of these may be used."""
     return (_codes(evaluation), _labels(evaluation), _sessions(evaluation), _verdicts(evaluation))
 
 
-def _codes(evaluation: CoderEvaluation) -> Table:
+def _codes(evaluation: CoderTest) -> Table:
     records = evaluation.rows()
     notes = [
         f"{evaluation.coder} on {evaluation.transcripts} transcripts that people coded; a turn that several people "
@@ -57,7 +59,7 @@ def _codes(evaluation: CoderEvaluation) -> Table:
     )  # fmt: skip
 
 
-def _labels(evaluation: CoderEvaluation) -> Table:
+def _labels(evaluation: CoderTest) -> Table:
     records = evaluation.class_rows()
     rows = []
     for record in records:
@@ -77,7 +79,7 @@ def _labels(evaluation: CoderEvaluation) -> Table:
     )  # fmt: skip
 
 
-def _sessions(evaluation: CoderEvaluation) -> Table:
+def _sessions(evaluation: CoderTest) -> Table:
     records = [
         {key: value for key, value in record.items() if key not in ("use", "why")}
         for record in evaluation.session_rows()
@@ -108,7 +110,7 @@ def _sessions(evaluation: CoderEvaluation) -> Table:
     )
 
 
-def _verdicts(evaluation: CoderEvaluation) -> Table:
+def _verdicts(evaluation: CoderTest) -> Table:
     records = [
         {key: record[key] for key in ("measure", "use", "why")} for record in evaluation.session_rows()
     ]

@@ -17,7 +17,7 @@ from bedside.reports.measures import TableMeasure, matching
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
 from bedside.reports.tables import TABLES, TableKind
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.suites import SUITES, Suite
 from bedside.suites.suite import Entry, first_fault
 from bedside.support.errors import DataError, RegistryError
@@ -367,7 +367,7 @@ def check_suite(suite: Suite) -> list[str]:
     Raises:
         RegistryError: an unknown kind or a wrong option, which is named.
     """
-    from bedside.scoring.score import metric_names
+    from bedside.scoring.plan import metric_names
 
     owners = metric_names()
     found: list[tuple[str, Any]] = [(entry.id, _opened_table(entry)[1]) for entry in suite.tables]

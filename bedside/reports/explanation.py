@@ -9,7 +9,9 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.reports.table import DASH, Cell, Column, Row, Table, number
+from bedside.reports.number_text import DASH, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 
@@ -148,8 +150,8 @@ def _definition(view: RatingsView, metric: str) -> str:
     from bedside.metrics import FAMILIES
     from bedside.metrics.description import describe_metric
     from bedside.rubrics.description import describe
-    from bedside.rubrics.files import RUBRICS
-    from bedside.scoring.score import metric_names
+    from bedside.rubrics.rubric_files import RUBRICS
+    from bedside.scoring.plan import metric_names
 
     base = metric.partition(".")[0]
     owners = metric_names()

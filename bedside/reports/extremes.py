@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bedside.analysis.comparison import quality_metrics
 from bedside.analysis.ratings_view import PEOPLE, MetricRatings, RatingsView
+from bedside.analysis.selection import quality_metrics
 from bedside.ratings.run import Run
 from bedside.reports.measures import rater_words
 from bedside.transcripts.transcript import Transcript
@@ -107,7 +107,7 @@ def _extreme(view: RatingsView, metric: str, group: str, end: str, at: pl.DataFr
 def _turn_metrics(metric: str) -> tuple[str, ...]:
     """The metrics of turns that a metric of transcripts is made of."""
     from bedside.metrics import FAMILIES
-    from bedside.scoring.score import metric_names
+    from bedside.scoring.plan import metric_names
 
     base = metric.partition(".")[0]
     owner = metric_names().get(base)

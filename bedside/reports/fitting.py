@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from bedside.protocols.medconceal.fitting import Fit, GridPoint, HeldOut
-from bedside.reports.table import Cell, Column, Row, Table, decimal, number
+from bedside.reports.number_text import decimal, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 
 #: Settings of the grid that are shown; JSON has all.
 _SHOWN = 5

@@ -15,7 +15,9 @@ from bedside.analysis.validation import self_agreement
 from bedside.judges.questioning import Judged, RubricPlan
 from bedside.judges.store import read_judgements, read_prompt
 from bedside.ratings.run import Run
-from bedside.reports.table import DASH, Cell, Column, Row, Table
+from bedside.reports.number_text import DASH
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.rubrics.rubric import Rubric
 from bedside.scoring.judged import STORE
 from bedside.support.errors import DataError

@@ -8,7 +8,8 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView, facts
 from bedside.ratings.run import Run
-from bedside.reports.table import Table, counted
+from bedside.reports.number_text import counted
+from bedside.reports.table import Table
 
 #: Tables whose notes say how systems were compared and raters' agreement was measured, and how that begins.
 _DONE = {
@@ -54,9 +55,7 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
 
 def judged_words(view: RatingsView, rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """What one judge did."""
-    titles = ", ".join(
-        f"{view.facts(name).title} ({version})" for name, version in told["prompts"].items()
-    )
+    titles = ", ".join(f"{view.facts(name).title} ({version})" for name, version in told["prompts"].items())
     missing = sum(row["n"] for row in entry["missing"])
     calls = sum(count["calls"] for count in told["rubrics"])
     heat = (

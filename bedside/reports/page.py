@@ -7,8 +7,11 @@ from dataclasses import dataclass
 
 from bedside.reports.extremes import Extreme, Review, turns_of
 from bedside.reports.measures import rater_words
-from bedside.reports.render import csv_text, escape_html, html, latex
-from bedside.reports.table import Table, number
+from bedside.reports.number_text import number
+from bedside.reports.renderers.csv import csv_text
+from bedside.reports.renderers.html import escape_html, html
+from bedside.reports.renderers.latex import latex
+from bedside.reports.table import Table
 
 _STYLE = """
 :root { color-scheme: light dark; --ink: #1c2430; --soft: #5a6675; --line: #d5dbe3; --paper: #ffffff; --tint: #f4f6f9;

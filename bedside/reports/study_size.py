@@ -11,7 +11,9 @@ import numpy as np
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.measures import rater_words
-from bedside.reports.table import Cell, Column, Row, Table, decimal, number
+from bedside.reports.number_text import decimal, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats import sample_size as planning
 from bedside.support.errors import DataError
 

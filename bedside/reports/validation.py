@@ -8,7 +8,9 @@ from typing import Any
 from bedside.analysis.estimation import Estimate
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import FEWEST_UNITS, JudgeCard, Validation, validate
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, decimal, number
+from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
 from bedside.support.errors import DataError

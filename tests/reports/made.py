@@ -6,9 +6,10 @@ import random
 from pathlib import Path
 from typing import Any
 
-from bedside.ratings.run import Run, frame_of
-from bedside.rubrics.files import RUBRICS
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
 from bedside.rubrics.rubric import Rubric
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 from bedside.suites import SUITES
 from tests.conftest import conversation

@@ -14,18 +14,14 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from bedside.reports.render import (
-    csv_text,
-    escape_latex,
-    escape_markdown,
-    html,
-    json_text,
-    latex,
-    markdown,
-    rich_table,
-    safe_cell,
-)
-from bedside.reports.table import Cell, Column, Row, Table
+from bedside.reports.renderers.csv import csv_text, safe_cell
+from bedside.reports.renderers.html import html
+from bedside.reports.renderers.json import json_text
+from bedside.reports.renderers.latex import escape_latex, latex
+from bedside.reports.renderers.markdown import escape_markdown, markdown
+from bedside.reports.renderers.terminal import rich_table
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 
 #: Turns and names as they may come.
 NASTY = (

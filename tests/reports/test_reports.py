@@ -21,14 +21,21 @@ from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.coders import CODERS
-from bedside.coders.testing import evaluate
+from bedside.coders.testing.coder_test import evaluate_coder
 from bedside.ratings.run import Run
-from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
+from bedside.ratings.scales import parse_scales
+from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.reports.build import build_tables, write_report
 from bedside.reports.coder_test import coder_tables
-from bedside.reports.render import csv_text, html, json_text, latex, markdown
+from bedside.reports.number_text import between, decimal, number, p_value
+from bedside.reports.renderers.csv import csv_text
+from bedside.reports.renderers.html import html
+from bedside.reports.renderers.json import json_text
+from bedside.reports.renderers.latex import latex
+from bedside.reports.renderers.markdown import markdown
 from bedside.reports.study_size import difference_table
-from bedside.reports.table import Cell, Column, Row, Table, between, decimal, number, p_value
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.tables.comparison import overall_table
 from bedside.reports.validation import estimate_table, validation_tables
 from bedside.scoring.score import score
@@ -224,7 +231,7 @@ def test_latex_compiles(run: Run, tmp_path: Path) -> None:
         estimate_table(estimate(study, judge="judge:*")),
         overall_table(compare(open_ratings_view(run.path)).overall),
         difference_table(0.3, sd=0.8, pilot=None, power=0.8, tests=1, seed=0),
-        *coder_tables(evaluate(read_transcripts(EXAMPLES / "transcripts.jsonl"), CODERS.load("rules"))),
+        *coder_tables(evaluate_coder(read_transcripts(EXAMPLES / "transcripts.jsonl"), CODERS.load("rules"))),
         nasty(),
     ]
     # Only what pdflatex has no letters for is taken out: Chinese, Hebrew and emoji need lualatex.

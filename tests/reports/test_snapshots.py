@@ -15,7 +15,7 @@ import pytest
 
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.reports.contents import make_tables
-from bedside.reports.render import FORMATS
+from bedside.reports.table_formats import TABLE_FORMATS
 from tests.reports.made import made_run
 
 SUITES = ("calm-it", "mdd5k", "medconceal", "multisense", "note2chat")
@@ -30,10 +30,10 @@ def rendered(folder: Path, suite: str) -> dict[str, str]:
     if suite != "mdd5k":  # those that every report has, once
         tables = tuple(table for table in tables if table.name not in ("agreement", "missing", "others"))
     return {
-        ending: _LONG.sub(
-            lambda found: f"{float(found[0]):.6g}", "\n".join(render(table) for table in tables)
+        form.ending: _LONG.sub(
+            lambda found: f"{float(found[0]):.6g}", "\n".join(form.render(table) for table in tables)
         )
-        for ending, render in FORMATS.values()
+        for form in TABLE_FORMATS.values()
     }
 
 

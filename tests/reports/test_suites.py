@@ -14,8 +14,9 @@ from bedside.cli import app
 from bedside.ratings.run import Run
 from bedside.reports.build import write_report
 from bedside.reports.contents import Settings, check_suite, make_parts, make_tables
-from bedside.rubrics.files import RUBRICS
-from bedside.scoring.score import make_plan, score
+from bedside.rubrics.rubric_files import RUBRICS
+from bedside.scoring.plan import make_plan
+from bedside.scoring.score import score
 from bedside.suites import SUITES
 from bedside.suites.suite import parse_suite
 from bedside.support.errors import RegistryError

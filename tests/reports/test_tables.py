@@ -18,8 +18,9 @@ from scipy import stats
 import bedside
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.ratings.run import frame_of
-from bedside.reports.table import Table, number
+from bedside.ratings.table import frame_of
+from bedside.reports.number_text import number
+from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.counts import CountsOptions
 from bedside.reports.tables.cumulative import CumulativeOptions

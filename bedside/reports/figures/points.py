@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from bedside.analysis.comparison import quality_metrics
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import quality_metrics
 from bedside.reports.figure_kind import (
     COLOURS,
     MARKERS,

@@ -8,8 +8,8 @@ import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import COLOURS, Drawing, FigureKind, panels
+from bedside.reports.number_text import decimal
 from bedside.reports.rated_pairs import PairsOptions, pairs_of
-from bedside.reports.table import decimal
 
 
 def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from bedside.analysis.drift import trend
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.trend import trend
 from bedside.reports.figure_kind import (
     COLOURS,
     DASHES,

@@ -13,7 +13,9 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, matching
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number
+from bedside.reports.number_text import DASH, between, counted, decimal, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result

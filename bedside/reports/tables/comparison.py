@@ -8,11 +8,14 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.analysis.comparison import Comparison, Correction, Families, Overall, Test, compare
+from bedside.analysis.choices import Correction, CorrectionFamily, Test
+from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number, p_value
+from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.reports.tables.results import CORRECTION_WORDS
 
@@ -182,7 +185,7 @@ class ComparisonOptions(Options):
 
     metrics: Headed = Field(default_factory=dict)
     test: Test = "auto"
-    family: Families = "all"
+    family: CorrectionFamily = "all"
     correction: Correction = "holm"
     against: str | None = None
 

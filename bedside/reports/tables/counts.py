@@ -8,10 +8,12 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.reports.absence import absent_notes
-from bedside.reports.measures import ALL, Headed, matching, rater_words
-from bedside.reports.table import DASH, Cell, Column, Row, Table, number
+from bedside.reports.measures import Headed, matching, rater_words
+from bedside.reports.number_text import DASH, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 
 

@@ -10,19 +10,12 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.reports.absence import absent_notes
-from bedside.reports.measures import (
-    ALL,
-    ARROWS,
-    Headed,
-    Place,
-    in_order,
-    matching,
-    rater_words,
-    strata_of,
-)
-from bedside.reports.table import Cell, Column, Row, Table, number
+from bedside.reports.measures import ARROWS, Headed, Place, in_order, matching, rater_words, strata_of
+from bedside.reports.number_text import number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 
 _TURNS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20)

@@ -10,7 +10,9 @@ from pydantic import Field
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, MeasureRow, Sample, TableMeasure, measure
-from bedside.reports.table import Cell, Column, Row, Table, counted, number, p_value
+from bedside.reports.number_text import counted, number, p_value
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
 

@@ -8,11 +8,14 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.analysis.drift import Change, Drift, MeanChange, NothingError, drift
+from bedside.analysis.drift import Change, Drift, MeanChange, drift
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import NothingError
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
-from bedside.reports.table import DASH, Cell, Column, Row, Table, number
+from bedside.reports.number_text import DASH, number
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 
 _MEANS = "mean of absolute changes"

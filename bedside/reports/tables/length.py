@@ -8,11 +8,14 @@ from typing import Any
 
 from pydantic import Field
 
-from bedside.analysis.drift import Bin, NothingError, Trend, trend
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import NothingError
+from bedside.analysis.trend import Bin, Trend, trend
 from bedside.reports.absence import absent_notes
 from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
-from bedside.reports.table import DASH, Cell, Column, Row, Table, between, counted, decimal, number, p_value
+from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
 

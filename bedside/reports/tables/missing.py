@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.ratings.run import missing_counts
-from bedside.reports.table import Cell, Column, Row, Table
+from bedside.ratings.table import missing_counts
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
 
 

@@ -1,0 +1,44 @@
+"""Numbers as tables, notes and messages print them."""
+
+from __future__ import annotations
+
+#: Shown where there is no value.
+DASH = "–"
+
+
+def counted(count: int, what: str) -> str:
+    """A number of things, in words that fit it."""
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """A number as printed, with a true minus sign; a dash where there is none."""
+    if value is None:
+        return DASH
+    text = f"{value:.{digits}f}"
+    if float(text) == 0:
+        text = text.lstrip("-")
+    return text.replace("-", "−")
+
+
+def decimal(value: float | None, digits: int = 2) -> str:
+    """A number that can't exceed 1 (a share, kappa, p), printed without its leading zero."""
+    return (
+        number(value, digits).replace("0.", ".", 1)
+        if value is not None and abs(value) < 1
+        else number(value, digits)
+    )
+
+
+def p_value(value: float | None) -> str:
+    """A p value to three decimals, or below .001."""
+    if value is None:
+        return DASH
+    return "< .001" if value < 0.001 else decimal(value, 3)
+
+
+def between(low: float | None, high: float | None, digits: int = 2) -> str:
+    """An interval as printed."""
+    if low is None or high is None:
+        return DASH
+    return f"[{decimal(low, digits)}, {decimal(high, digits)}]"

@@ -1,0 +1,1 @@
+"""What a table is written as: one file for each form."""

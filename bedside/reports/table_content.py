@@ -1,0 +1,84 @@
+"""What a table shows, before it is rendered to anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One cell: the text shown, and how it is marked.
+
+    Attributes:
+        text: as printed.
+        bold: one of the best.
+        marks: printed raised after the text, such as asterisks of a test.
+        underline: the second best.
+        record: position in the table's records of what the number comes from; None where the cell holds none.
+    """
+
+    text: str
+    bold: bool = False
+    marks: str = ""
+    underline: bool = False
+    record: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column: its title, its alignment, and the heading it shares with the columns beside it."""
+
+    title: str
+    align: Literal["left", "right"] = "right"
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One row of cells; ``group`` is the heading it stands under."""
+
+    cells: tuple[Cell, ...]
+    group: str | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class TableContent:
+    """What any rendering of a table shows.
+
+    Attributes:
+        name: short name, used for file names and labels.
+        title: the caption.
+        columns: in order.
+        rows: in order; rows of one group stand together.
+        notes: what the numbers are, below the table.
+        records: the same content as plain records at full precision, for CSV and JSON. Where a record is one number of
+            the table, its ``cell`` names it: ``empathy/sysA``.
+    """
+
+    name: str
+    title: str
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+    notes: tuple[str, ...] = ()
+    records: tuple[Mapping[str, Any], ...] = ()
+
+    def groups(self) -> list[tuple[str | None, list[Row]]]:
+        """The rows by group, in order."""
+        groups: list[tuple[str | None, list[Row]]] = []
+        for row in self.rows:
+            if not groups or groups[-1][0] != row.group:
+                groups.append((row.group, []))
+            groups[-1][1].append(row)
+        return groups
+
+    def spans(self) -> list[tuple[str | None, int]]:
+        """The headings that columns share, in order, each with its number of columns."""
+        spans: list[tuple[str | None, int]] = []
+        for column in self.columns:
+            if spans and column.group is not None and spans[-1][0] == column.group:
+                spans[-1] = (column.group, spans[-1][1] + 1)
+            else:
+                spans.append((column.group, 1))
+        return spans
