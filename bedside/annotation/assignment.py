@@ -9,6 +9,8 @@ from math import comb
 
 import numpy as np
 
+from bedside.annotation.annotation_plan import PlanItem, TrainingItem
+
 #: Designs with more different blocks than this are not made whole; their items are assigned one after another.
 _WHOLE = 1000
 #: Exchanges tried for each item, to balance pairs.
@@ -122,3 +124,23 @@ def _in_balance(blocks: list[Block], raters: int) -> list[Block]:
         left = np.delete(left, at)
         order.append(blocks[chosen])
     return order
+
+
+def assigned_items(
+    items: Sequence[PlanItem],
+    training: Sequence[TrainingItem],
+    raters: Sequence[str],
+    overlap: int,
+    shared: int,
+    seed: int,
+) -> dict[str, tuple[str, ...]]:
+    by_all = {item.id for item in random.Random(f"{seed}:shared").sample(items, min(shared, len(items)))}
+    others = [item.id for item in items if item.id not in by_all]
+    own: dict[str, list[str]] = {rater: sorted(by_all) for rater in raters}
+    for item, block in zip(others, balanced_blocks(len(raters), overlap, len(others), seed), strict=True):
+        for position in block:
+            own[raters[position]].append(item)
+    for rater, mine in own.items():
+        random.Random(f"{seed}:order:{rater}").shuffle(mine)
+    first = tuple(item.id for item in training)
+    return {rater: (*first, *mine) for rater, mine in own.items()}

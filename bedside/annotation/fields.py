@@ -19,7 +19,8 @@ over ``$clinician_turns`` or ``$patient_turns``, whose index makes the number in
 
 from __future__ import annotations
 
-from bedside.rubrics.rubric import Rubric, RubricPart
+from bedside.rubrics.answer_form import RubricPart
+from bedside.rubrics.rubric import Rubric
 
 NOTES = "notes"
 NOT_APPLICABLE = "no answer can be given"

@@ -24,9 +24,10 @@ from typing import Any
 
 import polars as pl
 
+from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem, TrainingItem
 from bedside.annotation.fields import choices
-from bedside.annotation.plan import AnnotationPlan, PlanItem, TrainingItem
-from bedside.ratings.run import Run, parse_transcript
+from bedside.ratings.run import Run
+from bedside.ratings.transcript_rows import parse_transcript
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Transcript
@@ -189,4 +190,25 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
                     f"{plan.judge} gave {found[key][0]!r} on {each.rubric.name}, which is not on the rubric's scale",
                     where=str(run.path),
                 )  # fmt: skip
+    return found
+
+
+def coded_positions(plan: AnnotationPlan, run: Run) -> dict[str, dict[str, list[int]]]:
+    """In codes mode: item → role → indices of the turns that are coded; nothing in other modes."""
+    if plan.mode != "codes":
+        return {}
+    rubrics = [each.rubric for each in plan.rubrics]
+    wanted: dict[str, list[str]] = {}
+    for item in plan.everything:
+        if isinstance(item, TrainingItem) and item.content is not None:
+            continue
+        wanted.setdefault(item.transcript, []).append(item.id)
+    found = {
+        item: coded_turns(rubrics, transcript)
+        for transcript in run.transcripts()
+        for item in wanted.get(transcript.id, ())
+    }
+    for item in plan.training:
+        if item.content is not None:
+            found[item.id] = coded_turns(rubrics, parse_transcript(item.content))
     return found

@@ -11,20 +11,19 @@ import polars as pl
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
-from bedside.annotation.answers import (
-    RaterAnswer,
-    agrees,
-    audited,
-    coded_positions,
-    current,
-    entries_of,
-    read_store,
-    scales,
-    unpacked,
+from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem
+from bedside.annotation.answer_ratings import (
+    agreement_metric,
+    audited_metric,
+    listed_entries,
+    plan_scales,
+    ratings_of_answer,
 )
+from bedside.annotation.answer_store import latest_answers, read_store
+from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NOTHING, entry_part
 from bedside.annotation.findings import Entry, ListAgreement, f1, list_agreement, matched_entries
-from bedside.annotation.plan import AnnotationPlan, TrainingItem
+from bedside.annotation.items import coded_positions
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
@@ -105,7 +104,7 @@ def progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgress:
         plan: its plan.
         seed: of the intervals of agreement.
     """
-    answers = current(read_store(run, plan))
+    answers = latest_answers(read_store(run, plan))
     changed: dict[str, dict[str, int]] = {}
     for (_, rater), answer in sorted(answers.items()):
         if answer.changed_by is not None:
@@ -165,7 +164,7 @@ def _trained(
                     count += 1
                     right += _list_score(rubric, known, answer)
                     continue
-                for unit, _, value, label, *_ in unpacked(
+                for unit, _, value, label, *_ in ratings_of_answer(
                     plan, rubric, item, answer, positions.get(item.id, {}), {}
                 ):
                     true = known if plan.mode != "codes" else known.get(unit.removeprefix("turn:"))
@@ -184,7 +183,7 @@ def _trained(
 
 
 def _list_score(rubric: Rubric, known: Any, answer: RaterAnswer) -> float:
-    own, true = _entries(rubric, entries_of(rubric, answer)), _entries(rubric, known)
+    own, true = _entries(rubric, listed_entries(rubric, answer)), _entries(rubric, known)
     return f1(matched_entries(own, true), len(own), len(true))
 
 
@@ -203,7 +202,7 @@ def lists(
     rubric = plan.rubrics[0].rubric
     found: dict[str, dict[str, list[Entry]]] = {}
     for (item, rater), answer in answers.items():
-        entries = _entries(rubric, entries_of(rubric, answer))
+        entries = _entries(rubric, listed_entries(rubric, answer))
         nothing = answer.choices.get(rubric.name) == (NOTHING,)
         if (
             answer.state == "submitted"
@@ -218,7 +217,7 @@ def plan_metrics(plan: AnnotationPlan) -> list[str]:
     """The metrics that a plan's answers give and that agreement is computed on."""
     names = [each.rubric.name for each in plan.rubrics]
     if plan.mode == "audit":
-        return [metric for name in names for metric in (agrees(name), audited(name))]
+        return [metric for name in names for metric in (agreement_metric(name), audited_metric(name))]
     return names
 
 
@@ -246,7 +245,7 @@ def plan_evaluation(
         pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"
     )
     rubrics = {each.rubric.name: each.rubric for each in plan.rubrics}
-    return RatingsView(pl.concat([people, others]), scales(plan), None, str(run.path), run, rubrics)
+    return RatingsView(pl.concat([people, others]), plan_scales(plan), None, str(run.path), run, rubrics)
 
 
 def _agreement(

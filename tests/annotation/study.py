@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bedside.annotation.plan import AnnotationPlan
+from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.sampling import make_plan
-from bedside.ratings.run import Run, frame_of
-from bedside.rubrics.files import RUBRICS
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 
 EMPATHY, GOAL = RUBRICS.load("empathy"), RUBRICS.load("goal_alignment")

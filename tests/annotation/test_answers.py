@@ -17,29 +17,30 @@ import pytest
 
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.annotation.answers import (
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import (
     STORE,
-    Kept,
-    RaterAnswer,
-    current,
+    StoreSummary,
     keep_answers,
+    latest_answers,
     plan_folder,
-    read_export,
     read_store,
 )
+from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NONE, NOT_APPLICABLE
-from bedside.annotation.plan import AnnotationPlan, read_plan
-from bedside.judges.turn_codes import CODEBOOK
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.plan_file import read_plan
 from bedside.ratings.run import Run
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import Rubric
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import InputError, RunError
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, rating_plan
 
 FINDINGS = RUBRICS.load("finding_extraction")
 
 
-def pulled(run: Run, plan: AnnotationPlan, tasks: list[dict[str, Any]]) -> Kept:
+def pulled(run: Run, plan: AnnotationPlan, tasks: list[dict[str, Any]]) -> StoreSummary:
     return keep_answers(run, plan, read_export(plan, tasks, RATERS, where="export").answers)
 
 
@@ -55,7 +56,7 @@ def people(run: Run, *metrics: str) -> dict[tuple[str, str, str, str], tuple[Any
 def test_what_was_typed_is_in_the_ratings(run: Run) -> None:
     plan = rating_plan(run)
     kept = pulled(run, plan, exported(plan, levels, USERS))
-    assert kept == Kept(24, 0, 0, 24, 0, 0, {}, 48, 0)
+    assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, 48, 0)
     found = people(run)
     for item in plan.items:
         for rater in plan.raters_of[item.id]:
@@ -153,7 +154,9 @@ def test_two_annotations_of_one_rater_are_one_answer(run: Run) -> None:
     tasks[0]["annotations"].append(again)
     kept = pulled(run, plan, tasks)
     assert (kept.submitted, kept.ratings, kept.missing) == (24, 48, 1)
-    answer = current(read_store(run, plan))[tasks[0]["data"]["external_id"], RATERS[again["completed_by"]]]
+    answer = latest_answers(read_store(run, plan))[
+        tasks[0]["data"]["external_id"], RATERS[again["completed_by"]]
+    ]
     assert (answer.choices["empathy"], answer.id) == (("3",), "again")
 
 
@@ -213,7 +216,7 @@ def test_an_answer_without_a_field_is_missing_and_not_zero(run: Run) -> None:
 
 
 def test_the_training_set_gives_no_ratings(run: Run) -> None:
-    from bedside.annotation.sampling import TrainingCase
+    from bedside.annotation.training_cases import TrainingCase
 
     case = TrainingCase(run.index["id"][0], {"empathy": "4", "goal_alignment": "4"})
     plan = rating_plan(run, training=(case,))
@@ -377,7 +380,7 @@ def test_a_run_that_is_held_is_refused(run: Run) -> None:
 _PULL = """
 import sys, orjson
 from bedside.annotation.answers import keep_answers, read_export
-from bedside.annotation.plan import read_plan
+from bedside.annotation.annotation_plan import read_plan
 from bedside.ratings.run import Run
 run = Run(sys.argv[1])
 plan = read_plan(sys.argv[2], run)
@@ -390,7 +393,7 @@ keep_answers(run, plan, answers)
 
 @pytest.mark.slow
 def test_killed_at_any_moment_nothing_is_half_done(run: Run, tmp_path: Path) -> None:
-    from bedside.annotation.plan import write_plan
+    from bedside.annotation.plan_file import write_plan
 
     plan = rating_plan(run)
     tasks = exported(plan, levels, USERS)

@@ -9,9 +9,9 @@ import pytest
 
 from bedside.annotation import items
 from bedside.annotation.items import EMPTY_TURN, dialogue, inputs_of, label_studio_tasks, problem
-from bedside.judges.turn_codes import CODEBOOK
 from bedside.ratings.run import Run
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Transcript, Turn
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, rating_plan

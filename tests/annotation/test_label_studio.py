@@ -26,15 +26,19 @@ from sklearn.metrics import cohen_kappa_score
 
 from bedside.analysis.agreement import agree
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.annotation import server as own
-from bedside.annotation.plan import AnnotationPlan, write_plan
+from bedside.annotation import label_studio_environment
+from bedside.annotation import label_studio_server as own
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.plan_file import write_plan
 from bedside.annotation.progress import progress
-from bedside.annotation.sampling import read_training
-from bedside.annotation.sync import LabelStudioServer, pull, push
-from bedside.judges.turn_codes import CODEBOOK
+from bedside.annotation.pull import pull
+from bedside.annotation.push import push
+from bedside.annotation.training_cases import read_training
 from bedside.ratings.run import Run
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import read
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 from bedside.support.errors import InputError, LabelStudioError
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, level_of, levels, rating_plan, results
@@ -53,22 +57,24 @@ def free_port() -> int:
 def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[own.OwnServer]:
     """The one server of these tests. Its empty database is kept beside its environment: making it takes a minute."""
     try:
-        own.ensure_environment()
+        label_studio_environment.ensure_environment()
     except LabelStudioError as error:
         pytest.skip(f"no Label Studio here: {error}")
-    empty = own.environment_folder().with_name(f"label-studio-{own.VERSION}-empty")
+    empty = label_studio_environment.environment_folder().with_name(
+        f"label-studio-{label_studio_environment.VERSION}-empty"
+    )
     folder = tmp_path_factory.mktemp("studio") / "server"
     if not (empty / "data").is_dir():
         fresh = tmp_path_factory.mktemp("fresh")
         own.serve(fresh, port=free_port())
-        own.stop(fresh)
+        own.stop_server(fresh)
         empty.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(empty, ignore_errors=True)
         shutil.copytree(fresh, empty)
     shutil.copytree(empty, folder)
     found = own.serve(folder, raters=RATERS, port=free_port())
     yield found
-    own.stop(folder)
+    own.stop_server(folder)
 
 
 @pytest.fixture
@@ -77,8 +83,8 @@ def key(studio: own.OwnServer) -> str:
 
 
 @pytest.fixture
-def server(studio: own.OwnServer, key: str) -> LabelStudioServer:
-    return LabelStudioServer(studio.url, key)
+def server(studio: own.OwnServer, key: str) -> LabelStudioClient:
+    return LabelStudioClient(studio.url, key)
 
 
 @pytest.fixture(scope="module")
@@ -100,7 +106,7 @@ def people(studio: own.OwnServer) -> dict[str, Any]:
     return found
 
 
-def tasks_of(server: LabelStudioServer, plan: AnnotationPlan) -> list[Any]:
+def tasks_of(server: LabelStudioClient, plan: AnnotationPlan) -> list[Any]:
     projects = [each for known in server.projects(plan).values() for each in known]
     return [task for several in server.tasks(projects).values() for task in several]
 
@@ -113,7 +119,7 @@ def answer(person: Any, task: Any, given: dict[str, Any]) -> Any:
 
 
 def test_answers_of_three_people_come_back_as_given(
-    run: Run, server: LabelStudioServer, people: dict[str, Any], tmp_path: Path
+    run: Run, server: LabelStudioClient, people: dict[str, Any], tmp_path: Path
 ) -> None:
     plan = rating_plan(run, raters=RATERS, overlap=3)
     first = push(plan, run, server, text="# Welcome\n\nYou *consent*. <script>alert(1)</script>")
@@ -141,7 +147,7 @@ def _typed(number: int, rater: str) -> int:
     return 1 + (number + (number % 3 == 0) * RATERS.index(rater) + (rater == "ben" and number == 7)) % 5
 
 
-def test_a_rater_rates_in_a_browser(run: Run, studio: own.OwnServer, server: LabelStudioServer) -> None:
+def test_a_rater_rates_in_a_browser(run: Run, studio: own.OwnServer, server: LabelStudioClient) -> None:
     chromium = shutil.which("chromium") or shutil.which("chromium-browser")
     if chromium is None:
         pytest.skip("no chromium here")
@@ -229,7 +235,7 @@ def _agreement_is_of_what_was_typed(run: Run, typed: dict[tuple[str, str], int],
     assert 0.3 < sum(kappas) / 3 < 0.95
 
 
-def _nothing_tells_systems_apart(server: LabelStudioServer, plan: AnnotationPlan) -> None:
+def _nothing_tells_systems_apart(server: LabelStudioClient, plan: AnnotationPlan) -> None:
     for known in server.projects(plan).values():
         for project in known:
             everything = json.dumps(server.client.projects.exports.as_json(project.id))
@@ -244,7 +250,7 @@ def _nothing_tells_systems_apart(server: LabelStudioServer, plan: AnnotationPlan
 # -- forms of projects ------------------------------------------------------------------------------
 
 
-def test_strict_gives_each_rater_a_project_in_their_own_order(run: Run, server: LabelStudioServer) -> None:
+def test_strict_gives_each_rater_a_project_in_their_own_order(run: Run, server: LabelStudioClient) -> None:
     plan = rating_plan(run, raters=("anna", "ben"), per=6, seed=3)
     pushed = push(plan, run, server, strict=True)
     assert len(pushed.projects) == 2
@@ -256,11 +262,11 @@ def test_strict_gives_each_rater_a_project_in_their_own_order(run: Run, server: 
         push(plan, run, server)
 
 
-def tasks_of_project(server: LabelStudioServer, project: Any) -> list[Any]:
+def tasks_of_project(server: LabelStudioClient, project: Any) -> list[Any]:
     return [task for several in server.tasks([project]).values() for task in several]
 
 
-def test_an_item_that_everyone_rates_is_shown_to_everyone(run: Run, server: LabelStudioServer) -> None:
+def test_an_item_that_everyone_rates_is_shown_to_everyone(run: Run, server: LabelStudioClient) -> None:
     plan = rating_plan(run, per=6, overlap=1, shared=2, seed=5)
     push(plan, run, server)
     overlaps = {task.data["external_id"]: task.overlap for task in tasks_of(server, plan)}
@@ -269,7 +275,7 @@ def test_an_item_that_everyone_rates_is_shown_to_everyone(run: Run, server: Labe
 
 def answered_by(
     run: Run,
-    server: LabelStudioServer,
+    server: LabelStudioClient,
     people: dict[str, Any],
     plan: AnnotationPlan,
     say: Callable[[Any, str], dict[str, Any]],
@@ -291,7 +297,7 @@ def people_of(run: Run, metric: str) -> Any:
     return next(row for row in agree(open_ratings_view(run.path), metrics=[metric]) if row.kind == "people")
 
 
-def test_an_audit_comes_back(run: Run, server: LabelStudioServer, people: dict[str, Any]) -> None:
+def test_an_audit_comes_back(run: Run, server: LabelStudioClient, people: dict[str, Any]) -> None:
     plan = rating_plan(
         run, mode="audit", rubrics=(EMPATHY,), judge=JUDGE, per=6, raters=("anna", "ben"), seed=47
     )
@@ -324,7 +330,7 @@ def test_an_audit_comes_back(run: Run, server: LabelStudioServer, people: dict[s
     assert people_of(run, "empathy.agrees").statistics["percent agreement"].estimate == pytest.approx(same)
 
 
-def test_findings_come_back(run: Run, server: LabelStudioServer, people: dict[str, Any]) -> None:
+def test_findings_come_back(run: Run, server: LabelStudioClient, people: dict[str, Any]) -> None:
     rubric = RUBRICS.load("finding_extraction")
     plan = rating_plan(run, mode="findings", rubrics=(rubric,), per=4, raters=("anna", "ben"), seed=53)
     odd = 'afraid of <b>needles</b> & "pain"'
@@ -353,7 +359,7 @@ def test_findings_come_back(run: Run, server: LabelStudioServer, people: dict[st
     assert (row.units, row.statistics["icc"].n) == (4, 4)
 
 
-def test_codes_of_turns_come_back(run: Run, server: LabelStudioServer, people: dict[str, Any]) -> None:
+def test_codes_of_turns_come_back(run: Run, server: LabelStudioClient, people: dict[str, Any]) -> None:
     codes = (CODEBOOK.load("question"), CODEBOOK.load("client_talk"))
     plan = rating_plan(run, mode="codes", rubrics=codes, per=3, raters=("anna", "ben"), seed=59)
 
@@ -382,7 +388,7 @@ def test_codes_of_turns_come_back(run: Run, server: LabelStudioServer, people: d
 
 
 def test_long_and_odd_conversations_training_skips_and_drafts(
-    server: LabelStudioServer, people: dict[str, Any], tmp_path: Path
+    server: LabelStudioClient, people: dict[str, Any], tmp_path: Path
 ) -> None:
     """1,000 turns; script, XML and quotes in turns, goals, rubrics and names; a training set; answers that are none."""
     odd = """$x <script>alert("1")</script> &amp; 'q' ]]> <!-- {{idx}} </View> \x0b"""
@@ -443,7 +449,7 @@ def test_long_and_odd_conversations_training_skips_and_drafts(
 
 
 def test_answers_outlive_tasks_projects_and_the_hands_of_others(
-    run: Run, server: LabelStudioServer, people: dict[str, Any]
+    run: Run, server: LabelStudioClient, people: dict[str, Any]
 ) -> None:
     plan = rating_plan(run, raters=("anna", "ben"), per=4, overlap=2, seed=11)
     push(plan, run, server)
@@ -474,7 +480,7 @@ def test_answers_outlive_tasks_projects_and_the_hands_of_others(
 
 
 def test_a_changed_page_is_put_right_or_refused(
-    run: Run, server: LabelStudioServer, people: dict[str, Any]
+    run: Run, server: LabelStudioClient, people: dict[str, Any]
 ) -> None:
     plan = rating_plan(run, raters=("anna",), per=2, overlap=1, seed=13)
     push(plan, run, server)
@@ -495,7 +501,7 @@ def test_a_changed_page_is_put_right_or_refused(
 
 
 def test_second_copies_that_nobody_answered_go(
-    run: Run, server: LabelStudioServer, people: dict[str, Any]
+    run: Run, server: LabelStudioClient, people: dict[str, Any]
 ) -> None:
     plan = rating_plan(run, raters=("anna",), per=3, overlap=1, seed=17)
     push(plan, run, server)
@@ -574,7 +580,7 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def test_an_answer_lost_on_the_way_makes_nothing_twice(
-    run: Run, studio: own.OwnServer, server: LabelStudioServer, key: str
+    run: Run, studio: own.OwnServer, server: LabelStudioClient, key: str
 ) -> None:
     lost: list[str] = []
 
@@ -589,7 +595,7 @@ def test_an_answer_lost_on_the_way_makes_nothing_twice(
         return None
 
     plan = rating_plan(run, raters=("anna",), per=12, overlap=1, seed=19)
-    push(plan, run, LabelStudioServer(Proxy(studio.url, fault).url, key))
+    push(plan, run, LabelStudioClient(Proxy(studio.url, fault).url, key))
     assert len(lost) == 2
     assert len(server.projects(plan)["everyone"]) == 1
     names = [task.data["external_id"] for task in tasks_of(server, plan)]
@@ -600,7 +606,7 @@ def test_an_answer_lost_on_the_way_makes_nothing_twice(
 def test_a_killed_process_is_taken_up_where_it_was(
     run: Run,
     studio: own.OwnServer,
-    server: LabelStudioServer,
+    server: LabelStudioClient,
     people: dict[str, Any],
     key: str,
     tmp_path: Path,
@@ -632,24 +638,24 @@ def test_a_killed_process_is_taken_up_where_it_was(
 
 
 def test_wrong_key_and_absent_server_are_one_line(
-    run: Run, studio: own.OwnServer, server: LabelStudioServer
+    run: Run, studio: own.OwnServer, server: LabelStudioClient
 ) -> None:
     with pytest.raises(LabelStudioError, match="does not take this key") as wrong:
-        LabelStudioServer(studio.url, "0" * 40)
+        LabelStudioClient(studio.url, "0" * 40)
     assert "\n" not in str(wrong.value)
     assert "0" * 40 not in str(wrong.value)
     with pytest.raises(LabelStudioError, match="can't be reached"):
-        LabelStudioServer(f"http://127.0.0.1:{free_port()}", "0" * 40)
+        LabelStudioClient(f"http://127.0.0.1:{free_port()}", "0" * 40)
     with pytest.raises(InputError, match="is no address"):
-        LabelStudioServer("127.0.0.1:8080", "0" * 40)
+        LabelStudioClient("127.0.0.1:8080", "0" * 40)
 
 
 def test_a_server_that_goes_away_is_one_line_and_a_second_push_ends_the_work(
-    run: Run, studio: own.OwnServer, server: LabelStudioServer, key: str
+    run: Run, studio: own.OwnServer, server: LabelStudioClient, key: str
 ) -> None:
     plan = rating_plan(run, raters=("anna",), per=5, overlap=1, seed=31)
     proxy = Proxy(studio.url, lambda method, path: "drop" if "/import" in path else None)
-    reached = LabelStudioServer(proxy.url, key)
+    reached = LabelStudioClient(proxy.url, key)
     proxy.fault = lambda method, path: "drop"
     with pytest.raises(LabelStudioError, match="can't be reached"):
         push(plan, run, reached)
@@ -657,10 +663,10 @@ def test_a_server_that_goes_away_is_one_line_and_a_second_push_ends_the_work(
     assert len(tasks_of(server, plan)) == 5
 
 
-def test_two_pushers_at_once(run: Run, server: LabelStudioServer) -> None:
+def test_two_pushers_at_once(run: Run, server: LabelStudioClient) -> None:
     import filelock
 
-    from bedside.annotation.answers import plan_folder
+    from bedside.annotation.answer_store import plan_folder
 
     plan = rating_plan(run, raters=("anna",), per=2, overlap=1, seed=37)
     plan_folder(run, plan).mkdir(parents=True)
@@ -672,12 +678,12 @@ def test_two_pushers_at_once(run: Run, server: LabelStudioServer) -> None:
 
 
 def test_personal_access_tokens_and_addresses_with_a_path(
-    run: Run, studio: own.OwnServer, server: LabelStudioServer
+    run: Run, studio: own.OwnServer, server: LabelStudioClient
 ) -> None:
     token = server.client.tokens.create()
     proxy = Proxy(studio.url, lambda method, path: None, prefix="/label/studio")
     plan = rating_plan(run, raters=("anna",), per=2, overlap=1, seed=41)
-    assert push(plan, run, LabelStudioServer(proxy.url, token.token)).sent == 2
+    assert push(plan, run, LabelStudioClient(proxy.url, token.token)).sent == 2
     assert len(tasks_of(server, plan)) == 2
 
 
@@ -703,5 +709,5 @@ def test_a_taken_port_and_an_impossible_name(studio: own.OwnServer, tmp_path: Pa
         own.serve(tmp_path / "other", port=taken)
     with pytest.raises(LabelStudioError, match="can't be a rater's name"):
         own.serve(tmp_path / "other", raters=["anna smith"])
-    assert own.find(tmp_path / "other") is None
-    assert not own.stop(tmp_path / "other")
+    assert own.running_server(tmp_path / "other") is None
+    assert not own.stop_server(tmp_path / "other")

@@ -14,13 +14,15 @@ import orjson
 import polars as pl
 import pytest
 
-from bedside.annotation.answers import keep_answers, read_export
+from bedside.annotation import offline_tables
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.fields import NOTHING
-from bedside.annotation.offline import export_files, read_files
-from bedside.annotation.plan import AnnotationPlan
-from bedside.judges.turn_codes import CODEBOOK
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.offline_files import export_files, read_files
 from bedside.ratings.run import Run
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import InputError
 from tests.annotation.study import EMPATHY, GOAL, RATERS, USERS, exported, levels, rating_plan
 
@@ -212,9 +214,7 @@ def test_a_csv_cell_is_no_formula_and_excels_own_csv_is_read(run: Run, tmp_path:
 
 
 def test_a_long_turn_goes_on_in_the_next_cell(run: Run, tmp_path: Path) -> None:
-    from bedside.annotation import offline
-
-    pieces = offline._pieces({"dialogue": [{"speaker": "Patient", "text": "word " * 20_000}]})
+    pieces = offline_tables._pieces({"dialogue": [{"speaker": "Patient", "text": "word " * 20_000}]})
     assert "".join(pieces) == "[0] Patient: " + "word " * 20_000
     assert max(map(len, pieces)) <= 32_767
 

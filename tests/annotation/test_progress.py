@@ -10,16 +10,18 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.annotation.answers import keep_answers, read_export
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.findings import f1, list_agreement, matched_entries
-from bedside.annotation.plan import AnnotationPlan
+from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.progress import Share, progress
-from bedside.annotation.sampling import TrainingCase
-from bedside.judges.turn_codes import CODEBOOK
+from bedside.annotation.training_cases import TrainingCase
 from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables
-from bedside.reports.render import json_text, markdown
-from bedside.rubrics.files import RUBRICS
+from bedside.reports.renderers.json import json_text
+from bedside.reports.renderers.markdown import markdown
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric_files import RUBRICS
 from tests.annotation.study import EMPATHY, RATERS, USERS, exported, levels, rating_plan
 
 

@@ -9,14 +9,17 @@ import pytest
 from bedside.analysis.agreement import agree
 from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.annotation.answers import keep_answers, read_export
-from bedside.annotation.plan import AnnotationPlan
-from bedside.annotation.proposals import _allocate, _error, _System, follow_up, propose
-from bedside.annotation.sampling import slots
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.follow_up import follow_up
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.mean_proposals import CorrectedUnits, _allocate, _error
+from bedside.annotation.proposals import propose
+from bedside.annotation.sampling import rater_slots
 from bedside.ratings.run import Run
-from bedside.ratings.spreadsheets import Scale
+from bedside.ratings.scales import Scale
 from bedside.reports.annotation import proposal_tables
-from bedside.reports.render import markdown
+from bedside.reports.renderers.markdown import markdown
 from bedside.support.errors import DataError
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, new_study, rating_plan
 
@@ -95,7 +98,10 @@ def test_new_units_go_where_the_judge_is_least_sure(large: Run, tmp_path: object
     judge = rng.integers(1, 6, 60).astype(float)
     good, bad = judge[:15] + rng.choice((-0.1, 0.1), 15), judge[:15] + rng.choice((-2.0, 2.0), 15)
     values = {
-        "m": {"good": _System(good, judge[:15], judge[15:]), "bad": _System(bad, judge[:15], judge[15:])}
+        "m": {
+            "good": CorrectedUnits(good, judge[:15], judge[15:]),
+            "bad": CorrectedUnits(bad, judge[:15], judge[15:]),
+        }
     }
     scales = {"m": Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)}
     shares = _allocate(values, scales, {"good": 45, "bad": 45}, 20)
@@ -108,8 +114,8 @@ def test_new_units_go_where_the_judge_is_least_sure(large: Run, tmp_path: object
 
 def test_systems_nobody_rated_come_first() -> None:
     judge = np.arange(1.0, 6.0).repeat(4)
-    none = _System(np.array([]), np.array([]), judge)
-    some = _System(judge[:8], judge[:8] + 1, judge[8:])
+    none = CorrectedUnits(np.array([]), np.array([]), judge)
+    some = CorrectedUnits(judge[:8], judge[:8] + 1, judge[8:])
     scales = {"m": Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)}
     shares = _allocate({"m": {"none": none, "some": some}}, scales, {"none": 20, "some": 12}, 3)
     assert shares == {"none": 3}
@@ -174,7 +180,7 @@ def test_answers_still_to_come_are_counted_and_not_proposed_again(large: Run, tm
 
 
 def test_without_ratings_it_says_that_nothing_can_be_said(run: Run) -> None:
-    plan = rating_plan(run, per=2, raters=slots(2))
+    plan = rating_plan(run, per=2, raters=rater_slots(2))
     found = propose(run, plan, aim="kappa", count=3)
     assert {gain.missing for gain in found.gains} == {"nobody has rated it"}
     found = propose(run, plan, aim="estimate", count=3)

@@ -11,7 +11,8 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bedside.annotation.answers import RaterAnswer, current, keep_answers, read_store
+from bedside.annotation.answer_store import keep_answers, latest_answers, read_store
+from bedside.annotation.answers import RaterAnswer
 from bedside.ratings.run import Run
 from tests.annotation.study import EMPATHY, rating_plan
 
@@ -46,7 +47,7 @@ def test_order_and_portions_do_not_matter(
         expected = {}
         for answer in sorted(answers, key=lambda answer: answer.updated):
             expected[answer.item, answer.rater] = answer
-        assert current(read_store(run, plan)) == expected
+        assert latest_answers(read_store(run, plan)) == expected
         assert len(read_store(run, plan)) == len(answers)
         values = {
             (row["transcript_id"], row["rater"]): row["value"]

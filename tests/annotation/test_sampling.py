@@ -11,21 +11,20 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from bedside.annotation.plan import (
+from bedside.annotation.annotation_plan import (
     AnnotationPlan,
-    PlanError,
     TrainingItem,
-    check_current,
     page_version,
     plan_hash,
-    read_plan,
     run_identity,
-    write_plan,
 )
-from bedside.annotation.sampling import disagreement, read_training, training_from_run, uncertainty
-from bedside.judges.turn_codes import CODEBOOK
-from bedside.ratings.run import Run, frame_of
-from bedside.rubrics.files import RUBRICS
+from bedside.annotation.plan_file import PlanError, check_current, read_plan, write_plan
+from bedside.annotation.priorities import disagreement, uncertainty
+from bedside.annotation.training_cases import read_training, training_from_run
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import DataError, InputError
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, SYSTEMS, new_study, rating_plan, write_transcripts
 
@@ -58,7 +57,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(run: Run, tmp_pat
     write_plan(rating_plan(run, per=4, by=("system",)), tmp_path / "a.json")
     code = (
         "import sys; from tests.annotation.study import rating_plan; from bedside.ratings.run import Run;"
-        "from bedside.annotation.plan import write_plan;"
+        "from bedside.annotation.annotation_plan import write_plan;"
         "write_plan(rating_plan(Run(sys.argv[1]), per=4, by=('system',)), sys.argv[2])"
     )
     for hash_seed in ("1", "2"):

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from bedside.annotation import server as own
-from bedside.annotation.plan import write_plan
-from bedside.annotation.sync import LabelStudioServer, push
+from bedside.annotation import label_studio_server as own
+from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.plan_file import write_plan
+from bedside.annotation.push import push
 from bedside.ratings.run import Run
 from tests.annotation.study import levels, rating_plan
 from tests.annotation.test_label_studio import RATERS, answer, people, studio, tasks_of
@@ -38,7 +39,7 @@ def bench(
     plan = rating_plan(Run(base / "run"), raters=RATERS, overlap=2, seed=47)
     write_plan(plan, base / "plan.json")
     key = studio.key_file.read_text().strip()
-    server = LabelStudioServer(studio.url, key)
+    server = LabelStudioClient(studio.url, key)
     push(plan, Run(base / "run"), server)
     tasks = {task.data["external_id"]: task for task in tasks_of(server, plan)}
     for item, raters in plan.raters_of.items():

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 
 from bedside.annotation.fields import AGREE, DISAGREE, LISTED, NONE, NOTHING
-from bedside.annotation.page import controls, instructions_page, labelling_page
-from bedside.judges.turn_codes import CODEBOOK
+from bedside.annotation.labelling_page import controls, instructions_page, labelling_page
 from bedside.ratings.run import Run
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import read
+from bedside.rubrics.rubric_files import RUBRICS
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
 
 NASTY = """$x <script>alert("1")</script> & 'q' ]]> <!-- {{idx}} \x0b"""

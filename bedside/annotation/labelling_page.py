@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 from xml.sax.saxutils import escape, quoteattr
 
+from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.fields import (
     AGREE,
     DISAGREE,
@@ -24,7 +25,6 @@ from bedside.annotation.fields import (
     entry_part,
 )
 from bedside.annotation.items import clean
-from bedside.annotation.plan import AnnotationPlan
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import MissingExtraError
 

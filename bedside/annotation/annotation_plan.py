@@ -9,11 +9,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import (
@@ -21,16 +19,13 @@ from pydantic import (
     ConfigDict,
     Field,
     StringConstraints,
-    TypeAdapter,
-    ValidationError,
     model_validator,
 )
 
 from bedside.annotation.fields import entry_part
-from bedside.ratings.run import Run, parse_transcript
+from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
-from bedside.support.errors import BedsideError, InputError
-from bedside.support.files import contents, write_text
+from bedside.support.errors import InputError
 
 Mode = Literal["rate", "audit", "findings", "codes"]
 Focus = Literal["random", "disagreement", "uncertain"]
@@ -44,17 +39,10 @@ KINDS: Mapping[Mode, tuple[str, ...]] = {
     "codes": ("label",),
 }
 
-#: Largest file of a plan, in bytes.
-MOST_BYTES = 2**27
 #: What a rater's name looks like: it is part of a rating's rater, and of a file's name.
 RATER = r"^[^\W_](?:[\w.@+-]{0,62}\w)?$"
 RaterName = Annotated[str, StringConstraints(pattern=RATER)]
 Unit = Annotated[str, StringConstraints(pattern=r"^(transcript|turn:[0-9]{1,9})$")]
-_RUBRIC = TypeAdapter(Rubric)
-
-
-class PlanError(BedsideError):
-    """A plan can't be read, was changed, or belongs to another run."""
 
 
 class _RubricPart(BaseModel):
@@ -265,126 +253,6 @@ def page_version(plan: AnnotationPlan) -> str:
     return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:12]
 
 
-def sealed(plan: AnnotationPlan) -> AnnotationPlan:
-    """The plan with its seal."""
-    return plan.model_copy(update={"seal": _seal(plan)})
-
-
-def _seal(plan: AnnotationPlan) -> str:
-    return hashlib.sha256(_text(plan.model_copy(update={"seal": ""})).encode()).hexdigest()
-
-
-def write_plan(plan: AnnotationPlan, path: str | os.PathLike[str]) -> None:
-    """Write a plan, sealed, whole or not at all."""
-    write_text(Path(path), _text(sealed(plan)))
-
-
-def _text(plan: AnnotationPlan) -> str:
-    """Indented JSON, with one line for each rubric, stratum, item and rater."""
-    data: dict[str, Any] = plan.model_dump(mode="json")
-    data["rubrics"] = [
-        {
-            "version": each.version,
-            "rubric": _RUBRIC.dump_python(each.rubric, mode="json", exclude_defaults=True),
-        }
-        for each in plan.rubrics
-    ]
-    lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in data.items()]
-    return "{\n  " + ",\n  ".join(lines) + "\n}\n"
-
-
-def _lines(value: Any) -> str:
-    def compact(each: Any) -> str:
-        return json.dumps(each, ensure_ascii=False)
-
-    if isinstance(value, list) and value and isinstance(value[0], dict):
-        return "[\n    " + ",\n    ".join(map(compact, value)) + "\n  ]"
-    if isinstance(value, dict) and value:
-        return "{\n    " + ",\n    ".join(f"{compact(k)}: {compact(v)}" for k, v in value.items()) + "\n  }"
-    return compact(value)
-
-
-def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> AnnotationPlan:
-    """Read a plan.
-
-    Args:
-        path: the file.
-        run: the run it must belong to.
-
-    Raises:
-        PlanError: it can't be read, has been changed since it was made, or is of another run.
-    """
-    where = str(path)
-    try:
-        plan = AnnotationPlan.model_validate_json(contents(path, MOST_BYTES))
-    except FileNotFoundError as error:
-        raise PlanError("there is no such plan", where=where, todo="make one with bedside sample") from error
-    except OSError as error:
-        raise PlanError(f"can't be read ({error.strerror})", where=where, todo="check its path") from error
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        key = ".".join(map(str, first["loc"])) or "the file"
-        message = first["msg"].removeprefix("Value error, ")
-        raise PlanError(f"{key}: {message}", where=where, todo="make a plan with bedside sample") from error
-    if _seal(plan) != plan.seal:
-        raise PlanError(
-            "the plan was changed after it was made",
-            where=where,
-            todo="use the original, or make another with bedside sample",
-        )
-    if run is not None and plan.run != run_identity(run):
-        raise PlanError(
-            "the plan was made for another run",
-            where=where,
-            todo=f"name its run; {run.path} has other transcripts",
-        )
-    if run is not None:
-        _check_items(plan, run, where)
-    return plan
-
-
-def _check_items(plan: AnnotationPlan, run: Run, where: str) -> None:
-    """See that the run has all that is rated. Plans that bedside made need no such look."""
-    turns = dict(run.index.select("id", "turns").iter_rows())
-    for item in plan.everything:
-        known = turns.get(item.transcript)
-        if isinstance(item, TrainingItem) and item.content is not None:
-            try:
-                known = len(parse_transcript(item.content).turns)
-            except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise PlanError(
-                    f"the content of training item {item.id} can't be read", where=where
-                ) from error
-        if known is None or (item.unit != "transcript" and int(item.unit.removeprefix("turn:")) >= known):
-            raise PlanError(
-                f"the run has no {item.unit} of item {item.id}",
-                where=where,
-                todo="make another with bedside sample",
-            )
-
-
-def check_current(plan: AnnotationPlan, known: Iterable[Rubric], where: str) -> None:
-    """See that the rubrics of a plan still are those of their name.
-
-    Args:
-        plan: the plan.
-        known: rubrics as they are now; those that the plan hasn't are ignored.
-        where: the plan's place, for the message.
-
-    Raises:
-        PlanError: one has changed since.
-    """
-    versions = {rubric.name: rubric.version for rubric in known}
-    for each in plan.rubrics:
-        now = versions.get(each.rubric.name, each.version)
-        if now != each.version:
-            raise PlanError(
-                f"the rubric {each.rubric.name} was changed since the plan was made ({each.version}, now {now})",
-                where=where,
-                todo="make another plan with bedside sample, or restore the rubric",
-            )
-
-
 def rater_of(plan: AnnotationPlan, name: str, where: str) -> str:
     """The plan's rater of this name, whatever its case.
 
@@ -402,3 +270,8 @@ def rater_of(plan: AnnotationPlan, name: str, where: str) -> str:
 def planned(rubrics: Sequence[Rubric]) -> tuple[PlannedRubric, ...]:
     """Rubrics as a plan holds them."""
     return tuple(PlannedRubric(version=rubric.version, rubric=rubric) for rubric in rubrics)
+
+
+def opaque_id(*parts: object) -> str:
+    """A name that says nothing of what it names to those who don't have the run."""
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:12]

@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from bedside.annotation.sync import LabelStudioServer
+from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.support.errors import LabelStudioError
 
 USER = {
@@ -49,4 +49,4 @@ def address() -> Iterator[str]:
 @pytest.mark.parametrize("project", [1, 2, 3, 4])
 def test_a_listing_that_is_none(address: str, project: int) -> None:
     with pytest.raises(LabelStudioError, match="as no Label Studio does"):
-        LabelStudioServer(address, "a" * 40).tasks([SimpleNamespace(id=project)])
+        LabelStudioClient(address, "a" * 40).tasks([SimpleNamespace(id=project)])

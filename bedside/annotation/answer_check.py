@@ -1,0 +1,100 @@
+"""Whether an answer can be one to the plan's questions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.fields import (
+    AGREE,
+    DISAGREE,
+    LISTED,
+    NOTES,
+    NOTHING,
+    agree_field,
+    choices,
+    entry_fields,
+)
+from bedside.support.errors import InputError
+
+
+class AnswerCheck:
+    """Says whether an answer can be one to the plan's questions.
+
+    Args:
+        plan: the plan.
+        positions: :func:`coded_positions`; with None, how many turns there are is not looked at.
+    """
+
+    def __init__(
+        self, plan: AnnotationPlan, positions: Mapping[str, Mapping[str, Sequence[int]]] | None
+    ) -> None:
+        self._plan = plan
+        self._single: dict[str, frozenset[str]] = {}
+        self._several: dict[str, frozenset[str]] = {}
+        self._texts: set[str] = {NOTES}
+        self._codes: dict[str, tuple[str, frozenset[str]]] = {}
+        self._positions = positions
+        for each in plan.rubrics:
+            rubric = each.rubric
+            known = frozenset(choice for choice, _ in choices(rubric))
+            if plan.mode == "findings":
+                self._single[rubric.name] = frozenset((LISTED, NOTHING))
+                self._texts |= set(entry_fields(rubric))
+            elif plan.mode == "codes":
+                self._codes[rubric.name] = (str(rubric.role), known)
+            elif rubric.kind == "set":
+                self._several[rubric.name] = known
+            else:
+                self._single[rubric.name] = known
+            if plan.mode == "audit":
+                self._single[agree_field(rubric.name)] = frozenset((AGREE, DISAGREE))
+
+    def check(self, answer: RaterAnswer) -> None:
+        """Refuse what the plan's page can't have given.
+
+        Raises:
+            InputError: an unknown field or choice, or several where one is asked for; the place is named.
+        """
+        for name, chosen in answer.choices.items():
+            known = self._single.get(name)
+            if known is None:
+                known = self._several.get(name)
+            elif len(chosen) > 1:
+                raise InputError(
+                    f"{name} has {len(chosen)} choices ({', '.join(chosen)})", where=answer.where, todo="leave one"
+                )  # fmt: skip
+            if known is None:
+                known = self._code(name, answer)
+            for choice in chosen:
+                if choice not in known:
+                    raise InputError(
+                        f"{choice!r} is no choice of {name}",
+                        where=answer.where,
+                        todo=f"its choices: {', '.join(sorted(known))}; was the page changed?",
+                    )
+        for name in answer.texts:
+            if name not in self._texts:
+                raise self._unknown(name, answer)
+
+    def _code(self, name: str, answer: RaterAnswer) -> frozenset[str]:
+        code, _, position = name.rpartition("__")
+        if code not in self._codes or not position.isdecimal() or len(position) > 9:
+            raise self._unknown(name, answer)
+        role, known = self._codes[code]
+        if self._positions is None:
+            return known
+        turns = len(self._positions[answer.item][role])
+        if int(position) >= turns:
+            raise InputError(
+                f"{name} is past the {turns} turns of the {role}",
+                where=answer.where,
+                todo="was the page changed?",
+            )
+        return known
+
+    def _unknown(self, name: str, answer: RaterAnswer) -> InputError:
+        return InputError(
+            f"the plan asks for no {name!r}", where=answer.where, todo="was the page changed, or is it another plan's?"
+        )  # fmt: skip

@@ -1,0 +1,261 @@
+"""A client of a Label Studio server: its projects, their tasks, and their answers."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.support.errors import InputError, LabelStudioError, MissingExtraError
+from bedside.support.urls import holds_secret, shown
+
+#: Tasks of one call, and about how many bytes: a call is taken whole or not at all. Of a page of a listing, too.
+BATCH = 500
+
+
+#: What is asked of each task of a listing.
+_LISTED = "id,data,overlap,total_annotations,cancelled_annotations"
+
+
+_DRAFTED = json.dumps({
+    "filters": {
+        "conjunction": "and",
+        "items": [{"filter": "filter:tasks:draft_exists", "operator": "equal", "type": "Boolean", "value": True}],
+    }
+})  # fmt: skip
+
+
+#: Tasks that one address can name.
+_NAMED = 200
+
+
+_TIMEOUT = 120.0
+
+
+PROJECT_MARK = re.compile(r"bedside plan=(\w+) page=(\w+) for=(.+)")
+
+
+_SERVER_FAULT = 500
+
+
+TaskProgress = Callable[[int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTask:
+    """A task on a server.
+
+    Attributes:
+        id: the server's number.
+        data: what its page shows, with the item's id as ``external_id``.
+        overlap: how many raters it is shown to.
+        answers: how many were handed in or skipped.
+    """
+
+    id: int
+    data: Mapping[str, Any]
+    overlap: int
+    answers: int
+
+
+class LabelStudioClient:
+    """A Label Studio server that can be spoken to.
+
+    Args:
+        url: its address, with its path where it has one.
+        key: a personal access token, or a legacy token.
+
+    Raises:
+        LabelStudioError: it can't be reached, or does not take the key.
+        MissingExtraError: the client library is not installed.
+    """
+
+    def __init__(self, url: str, key: str) -> None:
+        try:
+            from label_studio_sdk.client import LabelStudio
+        except ImportError as error:
+            raise MissingExtraError(
+                "label-studio-sdk is not installed", todo="pip install 'bedside[annotate]'"
+            ) from error
+        if not re.match(r"https?://[^/]", url):
+            raise InputError(
+                f"{shown(url)!r} is no address", where="--url", todo="write http://… or https://…"
+            )
+        if holds_secret(url):
+            raise InputError(
+                "the address holds a name, password or query",
+                where="--url",
+                todo="put the key into an environment variable, see --key-env",
+            )
+        self.url = url.rstrip("/")
+        if not (key.isascii() and key.isprintable()):
+            raise LabelStudioError(
+                "the key holds characters that can't be sent", where=self.url, todo="copy it again"
+            )
+        self._key = key
+        # The client joins paths to the address as a browser does: without the slash a last part is lost.
+        with self.speaking():
+            connect: Any = LabelStudio
+            # Conversations go to this address and to none that it names.
+            self.client = connect(
+                base_url=f"{self.url}/", api_key=key, timeout=_TIMEOUT, follow_redirects=False
+            )
+            self.client.users.whoami()
+
+    @contextmanager
+    def speaking(self) -> Iterator[None]:
+        """Turns what can go wrong on the way into one line that names the server."""
+        import httpx
+        from label_studio_sdk.core.api_error import ApiError
+
+        try:
+            yield
+        except ApiError as error:
+            raise self._refused(error.status_code, error.body) from error
+        except (httpx.TransportError, json.JSONDecodeError) as error:
+            raise UnreachableError(
+                f"Label Studio can't be reached ({self._scrubbed(error) or type(error).__name__})",
+                where=self.url,
+                todo="see that it runs, then run the same command again: nothing is lost or done twice",
+            ) from error
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            said = self._scrubbed(error)
+            raise LabelStudioError(f"Label Studio can't be asked ({said})", where=self.url) from error
+
+    def _scrubbed(self, said: object) -> str:
+        """What went wrong, without the key, which a server or the client library may repeat."""
+        return " ".join(str(said).replace(self._key, "[key removed]").split())
+
+    def _refused(self, status: int | None, body: Any) -> LabelStudioError:
+        if status in (401, 403):
+            return LabelStudioError(
+                "Label Studio does not take this key",
+                where=self.url,
+                todo="take a personal access token from Account & Settings, or the key of bedside annotate serve",
+            )
+        if status is not None and 300 <= status < 400:
+            return LabelStudioError(
+                "the server redirects to another address", where=self.url, todo="name that address"
+            )
+        if status is not None and status >= _SERVER_FAULT:
+            return UnreachableError(
+                f"Label Studio failed (status {status})", where=self.url, todo="run it again"
+            )
+        said = body.get("detail", body) if isinstance(body, dict) else re.sub(r"<[^>]+>", " ", str(body))
+        return LabelStudioError(
+            f"Label Studio refused (status {status}: {self._scrubbed(said)[:200]})", where=self.url
+        )
+
+    def projects(self, plan: AnnotationPlan) -> dict[str, list[Any]]:
+        """The plan's projects, oldest first, by whose tasks they hold."""
+        found: dict[str, list[Any]] = {}
+        with self.speaking():
+            for project in sorted(self.client.projects.list(title=plan_hash(plan)), key=lambda each: each.id):
+                mark = PROJECT_MARK.search(project.description or "")
+                if mark and mark[1] == plan_hash(plan):
+                    found.setdefault(mark[3], []).append(project)
+        return found
+
+    def tasks(self, projects: Sequence[Any]) -> dict[str, list[ServerTask]]:
+        """Tasks of projects by the item's id."""
+        found: dict[str, list[ServerTask]] = {}
+        for project in projects:
+            for each in self._listed(project, include=_LISTED):
+                answers = int(each["total_annotations"] or 0) + int(each["cancelled_annotations"] or 0)
+                task = ServerTask(each["id"], each["data"], each["overlap"], answers)
+                found.setdefault(task.data.get("external_id", ""), []).append(task)
+        return found
+
+    def drafts(self, project: Any) -> list[int]:
+        """Ids of the tasks of a project that somebody has begun and not handed in."""
+        return [each["id"] for each in self._listed(project, include="id", query=_DRAFTED)]
+
+    def answers(self, project: Any, progress: Callable[[int], None]) -> Iterator[Mapping[str, Any]]:
+        """The tasks of a project in the form of an export.
+
+        An export takes the server five times as long as a listing, which shows no drafts of others: only tasks that
+        have drafts are exported.
+        """
+        begun = sorted(self.drafts(project))
+        fields = {"fields": "all", "include": "id,data,annotations", "expand": "annotations"}
+        known = set(begun)
+        for task in self._listed(project, progress, **fields):
+            if task["id"] not in known:
+                yield task
+        for at in range(0, len(begun), _NAMED):
+            named = {"ids[]": begun[at : at + _NAMED]}
+            with self.speaking():
+                # Without the files that tasks could name: looking for them takes longer than all the rest.
+                parts = self.client.projects.exports.download_sync(
+                    project.id,
+                    export_type="JSON",
+                    download_all_tasks=True,
+                    download_resources=False,
+                    request_options={"additional_query_parameters": named},
+                )
+                tasks = orjson.loads(b"".join(parts))
+            yield from tasks
+
+    def _listed(
+        self, project: Any, progress: Callable[[int], None] = lambda done: None, **fields: str
+    ) -> list[dict[str, Any]]:
+        """All tasks of a project, with the fields asked for: the others take the server long.
+
+        Pages shift when a task is deleted meanwhile, and one could fall between them: then the list is read again.
+        """
+        while True:
+            found: dict[int, dict[str, Any]] = {}
+            totals: set[int] = set()
+            page = 1
+            while page == 1 or (len(found) < min(totals) and len(totals) == 1):
+                asked = {
+                    "project": project.id,
+                    "page": page,
+                    "page_size": BATCH,
+                    "resolve_uri": False,
+                    **fields,
+                }
+                total, tasks = self._page(asked)
+                totals.add(total)
+                if not tasks:
+                    break
+                found |= {task["id"]: task for task in tasks}
+                progress(len(found))
+                page += 1
+            if totals == {len(found)}:
+                return list(found.values())
+
+    def _page(self, asked: Mapping[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+        """How many tasks there are, and those of a page, as they are: the client's own models take most of the time
+        of a long list, and change its times."""
+        with self.speaking():
+            answer = self.client._client_wrapper.httpx_client.request(
+                "api/tasks/", method="GET", params=asked
+            )
+            if not answer.is_success:
+                raise self._refused(answer.status_code, answer.text)
+            got = orjson.loads(answer.content)
+        match got:
+            case {"total": int(total), "tasks": list(tasks)} if all(
+                isinstance(task, dict) and isinstance(task.get("id"), int) for task in tasks
+            ):
+                return total, tasks
+        raise LabelStudioError(
+            "what answers lists tasks as no Label Studio does",
+            where=self.url,
+            todo="check --url and Label Studio's version: see bedside doctor",
+        )
+
+
+class UnreachableError(LabelStudioError):
+    """The server was not reached, or failed: the same call can be made again."""
+
+
+def report_tasks(progress: TaskProgress, base: int, total: int, done: int) -> None:
+    progress(base + done, total)

@@ -1,0 +1,300 @@
+"""A Label Studio server of one's own: installed on first use, kept on this machine, with a login for every rater.
+
+The server has an environment of its own, since its libraries don't go together with those of a scoring environment.
+It listens on the loopback interface only, and whatever it would fetch from elsewhere is sent to a closed port. All it
+keeps lies in one folder: its database, its log, and two files that only their owner can read: ``logins.json`` with the
+passwords and ``api-key`` with the key that ``push`` and ``pull`` need.
+"""
+
+from __future__ import annotations
+
+import http.client
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bedside.annotation.label_studio_environment import ShowLine, ensure_environment
+from bedside.annotation.label_studio_logins import (
+    KEY_FILE,
+    LOGINS_FILE,
+    Login,
+    add_raters,
+    administrator_settings,
+    check_login_names,
+    read_key,
+    read_logins,
+    read_state,
+    server_answer,
+)
+from bedside.support.errors import LabelStudioError
+from bedside.support.files import saying_where, write_json
+
+#: Where it listens, unless told otherwise.
+PORT = 8085
+
+_STATE = "server.json"
+_LOG = "server.log"
+#: Nothing listens on the discard port: what the server would fetch fails at once, and stays here.
+_NOWHERE = "http://127.0.0.1:9"
+_SETTINGS = {
+    "SENTRY_DSN": "",
+    "FRONTEND_SENTRY_DSN": "",
+    "LABEL_STUDIO_COLLECT_ANALYTICS": "false",
+    "LATEST_VERSION_CHECK": "false",
+    "LABEL_STUDIO_DISABLE_SIGNUP_WITHOUT_LINK": "true",
+    "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN": "true",
+    "DJANGO_DB": "sqlite",
+    "PYTHONUNBUFFERED": "1",
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), _NOWHERE),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "127.0.0.1,localhost"),
+}
+#: What a server's process may know of the user's environment: no key of anyone is among it.
+_PASSED = ("PATH", "LANG", "LC_ALL", "TMPDIR", "TEMP", "SYSTEMROOT", "TZ")
+_START_SECONDS = 300
+_STOP_SECONDS = 15
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServer:
+    """A server that runs.
+
+    Attributes:
+        folder: where it keeps everything.
+        url: its address.
+        process: its process id.
+        version: its release of Label Studio.
+        logins: the raters' logins, in the order they were made.
+        started: whether this call started it.
+    """
+
+    folder: Path
+    url: str
+    process: int
+    version: str
+    logins: tuple[Login, ...]
+    started: bool
+
+    @property
+    def key_file(self) -> Path:
+        """The file with the administrator's API key."""
+        return self.folder / KEY_FILE
+
+    @property
+    def logins_file(self) -> Path:
+        """The file with all passwords, the administrator's among them."""
+        return self.folder / LOGINS_FILE
+
+
+# -- the environment --------------------------------------------------------------------------------
+
+
+# -- starting, finding, stopping --------------------------------------------------------------------
+
+
+def serve(
+    folder: Path,
+    *,
+    raters: Sequence[str] = (),
+    port: int | None = None,
+    environment: Path | None = None,
+    say: ShowLine = lambda line: None,
+) -> OwnServer:
+    """Start the server of a folder, or find the one that runs, and see that every rater can log in.
+
+    Args:
+        folder: where its database, log and passwords are; made if it isn't there.
+        raters: names; an address is a name too. Raters there already keep their passwords.
+        port: where it listens, on this machine only; where it listened last, or :data:`PORT`, unless given.
+        environment: see :func:`ensure_environment`.
+        say: takes lines about what takes long.
+
+    Raises:
+        LabelStudioError: the port is taken, a name can't be one, or the server doesn't start.
+    """
+    check_login_names(raters)
+    folder = folder.absolute()
+    with saying_where(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        server = running_server(folder)
+        if server is not None and port is not None and server.url != _url(port):
+            raise LabelStudioError(
+                f"the server of this folder runs at {server.url}",
+                where=str(folder),
+                todo="stop it first with `stop`, or leave out `port`",
+            )
+        started = server is None
+        if server is None:
+            program = ensure_environment(environment, say)
+            _start(folder, program, port or _last_port(folder), say)
+            server = running_server(folder)
+            assert server is not None
+        add_raters(folder, server.url, raters)
+        return replace(server, logins=read_logins(folder), started=started)
+
+
+def running_server(folder: Path) -> OwnServer | None:
+    """The server of this folder that runs; None where none does.
+
+    It is known by the folder's own key: another server at the same address is not taken for it.
+    """
+    folder = folder.absolute()
+    state = read_state(folder / _STATE)
+    if state is None or not _is_ours(state["process"], folder):
+        return None
+    try:
+        about = server_answer(state["url"], "/api/version", read_key(folder))
+    except (OSError, ValueError, http.client.HTTPException):
+        return None
+    version = str(about.get("release", "unknown"))
+    return OwnServer(folder, state["url"], state["process"], version, read_logins(folder), False)
+
+
+def stop_server(folder: Path) -> bool:
+    """Stop the server of a folder; its data stay.
+
+    Returns:
+        Whether one was running.
+    """
+    folder = folder.absolute()
+    state = read_state(folder / _STATE)
+    if state is None:
+        return False
+    with _locked(folder):
+        process = int(state["process"])
+        running = _is_ours(process, folder)
+        if running:
+            _end(process)
+        # Where it listened is kept: the next start is at the same address.
+        write_json(folder / _STATE, {**state, "process": 0})
+    return running
+
+
+def _start(folder: Path, program: Path, port: int, say: ShowLine) -> None:
+    if _taken(port):
+        raise LabelStudioError(
+            f"port {port} is taken", where="`port`", todo=f"choose another, such as `port={port + 1}`"
+        )
+    fresh = not (folder / "data" / "label_studio.sqlite3").is_file()
+    for name in ("data", "home"):
+        with saying_where(folder / name):
+            (folder / name).mkdir(exist_ok=True)
+    folder.chmod(0o700)
+    settings = {name: os.environ[name] for name in _PASSED if name in os.environ}
+    settings |= _SETTINGS | {
+        "HOME": str(folder / "home"),
+        "LABEL_STUDIO_BASE_DATA_DIR": str(folder / "data"),
+        **administrator_settings(folder),
+    }
+    say(f"Label Studio starts in {folder}" + (": about a minute the first time." if fresh else "."))
+    command = [str(program), "start", "--no-browser", "--internal-host", "127.0.0.1"]
+    command += ["--port", str(port), "--data-dir", str(folder / "data")]
+    with open(folder / _LOG, "wb") as log:
+        process = subprocess.Popen(
+            command,
+            env=settings,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+    try:
+        # Noted before it answers, so that one whose start was interrupted is found and stopped.
+        write_json(folder / _STATE, {"url": _url(port), "process": process.pid})
+        _wait(folder, process, _url(port))
+    except BaseException:
+        _end(process.pid)
+        write_json(folder / _STATE, {"url": _url(port), "process": 0})
+        raise
+
+
+def _wait(folder: Path, process: subprocess.Popen[bytes], url: str) -> None:
+    key = read_key(folder)
+    until = time.monotonic() + _START_SECONDS
+    while time.monotonic() < until:
+        if process.poll() is not None:
+            lines = (folder / _LOG).read_text(errors="replace").splitlines()
+            last = next((line for line in reversed(lines) if line.strip()), "no message")
+            raise LabelStudioError(
+                f"Label Studio ended before it answered ({last.strip()})", where=str(folder / _LOG)
+            )
+        try:
+            # Its own key: the health page says too early that all is well, and says so of a stranger as well.
+            server_answer(url, "/api/version", key)
+            return
+        except (OSError, ValueError, http.client.HTTPException):
+            time.sleep(0.3)
+    raise LabelStudioError(
+        f"Label Studio didn't answer within {_START_SECONDS} s", where=str(folder / _LOG), todo="read its log"
+    )
+
+
+def _end(process: int) -> None:
+    for number in (signal.SIGTERM, signal.SIGKILL):
+        try:
+            os.killpg(process, number)
+        except ProcessLookupError:
+            return
+        until = time.monotonic() + _STOP_SECONDS
+        while time.monotonic() < until:
+            # Takes the exit state where the process is our own child, which would stay otherwise.
+            with suppress(ChildProcessError):
+                os.waitpid(process, os.WNOHANG)
+            if not _command(process):
+                return
+            time.sleep(0.05)
+
+
+def _is_ours(process: int, folder: Path) -> bool:
+    """Whether this process is the folder's server, and not one that got the number later."""
+    return process > 0 and str(folder / "data") in _command(process)
+
+
+def _command(process: int) -> str:
+    listing = subprocess.run(
+        ["ps", "-ww", "-o", "stat=,command=", "-p", str(process)], capture_output=True, text=True, check=False
+    )
+    state, _, command = listing.stdout.strip().partition(" ")
+    return "" if state.startswith("Z") else command
+
+
+def _taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return True
+    return False
+
+
+def _url(port: int) -> str:
+    return f"http://127.0.0.1:{port}"
+
+
+def _last_port(folder: Path) -> int:
+    state = read_state(folder / _STATE)
+    return PORT if state is None else int(state["url"].rpartition(":")[2])
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    import filelock
+
+    try:
+        with filelock.FileLock(folder / ".lock", timeout=_START_SECONDS):
+            yield
+    except filelock.Timeout as error:
+        raise LabelStudioError(
+            "another bedside process is starting or stopping this server", where=str(folder)
+        ) from error
+
+
+# -- who may come in --------------------------------------------------------------------------------

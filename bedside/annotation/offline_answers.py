@@ -1,0 +1,172 @@
+"""What raters filled into a table, as answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from bedside.annotation.annotation_plan import AnnotationPlan, rater_of
+from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.fields import LISTED, NOTES, NOTHING, code_field, entry_fields
+from bedside.annotation.items import coded_positions
+from bedside.annotation.offline_tables import ANSWER_SHEET, LABEL_SEPARATOR, AnswerColumn, answer_columns
+from bedside.ratings.run import Run
+from bedside.support.errors import InputError
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.sources import SourceFile
+
+
+class FilledTable:
+    """A table that a rater filled in."""
+
+    def __init__(self, plan: AnnotationPlan, run: Run, path: Path) -> None:
+        self._plan = plan
+        self._path = path
+        self._columns = answer_columns(plan)
+        self._positions = coded_positions(plan, run)
+        self._rubrics = {each.rubric.name: each.rubric for each in plan.rubrics}
+        self._choices: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+        self._texts: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
+        self._places: dict[tuple[str, str], str] = {}
+
+    def answers(self) -> list[RaterAnswer]:
+        """The answers; items without any are left out."""
+        first = True
+        for where, row in SourceFile(self._path, self._path.stem, ReadOptions(), []).table_rows():
+            place = self._place(where)
+            cells = {name.strip().lstrip("\ufeff"): cell.strip() for name, cell in row.items()}
+            if first:
+                self._header(cells, place)
+                first = False
+            self._row(cells, place)
+        return [
+            RaterAnswer(*key, "submitted", chosen, self._texts.get(key, {}), where=self._places[key])
+            for key, chosen in self._choices.items()
+        ]
+
+    def _place(self, where: str) -> str:
+        row = where.rpartition(":")[2]
+        if self._path.suffix.lower() == ".xlsx":
+            return f"{self._path}: sheet {ANSWER_SHEET}, row {row}"
+        return f"{self._path}: row that ends in line {row}"
+
+    def _header(self, cells: Mapping[str, str], place: str) -> None:
+        needed = ["rater", "item", *(["turn"] if self._plan.mode == "codes" else [])]
+        for name in (*needed, *(column.name for column in self._columns)):
+            if name not in cells and name != NOTES:
+                raise InputError(
+                    f"the table has no column {name!r}",
+                    where=str(self._path),
+                    todo=f"leave the columns as they were made, and {ANSWER_SHEET} as the first sheet",
+                )
+
+    def _row(self, cells: Mapping[str, str], place: str) -> None:
+        if not cells["item"] and not cells["rater"]:
+            if any(cells.get(column.name) for column in self._columns):
+                raise InputError(
+                    "the row has no item", where=place, todo="copy item and rater from the rows above"
+                )
+            return
+        rater = rater_of(self._plan, cells["rater"], place)
+        item = cells["item"]
+        if item not in self._plan.by_id:
+            raise InputError(
+                f"{item!r} is no item of this plan", where=place, todo="name the plan that the file was made of"
+            )  # fmt: skip
+        key = (item, rater)
+        filled = {column.name: cells.get(column.name, "") for column in self._columns}
+        notes = (
+            filled.pop(NOTES).removeprefix("'")
+            if filled.get(NOTES, "").startswith("'")
+            else filled.pop(NOTES)
+        )
+        if self._plan.mode == "findings":
+            self._entry(key, filled, place)
+        elif self._plan.mode == "codes":
+            self._codes(key, cells, filled, place)
+        elif any(filled.values()):
+            if key in self._choices:
+                raise InputError(
+                    f"item {cells.get('no') or item} is answered twice", where=f"{self._places[key]} and {place}",
+                    todo="leave one of the rows",
+                )  # fmt: skip
+            into = self._answer(key, place)
+            for column in self._columns:
+                if filled.get(column.name):
+                    into[column.name] = self._chosen(column, filled[column.name], place)
+        if notes:
+            self._texts.setdefault(key, {})
+            self._texts[key][NOTES] = (*self._texts[key].get(NOTES, ()), notes)
+
+    def _answer(self, key: tuple[str, str], place: str) -> dict[str, tuple[str, ...]]:
+        self._places.setdefault(key, place)
+        return self._choices.setdefault(key, {})
+
+    def _entry(self, key: tuple[str, str], filled: Mapping[str, str], place: str) -> None:
+        label_column, text_column = self._columns[0], self._columns[1]
+        label, text = filled[label_column.name], filled[text_column.name].removeprefix("'")
+        if not label and not text:
+            return
+        if not label or (not text and label != NOTHING):
+            lacking = text_column.name if label else label_column.name
+            raise InputError(f"the entry has no {lacking}", where=place, todo="fill in both, or empty both")
+        label = self._chosen(label_column, label, place)[0]
+        into = self._answer(key, place)
+        rubric = next(iter(self._rubrics.values()))
+        if label == NOTHING:
+            into[rubric.name] = (NOTHING,)
+            return
+        into.setdefault(rubric.name, (LISTED,))
+        field = next(name for name, known in entry_fields(rubric).items() if known == label)
+        texts = self._texts.setdefault(key, {})
+        texts[field] = (*texts.get(field, ()), text)
+
+    def _codes(
+        self, key: tuple[str, str], cells: Mapping[str, str], filled: Mapping[str, str], place: str
+    ) -> None:
+        given = {column.name: column for column in self._columns if filled.get(column.name)}
+        if not given:
+            return
+        turn = cells["turn"].removesuffix(".0")
+        for name, column in given.items():
+            role = str(self._rubrics[name].role)
+            turns = self._positions[key[0]][role]
+            if not turn.isdecimal() or len(turn) > 9 or int(turn) not in turns:
+                raise InputError(
+                    f"turn {turn!r} is no turn of the {role}",
+                    where=f"{place}, column {name}",
+                    todo="empty the cell",
+                )
+            field = code_field(name, turns.index(int(turn)))
+            into = self._answer(key, place)
+            chosen = self._chosen(column, filled[name], place)
+            if into.setdefault(field, chosen) != chosen:
+                raise InputError(
+                    f"turn {turn} is coded twice", where=f"{place}, column {name}", todo="leave one"
+                )
+
+    def _chosen(self, column: AnswerColumn, cell: str, place: str) -> tuple[str, ...]:
+        assert column.choices is not None
+        parts = [part.strip() for part in cell.split(LABEL_SEPARATOR)] if column.several else [cell]
+        found = []
+        for part in parts:
+            choice = _choice(part.removeprefix("'"), column.choices)
+            if choice is None:
+                raise InputError(
+                    f"{part!r} is no choice",
+                    where=f"{place}, column {column.name}",
+                    todo=f"one of {', '.join(column.choices)}",
+                )
+            found.append(choice)
+        return tuple(found)
+
+
+def _choice(cell: str, known: Sequence[str]) -> str | None:
+    """The choice that a cell names: as it stands, in another case, or as another spelling of a number."""
+    folded = {choice.casefold(): choice for choice in known}
+    if cell.casefold() in folded:
+        return folded[cell.casefold()]
+    try:
+        return folded.get(f"{float(cell.replace(',', '.')):g}")
+    except ValueError:
+        return None

@@ -1,0 +1,149 @@
+"""The file of an annotation plan: written, sealed, read and checked."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, run_identity
+from bedside.ratings.run import Run
+from bedside.ratings.transcript_rows import parse_transcript
+from bedside.rubrics.rubric import Rubric
+from bedside.support.errors import BedsideError
+from bedside.support.files import contents, write_text
+
+#: Largest file of a plan, in bytes.
+MOST_BYTES = 2**27
+
+
+_RUBRIC = TypeAdapter(Rubric)
+
+
+class PlanError(BedsideError):
+    """A plan can't be read, was changed, or belongs to another run."""
+
+
+def sealed(plan: AnnotationPlan) -> AnnotationPlan:
+    """The plan with its seal."""
+    return plan.model_copy(update={"seal": _seal(plan)})
+
+
+def _seal(plan: AnnotationPlan) -> str:
+    return hashlib.sha256(_text(plan.model_copy(update={"seal": ""})).encode()).hexdigest()
+
+
+def write_plan(plan: AnnotationPlan, path: str | os.PathLike[str]) -> None:
+    """Write a plan, sealed, whole or not at all."""
+    write_text(Path(path), _text(sealed(plan)))
+
+
+def _text(plan: AnnotationPlan) -> str:
+    """Indented JSON, with one line for each rubric, stratum, item and rater."""
+    data: dict[str, Any] = plan.model_dump(mode="json")
+    data["rubrics"] = [
+        {
+            "version": each.version,
+            "rubric": _RUBRIC.dump_python(each.rubric, mode="json", exclude_defaults=True),
+        }
+        for each in plan.rubrics
+    ]
+    lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in data.items()]
+    return "{\n  " + ",\n  ".join(lines) + "\n}\n"
+
+
+def _lines(value: Any) -> str:
+    def compact(each: Any) -> str:
+        return json.dumps(each, ensure_ascii=False)
+
+    if isinstance(value, list) and value and isinstance(value[0], dict):
+        return "[\n    " + ",\n    ".join(map(compact, value)) + "\n  ]"
+    if isinstance(value, dict) and value:
+        return "{\n    " + ",\n    ".join(f"{compact(k)}: {compact(v)}" for k, v in value.items()) + "\n  }"
+    return compact(value)
+
+
+def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> AnnotationPlan:
+    """Read a plan.
+
+    Args:
+        path: the file.
+        run: the run it must belong to.
+
+    Raises:
+        PlanError: it can't be read, has been changed since it was made, or is of another run.
+    """
+    where = str(path)
+    try:
+        plan = AnnotationPlan.model_validate_json(contents(path, MOST_BYTES))
+    except FileNotFoundError as error:
+        raise PlanError("there is no such plan", where=where, todo="make one with bedside sample") from error
+    except OSError as error:
+        raise PlanError(f"can't be read ({error.strerror})", where=where, todo="check its path") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        key = ".".join(map(str, first["loc"])) or "the file"
+        message = first["msg"].removeprefix("Value error, ")
+        raise PlanError(f"{key}: {message}", where=where, todo="make a plan with bedside sample") from error
+    if _seal(plan) != plan.seal:
+        raise PlanError(
+            "the plan was changed after it was made",
+            where=where,
+            todo="use the original, or make another with bedside sample",
+        )
+    if run is not None and plan.run != run_identity(run):
+        raise PlanError(
+            "the plan was made for another run",
+            where=where,
+            todo=f"name its run; {run.path} has other transcripts",
+        )
+    if run is not None:
+        _check_items(plan, run, where)
+    return plan
+
+
+def _check_items(plan: AnnotationPlan, run: Run, where: str) -> None:
+    """See that the run has all that is rated. Plans that bedside made need no such look."""
+    turns = dict(run.index.select("id", "turns").iter_rows())
+    for item in plan.everything:
+        known = turns.get(item.transcript)
+        if isinstance(item, TrainingItem) and item.content is not None:
+            try:
+                known = len(parse_transcript(item.content).turns)
+            except (ValueError, KeyError, TypeError, AttributeError) as error:
+                raise PlanError(
+                    f"the content of training item {item.id} can't be read", where=where
+                ) from error
+        if known is None or (item.unit != "transcript" and int(item.unit.removeprefix("turn:")) >= known):
+            raise PlanError(
+                f"the run has no {item.unit} of item {item.id}",
+                where=where,
+                todo="make another with bedside sample",
+            )
+
+
+def check_current(plan: AnnotationPlan, known: Iterable[Rubric], where: str) -> None:
+    """See that the rubrics of a plan still are those of their name.
+
+    Args:
+        plan: the plan.
+        known: rubrics as they are now; those that the plan hasn't are ignored.
+        where: the plan's place, for the message.
+
+    Raises:
+        PlanError: one has changed since.
+    """
+    versions = {rubric.name: rubric.version for rubric in known}
+    for each in plan.rubrics:
+        now = versions.get(each.rubric.name, each.version)
+        if now != each.version:
+            raise PlanError(
+                f"the rubric {each.rubric.name} was changed since the plan was made ({each.version}, now {now})",
+                where=where,
+                todo="make another plan with bedside sample, or restore the rubric",
+            )

@@ -1,0 +1,108 @@
+"""A plan's answers come from a Label Studio server into its run."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, rater_of
+from bedside.annotation.answer_store import StoreSummary, keep_answers
+from bedside.annotation.answers import CollectedAnswers
+from bedside.annotation.label_studio_client import LabelStudioClient, TaskProgress, report_tasks
+from bedside.annotation.label_studio_export import read_export
+from bedside.ratings.run import Run
+from bedside.support.errors import LabelStudioError
+
+
+@dataclass(frozen=True, slots=True)
+class PullSummary:
+    """What a pull found and did.
+
+    Attributes:
+        read: what was on the server.
+        kept: what became of it in the run.
+    """
+
+    read: CollectedAnswers
+    kept: StoreSummary
+
+
+def pull(
+    plan: AnnotationPlan,
+    run: Run,
+    server: LabelStudioClient,
+    *,
+    users: Mapping[str, str] | None = None,
+    progress: TaskProgress = lambda done, total: None,
+) -> PullSummary:
+    """Bring a plan's answers into its run. Safe to repeat; an answer once brought is never lost.
+
+    Args:
+        plan: the plan.
+        run: its run.
+        server: the server.
+        users: e-mail address or id of a user → rater of the plan, where the address does not begin with the rater's
+            name.
+        progress: called with the number of tasks read and of all.
+
+    Raises:
+        LabelStudioError: the server can't be reached, has no project of the plan, or two users can be one rater.
+        InputError: an answer that the plan's page can't have given; the task is named. Nothing is changed then.
+    """
+    by_part = server.projects(plan)
+    projects = [project for known in by_part.values() for project in known]
+    if not projects:
+        raise LabelStudioError(
+            f"the server has no project of plan {plan_hash(plan)}",
+            where=server.url,
+            todo="push the plan; answers that were pulled before are in the run",
+        )
+    raters = _raters(server, plan, users or {})
+    tasks: list[Mapping[str, Any]] = []
+    done, total = 0, sum(project.task_number for project in projects)
+    for project in projects:
+        tasks += server.answers(project, partial(report_tasks, progress, done, total))
+        done += project.task_number
+    read = read_export(plan, tasks, raters, where=server.url)
+    emails = _emails(server) if read.strangers else {}
+    named = Counter({emails.get(user, user): count for user, count in read.strangers.items()})
+    read = CollectedAnswers(read.answers, dict(sorted(named.items())), read.foreign)
+    return PullSummary(read, keep_answers(run, plan, read.answers))
+
+
+def _emails(server: LabelStudioClient) -> dict[str, str]:
+    with server.speaking():
+        return {str(user.id): user.email for user in server.client.users.list() if user.email}
+
+
+def _raters(
+    server: LabelStudioClient, plan: AnnotationPlan, given: Mapping[str, str]
+) -> dict[int | str, str]:
+    """The users who are raters of the plan, by id and by address."""
+    emails = _emails(server)
+    named = {key.casefold(): rater_of(plan, name, "--users") for key, name in given.items()}
+    known = {rater.casefold(): rater for rater in plan.raters}
+    candidates: dict[str, list[str]] = {}
+    found: dict[str, str] = {}
+    for user, email in emails.items():
+        address = email.casefold()
+        rater = named.get(user) or named.get(address)
+        if rater is not None:
+            found[user] = rater
+            continue
+        rater = known.get(address) or known.get(address.partition("@")[0])
+        if rater is not None and rater not in named.values():
+            candidates.setdefault(rater, []).append(user)
+    for rater, several in candidates.items():
+        if len(several) > 1:
+            addresses = " and ".join(emails[user] for user in several)
+            raise LabelStudioError(
+                f"{addresses} could both be the rater {rater}",
+                where=server.url,
+                todo=f"say who is: --users {emails[several[0]]}={rater}",
+            )
+        found[several[0]] = rater
+    return {key: rater for user, rater in found.items() for key in (int(user), emails[user])}

@@ -1,0 +1,315 @@
+"""A plan's tasks go to a Label Studio server."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from bedside.annotation.annotation_plan import AnnotationPlan, page_version, plan_hash
+from bedside.annotation.answer_store import latest_answers, plan_folder, read_store
+from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.label_studio_client import (
+    BATCH,
+    PROJECT_MARK,
+    LabelStudioClient,
+    ServerTask,
+    TaskProgress,
+    UnreachableError,
+    report_tasks,
+)
+from bedside.annotation.labelling_page import controls, instructions_page, labelling_page
+from bedside.ratings.run import Run
+from bedside.support.errors import LabelStudioError
+from bedside.support.files import make_folder, saying_where
+
+BATCH_BYTES = 8_000_000
+
+
+_ATTEMPTS = 4
+
+
+_TITLE = 50
+
+
+_EVERYONE = "everyone"
+
+
+@dataclass(frozen=True, slots=True)
+class PushSummary:
+    """What a push did.
+
+    Attributes:
+        projects: title → address of the page where its raters begin.
+        sent: tasks that were not there.
+        present: tasks that were.
+        removed: second copies of a task that were taken away; nobody had answered them.
+        answered: tasks that are gone from the server, and were not sent again because all their answers are in the run.
+    """
+
+    projects: Mapping[str, str]
+    sent: int
+    present: int
+    removed: int
+    answered: int
+
+
+def push(
+    plan: AnnotationPlan,
+    run: Run,
+    server: LabelStudioClient,
+    *,
+    strict: bool = False,
+    text: str = "",
+    progress: TaskProgress = lambda done, total: None,
+) -> PushSummary:
+    """Put a plan's tasks on a server. Safe to repeat at any time: what is there is not sent again.
+
+    Args:
+        plan: the plan.
+        run: its run.
+        server: the server.
+        strict: a project for each rater, with that rater's items in that rater's order; else one project that all
+            share, where each item is shown to as many raters as it has in the plan, whoever comes first.
+        text: instructions, consent and training texts in Markdown, shown before the first task.
+        progress: called with the number of tasks that are there and of all.
+
+    Raises:
+        LabelStudioError: the server can't be reached or refuses; the page of a project that has answers was changed;
+            the plan is on the server in the other form; or another process pushes this plan.
+    """
+    import filelock
+
+    folder = plan_folder(run, plan)
+    with saying_where(folder):
+        make_folder(folder)
+    lock = filelock.FileLock(folder / ".push.lock", timeout=0)
+    try:
+        with lock:
+            return _push(plan, run, server, strict, text, progress)
+    except filelock.Timeout as error:
+        raise LabelStudioError(
+            "another bedside process pushes this plan", where=str(folder), todo="wait until it ends"
+        ) from error
+
+
+def _push(
+    plan: AnnotationPlan, run: Run, server: LabelStudioClient, strict: bool, text: str, progress: TaskProgress
+) -> PushSummary:
+    parts: dict[str, list[dict[str, Any]]] = (
+        {rater: label_studio_tasks(plan, run, rater) for rater in plan.raters}
+        if strict
+        else {_EVERYONE: label_studio_tasks(plan, run)}
+    )
+    there = server.projects(plan)
+    others = set(there) - set(parts)
+    if others:
+        raise LabelStudioError(
+            f"this plan is on the server {'as one project' if strict else 'with a project for each rater'}",
+            where=server.url,
+            todo="push it in that form" + ("" if strict else ", with --strict"),
+        )
+    for known in there.values():
+        _see_page(server, plan, known)
+    answered = _answered(plan, run)
+    total = sum(map(len, parts.values()))
+    done = sent = removed = skipped = 0
+    projects = {}
+    for part, tasks in parts.items():
+        project = _project(server, plan, part, text, there.get(part, []))
+        every = there.get(part) or [project]
+        wanted = []
+        found, copies = _tidy(server, every)
+        removed += copies
+        for task in tasks:
+            name = task["data"]["external_id"]
+            if name in found:
+                continue
+            if answered.get(name, frozenset()).issuperset(
+                plan.raters_of[name] if part == _EVERYONE else (part,)
+            ):
+                skipped += 1
+                continue
+            wanted.append(task)
+        base = done + len(tasks) - len(wanted)
+        progress(base, total)
+        sending = TaskSender(server, every, project.id, partial(report_tasks, progress, base, total))
+        sending.send(wanted)
+        sent += len(wanted)
+        removed += sending.removed
+        done += len(tasks)
+        if part == _EVERYONE:
+            _set_overlap(server, plan, every)
+        projects[project.title] = f"{server.url}/projects/{project.id}/data"
+    return PushSummary(projects, sent, total - sent - skipped, removed, skipped)
+
+
+def _answered(plan: AnnotationPlan, run: Run) -> dict[str, frozenset[str]]:
+    """Item → raters whose answer is in the run."""
+    found: dict[str, set[str]] = {}
+    for item, rater in latest_answers(read_store(run, plan)):
+        found.setdefault(item, set()).add(rater)
+    return {item: frozenset(raters) for item, raters in found.items()}
+
+
+def _project(
+    server: LabelStudioClient, plan: AnnotationPlan, part: str, text: str, known: Sequence[Any]
+) -> Any:
+    """The project of a part, made or brought up to date; without a text, the one it has stays."""
+    page, instructions = labelling_page(plan), instructions_page(plan, text)
+    if known:
+        project = known[0]
+        if project.label_config != page and not _annotations(project):
+            with server.speaking():
+                project = server.client.projects.update(project.id, label_config=page)
+        if text and project.expert_instruction != instructions:
+            with server.speaking():
+                server.client.projects.update(project.id, expert_instruction=instructions)
+        return project
+    whose = "" if part == _EVERYONE else f" for {part}"
+    settings: dict[str, Any] = {
+        "title": f"Rating {plan_hash(plan)}{whose}"[:_TITLE],
+        "description": f"bedside plan={plan_hash(plan)} page={page_version(plan)} for={part}",
+        "label_config": page,
+        "expert_instruction": instructions,
+        "show_instruction": True,
+        "enable_empty_annotation": False,
+        "show_collab_predictions": False,
+        "maximum_annotations": _usual(plan) if part == _EVERYONE else 1,
+        "sampling": "Sequential sampling",
+    }
+    try:
+        with server.speaking():
+            return server.client.projects.create(**settings, request_options={"max_retries": 0})
+    except UnreachableError:
+        # It may be there all the same.
+        made = server.projects(plan).get(part)
+        if not made:
+            raise
+        return made[0]
+
+
+def _annotations(project: Any) -> int:
+    return int(project.total_annotations_number or 0) + int(project.skipped_annotations_number or 0)
+
+
+def _see_page(server: LabelStudioClient, plan: AnnotationPlan, projects: Sequence[Any]) -> None:
+    """Refuse a page that asks something else than the plan and has answers already."""
+    for project in projects:
+        if not _annotations(project):
+            continue
+        mark = PROJECT_MARK.search(project.description or "")
+        try:
+            same = controls(project.label_config or "") == controls(labelling_page(plan))
+        except ValueError:
+            same = False
+        if not same or mark is None or mark[2] != page_version(plan):
+            raise LabelStudioError(
+                f"the page of project {project.title!r} asks something else than the plan, and has answers",
+                where=f"{server.url}/projects/{project.id}/settings/labeling",
+                todo="restore the page, or make another plan: answers to other questions can't be mixed",
+            )
+
+
+def _tidy(server: LabelStudioClient, projects: Sequence[Any]) -> tuple[dict[str, ServerTask], int]:
+    """The task of each item; second copies without answers are taken away."""
+    found: dict[str, ServerTask] = {}
+    removed = 0
+    listed = server.tasks(projects)
+    begun: set[int] = set()
+    if any(name and len(copies) > 1 for name, copies in listed.items()):
+        begun = {task for project in projects for task in server.drafts(project)}
+    for name, copies in listed.items():
+        ordered = sorted(copies, key=lambda task: (not task.answers, task.id not in begun, task.id))
+        found[name] = ordered[0]
+        for copy in ordered[1:]:
+            if name and not copy.answers and copy.id not in begun:
+                with server.speaking():
+                    server.client.tasks.delete(copy.id)
+                removed += 1
+    return found, removed
+
+
+class TaskSender:
+    """Sends tasks in batches. After a fault, what has arrived is looked up before anything is sent again."""
+
+    def __init__(
+        self, server: LabelStudioClient, projects: Sequence[Any], target: int, progress: Callable[[int], None]
+    ) -> None:
+        self.server = server
+        self.projects = projects
+        self.target = target
+        self.progress = progress
+        self.removed = 0
+
+    def send(self, tasks: Sequence[dict[str, Any]]) -> None:
+        left = list(tasks)
+        faults = 0
+        while left:
+            batch = _batch(left)
+            try:
+                with self.server.speaking():
+                    self.server.client.projects.import_tasks(
+                        self.target, request=batch, return_task_ids=True, request_options={"max_retries": 0}
+                    )
+                left = left[len(batch) :]
+                faults = 0
+            except UnreachableError as error:
+                faults += 1
+                if faults == _ATTEMPTS:
+                    raise UnreachableError(
+                        f"{error.what}, after {len(tasks) - len(left):,} of {len(tasks):,} tasks",
+                        where=self.server.url,
+                        todo="run the same command again: what is there is not sent twice",
+                    ) from error
+                time.sleep(2.0**faults / 4)
+                left = self._still_missing(left)
+            self.progress(len(tasks) - len(left))
+
+    def _still_missing(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What has not arrived. A call whose answer was lost may be at work still: wait until nothing more comes."""
+        try:
+            before = -1
+            while (count := self._count()) != before:
+                before = count
+                time.sleep(0.5)
+            found, removed = _tidy(self.server, self.projects)
+        except UnreachableError:
+            return tasks
+        self.removed += removed
+        return [task for task in tasks if task["data"]["external_id"] not in found]
+
+    def _count(self) -> int:
+        with self.server.speaking():
+            return int(self.server.client.projects.get(self.target).task_number or 0)
+
+
+def _batch(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    size = 0
+    for number, task in enumerate(tasks[:BATCH]):
+        size += len(json.dumps(task))
+        if number and size > BATCH_BYTES:
+            return list(tasks[:number])
+    return list(tasks[:BATCH])
+
+
+def _usual(plan: AnnotationPlan) -> int:
+    """The number of raters that most items have."""
+    return Counter(map(len, plan.raters_of.values())).most_common(1)[0][0]
+
+
+def _set_overlap(server: LabelStudioClient, plan: AnnotationPlan, projects: Sequence[Any]) -> None:
+    """Items that have more raters or fewer than most: the training set, what everyone rates."""
+    usual = _usual(plan)
+    special = {name: len(raters) for name, raters in plan.raters_of.items() if len(raters) != usual}
+    if not special:
+        return
+    for name, tasks in server.tasks(projects).items():
+        for task in tasks:
+            if name in special and task.overlap != special[name]:
+                with server.speaking():
+                    server.client.tasks.update(task.id, overlap=special[name])
