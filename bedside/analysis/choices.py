@@ -1,4 +1,4 @@
-"""What a question to ratings can be asked with: names of tests, corrections and weights. Nothing heavy is imported here."""
+"""What a question to ratings can be asked with: names of tests, corrections and weights; light to import."""
 
 from __future__ import annotations
 
@@ -16,24 +16,13 @@ Test = Literal[
     "student",
     "kruskal",
 ]
-
-
-CorrectionFamily = Literal["all", "metric", "level"]
-
-
-Correction = Literal["holm", "bonferroni", "bh"]
-
-
 TESTS: tuple[Test, ...] = get_args(Test)
 
-
+CorrectionFamily = Literal["all", "metric", "level"]
 CORRECTION_FAMILIES: tuple[CorrectionFamily, ...] = get_args(CorrectionFamily)
 
-
+Correction = Literal["holm", "bonferroni", "bh"]
 CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
-
 Weights = Literal["none", "linear", "quadratic"]
-
-
-WEIGHTS: tuple[Weights, ...] = ("none", "linear", "quadratic")
+WEIGHTS: tuple[Weights, ...] = get_args(Weights)

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.common import JsonOption, SeedOption, open_source, read_names, read_numbers, show_tables
+from bedside.analysis.choices import WEIGHTS
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
+from bedside.cli.options import JsonOption, SeedOption
+from bedside.cli.output import show_tables
+from bedside.cli.parsing import open_source, read_names, read_numbers
 from bedside.support.errors import DataError
 
 plan_app = App("Say how many transcripts and raters a study needs.")
-
-
-_WEIGHTS = ("quadratic", "linear", "none")
 
 
 @plan_app.command("kappa")
@@ -41,7 +41,7 @@ def plan_kappa(
         typer.Option(
             metavar="NAME",
             help="Of kappa: quadratic, linear or none.",
-            autocompletion=one_of(*_WEIGHTS),
+            autocompletion=one_of(*WEIGHTS),
         ),
     ] = "quadratic",
     seed: SeedOption = 0,
@@ -52,15 +52,13 @@ def plan_kappa(
     Examples:
         $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
     """
+    from bedside.analysis.study_size import sizes_for_kappa
     from bedside.reports.study_size import kappa_table
-
-    if weights not in _WEIGHTS:
-        raise DataError(f"{weights!r} is not known", where="--weights", todo="one of " + ", ".join(_WEIGHTS))
 
     expected = read_numbers(shares, "--shares") if shares else [1 / levels] * levels
     counts = [int(count) for count in read_numbers(raters, "--raters")]
-    table = kappa_table(kappa, half_width, shares=expected, raters=counts, weights=weights, seed=seed)
-    show_tables([table], json)
+    sizes = sizes_for_kappa(kappa, half_width, shares=expected, raters=counts, weights=weights, seed=seed)
+    show_tables([kappa_table(sizes)], json)
 
 
 @plan_app.command("difference")
@@ -93,7 +91,8 @@ def plan_difference(
         $ bedside plan difference --difference .5 --sd 1
         $ bedside plan difference --difference .5 --pilot run --metric empathy --systems A,B
     """
-    from bedside.reports.study_size import difference_table, pilot_differences
+    from bedside.analysis.study_size import pilot_differences, sizes_for_difference
+    from bedside.reports.study_size import difference_table
 
     if difference == 0:
         raise DataError("no study is large enough to find a difference of 0", where="--difference")
@@ -102,5 +101,5 @@ def plan_difference(
         differences = pilot_differences(open_source(pilot, None, None), metric, read_names(systems))
     elif sd is None:
         raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")
-    table = difference_table(difference, sd=sd, pilot=differences, power=power, tests=tests, seed=seed)
-    show_tables([table], json)
+    sizes = sizes_for_difference(difference, sd=sd, pilot=differences, power=power, tests=tests, seed=seed)
+    show_tables([difference_table(sizes)], json)

@@ -10,15 +10,16 @@ import pytest
 from statsmodels.stats.power import TTestPower
 
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.analysis.study_size import pilot_differences, sizes_for_difference, sizes_for_kappa
 from bedside.cli import main
-from bedside.reports.study_size import difference_table, kappa_table, pilot_differences
+from bedside.reports.study_size import difference_table, kappa_table
 from bedside.stats import sample_size as planning
 from bedside.support.errors import DataError
 
 
 @pytest.mark.slow
 def test_more_raters_need_fewer_transcripts() -> None:
-    table = kappa_table(0.6, 0.15, shares=[0.2] * 5, raters=[2, 3, 5], weights="quadratic", seed=0)
+    table = kappa_table(sizes_for_kappa(0.6, 0.15, shares=[0.2] * 5, raters=[2, 3, 5], seed=0))
     sizes = [record["items"] for record in table.records]
     assert sizes == sorted(sizes, reverse=True)
     assert table.records[0]["items_formula"] == pytest.approx(sizes[0], rel=0.1)
@@ -35,7 +36,7 @@ def test_every_pair_of_simulated_raters_has_the_kappa_asked_for() -> None:
 
 
 def test_pairs_for_a_difference_are_those_of_the_noncentral_t() -> None:
-    table = difference_table(0.3, sd=0.8, pilot=None, power=0.8, tests=3, seed=0)
+    table = difference_table(sizes_for_difference(0.3, sd=0.8, power=0.8, tests=3))
     expected = TTestPower().solve_power(effect_size=0.3 / 0.8, alpha=0.05 / 3, power=0.8)
     assert table.records[0]["pairs"] == int(np.ceil(expected))
 
@@ -49,7 +50,7 @@ def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:
     pilot = pilot_differences(open_ratings_view(path), "rating", ["A", "B"])
     assert pilot.raters == "people"
     assert sorted(pilot.differences) == pytest.approx(sorted(a - b))
-    table = difference_table(0.5, sd=None, pilot=pilot, power=0.8, tests=1, seed=0)
+    table = difference_table(sizes_for_difference(0.5, pilot=pilot, power=0.8))
     assert table.records[0]["power_on_pilot"] == pytest.approx(0.8, abs=0.05)
 
 
@@ -57,7 +58,7 @@ def test_a_pilot_needs_a_metric_and_two_systems(tmp_path: Path) -> None:
     path = tmp_path / "pilot.csv"
     path.write_text("item,system,case,rater,value\nA1,A,1,anna,3\nB1,B,1,anna,2\n")
     view = open_ratings_view(path)
-    with pytest.raises(DataError, match="add --metric and --systems"):
+    with pytest.raises(DataError, match="add `metric` and `systems=A,B`"):
         pilot_differences(view, "rating", None)
     with pytest.raises(DataError, match="fewer than two cases"):
         pilot_differences(view, "rating", ["A", "B"])
