@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Protocol
 
+from bedside.ratings.names import algorithm_rater
 from bedside.support.registry import Registry
 from bedside.transcripts.transcript import Transcript
 
@@ -48,7 +49,7 @@ class Coder:
     @property
     def rater(self) -> str:
         """The rater's name in a ratings table: ``algorithm:NAME@VERSION``."""
-        return f"algorithm:{self.name}@{self.version}"
+        return algorithm_rater(self.name, self.version)
 
 
 #: The coders by file name; other packages add theirs through the entry-point group ``bedside.coders``.

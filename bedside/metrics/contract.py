@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bedside.models.model_files import find_model
+from bedside.ratings.names import algorithm_rater
 from bedside.ratings.values import Direction, Value
 from bedside.support.errors import RegistryError
 from bedside.support.registry import Registry, nearest
@@ -133,14 +134,14 @@ class Family:
             f"family {self.name!r} has no metric {name!r}", todo=nearest(name, [m.name for m in self.metrics])
         )
 
-    def settings(self, given: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """All parameters with their values: the defaults, and what was ``given``.
+    def settings(self, parameters: Mapping[str, Any] | None = None) -> dict[str, Any]:
+        """All parameters with their values: the defaults, and what was ``parameters``.
 
         Raises:
             RegistryError: an unknown parameter, or a value of another type than the default.
         """
         values = {name: parameter.default for name, parameter in self.parameters.items()}
-        for name, value in (given or {}).items():
+        for name, value in (parameters or {}).items():
             if name not in values:
                 raise RegistryError(f"{self.name} has no parameter {name!r}", todo=nearest(name, values))
             default = values[name]
@@ -157,7 +158,7 @@ class Family:
         """Why values are missing where no model is named."""
         return f"no model is named: {self.name}.model, {self.model}"
 
-    def rater(self, given: Mapping[str, Any] | None = None) -> str:
+    def rater(self, parameters: Mapping[str, Any] | None = None) -> str:
         """The rater's name: ``algorithm:NAME@VERSION``, with every parameter that is not the default.
 
         Of a model it has the name and digits that stand for its content, and not where it lies.
@@ -167,13 +168,13 @@ class Family:
         """
         changed = {
             name: value
-            for name, value in self.settings(given).items()
+            for name, value in self.settings(parameters).items()
             if value != self.parameters[name].default
         }
         if self.model and "model" in changed:
             changed["model"] = find_model(changed["model"]).name
         extra = "".join(f"+{name}={value}" for name, value in sorted(changed.items()))
-        return f"algorithm:{self.name}@{self.version}{extra}"
+        return algorithm_rater(self.name, f"{self.version}{extra}")
 
 
 FAMILIES: Registry[Family] = Registry(

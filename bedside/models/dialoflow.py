@@ -61,7 +61,7 @@ class DialoFlow:
         self._ids = {token: tokenizer.convert_tokens_to_ids(token) for token in _CONTROL}
         if max(self._ids.values()) >= reader.config.vocab_size:
             raise ModelError(
-                "it is no DialoFlow model: it has no vectors for the speakers' tokens",
+                "it is not a DialoFlow model: it has no vectors for the speakers' tokens",
                 todo="put the tokenizer that belongs to it beside it",
             )
         self._limit: int = reader.config.n_positions - _SPARE
@@ -152,5 +152,5 @@ def _filled(
     except (RuntimeError, ValueError, ZeroDivisionError) as error:
         what = said(error)
     if model is None or what is not None:
-        raise ModelError(f"it is no DialoFlow model ({what})", where=str(path))
+        raise ModelError(f"it is not a DialoFlow model ({what})", where=str(path))
     return model.eval()

@@ -36,14 +36,14 @@ def speeches(transcript: Transcript) -> list[Speech]:
 
     Empty turns and turns of others are left out.
     """
-    made: list[Speech] = []
+    speeches_so_far: list[Speech] = []
     for turn in transcript.turns:
         text = " ".join(turn.text.split())
         if turn.role not in LABELS or not text:
             continue
-        if made and made[-1].role == turn.role:
-            last = made.pop()
-            made.append(Speech(last.role, (*last.turns, turn.index), f"{last.text} {text}"))
+        if speeches_so_far and speeches_so_far[-1].role == turn.role:
+            last = speeches_so_far.pop()
+            speeches_so_far.append(Speech(last.role, (*last.turns, turn.index), f"{last.text} {text}"))
         else:
-            made.append(Speech(turn.role, (turn.index,), text))
-    return made
+            speeches_so_far.append(Speech(turn.role, (turn.index,), text))
+    return speeches_so_far

@@ -100,74 +100,88 @@ def fine_tune(
         RunError: the folder is there or can't be written.
         MissingExtraError: a library isn't installed.
     """
-    how = tuning or Tuning()
-    method = _checked(how)
+    tuning = tuning or Tuning()
+    method = _checked(tuning)
     if out.exists():
-        raise RunError("it is there already", where=str(out), todo="choose another folder")
+        raise RunError("the folder exists already", where=str(out), todo="choose another folder")
     files = find_model(model)
-    texts = [(each.id, each.content_hash(), _text(each)) for each in transcripts]
-    texts = [each for each in texts if each[2]]
-    if len(texts) < 2:
+    talks = [
+        _Talk(transcript.id, transcript.content_hash(), lines)
+        for transcript in transcripts
+        if (lines := _text(transcript))
+    ]
+    if len(talks) < 2:
         raise DataError("tuning needs two transcripts, one of them to measure the loss on")
-    count = min(max(1, round(how.held_out * len(texts))), len(texts) - 1)
-    order = np.random.default_rng(how.seed).permutation(len(texts))
+    count = min(max(1, round(tuning.held_out * len(talks))), len(talks) - 1)
+    order = np.random.default_rng(tuning.seed).permutation(len(talks))
     held = {int(place) for place in order[:count]}
     net, tokenizer = load_language_model(files.path)
-    window = min(how.window, getattr(net.config.get_text_config(), "max_position_embeddings", how.window))
+    window = min(
+        tuning.window, getattr(net.config.get_text_config(), "max_position_embeddings", tuning.window)
+    )
     pieces: tuple[list[list[int]], list[list[int]]] = ([], [])
-    for place, (_, _, lines) in enumerate(texts):
-        pieces[place in held].extend(_pieces(lines, tokenizer, window))
-    trainer = _Trainer(net, how, method)
+    for place, talk in enumerate(talks):
+        pieces[place in held].extend(_pieces(talk.lines, tokenizer, window))
+    trainer = _Trainer(net, tuning, method)
     before = trainer.loss(pieces[1])
     steps = trainer.train(pieces[0], progress)
     after = trainer.loss(pieces[1])
     card = {
         "base": files.name,
         "transcripts": {
-            "trained": len(texts) - count,
-            "held_out": sorted(texts[place][0] for place in held),
-            "sha256": hashlib.sha256("".join(sorted(each[1] for each in texts)).encode()).hexdigest(),
+            "trained": len(talks) - count,
+            "held_out": sorted(talks[place].id for place in held),
+            "sha256": hashlib.sha256("".join(sorted(talk.digest for talk in talks)).encode()).hexdigest(),
         },
-        "settings": {
-            **asdict(how),
-            "method": method,
-            "learning_rate": trainer.rate,
-            "window": window,
-            **({"rank": _RANK, "alpha": _SCALE, "dropout": _DROPOUT} if method == "lora" else {}),
-        },
+        "settings": _settings(tuning, method, trainer.rate, window),
         "steps": steps,
         "loss_held_out": {"before": before, "after": after, "unit": "nats per token"},
         "versions": {"bedside": bedside.__version__, **_versions()},
     }
     _write(trainer.merged(), tokenizer, card, out)
-    return Tuned(out, method, len(texts) - count, count, steps, before, after)
+    return Tuned(out, method, len(talks) - count, count, steps, before, after)
 
 
-def _checked(how: Tuning) -> str:
+def _checked(tuning: Tuning) -> str:
     """The method; raises DataError for settings that make no sense."""
     from bedside.support.registry import nearest
 
-    if how.method not in METHODS:
-        raise DataError(f"no method is called {how.method!r}", todo=nearest(how.method, METHODS))
+    if tuning.method not in METHODS:
+        raise DataError(f"no method is called {tuning.method!r}", todo=nearest(tuning.method, METHODS))
     for name, right in {
-        "epochs": how.epochs > 0,
-        "learning rate": how.learning_rate is None or how.learning_rate > 0,
-        "window": how.window >= 32,
-        "batch": how.batch >= 1,
-        "held-out share": 0 < how.held_out < 1,
+        "epochs": tuning.epochs > 0,
+        "learning rate": tuning.learning_rate is None or tuning.learning_rate > 0,
+        "window": tuning.window >= 32,
+        "batch": tuning.batch >= 1,
+        "held-out share": 0 < tuning.held_out < 1,
     }.items():
         if not right:
-            raise DataError(f"the {name} makes no sense", todo="see bedside redirection fit --help")
-    there = find_spec("peft") is not None
-    if how.method == "lora" and not there:
+            raise DataError(f"the {name} is out of range", todo="see bedside redirection fit --help")
+    has_peft = find_spec("peft") is not None
+    if tuning.method == "lora" and not has_peft:
         raise MissingExtraError(
             "LoRA needs peft, which isn't installed", todo="pip install 'bedside[redirection]'"
         )
-    return ("lora" if there else "plain") if how.method == "auto" else how.method
+    return ("lora" if has_peft else "plain") if tuning.method == "auto" else tuning.method
+
+
+def _settings(tuning: Tuning, method: str, rate: float, window: int) -> dict[str, Any]:
+    """The settings that a card shows: those asked for, with what was chosen in their place."""
+    settings = {**asdict(tuning), "method": method, "learning_rate": rate, "window": window}
+    return settings | ({"rank": _RANK, "alpha": _SCALE, "dropout": _DROPOUT} if method == "lora" else {})
 
 
 def _versions() -> dict[str, str]:
     return {name: version(name) for name in ("torch", "transformers", "peft") if find_spec(name)}
+
+
+@dataclass(frozen=True, slots=True)
+class _Talk:
+    """A transcript with something in it: its id, the hash of its content, and its speeches, a line each."""
+
+    id: str
+    digest: str
+    lines: list[str]
 
 
 def _text(transcript: Transcript) -> list[str]:
@@ -190,11 +204,11 @@ def _pieces(lines: Sequence[str], tokenizer: Any, window: int) -> Iterator[list[
 class _Trainer:
     """A model in training."""
 
-    def __init__(self, model: Any, how: Tuning, method: str) -> None:
+    def __init__(self, model: Any, tuning: Tuning, method: str) -> None:
         self._torch = library("torch", _EXTRA)
-        self._how = how
+        self._tuning = tuning
         self._lora = method == "lora"
-        self.rate = how.learning_rate or (2e-4 if self._lora else 5e-5)
+        self.rate = tuning.learning_rate or (2e-4 if self._lora else 5e-5)
         self._model = model
         if self._lora:
             peft = library("peft", _EXTRA)
@@ -207,11 +221,11 @@ class _Trainer:
             )
             try:
                 with self._torch.random.fork_rng(), quiet():
-                    self._torch.manual_seed(how.seed)
+                    self._torch.manual_seed(self._tuning.seed)
                     self._model = peft.get_peft_model(model, settings)
             except ValueError as error:
                 raise ModelError(
-                    f"it can't be tuned by LoRA ({said(error)})", todo="--method plain"
+                    f"it can't be tuned by LoRA ({said(error)})", todo="choose `method=plain`"
                 ) from error
 
     def _batch(self, pieces: Sequence[Sequence[int]]) -> dict[str, Any]:
@@ -232,14 +246,16 @@ class _Trainer:
                     total += float(self._model(**self._batch([piece])).loss) * (len(piece) - 1)
                     count += len(piece) - 1
         if not np.isfinite(total):
-            raise ModelError("the loss is no number", todo="try another model or a lower learning rate")
+            raise ModelError(
+                "the loss became infinite or undefined", todo="try another model or a lower learning rate"
+            )
         return total / count
 
     def train(
         self, pieces: Sequence[Sequence[int]], progress: Callable[[int, int, float], None] | None
     ) -> int:
         """Train; returns the number of steps."""
-        torch, how = self._torch, self._how
+        torch, how = self._torch, self._tuning
         of_one = -(-len(pieces) // how.batch)
         steps = max(1, round(how.epochs * of_one))
         parameters = [each for each in self._model.parameters() if each.requires_grad]
@@ -248,7 +264,7 @@ class _Trainer:
         drawn = np.random.default_rng((how.seed, 1))
         self._model.train()
         with torch.random.fork_rng():
-            torch.manual_seed(how.seed)
+            torch.manual_seed(self._tuning.seed)
             for step in range(steps):
                 if step % of_one == 0:
                     order = drawn.permutation(len(pieces))
@@ -274,12 +290,12 @@ def _write(model: Any, tokenizer: Any, card: dict[str, Any], out: Path) -> None:
         with tempfile.TemporaryDirectory(
             prefix=f".{out.name}.", dir=out.parent, ignore_cleanup_errors=True
         ) as new:
-            made = Path(new) / out.name
+            folder = Path(new) / out.name
             with quiet():
-                tokenizer.save_pretrained(made)
-                model.save_pretrained(made)
-            write_json(made / CARD, card)
-            for part in made.iterdir():
+                tokenizer.save_pretrained(folder)
+                model.save_pretrained(folder)
+            write_json(folder / CARD, card)
+            for part in folder.iterdir():
                 sync(part)
-            made.rename(out)
+            folder.rename(out)
         sync(out.parent)

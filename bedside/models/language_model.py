@@ -35,17 +35,17 @@ def load_language_model(path: Path) -> tuple[Any, Any]:
 def _from_folder(folder: Path, file: str | None = None) -> tuple[Any, Any]:
     """A model and its tokenizer; with ``file``, from that GGUF file in the folder."""
     torch, transformers = library("torch", _EXTRA), library("transformers", _EXTRA)
-    given: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    options: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
     if file is not None:
         library("gguf", _EXTRA)
         library("accelerate", _EXTRA)
-        given["gguf_file"] = file
+        options["gguf_file"] = file
     else:
-        given["use_safetensors"] = True  # other weights are pickles
+        options["use_safetensors"] = True  # other weights are pickles
     try:
         with quiet():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **given)
-            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **given)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **options)
+            model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **options)
     except Exception as error:  # whatever a model's own code raises
         raise ModelError(
             f"the model can't be loaded ({said(error)})", where=str(folder / (file or ""))
@@ -68,14 +68,14 @@ def _converted(file: Path) -> Path:
         with tempfile.TemporaryDirectory(
             prefix=".making-", dir=target.parent, ignore_cleanup_errors=True
         ) as new:
-            made = Path(new) / target.name
+            folder = Path(new) / target.name
             with quiet():
-                tokenizer.save_pretrained(made)
-                model.save_pretrained(made)
-            for part in made.iterdir():
+                tokenizer.save_pretrained(folder)
+                model.save_pretrained(folder)
+            for part in folder.iterdir():
                 sync(part)
             try:
-                made.rename(target)
+                folder.rename(target)
             except OSError:
                 if not target.is_dir():  # unless another process was first
                     raise

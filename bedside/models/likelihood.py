@@ -89,24 +89,26 @@ class Likelihood:
         Raises:
             ModelError: the model gives something that is no number.
         """
-        made: list[list[Values]] = []
+        values_by_group: list[list[Values]] = []
         if self.together:
             for pack in _packs([_Tree(group) for group in groups], batch):
-                made += self._side_by_side(pack)
+                values_by_group += self._side_by_side(pack)
         else:
-            made = [[self._alone(each) for each in group] for group in groups]
-        if not all(np.isfinite(values).all() for group in made for values in group):
+            values_by_group = [[self._alone(continuation) for continuation in group] for group in groups]
+        if not all(np.isfinite(values).all() for group in values_by_group for values in group):
             raise ModelError("the model gives probabilities that are no numbers", todo="try another model")
-        return made
+        return values_by_group
 
-    def _alone(self, asked: Continuation) -> Values:
+    def _alone(self, continuation: Continuation) -> Values:
         """One continuation, in the plainest way."""
         torch = self._torch
-        tokens = torch.tensor([[*asked.context, *asked.text[:-1]]], device=self._model.device)
-        keep = {"logits_to_keep": len(asked.text)} if self._keeps else {}
+        tokens = torch.tensor([[*continuation.context, *continuation.text[:-1]]], device=self._model.device)
+        keep = {"logits_to_keep": len(continuation.text)} if self._keeps else {}
         with torch.inference_mode():
-            logits = self._model(input_ids=tokens, use_cache=False, **keep).logits[0, -len(asked.text) :]
-        return self._chosen(logits, asked.text)
+            logits = self._model(input_ids=tokens, use_cache=False, **keep).logits[
+                0, -len(continuation.text) :
+            ]
+        return self._chosen(logits, continuation.text)
 
     def _side_by_side(self, trees: Sequence[_Tree]) -> list[list[Values]]:
         torch = self._torch
@@ -125,7 +127,7 @@ class Likelihood:
         asked = [
             end - len(tree.tokens) + node
             for tree, end in zip(trees, ends, strict=True)
-            for nodes in tree.asked
+            for nodes in tree.sources
             for node in nodes
         ]
         targets = [token for tree in trees for text in tree.texts for token in text]
@@ -177,26 +179,26 @@ class _Tree:
     Attributes:
         tokens: the tokens fed; the last of a text is not, for nothing comes after it.
         places: the position of each in its own sequence.
-        branches: the branch that each belongs to, or _TRUNK.
+        branches: the branch that each token belongs to, or _TRUNK.
         texts: the tokens weighed of each continuation.
-        asked: for each continuation, which of ``tokens`` stand before those weighed.
+        sources: for each continuation, which of ``tokens`` stand before those weighed.
     """
 
     def __init__(self, group: Sequence[Continuation]) -> None:
-        fed = [[*each.context, *each.text[:-1]] for each in group]
+        fed = [[*continuation.context, *continuation.text[:-1]] for continuation in group]
         shared = common(fed)
         self.tokens = fed[0][:shared]
         self.places = list(range(shared))
         self.branches = [_TRUNK] * shared
-        self.texts = [each.text for each in group]
-        self.asked: list[list[int]] = []
-        for branch, (each, sequence) in enumerate(zip(group, fed, strict=True)):
+        self.texts = [continuation.text for continuation in group]
+        self.sources: list[list[int]] = []
+        for branch, (continuation, sequence) in enumerate(zip(group, fed, strict=True)):
             offset = len(self.tokens) - shared
             self.tokens += sequence[shared:]
             self.places += range(shared, len(sequence))
             self.branches += [branch] * (len(sequence) - shared)
-            first = len(each.context) - 1
-            self.asked.append(
+            first = len(continuation.context) - 1
+            self.sources.append(
                 [place if place < shared else place + offset for place in range(first, len(sequence))]
             )
 

@@ -167,9 +167,9 @@ def _spacy_package(name: str) -> Path | None:
 def _from_hub(name: str) -> Path:
     """The folder of a model of the Hugging Face hub; fetched if it isn't there yet."""
     hub = library("huggingface_hub", "nli")
-    given = {"allow_patterns": list(_PARTS), "ignore_patterns": ["*/*"]}
+    options = {"allow_patterns": list(_PARTS), "ignore_patterns": ["*/*"]}
     try:
-        path = Path(hub.snapshot_download(name, local_files_only=True, **given))
+        path = Path(hub.snapshot_download(name, local_files_only=True, **options))
         _check(path, name)  # it may have been stopped half-way
         return path
     except (hub.errors.LocalEntryNotFoundError, ModelError):
@@ -182,7 +182,7 @@ def _from_hub(name: str) -> Path:
     # The library decides once, when it is imported, and it is imported so that nothing else uses the network.
     hub.constants.HF_HUB_OFFLINE = False
     try:
-        return Path(hub.snapshot_download(name, **given))
+        return Path(hub.snapshot_download(name, **options))
     except hub.errors.RepositoryNotFoundError as error:
         raise ModelError("the hub has no such model, or doesn't show it", where=name, todo=todo) from error
     except Exception as error:  # the network's, the hub's and the disk's alike

@@ -163,12 +163,12 @@ def _order(names: Sequence[str]) -> tuple[int, int, int] | None:
 
 def _transformers(path: Path, config: Mapping[str, Any]) -> tuple[Logits, Any, int, int | None]:
     torch, transformers = library("torch", _EXTRA), library("transformers", _EXTRA)
-    given = {"local_files_only": True, "trust_remote_code": False}
+    options = {"local_files_only": True, "trust_remote_code": False}
     try:
         with quiet():
-            tokenizer = transformers.AutoTokenizer.from_pretrained(path, **given)
+            tokenizer = transformers.AutoTokenizer.from_pretrained(path, **options)
             model, loaded = transformers.AutoModelForSequenceClassification.from_pretrained(
-                path, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **given
+                path, dtype=torch.float32, use_safetensors=True, output_loading_info=True, **options
             )
         backend = tokenizer.backend_tokenizer
     except Exception as error:  # whatever a model's own code raises
@@ -194,12 +194,12 @@ def _transformers(path: Path, config: Mapping[str, Any]) -> tuple[Logits, Any, i
         with torch.inference_mode():
             if within:
                 within(ids.shape[1])
-            made = model(
+            output = model(
                 input_ids=torch.from_numpy(ids).to(device),
                 attention_mask=torch.from_numpy(mask).to(device),
                 **more,
             )
-        return made.logits.float().cpu().numpy()
+        return output.logits.float().cpu().numpy()
 
     window = _window(model.config.to_dict(), tokenizer.model_max_length)
     return logits, backend, window, padding
@@ -337,20 +337,20 @@ class NliModel:
                 if text not in digests:
                     digests[text] = blake2b(text.encode(), digest_size=16).digest()
             keys.append(digests[pair[0]] + digests[pair[1]])
-        found: dict[bytes, Inference] = {}
+        inferences: dict[bytes, Inference] = {}
         new: dict[bytes, tuple[str, str]] = {}
         for key, pair in zip(keys, pairs, strict=True):
             if key in self._kept:
                 self._kept.move_to_end(key)
-                found[key] = self._kept[key]
+                inferences[key] = self._kept[key]
             else:
                 new[key] = pair
-        for key, made in zip(new, self._work_out(list(new.values())), strict=True):
-            found[key] = self._kept[key] = made
+        for key, inference in zip(new, self._work_out(list(new.values())), strict=True):
+            inferences[key] = self._kept[key] = inference
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
         for key in keys:
-            yield found[key]
+            yield inferences[key]
 
     def _work_out(self, pairs: Sequence[tuple[str, str]]) -> Iterator[Inference]:
         parts = _Parts(self._tokenizer, self._room, pairs)
@@ -371,7 +371,7 @@ class NliModel:
     def _classify(self, pairs: Sequence[tuple[Any, Any]]) -> NDArray[np.float64]:
         """P(entailment), P(neutral) and P(contradiction) of pairs of encodings, one row a pair."""
         joined = [self._joined(*pair) for pair in pairs]
-        made = np.zeros((len(pairs), len(LABELS)))
+        probabilities = np.zeros((len(pairs), len(LABELS)))
         order = sorted(range(len(pairs)), key=lambda at: len(joined[at][0]))
         lengths = [len(joined[at][0]) for at in order]
         end = len(order)
@@ -386,8 +386,8 @@ class NliModel:
                 length = len(joined[at][0])
                 ids[row, :length], types[row, :length] = joined[at]
                 mask[row, :length] = 1
-            made[batch] = self._probabilities(ids, mask, types)
-        return made
+            probabilities[batch] = self._probabilities(ids, mask, types)
+        return probabilities
 
     def _joined(self, premise: Any, hypothesis: Any) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
         """Ids and types of a pair's tokens."""

@@ -1,11 +1,15 @@
 """Names of raters and of units: made and taken apart here, and nowhere else.
 
 A rater is ``human:NAME``, ``judge:MODEL`` or ``algorithm:NAME@VERSION``; a unit is ``transcript`` or ``turn:INDEX``.
+Polars is loaded by the functions that need it: a shell completes names of raters without it.
 """
 
 from __future__ import annotations
 
-import polars as pl
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: The unit of a rating of a whole transcript.
 TRANSCRIPT = "transcript"
@@ -24,9 +28,9 @@ def judge_rater(model: str) -> str:
     return f"{_JUDGE}{model}"
 
 
-def algorithm_rater(name: str, version: str) -> str:
-    """The rater that an algorithm is; another version is another rater."""
-    return f"{_ALGORITHM}{name}@{version}"
+def algorithm_rater(name: str, version: str | None = None) -> str:
+    """The rater that an algorithm is; another version is another rater. Without one, the algorithm in any version."""
+    return f"{_ALGORITHM}{name}" if version is None else f"{_ALGORITHM}{name}@{version}"
 
 
 def is_human(rater: str) -> bool:
@@ -61,16 +65,22 @@ def algorithm_name(rater: str) -> str:
 
 def rated_by_humans() -> pl.Expr:
     """The rows of a ratings table that people rated."""
+    import polars as pl
+
     return pl.col("rater").str.starts_with(_HUMAN)
 
 
 def rated_by_judges() -> pl.Expr:
     """The rows of a ratings table that language models rated."""
+    import polars as pl
+
     return pl.col("rater").str.starts_with(_JUDGE)
 
 
 def rated_by_algorithms() -> pl.Expr:
     """The rows of a ratings table that algorithms rated."""
+    import polars as pl
+
     return pl.col("rater").str.starts_with(_ALGORITHM)
 
 
@@ -93,6 +103,8 @@ def turn_index(unit: str) -> int:
     return int(unit.removeprefix(_TURN))
 
 
-def turn_indices(kind: type[pl.DataType] = pl.Int64) -> pl.Expr:
-    """The index of each row's turn; null where its unit is no turn."""
-    return pl.col("unit").str.strip_prefix(_TURN).cast(kind, strict=False)
+def turn_indices(kind: type[pl.DataType] | None = None) -> pl.Expr:
+    """The index of each row's turn, as ``Int64`` unless a type is named; null where its unit is no turn."""
+    import polars as pl
+
+    return pl.col("unit").str.strip_prefix(_TURN).cast(pl.Int64 if kind is None else kind, strict=False)

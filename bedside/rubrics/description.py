@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from bedside.rubrics.rubric import FROM_TRANSCRIPT, Label, Level, Rubric, RubricPart
+from bedside.rubrics.answer_form import Label, Level, RubricPart
+from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric
 
 _DIRECTIONS = {
     "higher": "higher is better",

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import combinations, pairwise
 from typing import Literal
 
-from bedside.rubrics.rubric import Rubric, RubricPart, named_inputs
+from bedside.rubrics.answer_form import RubricPart
+from bedside.rubrics.rubric import Rubric, named_inputs
 
 #: Fewer words than this don't describe a level of a scale, or a label or part of an answer.
 MIN_LEVEL_WORDS = 5
@@ -132,18 +133,18 @@ def _scale_in_words(rubric: Rubric) -> Iterator[Remark]:
     count = len(rubric.scale)
     for key, text in _texts(rubric):
         for sentence in re.split(r"(?<=[.!?])\s+", text):
-            told = [
+            scales_named = [
                 match[0]
                 for match in _RANGE.finditer(sentence)
                 if _SCORING.search(sentence) and not _fits(_value(match[1]), _value(match[2]), low, high)
             ]
-            told += [m[0] for m in _POINTS.finditer(sentence) if _value(m[1]) != count]
-            told += [
+            scales_named += [m[0] for m in _POINTS.finditer(sentence) if _value(m[1]) != count]
+            scales_named += [
                 m[0]
                 for m in _OUT_OF.finditer(sentence)
                 if _SCORING.search(sentence) and _value(m[1] or m[2]) != high
             ]
-            for words in told:
+            for words in scales_named:
                 yield _warning(key, f"speaks of “{words}”, and the scale is {low} to {high}")
 
 

@@ -28,10 +28,10 @@ def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
     except RegistryError as error:
         line = str(error.where).removeprefix(str(path)).removeprefix(":")
         return None, (Remark("error", f"line {line}" if line else "the file", " ".join(error.what.split())),)
-    return _examine(data, path)
+    return examine_entries(data, path)
 
 
-def _examine(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
+def examine_entries(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
     try:
         rubric = read(data)
     except ValidationError as error:
@@ -66,7 +66,7 @@ def parse_rubric(path: Path) -> Rubric:
         RegistryError: it can't be read, isn't plain YAML, has an unknown, missing or wrong key, or an error that the
             linter finds: one line that names file and key. Warnings don't refuse it.
     """
-    rubric, remarks = _examine(keys_and_values(path, "rubric file", "the docs on rubrics"), path)
+    rubric, remarks = examine_entries(keys_and_values(path, "rubric file", "the docs on rubrics"), path)
     errors = [remark for remark in remarks if remark.severity == "error"]
     if rubric is None or errors:
         first, more = errors[0], f" (and {len(errors) - 1} more)" if len(errors) > 1 else ""

@@ -433,7 +433,7 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
         (["train", "{coded}", "--out", "x.npz", "--name", "a b"], "can't be a coder's name"),
         (["train", "{coded}", "--out", "x.npz", "--date", "soon"], "no date"),
         (["train", "{coded}", "--out", "x.npz", "--embeddings", "nowhere"], "no embedding model is there"),
-        (["evaluate", "{coded}", "--folds", "1"], "folds is 1"),
+        (["evaluate", "{coded}", "--folds", "1"], "1 folds are too few"),
         (["evaluate", "{coded}", "--coder", "rules", "--judge", "openai/x"], "a coder and a judge are named"),
         (["evaluate", "{coded}", "--coder", "rules", "--quality", "mood"], "no session has a factor 'mood'"),
         (["evaluate", "{coded}", "--coder", "rulez"], "did you mean rules"),

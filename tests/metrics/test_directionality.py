@@ -164,7 +164,7 @@ def test_other_folders_are_refused(folder: Path, tmp_path: Path) -> None:
 
     from tests.models.language_models import save
 
-    with pytest.raises(ModelError, match="it is no DialoFlow model"):
+    with pytest.raises(ModelError, match="it is not a DialoFlow model"):
         load_dialoflow(str(save(tmp_path / "language model")))
     weights = load_file(folder / "model.safetensors")
     partly = save_dialoflow(tmp_path / "partly")

@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from bedside.metrics.families.redirection import (
-    FAMILY,
-    Scored,
-    Scores,
-    _TurnSequence,
+from bedside.metrics.families.redirection import FAMILY, _TurnSequence
+from bedside.metrics.redirection_scores import (
+    ScoredTurn,
+    SessionRedirections,
     log_odds,
     redirection_score,
     score_turns,
@@ -386,8 +385,8 @@ def session(scores: dict[int, float], *turns: Any, **given: Any) -> _TurnSequenc
     """A session with given scores of turns."""
     transcript = conversation(*(turns or CODED))
     said = {speech.turns[-1]: speech for speech in speeches(transcript)}
-    scored = [Scored(said[turn], said[turn + 1], score) for turn, score in scores.items()]
-    return _TurnSequence(transcript, Scores(scored), FAMILY.settings(given))
+    scored = [ScoredTurn(said[turn], said[turn + 1], score) for turn, score in scores.items()]
+    return _TurnSequence(transcript, SessionRedirections(scored), FAMILY.settings(given))
 
 
 def test_ratio_and_greatest_by_hand() -> None:

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 
 from bedside.protocols.medconceal import labels as medconceal
 from bedside.protocols.note2chat import labels as note2chat
-from bedside.ratings.spreadsheets import Scale
-from bedside.rubrics.check import check
+from bedside.ratings.scales import Scale
+from bedside.rubrics.answer_form import RubricPart
 from bedside.rubrics.description import describe
-from bedside.rubrics.files import RUBRICS, check_file, find_rubric, parse_rubric, rubrics_with
-from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric, RubricPart, read
+from bedside.rubrics.linter import check
+from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric, read
+from bedside.rubrics.rubric_files import RUBRICS, check_file, find_rubric, parse_rubric, rubrics_with
 from bedside.support.errors import RegistryError
 from bedside.transcripts.transcript import CODES
 
@@ -300,7 +301,7 @@ MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     ),
     "doubled level": (changed(scale=[*PACING["scale"], PACING["scale"][2]]), "scale: level 2 stands after level 2"),
     "levels out of order": (changed(scale=PACING["scale"][::-1]), "scale: level 1 stands after level 2"),
-    "one level": (changed(scale=PACING["scale"][:1]), "scale: one alternative is no choice"),
+    "one level": (changed(scale=PACING["scale"][:1]), "scale: a choice needs two alternatives or more"),
     "no scale": (changed(scale=None), "scale: a rubric of kind level needs this key"),
     "labels beside a scale": (
         changed(labels=[{"label": "a", "descriptor": "x"}]),
@@ -362,7 +363,7 @@ MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     ),
     "index of nothing": (
         changed(kind="index", scale=None, answer=[{"name": "a", "type": "index", "of": "goals", "descriptor": "x"}]),
-        "answer: a counts the items of goals, which is no input",
+        "answer: a counts the items of goals, which is not one of its inputs",
     ),
     "index without of": (
         changed(kind="index", scale=None, answer=[{"name": "a", "type": "index", "descriptor": "x"}]),

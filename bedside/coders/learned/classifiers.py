@@ -52,17 +52,17 @@ class Decision:
 
 def decisions_for(labels: Mapping[str, Sequence[str]]) -> tuple[Decision, ...]:
     """The choices that give these labels of these codes."""
-    found = []
-    for code, known in labels.items():
+    decisions = []
+    for code, code_labels in labels.items():
         if "none" not in CODES[code]:
-            found.append(Decision(code, "label", tuple(known)))
+            decisions.append(Decision(code, "label", tuple(code_labels)))
             continue
-        if "none" in known:
-            found.append(Decision(code, "exists", ("no", "yes")))
-        kinds = tuple(label for label in known if label != "none")
+        if "none" in code_labels:
+            decisions.append(Decision(code, "exists", ("no", "yes")))
+        kinds = tuple(label for label in code_labels if label != "none")
         if len(kinds) > 1:
-            found.append(Decision(code, "kind", kinds))
-    return tuple(found)
+            decisions.append(Decision(code, "kind", kinds))
+    return tuple(decisions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +81,8 @@ class Calibration:
         """Shape (turns, classes)."""
         logits = scores @ self.weights[:-1] + self.weights[-1]
         logits = np.exp(logits - logits.max(axis=1, keepdims=True))
-        found: Numbers = logits / logits.sum(axis=1, keepdims=True)
-        return found
+        probabilities: Numbers = logits / logits.sum(axis=1, keepdims=True)
+        return probabilities
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,41 +136,41 @@ class RoleModel:
 
     def probabilities(self, scores: Numbers) -> dict[str, Numbers]:
         """Code → probability of each of its labels, shape (turns, labels), rows of sum 1."""
-        return {code: found for code, (found, _) in self._chosen(scores).items()}
+        return {code: probabilities for code, (probabilities, _) in self._chosen(scores).items()}
 
     def choices(self, scores: Numbers) -> dict[str, tuple[list[str], Numbers]]:
         """Code → the label of each turn, and its probability."""
-        found = {}
+        labelled = {}
         for code, (probabilities, chosen) in self._chosen(scores).items():
             labels = [self.labels[code][k] for k in chosen]
-            found[code] = labels, probabilities[np.arange(len(chosen)), chosen]
-        return found
+            labelled[code] = labels, probabilities[np.arange(len(chosen)), chosen]
+        return labelled
 
     def _chosen(self, scores: Numbers) -> dict[str, tuple[Numbers, NDArray[np.int64]]]:
-        made: dict[tuple[str, str], tuple[Numbers, NDArray[np.int64]]] = {}
+        decided: dict[tuple[str, str], tuple[Numbers, NDArray[np.int64]]] = {}
         for decision, calibration in zip(self.decisions, self.calibrations, strict=True):
             probabilities = calibration.probabilities(scores)
-            made[decision.code, decision.part] = (
+            decided[decision.code, decision.part] = (
                 probabilities,
                 (probabilities / calibration.priors).argmax(axis=1).astype(np.int64),
             )
-        found = {}
+        chosen = {}
         for code, labels in self.labels.items():
-            if (code, "label") in made:
-                found[code] = made[code, "label"]
+            if (code, "label") in decided:
+                chosen[code] = decided[code, "label"]
                 continue
             size = len(scores)
             kinds = labels[1:] if labels[0] == "none" else labels
-            kind, which = made.get((code, "kind"), (np.ones((size, len(kinds))), np.zeros(size, np.int64)))
+            kind, which = decided.get((code, "kind"), (np.ones((size, len(kinds))), np.zeros(size, np.int64)))
             if labels[0] != "none":
-                found[code] = kind, which
+                chosen[code] = kind, which
                 continue
-            exists, there = made[code, "exists"]
-            found[code] = (
+            exists, is_there = decided[code, "exists"]
+            chosen[code] = (
                 np.hstack([exists[:, :1], exists[:, 1:] * kind]),
-                np.where(there == 1, which + 1, 0),
+                np.where(is_there == 1, which + 1, 0),
             )
-        return found
+        return chosen
 
 
 def vector_rows(features: TurnFeatures, vectors: NDArray[np.float32]) -> NDArray[np.float32]:

@@ -239,7 +239,7 @@ def _array(packed: zipfile.ZipFile, part: zipfile.ZipInfo) -> NDArray[Any]:
 def _embeddings(path: Path, needed: Mapping[str, Any] | None, folder: str | None) -> Embeddings | None:
     if needed is None:
         if folder is not None:
-            raise InputError("this coder uses no embeddings", where="--embeddings", todo="leave it out")
+            raise InputError("this coder uses no embeddings", where="`embeddings`", todo="leave it out")
         return None
     name = str(needed["name"])
     if folder is None:

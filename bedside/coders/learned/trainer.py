@@ -87,7 +87,7 @@ def _day(day: str | None) -> str:
     try:
         return date.fromisoformat(day).isoformat()
     except ValueError as error:
-        raise InputError(f"{day!r} is no date", where="--date", todo="write it as 2026-11-30") from error
+        raise InputError(f"{day!r} is not a date", where="`day`", todo="write it as 2026-11-30") from error
 
 
 def _card(

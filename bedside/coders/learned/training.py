@@ -320,7 +320,7 @@ def out_of_fold(
     from sklearn.model_selection import GroupKFold
 
     if folds < 2:
-        raise InputError(f"folds is {folds}", where="--folds", todo="give a number from 2")
+        raise InputError(f"{folds} folds are too few", where="`folds`", todo="give a number from 2 on")
     folds = min(folds, training.groups)
     numbers = {text: number for number, text in enumerate(dict.fromkeys(training.text_hashes))}
     groups = np.array([numbers[text] for text in training.text_hashes])

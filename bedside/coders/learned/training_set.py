@@ -209,11 +209,13 @@ def _role_data(
     from scipy.sparse import vstack
 
     roles = list(dict.fromkeys(CODE_ROLES[code] for code in labels))
-    features: list[dict[Role, TurnFeatures]] = [turn_features(each, roles) for each in transcripts]
+    features: list[dict[Role, TurnFeatures]] = [
+        turn_features(transcript, roles) for transcript in transcripts
+    ]
     vectors = None if embeddings is None else list(_vectors(transcripts, embeddings))
     data_by_role: dict[Role, RoleData] = {}
     for role in roles:
-        parts = [each[role] for each in features]
+        parts = [by_role[role] for by_role in features]
         sizes = [len(part.turns) for part in parts]
         data_by_role[role] = RoleData(
             role=role,
@@ -224,12 +226,14 @@ def _role_data(
             numbers=np.vstack([part.numbers for part in parts]),
             vectors=None
             if vectors is None
-            else np.vstack([vector_rows(part, each) for part, each in zip(parts, vectors, strict=True)]),
+            else np.vstack(
+                [vector_rows(part, turn_vectors) for part, turn_vectors in zip(parts, vectors, strict=True)]
+            ),
             gold={
                 code: np.array(
                     [
-                        found.get(code, {}).get(int(index), "")
-                        for part, found in zip(parts, gold, strict=True)
+                        labels_of.get(code, {}).get(int(index), "")
+                        for part, labels_of in zip(parts, gold, strict=True)
                         for index in part.turns
                     ]
                 )

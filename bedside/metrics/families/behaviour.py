@@ -14,6 +14,7 @@ from bedside.coders import CODE_ROLES, CODES, find_coder
 from bedside.coders.people import people_codes, proper
 from bedside.coders.session_measures import EARLY_TURNS, MEASURES, Labels, SessionMeasure
 from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.ratings.names import algorithm_rater, human_rater
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import RegistryError
 from bedside.transcripts.transcript import Role, Transcript
@@ -43,14 +44,14 @@ class _CodedSession:
 
     Attributes:
         codes: rater → turn index → code → label as given.
-        given: rater → the codes it gave to at least one turn.
+        codes_given: rater → the codes it gave to at least one turn.
         proper: codes with the labels only that are labels of their code.
         confidence: rater → turn index → code → probability of the label, of raters that know it.
         refusals: raters that can't code this transcript: rater → (metrics it would give, why not).
         turns: indices of each role's turns.
     """
 
-    def __init__(self, transcript: Transcript, coders: Sequence[str], wanted: frozenset[str]) -> None:
+    def __init__(self, transcript: Transcript, coders: Sequence[str], metric_names: frozenset[str]) -> None:
         self.codes: dict[str, Mapping[int, Labels]] = {}
         self.confidence: dict[str, Mapping[int, Mapping[str, float]]] = {}
         self.refusals: dict[str, tuple[frozenset[str], str]] = {}
@@ -59,11 +60,11 @@ class _CodedSession:
             self.turns[turn.role].append(turn.index)
         for name in coders:
             if name == "human":
-                self.codes |= {f"human:{coder}": codes for coder, codes in people_codes(transcript).items()}
+                self.codes |= {human_rater(coder): codes for coder, codes in people_codes(transcript).items()}
                 continue
             coder = find_coder(name)
-            given = _given_by(coder.codes)
-            if not given & wanted:
+            metrics_given = _given_by(coder.codes)
+            if not metrics_given & metric_names:
                 continue
             why = coder.refuses(transcript)
             if why is None:
@@ -71,8 +72,8 @@ class _CodedSession:
                 if coder.confidence is not None:
                     self.confidence[coder.rater] = coder.confidence(transcript)
             else:
-                self.refusals[coder.rater] = (given, why)
-        self.given = {rater: frozenset().union(*codes.values()) for rater, codes in self.codes.items()}
+                self.refusals[coder.rater] = (metrics_given, why)
+        self.codes_given = {rater: frozenset().union(*codes.values()) for rater, codes in self.codes.items()}
         self.proper = {
             rater: {index: proper(labels) for index, labels in codes.items()}
             for rater, codes in self.codes.items()
@@ -81,13 +82,13 @@ class _CodedSession:
     def giving(self, needed: Sequence[str]) -> Iterator[tuple[str, Mapping[int, Labels]]]:
         """Raters that gave each of the codes to at least one turn, with their codes."""
         for rater, codes in self.codes.items():
-            if self.given[rater].issuperset(needed):
+            if self.codes_given[rater].issuperset(needed):
                 yield rater, codes
 
     def refusing(self, metric: str) -> Iterator[Value]:
         """A missing value of each rater that would give the metric's codes but can't."""
-        for rater, (given, why) in self.refusals.items():
-            if metric in given:
+        for rater, (metrics_given, why) in self.refusals.items():
+            if metric in metrics_given:
                 yield missing(metric, why, rater=rater)
 
 
@@ -117,8 +118,8 @@ def _measure(session: _CodedSession, measure: SessionMeasure, early_turns: int) 
         if len(turns) < early_turns:
             remarks.append(f"{len(turns)} {measure.role} turns, fewer than {early_turns}")
     for rater, _ in session.giving(measure.codes):
-        given = session.proper[rater]
-        coded = measure.coded([given[index] for index in turns if index in given])
+        labels = session.proper[rater]
+        coded = measure.coded([labels[index] for index in turns if index in labels])
         notes = list(remarks)
         if len(coded) < len(turns):
             notes.append(f"{len(coded)} of the {len(turns)} {which} coded")
@@ -131,18 +132,18 @@ def _measure(session: _CodedSession, measure: SessionMeasure, early_turns: int) 
 
 
 def compute(
-    transcript: Transcript, wanted: frozenset[str], *, coders: str, early_turns: int
+    transcript: Transcript, metric_names: frozenset[str], *, coders: str, early_turns: int
 ) -> Iterator[Value]:
-    """Codes and measures named in ``wanted``, one value per rater.
+    """Codes and measures named in ``metric_names``, one value per rater.
 
     Raises:
         RegistryError: an unknown coder, or no first turns at all.
     """
     if early_turns < 1:
         raise RegistryError(f"early_turns is {early_turns!r}", todo="give a whole number from 1")
-    session = _CodedSession(transcript, [name.strip() for name in coders.split(",")], wanted)
+    session = _CodedSession(transcript, [name.strip() for name in coders.split(",")], metric_names)
     for metric, needed in _NEEDS.items():
-        if metric not in wanted:
+        if metric not in metric_names:
             continue
         role = CODE_ROLES[needed[0]]
         if not session.turns[role]:
@@ -207,7 +208,7 @@ _ONE_TURN = "the turn's own code"
 
 
 def _example(value: float | None, source: str, **fields: Any) -> Example:
-    return Example(_SESSION, value, source, rater="human:anna", **fields)
+    return Example(_SESSION, value, source, rater=human_rater("anna"), **fields)
 
 
 METRICS = (
@@ -223,8 +224,10 @@ METRICS = (
         needs=("codes of clinician turns, or the rule coder (English)",),
         source=f"{_MITI}; {_ANNOMI}",
         examples=(
-            Example(_SESSION, "open", _ONE_TURN, turn=0, rater="human:anna"),
-            Example(_UNCODED, "open", "a question word with its verb", turn=0, rater="algorithm:rules"),
+            Example(_SESSION, "open", _ONE_TURN, turn=0, rater=human_rater("anna")),
+            Example(
+                _UNCODED, "open", "a question word with its verb", turn=0, rater=algorithm_rater("rules")
+            ),
             Example(_UNCODED, None, "people gave no codes", parameters={"coders": "human"}),
         ),
     ),
@@ -297,7 +300,7 @@ METRICS = (
         source=f"{_ANNOMI}; MITI 3.1.1 (Moyers et al. 2010)",
         examples=(
             _example(200 / 3, f"{_BY_HAND}: 2 of 3"),
-            Example(_NO_QUESTION, None, "no question: the denominator is 0", rater="human:anna"),
+            Example(_NO_QUESTION, None, "no question: the denominator is 0", rater=human_rater("anna")),
         ),
     ),
     Metric(

@@ -55,7 +55,7 @@ class _Total:
 
 
 def compute(
-    transcript: Transcript, wanted: frozenset[str], *, model: str, labels: str, window: int
+    transcript: Transcript, metric_names: frozenset[str], *, model: str, labels: str, window: int
 ) -> Iterator[Value]:
     """Consistency and entailment, of each role and of each turn.
 
@@ -70,23 +70,23 @@ def compute(
     if not turns:
         error = FAMILY.no_model if nli is None else "no clinician or patient turn"
         for metric in METRICS:
-            if metric.unit == "turn" and metric.name in wanted:
+            if metric.unit == "turn" and metric.name in metric_names:
                 yield missing(metric.name, error)
     for role in _ROLES:
         own = [turn for turn in turns if turn.role == role]
         if nli is None:
-            yield from _unrated(wanted, role, own, FAMILY.no_model)
+            yield from _unrated(metric_names, role, own, FAMILY.no_model)
             continue
-        if not wanted.isdisjoint(_WITHIN):
-            yield from (value for value in _within(nli, role, own, window) if value.metric in wanted)
-        if not wanted.isdisjoint(_BETWEEN):
-            yield from (value for value in _between(nli, role, turns) if value.metric in wanted)
+        if not metric_names.isdisjoint(_WITHIN):
+            yield from (value for value in _within(nli, role, own, window) if value.metric in metric_names)
+        if not metric_names.isdisjoint(_BETWEEN):
+            yield from (value for value in _between(nli, role, turns) if value.metric in metric_names)
 
 
-def _unrated(wanted: frozenset[str], role: Role, turns: Sequence[Turn], error: str) -> Iterator[Value]:
+def _unrated(metric_names: frozenset[str], role: Role, turns: Sequence[Turn], error: str) -> Iterator[Value]:
     """Missing values of all that is wanted of a role and its turns."""
     for metric in METRICS:
-        if metric.name in wanted:
+        if metric.name in metric_names:
             if metric.unit == "turn":
                 yield from (missing(metric.name, error, turn=turn.index) for turn in turns)
             else:

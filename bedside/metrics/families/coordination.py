@@ -13,7 +13,7 @@ from typing import Any
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import MissingExtraError, RegistryError
-from bedside.transcripts.convokit_corpus import import_convokit
+from bedside.transcripts.convokit_library import import_convokit
 from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Role, Transcript
 
@@ -55,7 +55,7 @@ class _Texts:
         return iter(self.texts)
 
 
-def compute(transcript: Transcript, wanted: frozenset[str], *, least_uses: int) -> Iterator[Value]:
+def compute(transcript: Transcript, metric_names: frozenset[str], *, least_uses: int) -> Iterator[Value]:
     """Coordination of clinician and patient, overall and by marker.
 
     Raises:
@@ -66,38 +66,38 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, least_uses: int) 
     turns = transcript.turns
     text = " ".join(turn.text for turn in turns if turn.role != "other")
     error = not_english(text, transcript.language) if text else "no clinician or patient turn"
-    found: Sequence[frozenset[str]] = ()
+    markers: Sequence[frozenset[str]] = ()
     if error is None:
         try:
-            found = _markers([turn.text for turn in turns])
+            markers = _markers([turn.text for turn in turns])
         except MissingExtraError as absent:
             error = str(absent)
     for role in _ROLES:
         if error is not None:
-            yield from (missing(name, error, role=role) for name in _names(wanted))
+            yield from (missing(name, error, role=role) for name in _names(metric_names))
             continue
         answers = [
-            (found[turn.index - 1], found[turn.index])
+            (markers[turn.index - 1], markers[turn.index])
             for turn in turns[1:]
             if turn.role == role and turns[turn.index - 1].role not in (role, "other")
         ]
-        yield from _of_role(answers, wanted, role, least_uses)
+        yield from _of_role(answers, metric_names, role, least_uses)
 
 
-def _names(wanted: frozenset[str]) -> Iterator[str]:
-    return (metric.name for metric in METRICS if metric.name in wanted)
+def _names(metric_names: frozenset[str]) -> Iterator[str]:
+    return (metric.name for metric in METRICS if metric.name in metric_names)
 
 
 def _markers(texts: Sequence[str]) -> list[frozenset[str]]:
     """The kinds of markers in each text, by ConvoKit."""
     marked = [_Text(text) for text in texts]
     import_convokit("convokit.coordination").Coordination().fit(_Texts(marked))
-    return [frozenset(each.meta["liwc-categories"]) for each in marked]
+    return [frozenset(utterance.meta["liwc-categories"]) for utterance in marked]
 
 
 def _of_role(
     answers: Sequence[tuple[frozenset[str], frozenset[str]]],
-    wanted: frozenset[str],
+    metric_names: frozenset[str],
     role: Role,
     least_uses: int,
 ) -> Iterator[Value]:
@@ -106,7 +106,7 @@ def _of_role(
     seldom = f"fewer than {least_uses} of the {other}'s turns that the {role} answers hold %s"
     if not answers:
         seldom = f"no {role} turn answers a {other} turn"
-    if _ALL in wanted:
+    if _ALL in metric_names:
         if scores:
             reason = (
                 None if len(scores) == len(_MARKERS) else f"over {len(scores)} of {len(_MARKERS)} markers"
@@ -116,7 +116,7 @@ def _of_role(
             yield missing(_ALL, seldom.replace("%s", "any marker"), role=role)
     for marker, words in _MARKERS.items():
         name = f"coordination_{marker}"
-        if name in wanted:
+        if name in metric_names:
             yield (
                 Value(name, scores[marker], role=role)
                 if marker in scores

@@ -34,24 +34,24 @@ def similarities(actual: Vectors, predicted: Vectors) -> Vectors:
     """
     lengths = np.linalg.norm(actual, axis=1), np.linalg.norm(predicted, axis=1)
     longer, product = np.maximum(*lengths), lengths[0] * lengths[1]
-    there = product > _EPSILON**2
-    cosine = np.divide((actual * predicted).sum(axis=1), product, out=np.zeros(len(product)), where=there)
-    ratio = np.divide(np.minimum(*lengths), longer, out=np.zeros(len(product)), where=there)
-    found: Vectors = np.clip(cosine * ratio, -1.0, 1.0)
-    return found
+    defined = product > _EPSILON**2
+    cosine = np.divide((actual * predicted).sum(axis=1), product, out=np.zeros(len(product)), where=defined)
+    ratio = np.divide(np.minimum(*lengths), longer, out=np.zeros(len(product)), where=defined)
+    similarity: Vectors = np.clip(cosine * ratio, -1.0, 1.0)
+    return similarity
 
 
-def flow_score(found: Vectors) -> float:
+def flow_score(similarity: Vectors) -> float:
     """2 to the power of the mean of −log2((s + 1) / 2) over turns; 1 where every turn is as predicted.
 
     Args:
-        found: the similarity s of each turn, at least one.
+        similarity: the similarity s of each turn, at least one.
     """
     # Exactly opposite influences would make it infinite.
-    return float(2 ** -np.log2(np.maximum((found + 1) / 2, _EPSILON)).mean())
+    return float(2 ** -np.log2(np.maximum((similarity + 1) / 2, _EPSILON)).mean())
 
 
-def compute(transcript: Transcript, wanted: frozenset[str], *, model: str) -> Iterable[Value]:
+def compute(transcript: Transcript, metric_names: frozenset[str], *, model: str) -> Iterable[Value]:
     """The flow score of each role.
 
     Raises:
@@ -68,22 +68,26 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, model: str) -> It
 def _scores(transcript: Transcript, influences: Callable[[list[str]], Influence]) -> Iterator[Value]:
     from bedside.models.dialoflow import TURN
 
-    said = speeches(transcript)
-    actual, predicted, cut = influences([speech.text for speech in said])
-    found = similarities(actual, predicted)
+    turn_speeches = speeches(transcript)
+    actual, predicted, cut = influences([speech.text for speech in turn_speeches])
+    similarity = similarities(actual, predicted)
     remarks = []
-    if len(found) < len(said):
-        remarks.append(f"the first {len(found)} of {len(said)} turns, which fill the model's window")
+    if len(similarity) < len(turn_speeches):
+        remarks.append(
+            f"the first {len(similarity)} of {len(turn_speeches)} turns, which fill the model's window"
+        )
     if cut:
         remarks.append(f"of {cut} turns only the first {TURN} tokens")
     for role in _ROLES:
-        mine = [place for place in range(_FIRST, len(found)) if said[place].role == role]
-        if mine:
-            yield Value("flow_score", flow_score(found[mine]), role=role, reason="; ".join(remarks) or None)
-        elif not any(speech.role == role for speech in said):
+        places = [place for place in range(_FIRST, len(similarity)) if turn_speeches[place].role == role]
+        if places:
+            yield Value(
+                "flow_score", flow_score(similarity[places]), role=role, reason="; ".join(remarks) or None
+            )
+        elif not any(speech.role == role for speech in turn_speeches):
             yield missing("flow_score", f"no {role} turn", role=role)
         else:
-            where = f"among the first {len(found)}, which fill the model's window, " if remarks else ""
+            where = f"among the first {len(similarity)}, which fill the model's window, " if remarks else ""
             yield missing("flow_score", f"{where}no {role} turn after the first {_FIRST}", role=role)
 
 

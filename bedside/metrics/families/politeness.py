@@ -15,7 +15,7 @@ from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.models.model_files import SPACY, find_model
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import ModelError
-from bedside.transcripts.convokit_corpus import import_convokit
+from bedside.transcripts.convokit_library import import_convokit
 from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Role, Transcript
 
@@ -48,7 +48,7 @@ _STRATEGIES: Mapping[str, tuple[str, str, str]] = {
 _BATCH = 64
 
 
-def compute(transcript: Transcript, wanted: frozenset[str], *, model: str) -> Iterator[Value]:
+def compute(transcript: Transcript, metric_names: frozenset[str], *, model: str) -> Iterator[Value]:
     """For each strategy and role, the share of the role's turns that use it.
 
     Raises:
@@ -61,7 +61,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, model: str) -> It
         used = [] if error or parser is None else list(_strategies(texts, parser))
         for name, (strategy, *_) in _STRATEGIES.items():
             metric = f"politeness_{name}"
-            if metric not in wanted:
+            if metric not in metric_names:
                 continue
             key = f"feature_politeness_=={strategy}=="
             yield (
@@ -86,11 +86,11 @@ def _strategies(texts: list[str], parser: Any) -> Iterator[Mapping[str, int]]:
     finder = import_convokit("convokit.politenessStrategies").PolitenessStrategies()
     different = list(dict.fromkeys(text.strip() for text in texts))
     parsed = dict(zip(different, parser.pipe(different, batch_size=_BATCH), strict=True))
-    found = {
+    strategies = {
         text: finder.transform_utterance(text, spacy_nlp=parsed.__getitem__).meta["politeness_strategies"]
         for text in different
     }
-    return (found[text.strip()] for text in texts)
+    return (strategies[text.strip()] for text in texts)
 
 
 @cache
@@ -98,7 +98,7 @@ def _load(path: Path) -> Any:
     """The spaCy pipeline in a folder, with what parsing doesn't need left out."""
     if not (path / SPACY).is_file():
         raise ModelError(
-            "it is no spaCy pipeline",
+            "it is not a spaCy pipeline",
             where=str(path),
             todo="name a pipeline's folder or package: en_core_web_sm",
         )

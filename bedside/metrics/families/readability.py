@@ -287,12 +287,14 @@ def _rated(
             yield missing(metric, error, role=role, turn=turn)
 
 
-def compute(transcript: Transcript, wanted: frozenset[str], *, min_words: int, raw: bool) -> Iterator[Value]:
-    """The values of ``wanted`` for each role and for each turn of clinician and patient."""
+def compute(
+    transcript: Transcript, metric_names: frozenset[str], *, min_words: int, raw: bool
+) -> Iterator[Value]:
+    """The values of ``metric_names`` for each role and for each turn of clinician and patient."""
     turns = [turn for turn in transcript.turns if turn.role in _ROLES]
     refusals = _refusals(transcript, turns)
     counted = {turn.index: _packed(turn.text) for turn in turns if refusals[turn.role] is None}
-    session = [(name, name) for name in FORMULAS if name in wanted]
+    session = [(name, name) for name in FORMULAS if name in metric_names]
     for role in _ROLES if session else ():
         own = [turn for turn in turns if turn.role == role]
         refusal = refusals[role] if own else f"no turns of the {role}"
@@ -303,7 +305,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, min_words: int, r
         total = sum(counted[turn.index] for turn in own) + stops * _ONE_CHARACTER
         counts = _unpacked(total) if total else count("")
         yield from _rated(session, counts, min_words, raw, role=role)
-    by_turn = [(f"turn_{name}", name) for name in FORMULAS if f"turn_{name}" in wanted]
+    by_turn = [(f"turn_{name}", name) for name in FORMULAS if f"turn_{name}" in metric_names]
     if not turns:
         yield from (missing(metric, "no turns of clinician or patient") for metric, _ in by_turn)
     for turn in turns if by_turn else ():

@@ -6,16 +6,20 @@ previous turn in its place. The score is the difference of the two log-odds.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bedside.coders import find_coder
 from bedside.coders.people import majority, people_codes, proper
 from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.metrics.redirection_scores import (
+    SessionRedirections,
+    score_turns,
+    turn_likelihoods,
+)
 from bedside.metrics.sentiment import is_positive, scorer_name
-from bedside.models.dialogue import LABELS, SEPARATOR, Speech, speeches
+from bedside.models.dialogue import speeches
+from bedside.ratings.names import algorithm_name
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import RegistryError
 from bedside.transcripts.language import not_english
@@ -24,162 +28,11 @@ from bedside.transcripts.transcript import Role, Transcript
 if TYPE_CHECKING:
     from bedside.models.likelihood import Likelihood
 
-#: A probability nearer to 1 than this can't be told from 1 with numbers of 32 bits.
-_NEAR = 2.0**-23
 _LEAST_WINDOW = 32
 _SENTIMENT, _CHANGE_TALK = "sentiment", "change_talk"
 _ROLES: tuple[Role, ...] = ("clinician", "patient")
 #: The parameters that each metric depends on; only they stand in its rater's name.
 _MODEL = ("model", "precision", "window")
-
-
-def log_odds(log_probability: float) -> float:
-    """The natural logarithm of p / (1 − p), of a probability given as log p.
-
-    Worked out in log space: neither a p that is too small to be a number nor one next to 1 overflows. A p nearer to 1
-    than 2⁻²³ is taken to be that near.
-    """
-    given = min(log_probability, -_NEAR)
-    # log(1 − p), by whichever of the two forms keeps its digits.
-    rest = math.log(-math.expm1(given)) if given > -math.log(2) else math.log1p(-math.exp(given))
-    return given - rest
-
-
-def redirection_score(after_turn: float, after_previous: float) -> float:
-    """The score, of the log-probabilities of the patient's answer after the turn and after the previous one."""
-    return log_odds(after_turn) - log_odds(after_previous)
-
-
-@dataclass(frozen=True, slots=True)
-class Scored:
-    """A clinician's speech with its score.
-
-    Attributes:
-        speech: the speech; the last of its turns carries the score.
-        answer: what the patient says after it.
-        score: the redirection.
-        remark: what was cut to fit the model's window; None where nothing was.
-    """
-
-    speech: Speech
-    answer: Speech
-    score: float
-    remark: str | None = None
-
-    @property
-    def turn(self) -> int:
-        return self.speech.turns[-1]
-
-
-@dataclass(slots=True)
-class Scores:
-    """The scores of a session in order, and for the other clinician turns why there is none."""
-
-    scored: list[Scored] = field(default_factory=list)
-    without: dict[int, str] = field(default_factory=dict)
-
-
-def score_turns(transcript: Transcript, likelihood: Likelihood, window: int) -> Scores:
-    """The redirection of each clinician turn.
-
-    Turns that follow one another are scored as one, at the last of them. Where the three turns are more than the
-    window, the patient's earlier turn is cut from the left, alike in both contexts; where the rest alone is more, there
-    is no score.
-
-    Args:
-        transcript: the session.
-        likelihood: the model.
-        window: the most tokens that the model is given at once.
-    """
-    from bedside.models.likelihood import Continuation
-
-    found = Scores()
-    said = speeches(transcript)
-    for turn in transcript.of("clinician"):
-        if not turn.text.strip():
-            found.without[turn.index] = "the turn is empty"
-    asked: list[tuple[Speech, Speech, str | None]] = []
-    groups: list[tuple[Continuation, Continuation]] = []
-    tokens = [likelihood.encode(speech.line + SEPARATOR) for speech in said]
-    for place, speech in enumerate(said):
-        if speech.role != "clinician":
-            continue
-        *first, last = speech.turns
-        found.without |= dict.fromkeys(first, f"said in one go with turn {last}, which has the score")
-        if place + 1 == len(said):
-            found.without[last] = "no patient turn follows"
-        elif place < 2:
-            found.without[last] = "no clinician turn and patient turn before it"
-        else:
-            answer = likelihood.encode(said[place + 1].line)
-            room = window - len(likelihood.start) - len(answer)
-            room -= max(len(tokens[place]), len(tokens[place - 2]))
-            before, remark = tokens[place - 1], None
-            if room < 0:
-                need = window - room
-                found.without[last] = f"{need} tokens, more than the {window} that the model is given at once"
-                continue
-            if len(before) > room:
-                remark = (
-                    f"of the patient turn before it the first {len(before) - room} of {len(before)} tokens were "
-                    "cut"
-                )
-                before = before[len(before) - room :]
-            stem = [*likelihood.start, *before]
-            asked.append((speech, said[place + 1], remark))
-            groups.append(
-                (
-                    Continuation([*stem, *tokens[place]], answer),
-                    Continuation([*stem, *tokens[place - 2]], answer),
-                )
-            )
-    for (speech, after, remark), pair in zip(asked, likelihood.weigh(groups), strict=True):
-        score = redirection_score(*(float(values.sum()) for values in pair))
-        found.scored.append(Scored(speech, after, score, remark))
-    return found
-
-
-def turn_likelihoods(
-    transcript: Transcript, likelihood: Likelihood, window: int
-) -> tuple[dict[Role, tuple[float, int]], str | None]:
-    """The sum of the log-probabilities of each role's tokens, their number, and a remark on long sessions.
-
-    Speakers' labels and what ends a turn are not counted. In a session of more tokens than the window, every token is
-    weighed after at least half a window of what came before.
-    """
-    from bedside.models.likelihood import Continuation, common
-
-    tokens: list[int] = []
-    counted: list[Role | None] = []
-    for speech in speeches(transcript):
-        line = likelihood.encode(speech.line)
-        whole = likelihood.encode(speech.line + SEPARATOR)
-        label = common([likelihood.encode(LABELS[speech.role]), line])
-        tokens += whole
-        counted += [speech.role if label <= place < len(line) else None for place in range(len(whole))]
-    if not tokens:
-        return {}, None
-    room = window - len(likelihood.start)
-    # Without a start token nothing stands before the first token, which belongs to a label.
-    known, start = (0, 0) if likelihood.start else (1, 0)
-    groups = []
-    while known < len(tokens):
-        end = min(start + room, len(tokens))
-        groups.append([Continuation([*likelihood.start, *tokens[start:known]], tokens[known:end])])
-        known, start = end, end - room // 2
-    skipped = 0 if likelihood.start else 1
-    totals: dict[Role, tuple[float, int]] = {}
-    values = (value for (part,) in likelihood.weigh(groups) for value in part)
-    for role, value in zip(counted[skipped:], values, strict=True):
-        if role is not None:
-            total, count = totals.get(role, (0.0, 0))
-            totals[role] = (total + float(value), count + 1)
-    remark = None
-    if len(tokens) > room:
-        remark = (
-            f"{len(tokens)} tokens; after the first {room} each is seen after at least {room // 2} others"
-        )
-    return totals, remark
 
 
 def _client_talk(transcript: Transcript, coder: str) -> tuple[dict[int, str], str, str | None]:
@@ -188,48 +41,56 @@ def _client_talk(transcript: Transcript, coder: str) -> tuple[dict[int, str], st
     Of people's codes, the one that most people gave.
     """
     if coder == "human":
-        given: dict[int, list[str]] = {}
+        labels_by_turn: dict[int, list[str]] = {}
         for turns in people_codes(transcript).values():
             for index, labels in turns.items():
                 if "client_talk" in proper(labels):
-                    given.setdefault(index, []).append(labels["client_talk"])
-        found = {index: label for index, labels in given.items() if (label := majority(labels)) is not None}
-        return found, coder, None if found else "nobody coded the patient's talk"
-    known = find_coder(coder)
-    name = known.rater.removeprefix("algorithm:")
-    why = known.refuses(transcript)
-    if why is None and "client_talk" not in known.codes:
+                    labels_by_turn.setdefault(index, []).append(labels["client_talk"])
+        codes_by_turn = {
+            index: label
+            for index, labels in labels_by_turn.items()
+            if (label := majority(labels)) is not None
+        }
+        return codes_by_turn, coder, None if codes_by_turn else "nobody coded the patient's talk"
+    talk_coder = find_coder(coder)
+    name = algorithm_name(talk_coder.rater)
+    why = talk_coder.refuses(transcript)
+    if why is None and "client_talk" not in talk_coder.codes:
         why = f"the coder {coder} does not code the patient's talk"
     if why is not None:
         return {}, name, why
-    codes = known.code(transcript)
+    codes = talk_coder.code(transcript)
     return {i: labels["client_talk"] for i, labels in codes.items() if "client_talk" in labels}, name, None
 
 
 class _TurnSequence:
     """One transcript's measures."""
 
-    def __init__(self, transcript: Transcript, scores: Scores, settings: Mapping[str, Any]) -> None:
+    def __init__(
+        self, transcript: Transcript, scores: SessionRedirections, settings: Mapping[str, Any]
+    ) -> None:
         self.transcript = transcript
         self.scores = scores
         self.settings = settings
         self.scored = scores.scored
-        self.greatest = max(self.scored, key=lambda each: each.score, default=None)
-        self.redirecting = [each for each in self.scored if each.score > settings["threshold"]]
+        self.greatest = max(self.scored, key=lambda turn: turn.score, default=None)
+        self.redirecting = [turn for turn in self.scored if turn.score > settings["threshold"]]
 
     def rater(self, *parameters: str, by: str = "") -> str:
         """The rater of a metric that depends on these parameters."""
         return FAMILY.rater({name: self.settings[name] for name in (*_MODEL, *parameters)}) + by
 
     def turns(self) -> Iterator[Value]:
-        rater, scores = self.rater(), {each.turn: each for each in self.scored}
+        rater, scores = self.rater(), {turn.turn: turn for turn in self.scored}
         turns = [turn.index for turn in self.transcript.of("clinician")]
         if not turns:
             yield missing("redirection_score", "no clinician turn", rater=rater)
         for index in turns:
-            one = scores.get(index)
-            if one is not None:
-                yield Value("redirection_score", one.score, turn=index, rater=rater, reason=one.remark)
+            scored_turn = scores.get(index)
+            if scored_turn is not None:
+                yield Value(
+                    "redirection_score", scored_turn.score, turn=index, rater=rater, reason=scored_turn.remark
+                )
             else:
                 yield missing("redirection_score", self.scores.without[index], turn=index, rater=rater)
 
@@ -254,28 +115,30 @@ class _TurnSequence:
             rater = self.rater("threshold", by=f"+accepted={scorer_name()}")
             text = " ".join(turn.text for turn in self.transcript.of("patient"))
             why = not_english(text, self.transcript.language)
-            known = [(each, is_positive(each.answer.text)) for each in self.redirecting] if not why else []
+            answers = [(turn, is_positive(turn.answer.text)) for turn in self.redirecting] if not why else []
         else:
             codes, coder, why = _client_talk(self.transcript, self.settings["coder"])
             rater = self.rater("threshold", by=f"+accepted=change_talk:{coder}")
-            given = [(each, [codes[i] for i in each.answer.turns if i in codes]) for each in self.redirecting]
-            known = [(each, "change" in labels) for each, labels in given if labels]
+            coded_answers = [
+                (turn, [codes[i] for i in turn.answer.turns if i in codes]) for turn in self.redirecting
+            ]
+            answers = [(turn, "change" in labels) for turn, labels in coded_answers if labels]
         if not self.scored or why is not None:
             return missing(name, why or self._nothing(), rater=rater)
         if not self.redirecting:
             return missing(name, "no turn redirects", rater=rater)
-        if not known:
+        if not answers:
             return missing(name, "no answer to a redirecting turn is coded", rater=rater)
-        accepted = sum(positive for _, positive in known)
-        reason = f"{accepted} of {len(known)} redirecting turns"
-        if len(known) < len(self.redirecting):
-            reason += f"; {len(self.redirecting) - len(known)} more have no coded answer"
-        return Value(name, accepted / len(known), rater=rater, reason=reason)
+        accepted = sum(positive for _, positive in answers)
+        reason = f"{accepted} of {len(answers)} redirecting turns"
+        if len(answers) < len(self.redirecting):
+            reason += f"; {len(self.redirecting) - len(answers)} more have no coded answer"
+        return Value(name, accepted / len(answers), rater=rater, reason=reason)
 
-    def deltas(self, wanted: Iterable[str]) -> Iterator[Value]:
+    def deltas(self, metric_names: Iterable[str]) -> Iterator[Value]:
         codes, coder, why = _client_talk(self.transcript, self.settings["coder"])
         rater = self.rater(by=f"+codes={coder}")
-        for name in wanted:
+        for name in metric_names:
             label = _DELTAS[name]
             if self.greatest is None or why is not None:
                 yield missing(name, why or self._nothing(), rater=rater)
@@ -316,7 +179,7 @@ def _likelihood_values(
 
 def compute(
     transcript: Transcript,
-    wanted: frozenset[str],
+    metric_names: frozenset[str],
     *,
     model: str,
     precision: str,
@@ -325,7 +188,7 @@ def compute(
     accepted: str,
     coder: str,
 ) -> Iterable[Value]:
-    """The metrics named in ``wanted``.
+    """The metrics named in ``metric_names``.
 
     Raises:
         RegistryError: a parameter has no such value, or there is no such coder.
@@ -339,7 +202,9 @@ def compute(
             f"redirection.accepted can't be {accepted!r}", todo=f"{_SENTIMENT} or {_CHANGE_TALK}"
         )
     if not model:
-        return [each for metric in METRICS if metric.name in wanted for each in _without(transcript, metric)]
+        return [
+            each for metric in METRICS if metric.name in metric_names for each in _without(transcript, metric)
+        ]
     from bedside.models.likelihood import load_likelihood
 
     settings = {
@@ -352,21 +217,25 @@ def compute(
     }
     likelihood = load_likelihood(model, precision)
     limit = min(window, likelihood.window or window)
-    scores = Scores()
-    if wanted - {"turn_likelihood"}:
+    scores = SessionRedirections()
+    if metric_names - {"turn_likelihood"}:
         scores = score_turns(transcript, likelihood, limit)
     session = _TurnSequence(transcript, scores, settings)
     values: list[Value] = []
-    if "redirection_score" in wanted:
+    if "redirection_score" in metric_names:
         values += session.turns()
-    if "redirection_ratio" in wanted:
+    if "redirection_ratio" in metric_names:
         values.append(session.ratio())
-    if "accepted_redirection" in wanted:
+    if "accepted_redirection" in metric_names:
         values.append(session.accepted())
-    if "greatest_redirection" in wanted:
+    if "greatest_redirection" in metric_names:
         values.append(session.most())
-    values += session.deltas(name for name in _DELTAS if name in wanted) if wanted & _DELTAS.keys() else ()
-    if "turn_likelihood" in wanted:
+    values += (
+        session.deltas(name for name in _DELTAS if name in metric_names)
+        if metric_names & _DELTAS.keys()
+        else ()
+    )
+    if "turn_likelihood" in metric_names:
         values += _likelihood_values(transcript, likelihood, limit, session.rater())
     return values
 

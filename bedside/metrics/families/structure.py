@@ -35,12 +35,12 @@ def without_spaces(transcript: Transcript) -> bool:
     """
     if transcript.language is not None:
         return transcript.language.split("-")[0].lower() in _UNSPACED_LANGUAGES
-    length = found = 0
+    length = unspaced = 0
     for turn in transcript.turns:
         length += len(turn.text)
         if not turn.text.isascii():
-            found += len(_UNSPACED.findall(turn.text))
-    return found * 10 > length
+            unspaced += len(_UNSPACED.findall(turn.text))
+    return unspaced * 10 > length
 
 
 def count_exchanges(transcript: Transcript) -> int:
@@ -78,35 +78,35 @@ class _Length:
 
 def _lengths(transcript: Transcript, words: bool) -> dict[Role, _Length]:
     """Turns, characters and, where wanted, words of each role, counted once."""
-    found = {role: _Length() for role in ROLES}
+    lengths = {role: _Length() for role in ROLES}
     for turn in transcript.turns:
-        length = found[turn.role]
+        length = lengths[turn.role]
         length.turns += 1
         length.characters += len(turn.text)
         if words:
             length.words += count_words(turn.text)
-    return found
+    return lengths
 
 
-def _of_role(length: _Length, wanted: frozenset[str], role: Role, unspaced: bool) -> Iterator[Value]:
+def _of_role(length: _Length, metric_names: frozenset[str], role: Role, unspaced: bool) -> Iterator[Value]:
     none = f"no {role} turn"
-    if "turns" in wanted:
+    if "turns" in metric_names:
         yield Value("turns", float(length.turns), role=role)
-    if "characters" in wanted:
+    if "characters" in metric_names:
         yield Value("characters", float(length.characters), role=role)
-    if "characters_per_turn" in wanted:
+    if "characters_per_turn" in metric_names:
         yield (
             Value("characters_per_turn", length.characters / length.turns, role=role)
             if length.turns
             else missing("characters_per_turn", none, role=role)
         )
-    if "words" in wanted:
+    if "words" in metric_names:
         yield (
             missing("words", _NO_WORDS, role=role)
             if unspaced
             else Value("words", float(length.words), role=role)
         )
-    if "words_per_turn" in wanted:
+    if "words_per_turn" in metric_names:
         if unspaced or not length.turns:
             yield missing("words_per_turn", _NO_WORDS if length.turns else none, role=role)
         else:
@@ -128,43 +128,43 @@ def _talk_share(lengths: Mapping[Role, _Length], unspaced: bool) -> Iterator[Val
 _OF_WORDS = frozenset(("words", "words_per_turn", "talk_share"))
 
 
-def compute(transcript: Transcript, wanted: frozenset[str], **_: Any) -> Iterator[Value]:
-    """Values of the structure metrics named in ``wanted``."""
+def compute(transcript: Transcript, metric_names: frozenset[str], **_: Any) -> Iterator[Value]:
+    """Values of the structure metrics named in ``metric_names``."""
     turns = transcript.turns
     if not turns:
         for metric in METRICS:
-            if metric.name in wanted:
+            if metric.name in metric_names:
                 for role in (None, *metric.roles) if metric.whole else metric.roles or (None,):
                     yield missing(metric.name, "the transcript has no turns", role=role)
         return
     unspaced = without_spaces(transcript)
-    lengths = _lengths(transcript, words=not unspaced and bool(wanted & _OF_WORDS))
-    if "turns" in wanted:
+    lengths = _lengths(transcript, words=not unspaced and bool(metric_names & _OF_WORDS))
+    if "turns" in metric_names:
         yield Value("turns", float(len(turns)))
-    if "exchanges" in wanted:
+    if "exchanges" in metric_names:
         count = count_exchanges(transcript)
         yield (
             Value("exchanges", float(count))
             if count
             else missing("exchanges", "no clinician or patient turn")
         )
-    if "characters" in wanted:
+    if "characters" in metric_names:
         yield Value("characters", float(sum(length.characters for length in lengths.values())))
-    if "words" in wanted:
+    if "words" in metric_names:
         words = float(sum(length.words for length in lengths.values()))
         yield missing("words", _NO_WORDS) if unspaced else Value("words", words)
     for role in _ROLES:
-        yield from _of_role(lengths[role], wanted, role, unspaced)
-    if "talk_share" in wanted:
+        yield from _of_role(lengths[role], metric_names, role, unspaced)
+    if "talk_share" in metric_names:
         yield from _talk_share(lengths, unspaced)
-    if "completed" in wanted:
+    if "completed" in metric_names:
         yield _completed(transcript)
-    if wanted & {"stages", "stage"}:
+    if metric_names & {"stages", "stage"}:
         stages = {turn.index: turn.meta["stage"] for turn in turns if turn.meta and turn.meta.get("stage")}
         nothing = "no turn carries a stage"
-        if "stages" in wanted:
+        if "stages" in metric_names:
             yield Value("stages", float(len(set(stages.values())))) if stages else missing("stages", nothing)
-        if "stage" in wanted:
+        if "stage" in metric_names:
             for index, stage in stages.items():
                 yield Value("stage", label=str(stage), turn=index)
             if not stages:

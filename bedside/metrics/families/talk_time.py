@@ -17,9 +17,9 @@ from bedside.transcripts.transcript import Transcript, Turn
 _BALANCE = "talk_time_balance"
 
 
-def compute(transcript: Transcript, wanted: frozenset[str], *, first_and_last: bool) -> Iterator[Value]:
-    """The balance of the transcript, where it is in ``wanted``."""
-    if _BALANCE not in wanted:
+def compute(transcript: Transcript, metric_names: frozenset[str], *, first_and_last: bool) -> Iterator[Value]:
+    """The balance of the transcript, where it is in ``metric_names``."""
+    if _BALANCE not in metric_names:
         return
     turns = transcript.turns if first_and_last else transcript.turns[1:-1]
     talk = [turn for turn in turns if turn.role != "other"]

@@ -1,0 +1,96 @@
+"""The rubrics of behaviour codes: a person or a judge gives each turn of a role one of a code's labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import orjson
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+from pydantic.dataclasses import dataclass
+
+from bedside.rubrics.rubric import Rubric
+from bedside.rubrics.rubric_files import SUFFIX, examine_entries
+from bedside.support.errors import RegistryError
+from bedside.support.registry import DataRegistry, nearest
+from bedside.support.yaml_files import keys_and_values
+from bedside.transcripts.transcript import CODE_ROLES, CODES, Role
+
+_WINDOW = (
+    "Of a long conversation only a part is shown; turns not asked about are there to understand the others."
+)
+
+
+_EXAMPLES = "Examples, made up for this rubric and no part of the conversation:"
+
+
+@dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
+class CodeExample:
+    """A turn with its label, to show what is meant.
+
+    Attributes:
+        before: what the other of clinician and patient said just before.
+        turn: the turn.
+        label: its label.
+        reason: why.
+    """
+
+    before: str
+    turn: str
+    label: str
+    reason: str
+
+
+_EXAMPLE_LIST = TypeAdapter(tuple[CodeExample, ...])
+
+
+_OTHER: Mapping[Role, Role] = {"clinician": "patient", "patient": "clinician"}
+
+
+def _parse(path: Path) -> Rubric:
+    """The rubric of a code from its file: the keys of a rubric without those that are the same for all codes, and
+    ``examples``.
+
+    Raises:
+        RegistryError: the file is no such rubric, or its labels aren't the code's.
+    """
+    data = keys_and_values(path, "rubric file", "the docs on rubrics")
+    code = path.stem
+    if code not in CODES:
+        raise RegistryError(f"there is no code {code}", where=str(path), todo=nearest(code, CODES))
+    role = CODE_ROLES[code]
+    same = {"unit": "turn", "kind": "label", "role": role, "direction": "none", "each": "turns"}
+    doubled = sorted(same.keys() & data.keys())
+    try:
+        examples = _EXAMPLE_LIST.validate_python(data.pop("examples", ()))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, ("examples", *first["loc"])))
+        raise RegistryError(f"{place}: {first['msg']}", where=str(path)) from error
+    instructions = f"{data.pop('instructions', '')} {_WINDOW}\n{_shown(examples, role)}"
+    rubric, remarks = examine_entries({**data, **same, "instructions": instructions}, path)
+    problems = [f"{key}: the same for every code, and not stated" for key in doubled]
+    problems += [f"{remark.key}: {remark.text}" for remark in remarks if remark.severity == "error"]
+    if rubric is not None and tuple(label.label for label in rubric.labels) != CODES[code]:
+        problems.append(f"labels: those of {code} are {', '.join(CODES[code])}, in this order")
+    problems += [
+        f"examples: {code} has no label {example.label}"
+        for example in examples
+        if example.label not in CODES[code]
+    ]
+    if rubric is None or problems:
+        raise RegistryError(problems[0], where=str(path))
+    return rubric
+
+
+def _shown(examples: Sequence[CodeExample], role: Role) -> str:
+    lines = [_EXAMPLES]
+    for example in examples:
+        label = orjson.dumps(example.label).decode()
+        lines.append(f"- {_OTHER[role]}: {example.before} / {role}: {example.turn}")
+        lines.append(f"  {label}: {example.reason}")
+    return "\n".join(lines)
+
+
+#: The rubrics by which a judge gives codes, by the code.
+CODEBOOK: DataRegistry[Rubric] = DataRegistry("bedside.rubrics.codebook", SUFFIX, "code", Rubric, _parse)
