@@ -19,7 +19,7 @@ from bedside.ratings.scales import Scale, number_in
 from bedside.ratings.table import frame_of
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
-from bedside.transcripts.sources import ReadOptions, SourceFile
+from bedside.transcripts.table_rows import table_records
 
 _ITEM = ("item", "transcript_id", "transcript", "conversation", "conversation_id", "id")
 _METRIC = ("metric", "rubric", "code", "dimension")
@@ -228,7 +228,7 @@ def _cells(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
             row = {name: "" if value is None else str(value) for name, value in values.items()}
             yield f"{path}: row {number}", row
         return
-    yield from SourceFile(path, path.stem, ReadOptions(), []).table_rows()
+    yield from table_records(path)
 
 
 def _readable(path: Path) -> bool:

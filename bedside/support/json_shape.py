@@ -49,3 +49,12 @@ def misfit(value: Any, form: Any, at: str = "") -> str | None:
         parts = ((value.get(key), wanted, key) for key, wanted in form.items())
     found = (misfit(part, wanted, f"{at}.{key}" if at else str(key)) for part, wanted, key in parts)
     return next((place for place in found if place is not None), None)
+
+
+def json_kind(value: Any) -> str:
+    """What a JSON value is, in words, for messages."""
+    if isinstance(value, bool):
+        return "true or false"
+    if isinstance(value, int | float):
+        return f"the number {value}"
+    return {"list": "a list", "dict": "an object", "NoneType": "null"}.get(type(value).__name__, "a string")

@@ -1,7 +1,8 @@
 """Transcripts: what a conversation is, and how files become conversations."""
 
-from bedside.transcripts.reading import READERS, Reading, read_transcripts
-from bedside.transcripts.sources import ReadOptions
+from bedside.transcripts.contract import READERS
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Reading, read_transcripts
 from bedside.transcripts.transcript import ROLE_ALIASES, ROLES, Role, Transcript, Turn, role_of
 
 __all__ = [

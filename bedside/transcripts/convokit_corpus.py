@@ -13,46 +13,29 @@ How a transcript lies in a corpus:
 from __future__ import annotations
 
 import copy
-import importlib
-import random
-import tempfile
-import threading
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bedside.support.errors import DataError, InputError, MissingExtraError
-from bedside.transcripts.fields import described
-from bedside.transcripts.sources import ReadOptions, SourceFile
+from bedside.support.errors import DataError, InputError
+from bedside.transcripts.convokit_conversation import (
+    LAYOUT,
+    MARK,
+    META_PREFIX,
+    STORED_FIELDS,
+    in_order,
+    is_ours,
+    transcript_of,
+    turn_meta,
+)
+from bedside.transcripts.convokit_library import import_convokit, no_configuration_written
+from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.transcript import ROLES, Role, Transcript, Turn
+from bedside.transcripts.transcript_fields import described
+from bedside.transcripts.transcript_maker import TranscriptMaker
 
 if TYPE_CHECKING:
     from convokit import Corpus
-
-#: Key of a conversation's (and a corpus') meta that marks the layout, with its version.
-MARK = "bedside"
-LAYOUT = 1
-#: Keys of a turn's meta that ConvoKit takes for its own get this prefix, and those that have it get it once more.
-_PREFIX = "bedside:"
-_FIELDS = ("system", "case_id", "language", "factors", "reference", "source")
-
-
-def import_convokit(module: str = "convokit") -> Any:
-    """A module of ConvoKit; the global random state stays what it was, for some of them seed it when imported.
-
-    Raises:
-        MissingExtraError: ConvoKit is not installed.
-    """
-    state = random.getstate()
-    try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        raise MissingExtraError(
-            "ConvoKit is not installed", todo="pip install 'bedside[convokit]'"
-        ) from error
-    finally:
-        random.setstate(state)
 
 
 def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
@@ -100,7 +83,7 @@ def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
             previous = utterance.id
     if not about:
         raise DataError("there is no transcript to make a corpus of", todo="give at least one")
-    with _no_configuration_written():
+    with no_configuration_written():
         corpus = convokit.Corpus(utterances=utterances, backend="mem")
     for conversation in corpus.iter_conversations():
         conversation.meta.update(about[conversation.id])
@@ -122,12 +105,11 @@ def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterato
     Raises:
         BedsideError: a conversation that is no transcript: an unknown speaker, an empty text.
     """
-    # The reader needs this module in turn.
-    from bedside.transcripts.readers.convokit import conversation
-
     if not hasattr(corpus, "iter_conversations"):
         raise InputError(f"{type(corpus).__name__} is no ConvoKit corpus", todo="give a convokit.Corpus")
-    source = SourceFile(Path("corpus"), "", options or ReadOptions(), [])
+    maker = TranscriptMaker(
+        Path("corpus"), "", options=options or ReadOptions(), skipped=[], bare_path="corpus"
+    )
     speakers = {speaker.id: speaker.meta.to_dict() for speaker in corpus.iter_speakers()}
     empty: list[list[Any]] = list((corpus.meta.to_dict().get(MARK) or {}).get("empty", ()))
     made = 0
@@ -142,38 +124,20 @@ def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterato
         if is_ours(about):
             yield _restored(found.id, about, [utterance for _, utterance in in_order(placed)], speakers)
         else:
-            yield conversation(source, found.id, placed, {found.id: about}, speakers)
+            yield transcript_of(maker, found.id, placed, {found.id: about}, speakers)
     for _, name, about in empty:
         yield _restored(name, about, [], {})
 
 
-def is_ours(about: Mapping[str, Any] | None) -> bool:
-    """Whether a conversation's meta says that :func:`to_convokit` made it."""
-    return isinstance(about, Mapping) and about.get(MARK) == LAYOUT
-
-
-def in_order(placed: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
-    """Places and utterances by time where all have a numeric ``timestamp``, else as they are."""
-    times = [utterance.get("timestamp") for _, utterance in placed]
-    if all(isinstance(time, int | float) and not isinstance(time, bool) for time in times):
-        return sorted(placed, key=lambda each: each[1]["timestamp"])
-    return placed
-
-
-def turn_meta(stored: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A turn's meta from the meta of the utterance it was stored as."""
-    return {key.removeprefix(_PREFIX): value for key, value in (stored or {}).items()}
-
-
 def _about(transcript: Transcript) -> dict[str, Any]:
-    fields = {name: getattr(transcript, name) for name in _FIELDS}
+    fields = {name: getattr(transcript, name) for name in STORED_FIELDS}
     return copy.deepcopy(
         {**fields, "factors": dict(transcript.factors), "reference": dict(transcript.reference), MARK: LAYOUT}
     )
 
 
 def _stored(meta: Mapping[str, Any]) -> dict[str, Any]:
-    own = {key: _PREFIX + key if key == "ai_meta" or key.startswith(_PREFIX) else key for key in meta}
+    own = {key: META_PREFIX + key if key == "ai_meta" or key.startswith(META_PREFIX) else key for key in meta}
     return {own[key]: copy.deepcopy(value) for key, value in meta.items()}
 
 
@@ -213,29 +177,8 @@ def _restored(
                 todo="set meta['role'] to clinician, patient or other, and meta['name']",
             )
         turns.append(Turn(index, who["role"], who["name"], utterance["text"], turn_meta(utterance["meta"])))
-    added = described({key: value for key, value in about.items() if key not in (*_FIELDS, MARK)}, ())
-    fields = {key: about[key] for key in _FIELDS}
+    added = described({key: value for key, value in about.items() if key not in (*STORED_FIELDS, MARK)}, ())
+    fields = {key: about[key] for key in STORED_FIELDS}
     for key in ("factors", "reference"):
         fields[key] = {**about[key], **added[key]}
     return Transcript(id=name, turns=tuple(turns), **fields)
-
-
-_lock = threading.Lock()
-
-
-@contextmanager
-def _no_configuration_written() -> Iterator[None]:
-    """Keep a corpus from writing a configuration into the home folder, and from saying so, where there is none."""
-    settings = import_convokit("convokit.convokitConfig")
-    module = import_convokit("convokit.model.corpus")
-    if Path("~/.convokit/config.yml").expanduser().is_file():
-        yield
-        return
-    with _lock, tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "config.yml"
-        file.write_text(settings.DEFAULT_CONFIG_CONTENTS, "utf-8")
-        module.ConvoKitConfig = lambda: settings.ConvoKitConfig(str(file))
-        try:
-            yield
-        finally:
-            module.ConvoKitConfig = settings.ConvoKitConfig

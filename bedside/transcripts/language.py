@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 #: Words a text needs before their kind says anything about its language.
 ENOUGH = 30
@@ -50,3 +51,11 @@ def not_english(text: str, language: str | None) -> str | None:
             "words (name the transcript's language if it is English)"
         )
     return None
+
+
+_TAG = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
+
+
+def is_language_tag(value: Any) -> bool:
+    """Whether a value looks like a BCP 47 tag."""
+    return isinstance(value, str) and _TAG.fullmatch(value) is not None

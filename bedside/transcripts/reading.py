@@ -9,103 +9,20 @@ from __future__ import annotations
 import glob
 import hashlib
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from bedside.support.errors import BedsideError, InputError
-from bedside.support.registry import Registry
-from bedside.transcripts.sources import (
-    ENDINGS,
-    ReadOptions,
-    SourceFile,
-    SplitError,
-    ending_of,
-    shown,
-    without_endings,
-)
+from bedside.transcripts.contract import READERS, Head, Reader, readers_by_priority, transcript_endings
+from bedside.transcripts.path_names import ending_of, printable_path, without_endings
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.transcript import Transcript
-
-
-class Head:
-    """What a reader sees of a file to say whether it is its own; nothing is read before it is asked for.
-
-    Attributes:
-        source: the file.
-    """
-
-    __slots__ = ("source",)
-
-    def __init__(self, source: SourceFile) -> None:
-        self.source = source
-
-    @property
-    def path(self) -> Path:
-        """The file's path."""
-        return self.source.path
-
-    @property
-    def ending(self) -> str:
-        """The name's ending in lower case without ``.gz``, e.g. ``.jsonl``."""
-        return self.source.ending
-
-    @property
-    def text(self) -> str:
-        """The first 64 KiB as text, without byte order mark."""
-        return self.source.head.decode("utf-8", "replace")
-
-    @property
-    def first(self) -> Any:
-        """The first JSON value (of an array its first item), as far as the first 64 KiB tell; else None."""
-        return None if self.source.json is None else self.source.json[1]
-
-    @property
-    def is_array(self) -> bool:
-        """Whether the file is one JSON array."""
-        return self.source.json is not None and self.source.json[0] == "array"
-
-    @property
-    def columns(self) -> tuple[list[str], list[list[str]]] | None:
-        """Header and first rows of a table; None where the file is none."""
-        return self.source.columns
-
-
-@dataclass(frozen=True, slots=True)
-class Reader:
-    """One file format.
-
-    Attributes:
-        name: the entry's name, equal to its file name.
-        title: what the format is, in a few words.
-        description: what the reader expects, a short paragraph of Markdown.
-        example: a minimal file, as text.
-        example_name: a file name for the example.
-        claims: given a :class:`Head`, ``"transcripts"`` if the file is of this format, ``"companion"`` if it
-            belongs to the format but holds no transcripts (read by ``read`` from its main file), else None.
-            The first reader that claims a file gets it.
-        read: yields the transcripts of a :class:`SourceFile`.
-        priority: readers are asked in order of this number, most specific format first.
-        spans: pieces of about so many bytes that a file can be read in, one apart from the other; None where the format
-            can't be divided. It may raise NotDivisible for a file.
-    """
-
-    name: str
-    title: str
-    description: str
-    example: str
-    example_name: str
-    claims: Callable[[Head], Literal["transcripts", "companion"] | None]
-    read: Callable[[SourceFile], Iterator[Transcript]]
-    priority: int = 50
-    spans: Callable[[SourceFile, int], list[Span]] | None = None
-
-
-READERS: Registry[Reader] = Registry(
-    "bedside.transcripts.readers", "READER", "reader", Reader, group="bedside.readers"
-)
+from bedside.transcripts.transcript_maker import SplitError
 
 
 @dataclass(slots=True)
@@ -146,9 +63,10 @@ class Reading:
         self.skipped: list[BedsideError] = []
         self.ignored: list[Path] = []
         if self.options.format is None:
-            self._readers = sorted(READERS.all().values(), key=lambda reader: reader.priority)
+            self._readers = readers_by_priority()
         else:
             self._readers = [READERS.load(self.options.format)]
+        self._endings = transcript_endings()
         self.companions: set[str] = set()
         self.files = self._find(paths)
         self.root = os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in self.files})
@@ -162,19 +80,21 @@ class Reading:
             if os.path.isdir(path):
                 chosen: list[Path] = []
                 for inside in _files(str(path)):
-                    (chosen if ending_of(inside) in ENDINGS else self.ignored).append(Path(inside))
+                    (chosen if ending_of(inside) in self._endings else self.ignored).append(Path(inside))
                 if not chosen:
                     raise InputError(
                         "the folder holds no transcript file",
-                        where=shown(path),
-                        todo=f"transcript files end in {', '.join(ENDINGS)} (or those with .gz)",
+                        where=printable_path(path),
+                        todo=f"transcript files end in {', '.join(self._endings)} (or those with .gz)",
                     )
             elif os.path.exists(path):
                 chosen = [path]
             else:
                 chosen = [Path(p) for p in sorted(glob.glob(str(given), recursive=True)) if os.path.isfile(p)]
                 if not chosen:
-                    raise InputError("there is no such file", where=shown(path), todo="check the path")
+                    raise InputError(
+                        "there is no such file", where=printable_path(path), todo="check the path"
+                    )
             found.update(dict.fromkeys(chosen))
         if not found:
             raise InputError("no files were given", todo="name files, folders or patterns")
@@ -196,7 +116,7 @@ class Reading:
 
     def is_companion(self, path: Path) -> bool:
         """Whether a file was read along with another."""
-        return shown(path) in self.companions
+        return printable_path(path) in self.companions
 
     def finish(self) -> None:
         """What is checked when all files are read.
@@ -206,7 +126,9 @@ class Reading:
         """
         if not any(file.transcripts for file in self.inputs) and not self.skipped:
             raise InputError(
-                "none of the files holds a transcript", where=shown(self.root), todo="see bedside readers"
+                "none of the files holds a transcript",
+                where=printable_path(self.root),
+                todo="see bedside readers",
             )
 
     def spans(self, path: Path, size: int) -> tuple[list[Span], str]:
@@ -222,9 +144,15 @@ class Reading:
         return [], ""
 
     def _source(self, path: Path, span: Span | None = None) -> SourceFile:
-        stem = without_endings(os.path.abspath(path)[len(self.root) :])
-        stem = shown(stem).replace(os.sep, "/").lstrip("/")
-        return SourceFile(path, stem, self.options, self.skipped, span)
+        stem = without_endings(os.path.abspath(path)[len(self.root) :], self._endings)
+        return SourceFile(
+            path,
+            printable_path(stem).replace(os.sep, "/").lstrip("/"),
+            options=self.options,
+            skipped=self.skipped,
+            bare_path=without_endings(str(path), self._endings),
+            span=span,
+        )
 
     def _file(self, path: Path) -> Iterator[Transcript]:
         source = self._source(path, self._span)
@@ -244,10 +172,10 @@ class Reading:
             record.sha256, record.bytes = source.finish()
             record.skipped = len(self.skipped) - before
             for companion, digest, size in source.companions:
-                if shown(companion) not in self.companions:
-                    self.companions.add(shown(companion))
+                if printable_path(companion) not in self.companions:
+                    self.companions.add(printable_path(companion))
                     self.inputs.append(
-                        InputFile(shown(companion), f"{reader.name} (companion)", digest, size)
+                        InputFile(printable_path(companion), f"{reader.name} (companion)", digest, size)
                     )
         self.check(record)
 
@@ -337,7 +265,9 @@ def _files(folder: str) -> Iterator[str]:
         with os.scandir(folder) as inside:
             entries = sorted(inside, key=lambda entry: entry.name)
     except OSError as error:
-        raise InputError(f"can't be read ({error.strerror})", where=shown(folder), todo="check it") from error
+        raise InputError(
+            f"can't be read ({error.strerror})", where=printable_path(folder), todo="check it"
+        ) from error
     for entry in entries:
         if entry.name.startswith("."):
             continue

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from bedside.transcripts.sources import SourceFile
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +25,7 @@ class Span:
     values: int = 0
 
 
-class FilePiece(io.RawIOBase):
+class SpanStream(io.RawIOBase):
     """The bytes of a span, behind those of its head."""
 
     def __init__(self, raw: io.FileIO, span: Span) -> None:
@@ -112,33 +108,3 @@ class Owners:
         self._seen.add(owner)
         self._last = owner
         return True
-
-
-def line_spans(
-    source: SourceFile, size: int, owner: Callable[[bytes], str | None] | None = None
-) -> list[Span]:
-    """Pieces of a file of JSON lines; none where it isn't one.
-
-    Args:
-        source: the file.
-        size: of a piece, in bytes.
-        owner: the id of the transcript a line belongs to, where a transcript is of several lines; None for a line that
-            can't be read.
-    """
-    if source.json is None or source.json[0] != "lines":
-        return []
-    divider, owners = Divider(size), Owners()
-    offset = values = 0
-    for lines, line in enumerate(source.plain_lines()):
-        if not line.isspace():
-            if owner is None:
-                divider.here(offset, lines, values)
-            else:
-                name = owner(line)
-                if name is None:
-                    raise NotDivisible
-                if owners.changes(name):
-                    divider.here(offset, lines, values)
-            values += 1
-        offset += len(line)
-    return divider.spans(offset)

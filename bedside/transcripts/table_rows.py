@@ -8,9 +8,10 @@ import re
 import zipfile
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 from bedside.support.errors import InputError
-from bedside.transcripts.sources import MAX_COMPANION, MAX_RECORD, SourceFile
+from bedside.transcripts.byte_source import MAX_COMPANION, MAX_RECORD, ByteSource
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 
 #: Largest workbook, in bytes on disk and unpacked.
@@ -35,7 +36,12 @@ _HOLDS = re.compile(r"worksheets/|sharedStrings|media/", re.IGNORECASE)
 _PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z]", re.DOTALL)
 
 
-def table(source: SourceFile) -> tuple[list[str], Rows]:
+def is_workbook(source: ByteSource) -> bool:
+    """Whether the file is packed as workbooks are."""
+    return source.head[:2] == b"PK"
+
+
+def table(source: ByteSource) -> tuple[list[str], Rows]:
     """Column names, and place (``file:line``) and cells of each row; an error in place of a bad row.
 
     Blank rows are left out; every row has as many cells as there are columns.
@@ -43,7 +49,7 @@ def table(source: SourceFile) -> tuple[list[str], Rows]:
     Raises:
         InputError: the file has no header, a column twice, or is no workbook.
     """
-    rows = _workbook(source) if source.head[:2] == b"PK" else _text(source)
+    rows = _workbook(source) if is_workbook(source) else _text(source)
     for where, row in rows:
         if isinstance(row, InputError):
             raise row
@@ -55,7 +61,7 @@ def table(source: SourceFile) -> tuple[list[str], Rows]:
             raise InputError(
                 f"column {doubled[0]!r} stands twice in the header", where=where, todo="rename one of them"
             )
-        return names, _even(rows, len(names), source.head[:2] == b"PK")
+        return names, _even(rows, len(names), padded=is_workbook(source))
     raise InputError("the table has no header", where=source.name, todo="name the columns in its first row")
 
 
@@ -79,16 +85,29 @@ def _even(rows: Rows, width: int, padded: bool) -> Rows:
         yield where, row
 
 
-def first_rows(source: SourceFile) -> tuple[list[str], list[list[str]]] | None:
+def table_records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Place (``file:row``) and cells by column name of each row of a CSV, TSV or XLSX file.
+
+    All cells are text; an empty cell is an empty string.
+
+    Raises:
+        InputError: a row that can't be read.
+    """
+    header, rows = table(ByteSource(path))
+    for where, row in rows:
+        if isinstance(row, InputError):
+            raise row
+        yield where, dict(zip(header, row, strict=True))
+
+
+def first_rows(source: ByteSource) -> tuple[list[str], list[list[str]]] | None:
     """Header and up to five rows, looked at to recognise a format; None for what is no table of several columns.
 
     Raises:
         InputError: a workbook that can't be read.
     """
-    if source.head[:2] == b"PK":
+    if is_workbook(source):
         rows = (row for _, row in _workbook(source) if not isinstance(row, InputError))
-    elif source.json is not None:
-        return None
     else:
         text = source.head.decode("utf-8", "replace")
         lines = io.StringIO(text, newline="")
@@ -106,7 +125,7 @@ def first_rows(source: SourceFile) -> tuple[list[str], list[list[str]]] | None:
     return [name.strip() for name in found[0]], found[1:]
 
 
-def _delimiter(source: SourceFile) -> str:
+def _delimiter(source: ByteSource) -> str:
     line = source.head.partition(b"\n")[0]
     return max(",\t;", key=lambda mark: line.count(mark.encode()))
 
@@ -114,7 +133,7 @@ def _delimiter(source: SourceFile) -> str:
 # -- CSV ----------------------------------------------------------------------------------------------
 
 
-def _text(source: SourceFile) -> Rows:
+def _text(source: ByteSource) -> Rows:
     # The module's only limit on a cell is one for the whole process, and it is lower than long dialogues.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
     damage: list[InputError] = []
@@ -139,7 +158,7 @@ def _text(source: SourceFile) -> Rows:
             yield f"{source.name}:{source.lines_before + reader.line_num}", row
 
 
-def _text_lines(source: SourceFile, damage: list[InputError], held: list[int]) -> Iterator[str]:
+def _text_lines(source: ByteSource, damage: list[InputError], held: list[int]) -> Iterator[str]:
     """The lines; ``held`` counts the bytes of those that may yet be one row."""
     if source.whole is not None and b"\x00" not in source.whole:
         try:
@@ -176,7 +195,7 @@ def _text_lines(source: SourceFile, damage: list[InputError], held: list[int]) -
 
 
 def row_spans(
-    source: SourceFile, size: int, owner: Callable[[list[str]], int | None] | None = None
+    source: ByteSource, size: int, owner: Callable[[list[str]], int | None] | None = None
 ) -> list[Span]:
     """Pieces of a CSV or TSV file; none where it can't be divided.
 
@@ -231,7 +250,7 @@ def row_spans(
 # -- XLSX ---------------------------------------------------------------------------------------------
 
 
-def _workbook(source: SourceFile) -> Rows:
+def _workbook(source: ByteSource) -> Rows:
     """Rows of the first worksheet."""
     import openpyxl
 
@@ -257,7 +276,7 @@ def _workbook(source: SourceFile) -> Rows:
         ) from error
 
 
-def _workbook_bytes(source: SourceFile) -> bytes:
+def _workbook_bytes(source: ByteSource) -> bytes:
     if source.whole is not None:
         return source.whole
     with source.open() as file:
@@ -267,7 +286,7 @@ def _workbook_bytes(source: SourceFile) -> bytes:
     return data
 
 
-def _check_parts(source: SourceFile, data: bytes) -> None:
+def _check_parts(source: ByteSource, data: bytes) -> None:
     """Refuse a workbook that would unpack to too much or declares entities."""
     with zipfile.ZipFile(io.BytesIO(data)) as book:
         parts = book.infolist()
@@ -285,7 +304,7 @@ def _check_parts(source: SourceFile, data: bytes) -> None:
                         raise ValueError("a part that is not plain XML")
 
 
-def _too_large(source: SourceFile, limit: int) -> InputError:
+def _too_large(source: ByteSource, limit: int) -> InputError:
     return InputError(
         f"a workbook larger than {limit // 2**20} MB", where=source.name, todo="save it as CSV or split it"
     )

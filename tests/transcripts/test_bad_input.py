@@ -13,7 +13,7 @@ import pytest
 
 from bedside.support.errors import InputError
 from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts.sources import MAX_RECORD
+from bedside.transcripts.byte_source import MAX_RECORD
 from tests.transcripts.files import GOOD, packed, read, workbook, write
 
 A, B, C, D, E = (GOOD % name for name in "abcde")

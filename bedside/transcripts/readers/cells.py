@@ -8,12 +8,13 @@ from typing import Any, Literal
 
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
-from bedside.transcripts.fields import FIELDS, factor_or_reference
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
-from bedside.transcripts.reading import Head, Reader
-from bedside.transcripts.sources import ReadOptions, SourceFile
+from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_rows import row_spans, table
 from bedside.transcripts.transcript import ROLE_ALIASES, Role, Transcript, role_of
+from bedside.transcripts.transcript_fields import FIELDS, factor_or_reference
 
 _DIALOGUE = ("dialogue", "dialog", "conversation", "transcript", "text")
 _COLUMNS = {"dialogue": _DIALOGUE, **FIELDS}
@@ -159,6 +160,7 @@ READER = Reader(
     ),
     example='id,dialogue\na-1,"Doctor: What brings you here?\nPatient: I sleep badly."\n',
     example_name="dialogues.csv",
+    endings=(".csv", ".tsv", ".xlsx"),
     claims=_claims,
     read=_read,
     spans=row_spans,

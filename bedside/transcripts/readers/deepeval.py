@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from bedside.support.errors import InputError
-from bedside.transcripts.fields import described, said
-from bedside.transcripts.reading import Head, Reader
-from bedside.transcripts.sources import SourceFile, kind
-from bedside.transcripts.spans import line_spans
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.json_source import line_spans
+from bedside.transcripts.message_lists import speakers_texts_metas
+from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_fields import described
 
 # DeepEval writes either spelling.
 _SPELLINGS = {
@@ -45,11 +47,11 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
     if not isinstance(item, dict):
-        raise InputError(f"a test case must be an object, not {kind(item)}", where=where, todo=_SEE)
+        raise InputError(f"a test case must be an object, not {json_kind(item)}", where=where, todo=_SEE)
     case: dict[str, Any] = {_SPELLINGS.get(str(key), str(key)): value for key, value in item.items()}
     if not isinstance(case.get("turns"), list):
         raise InputError("no list called 'turns'", where=where, todo=_SEE)
-    speakers, texts, metas = said(source, case["turns"], where)
+    speakers, texts, metas = speakers_texts_metas(case["turns"], where)
     fields = described(case, {"turns", "name", "multimodal", "voice", *_REFERENCE})
     fields["reference"] |= {key: case[key] for key in _REFERENCE if case.get(key)}
     return source.transcript(
@@ -78,6 +80,7 @@ READER = Reader(
         '"What brings you here?"}, {"role": "user", "content": "I sleep badly."}]}]\n'
     ),
     example_name="test_cases.json",
+    endings=(".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,
     spans=line_spans,

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from bedside.support.errors import InputError
-from bedside.transcripts.reading import Head, Reader
-from bedside.transcripts.sources import SourceFile, kind
-from bedside.transcripts.spans import line_spans
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.json_source import line_spans
+from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_maker import check_nesting
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
@@ -26,19 +28,19 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
     if not isinstance(item, dict):
-        raise InputError(f"a transcript must be an object, not {kind(item)}", where=where, todo=_SEE)
+        raise InputError(f"a transcript must be an object, not {json_kind(item)}", where=where, todo=_SEE)
     _known(item, _KEYS, where)
     said = item.get("turns")
     if not isinstance(said, list):
         raise InputError("no list called 'turns'", where=where, todo=_SEE)
     for key in ("factors", "reference"):
         if not isinstance(item.get(key), dict | None):
-            raise InputError(f"{key!r} must be an object, not {kind(item[key])}", where=where, todo=_SEE)
+            raise InputError(f"{key!r} must be an object, not {json_kind(item[key])}", where=where, todo=_SEE)
     roles, speakers, texts, metas = [], [], [], []
     for index, turn in enumerate(said):
         place = f"{where}, turn {index}"
         if not isinstance(turn, dict):
-            raise InputError(f"a turn must be an object, not {kind(turn)}", where=place, todo=_SEE)
+            raise InputError(f"a turn must be an object, not {json_kind(turn)}", where=place, todo=_SEE)
         if not turn.keys() <= _TURN_KEYS:
             _known(turn, _TURN_KEYS, place)
         if turn.get("index", index) != index:
@@ -68,8 +70,8 @@ def _meta(source: SourceFile, meta: Any, where: str) -> dict[str, Any]:
     if not meta and isinstance(meta, dict | None):
         return {}
     if not isinstance(meta, dict):
-        raise InputError(f"'meta' must be an object, not {kind(meta)}", where=where, todo=_SEE)
-    source.kept(meta, where)
+        raise InputError(f"'meta' must be an object, not {json_kind(meta)}", where=where, todo=_SEE)
+    check_nesting(meta, where)
     codes = meta.get("codes", {})
     if not (
         isinstance(codes, dict)
@@ -101,6 +103,7 @@ READER = Reader(
         '[{"role": "clinician", "text": "What brings you here?"}, {"role": "patient", "text": "I sleep badly."}]}\n'
     ),
     example_name="transcripts.jsonl",
+    endings=(".jsonl", ".ndjson", ".json"),
     claims=_claims,
     read=_read,
     spans=line_spans,

@@ -8,8 +8,8 @@ from typing import Any, Literal
 import orjson
 
 from bedside.support.errors import InputError
-from bedside.transcripts.reading import Head, Reader
-from bedside.transcripts.sources import SourceFile
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 
 _LABELS = {"ICD_Code", "Diagnosis_Result"}
@@ -96,6 +96,7 @@ READER = Reader(
         '{"doctor": "谢谢您告诉我。"}]}]\n'
     ),
     example_name="patient_1.json",
+    endings=(".json",),
     claims=_claims,
     read=_read,
     priority=10,

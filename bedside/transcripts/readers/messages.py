@@ -6,11 +6,13 @@ from collections.abc import Iterator
 from typing import Any, Literal
 
 from bedside.support.errors import InputError
-from bedside.transcripts.fields import MODEL_SPEAKERS, TEXT_KEYS, described, is_message, said
-from bedside.transcripts.reading import Head, Reader
-from bedside.transcripts.sources import SourceFile, kind
-from bedside.transcripts.spans import line_spans
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.json_source import line_spans
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, TEXT_KEYS, is_message, speakers_texts_metas
+from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_fields import described
 
 _LISTS = (
     "messages", "conversations", "conversation", "dialog_history", "dialogue_history", "history", "dialogue",
@@ -52,7 +54,7 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 def _one(source: SourceFile) -> Transcript:
     """The file is one list of messages."""
     messages = source.all_items()
-    speakers, texts, metas = said(source, messages, source.name)
+    speakers, texts, metas = speakers_texts_metas(messages, source.name)
     return source.transcript(source.turns(speakers, texts, source.name, metas), source.name)
 
 
@@ -71,9 +73,9 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         messages = item
     else:
         raise InputError(
-            f"a conversation must be an object or a list, not {kind(item)}", where=where, todo=_SEE
+            f"a conversation must be an object or a list, not {json_kind(item)}", where=where, todo=_SEE
         )
-    speakers, texts, metas = said(source, messages, where)
+    speakers, texts, metas = speakers_texts_metas(messages, where)
     return source.transcript(source.turns(speakers, texts, where, metas), where, **{"id": name, **fields})
 
 
@@ -100,6 +102,7 @@ READER = Reader(
         '"What brings you here?"}, {"role": "user", "content": "I sleep badly."}]}\n'
     ),
     example_name="messages.jsonl",
+    endings=(".json", ".jsonl", ".ndjson"),
     claims=_claims,
     read=_read,
     spans=line_spans,

@@ -9,12 +9,12 @@ from typing import Literal
 
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
-from bedside.transcripts.fields import FIELDS, factor_or_reference
-from bedside.transcripts.reading import Head, Reader
-from bedside.transcripts.sources import SourceFile
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import Span
 from bedside.transcripts.table_rows import row_spans, table
 from bedside.transcripts.transcript import CODES, Transcript
+from bedside.transcripts.transcript_fields import FIELDS, factor_or_reference
 
 #: Names understood without a mapping, in lower case, for each of bedside's columns.
 COLUMNS = {
@@ -306,6 +306,7 @@ READER = Reader(
         "a-1,1,client,I sleep badly.,\n"
     ),
     example_name="utterances.csv",
+    endings=(".csv", ".tsv", ".xlsx"),
     claims=_claims,
     read=_read,
     spans=_spans,

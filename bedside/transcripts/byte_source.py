@@ -1,0 +1,303 @@
+"""The bytes of one file: unpacked, hashed, line by line.
+
+Memory holds a line at a time, and a small file whole, whatever the size of the file.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import os
+import stat
+import zlib
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bedside.support.errors import InputError
+from bedside.support.files import opened, piped
+from bedside.transcripts.path_names import ending_of, printable_path
+from bedside.transcripts.spans import NotDivisible, Span, SpanStream
+
+#: Longest single record (a line, a cell, an item of a JSON array, the rows of one transcript), in bytes.
+MAX_RECORD = 16 * 2**20
+#: A file that is no larger than this unpacked is held whole.
+MAX_WHOLE = 4 * 2**20
+#: How much of a larger file is looked at to recognise its format.
+HEAD_SIZE = 64 * 2**10
+#: A file that goes on in one line for so many bytes beyond the longest record is given up.
+LONGEST_LINE = 2**30
+#: Largest file that goes with another and is held whole (labels, speakers), in bytes.
+MAX_COMPANION = 64 * 2**20
+
+_GZIP = b"\x1f\x8b"
+_ZIP = b"PK\x03\x04"
+_MARK = b"\xef\xbb\xbf"
+
+
+class _Hashing(io.RawIOBase):
+    """Passes a binary file through and hashes what is read."""
+
+    def __init__(self, raw: io.FileIO) -> None:
+        self._raw = raw
+        self.digest = hashlib.sha256()
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._raw.read(len(buffer))
+        buffer[: len(data)] = data
+        self.digest.update(data)
+        self.count += len(data)
+        return len(data)
+
+    def finish(self) -> tuple[str, int]:
+        """Read to the end, so that the hash is that of the whole file, and close."""
+        while data := self._raw.read(1 << 20):
+            self.digest.update(data)
+            self.count += len(data)
+        self._raw.close()
+        return self.digest.hexdigest(), self.count
+
+
+class _Gunzip(gzip.GzipFile):
+    """A gzip file that closes what it reads from, as :func:`open` does."""
+
+    def __init__(self, packed: io.BufferedReader[Any]) -> None:
+        super().__init__(fileobj=packed)
+        self._packed = packed
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()
+
+
+class ByteSource:
+    """The bytes of one file, as they are on disk and unpacked.
+
+    Args:
+        path: the file.
+        span: the piece of the file to read; None for all of it.
+
+    Attributes:
+        path: the file.
+        name: the path as shown in messages and kept as provenance.
+        companions: other files that were read along (labels, speakers): path, SHA-256, bytes.
+        span: the piece of the file that is read; None for all of it.
+    """
+
+    def __init__(self, path: Path, span: Span | None = None) -> None:
+        self.path = path
+        self.span = span
+        self.name = printable_path(path)
+        self.companions: list[tuple[str, str, int]] = []
+        self._hashing: _Hashing | None = None
+
+    @cached_property
+    def packed(self) -> bytes | None:
+        """The bytes on disk of a file of at most :data:`MAX_WHOLE`, else None."""
+        if self.span is not None:
+            return None
+        try:
+            with opened(self.path) as file:
+                status = os.fstat(file.fileno())
+                if not stat.S_ISREG(status.st_mode):
+                    data = piped(file, MAX_WHOLE + 1)
+                elif status.st_size > MAX_WHOLE:
+                    return None
+                else:
+                    # A read may give less than asked for, and some files of the system say that they are empty.
+                    data = file.read(status.st_size or MAX_WHOLE + 1) or b""
+                    while len(data) != status.st_size and (more := file.read(MAX_WHOLE + 1 - len(data))):
+                        data += more
+        except OSError as error:
+            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
+        if len(data) > MAX_WHOLE and not stat.S_ISREG(status.st_mode):
+            raise InputError("a large input that is no ordinary file", where=self.name, todo="save it first")
+        return data if len(data) <= MAX_WHOLE else None
+
+    @cached_property
+    def whole(self) -> bytes | None:
+        """The content, unpacked and without byte order mark, if it is at most :data:`MAX_WHOLE`, else None."""
+        data = self.packed
+        if data is not None and data[:2] == _GZIP:
+            data = self.unpacking(gzip.GzipFile(fileobj=io.BytesIO(data)).read, MAX_WHOLE + 1)
+            if len(data) > MAX_WHOLE:
+                return None
+        return None if data is None else data.removeprefix(_MARK)
+
+    @cached_property
+    def head(self) -> bytes:
+        """The first 64 KiB of the content, unpacked and without byte order mark.
+
+        Raises:
+            InputError: the file is empty, can't be read or unpacked, or is UTF-16 or no text.
+        """
+        if self.whole is not None:
+            data = self.whole[:HEAD_SIZE]
+        else:
+            with self._unpacked(self._raw()) as file:
+                data = self.unpacking(file.read, HEAD_SIZE).removeprefix(_MARK)
+        if data[:4] == _ZIP:
+            return data
+        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InputError(
+                "UTF-16 text", where=self.name, todo="convert the file, e.g. iconv -f UTF-16 -t UTF-8"
+            )
+        if not data or data.isspace():
+            raise InputError("the file is empty", where=self.name, todo="remove it")
+        if b"\x00" in data:
+            raise InputError("not a text file", where=self.name, todo="give a transcript file")
+        return data
+
+    @cached_property
+    def ending(self) -> str:
+        """The name's ending in lower case without ``.gz``, e.g. ``.jsonl``."""
+        return ending_of(self.name)
+
+    def _raw(self) -> io.FileIO:
+        try:
+            return opened(self.path)
+        except OSError as error:
+            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
+
+    @staticmethod
+    def _unpacked(raw: io.RawIOBase | io.BytesIO) -> io.BufferedReader[Any] | _Gunzip:
+        buffered = io.BufferedReader(raw, 1 << 18)
+        return _Gunzip(buffered) if buffered.peek(2)[:2] == _GZIP else buffered
+
+    def open(self) -> io.BytesIO | io.BufferedReader[Any] | _Gunzip:
+        """The content, unpacked and without byte order mark; what passes through is hashed for the manifest."""
+        if self.whole is not None:
+            return io.BytesIO(self.whole)
+        if self.packed is not None:
+            file = self._unpacked(io.BytesIO(self.packed))
+        elif self.span is not None:
+            file = io.BufferedReader(SpanStream(self._raw(), self.span), 1 << 18)
+        else:
+            self._hashing = _Hashing(self._raw())
+            file = self._unpacked(self._hashing)
+        if self.unpacking(file.peek, 3)[:3] == _MARK:
+            file.read(3)
+        return file
+
+    def finish(self) -> tuple[str, int]:
+        """SHA-256 and size of the whole file as it stands on disk; closes it. Of a piece it isn't known."""
+        if self.span is not None:
+            return "", 0
+        if self.packed is not None:
+            return hashlib.sha256(self.packed).hexdigest(), len(self.packed)
+        hashing = self._hashing or _Hashing(self._raw())
+        self._hashing = None
+        return hashing.finish()
+
+    def unpacking(self, step: Callable[..., bytes], *arguments: Any) -> bytes:
+        """``step(*arguments)``, with damage of the file or its gzip packing turned into a message."""
+        try:
+            return step(*arguments)
+        except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            raise InputError(
+                "the gzip file is truncated or damaged", where=self.name, todo="copy or download it again"
+            ) from error
+        except OSError as error:
+            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
+
+    def companion(self, *parts: str) -> bytes | None:
+        """Content of another file that belongs to this one; None where there is no such file.
+
+        Args:
+            parts: its path, beginning in the folder of this one.
+        """
+        path = os.path.normpath(os.path.join(os.path.dirname(self.path), *parts))
+        if not os.path.exists(path):
+            return None
+        other = ByteSource(Path(path))
+        data = other.whole
+        if data is None:
+            with other.open() as file:
+                data = self.unpacking(file.read, MAX_COMPANION + 1)
+                if len(data) > MAX_COMPANION:
+                    raise InputError(f"larger than {MAX_COMPANION // 2**20} MB", where=other.name)
+        self.companions.append((path, *other.finish()))
+        return data
+
+    @property
+    def lines_before(self) -> int:
+        """What a line's number in the piece that is read lacks to that in the file."""
+        return 0 if self.span is None else self.span.lines
+
+    @property
+    def values_before(self) -> int:
+        """JSON values or rows of the file that precede the piece that is read."""
+        return 0 if self.span is None else self.span.values
+
+    def plain_lines(self) -> Iterator[bytes]:
+        """The lines as they are on disk, byte order mark and all; what passes through is hashed.
+
+        Raises:
+            NotDivisible: the file is packed, or a line is too long.
+        """
+        self._hashing = _Hashing(self._raw())
+        with io.BufferedReader(self._hashing, 1 << 20) as file:
+            if file.peek(4)[:2] == _GZIP or file.peek(4)[:4] == _ZIP:
+                raise NotDivisible
+            while line := self.unpacking(file.readline, MAX_RECORD + 1):
+                if len(line) > MAX_RECORD:
+                    raise NotDivisible
+                yield line
+
+    def lines(self) -> Iterator[tuple[int, bytes | InputError]]:
+        """1-based number and bytes of each line that isn't blank; an error in place of a line too long."""
+        if self.whole is not None:
+            for number, line in enumerate(self.whole.split(b"\n"), 1):
+                if line and not line.isspace():
+                    yield number, line
+            return
+        with self.open() as file:
+            number = self.lines_before
+            while line := self.unpacking(file.readline, MAX_RECORD + 1):
+                number += 1
+                if len(line) > MAX_RECORD:
+                    yield number, self.too_long(number)
+                    self.pass_over(line, file)
+                elif not line.isspace():
+                    yield number, line.removesuffix(b"\n")
+
+    def pass_over(self, line: bytes, file: io.BytesIO | io.BufferedReader[Any] | _Gunzip) -> None:
+        """Read what is left of a line that is too long and begins with ``line``.
+
+        Raises:
+            InputError: it doesn't end.
+        """
+        left = LONGEST_LINE
+        while line and not line.endswith(b"\n"):
+            line = self.unpacking(file.readline, 1 << 20)
+            left -= len(line)
+            if left < 0:
+                raise InputError(
+                    f"a line goes on for more than {LONGEST_LINE // 2**20} MB",
+                    where=self.name,
+                    todo="remove it",
+                )
+
+    def too_long(self, number: int) -> InputError:
+        """The message for a line over :data:`MAX_RECORD`."""
+        return InputError(
+            f"the line is longer than {MAX_RECORD // 2**20} MB",
+            where=f"{self.name}:{number}",
+            todo="put one transcript on a line",
+        )
+
+    def undecodable(self, data: bytes, error: UnicodeDecodeError, number: int, of: str = "") -> InputError:
+        """The message for text that isn't UTF-8; ``number`` is the line where ``data`` begins."""
+        lines = data.count(b"\n", 0, error.start)
+        column = error.start - data.rfind(b"\n", 0, error.start)
+        return InputError(
+            f"not UTF-8 (byte 0x{data[error.start]:02x} at column {column}{'' if lines else of})",
+            where=f"{self.name}:{number + lines}",
+            todo="convert the file, e.g. iconv -f LATIN1 -t UTF-8",
+        )

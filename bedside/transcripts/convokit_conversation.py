@@ -1,0 +1,102 @@
+"""A conversation of a ConvoKit corpus as a transcript: how bedside lays one out, and how others do."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bedside.transcripts.transcript import Role, Transcript, role_of
+from bedside.transcripts.transcript_fields import described
+from bedside.transcripts.transcript_maker import TranscriptMaker, check_nesting
+
+#: Key of a conversation's (and a corpus') meta that marks the layout, with its version.
+MARK = "bedside"
+
+
+LAYOUT = 1
+
+
+#: Keys of a turn's meta that ConvoKit takes for its own get this prefix, and those that have it get it once more.
+META_PREFIX = "bedside:"
+
+
+STORED_FIELDS = ("system", "case_id", "language", "factors", "reference", "source")
+
+
+def is_ours(about: Mapping[str, Any] | None) -> bool:
+    """Whether a conversation's meta says that :func:`to_convokit` made it."""
+    return isinstance(about, Mapping) and about.get(MARK) == LAYOUT
+
+
+def in_order(placed: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
+    """Places and utterances by time where all have a numeric ``timestamp``, else as they are."""
+    times = [utterance.get("timestamp") for _, utterance in placed]
+    if all(isinstance(time, int | float) and not isinstance(time, bool) for time in times):
+        return sorted(placed, key=lambda each: each[1]["timestamp"])
+    return placed
+
+
+def turn_meta(stored: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A turn's meta from the meta of the utterance it was stored as."""
+    return {key.removeprefix(META_PREFIX): value for key, value in (stored or {}).items()}
+
+
+#: Keys of a speaker's meta that may say who the speaker is.
+ROLE_KEYS = ("role", "type", "speaker_type", "interlocutor")
+
+
+def transcript_of(
+    maker: TranscriptMaker,
+    name: str,
+    group: list[tuple[str, dict[str, Any]]],
+    conversations: Mapping[str, Any],
+    speakers: Mapping[str, Any],
+) -> Transcript:
+    """A transcript of the placed utterances of one conversation, with what is known of conversations and speakers."""
+    group = in_order(group)
+    about = conversations.get(name)
+    ours = is_ours(about)
+    names, roles, metas = [], [], []
+    for where, utterance in group:
+        speaker = utterance.get("speaker", utterance.get("user"))
+        who = speakers.get(speaker) if ours and isinstance(speaker, str) else None
+        if isinstance(who, dict):
+            names.append(who.get("name"))
+            roles.append(maker.role(who.get("role"), where))
+            meta = turn_meta(utterance.get("meta"))
+        else:
+            names.append(speaker)
+            roles.append(_role_of_speaker(maker, speaker, speakers, where))
+            meta = dict(utterance.get("meta") or {})
+            if utterance.get("timestamp") is not None:
+                meta.setdefault("time", utterance["timestamp"])
+            if utterance.get("id") is not None:
+                meta.setdefault("utterance_id", utterance["id"])
+        check_nesting(meta, where)
+        metas.append(meta)
+    fields = described(about, (MARK, "source") if ours else ()) if isinstance(about, dict) else {}
+    return maker.transcript(
+        maker.turns(
+            names,
+            [utterance.get("text") for _, utterance in group],
+            [place for place, _ in group],
+            metas,
+            roles,
+        ),
+        group[0][0],
+        **{**fields, "id": name},
+    )
+
+
+def _role_of_speaker(maker: TranscriptMaker, speaker: Any, speakers: Mapping[str, Any], where: str) -> Role:
+    """By the speaker's name as the user maps it or as it is known, else by what the corpus says of the speaker."""
+    if isinstance(speaker, str):
+        role = role_of(speaker, maker.options.roles)
+        if role is not None:
+            return role
+        meta = speakers.get(speaker)
+        if isinstance(meta, dict):
+            for key in ROLE_KEYS:
+                if isinstance(meta.get(key), str) and role_of(meta[key], maker.options.roles):
+                    return maker.role(meta[key], where)
+    return maker.role(speaker, where)

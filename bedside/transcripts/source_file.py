@@ -1,0 +1,100 @@
+"""One file on its way to transcripts: what a reader is given."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from bedside.support.errors import BedsideError, InputError
+from bedside.transcripts.json_source import JsonSource
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.spans import Span
+from bedside.transcripts.table_rows import first_rows, is_workbook
+from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_maker import TranscriptMaker
+
+
+class SourceFile(JsonSource, TranscriptMaker):
+    """One file on its way to transcripts: its content, and the making of transcripts from it.
+
+    Args:
+        path: the file.
+        stem: the id given to a transcript that has none of its own: the path below the folder common to
+            all files read, without endings.
+        options: what the user said.
+        skipped: takes the errors of transcripts that are left out.
+        bare_path: the path without endings.
+        span: the piece of the file to read; None for all of it.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        stem: str,
+        options: ReadOptions,
+        skipped: list[BedsideError],
+        *,
+        bare_path: str,
+        span: Span | None = None,
+    ) -> None:
+        JsonSource.__init__(self, path, stem, span)
+        TranscriptMaker.__init__(self, path, stem, options, skipped, bare_path)
+
+    def json_transcripts(
+        self, build: Callable[[SourceFile, Any, str, str], Transcript]
+    ) -> Iterator[Transcript]:
+        """``build(source, value, place, id)`` of each JSON value; bad ones are left out where so wished."""
+        for where, name, value in self.json_values():
+            transcript = self.attempt(_built, build, self, value, where, name)
+            if transcript is not None:
+                yield transcript
+
+    @cached_property
+    def columns(self) -> tuple[list[str], list[list[str]]] | None:
+        """Header and first rows of a table; None where the file is none."""
+        if not is_workbook(self) and self.json is not None:
+            return None
+        return first_rows(self)
+
+    def column(self, name: str, known: Iterable[str], header: Sequence[str]) -> str | None:
+        """The file's column for bedside's ``name``: as mapped by the user, or one of the ``known`` names.
+
+        None where there is none.
+
+        Raises:
+            InputError: the user named a column that is not there.
+        """
+        mapped = self.options.columns.get(name)
+        if mapped is not None:
+            if mapped in header:
+                return mapped
+            raise InputError(
+                f"there is no column {mapped!r}", where=f"{self.name}:1", todo=f"columns: {', '.join(header)}"
+            )
+        lowered = {column.casefold(): column for column in reversed(header)}
+        return next((lowered[candidate] for candidate in known if candidate in lowered), None)
+
+    def needed(self, name: str, known: Iterable[str], header: Sequence[str]) -> str:
+        """As :meth:`column`; an error where there is none lists the columns and shows how to map one."""
+        column = self.column(name, known, header)
+        if column is None:
+            raise InputError(
+                f"no column holds the {name}",
+                where=f"{self.name}:1",
+                todo=f"say which with --columns {name}=NAME; columns: {', '.join(header)}",
+            )
+        return column
+
+
+def _built(
+    build: Callable[[SourceFile, Any, str, str], Transcript],
+    source: SourceFile,
+    value: Any,
+    where: str,
+    name: str,
+) -> Transcript:
+    if isinstance(value, InputError):
+        raise value
+    return build(source, value, where, name)

@@ -1,0 +1,306 @@
+"""The making of checked turns and transcripts from what a file says."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from bedside.support.errors import BedsideError, InputError
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.language import is_language_tag
+from bedside.transcripts.path_fields import path_values
+from bedside.transcripts.path_names import printable_path
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.transcript import Role, Transcript, Turn, new_turns, role_of
+
+T = TypeVar("T")
+
+#: Most turns of one transcript.
+MAX_TURNS = 100_000
+#: Deepest nesting of what is kept beside the turns.
+MAX_DEPTH = 50
+
+Scalar = str | int | float | bool | None
+
+
+class SplitError(InputError):
+    """A transcript comes back after another: what was already given of it is not whole, so nothing goes on."""
+
+
+class TranscriptMaker:
+    """Makes checked turns and transcripts of what one file says.
+
+    Args:
+        path: the file.
+        stem: the id given to a transcript that has none of its own.
+        options: what the user said.
+        skipped: takes the errors of transcripts that are left out.
+        bare_path: the path without endings, which ``path_fields`` is matched against.
+
+    Attributes:
+        path: the file.
+        name: the path as shown in messages and kept as provenance.
+        stem: the id given to a transcript that has none of its own.
+        options: what the user said.
+        aliases: further speaker names that a reader's format knows, in lower case.
+    """
+
+    def __init__(
+        self, path: Path, stem: str, options: ReadOptions, skipped: list[BedsideError], bare_path: str
+    ) -> None:
+        self.path = path
+        self.name = printable_path(path)
+        self.stem = stem
+        self.options = options
+        self.aliases: Mapping[str, Role] = {}
+        self._skipped = skipped
+        self._bare_path = bare_path
+        self._roles: dict[str, Role] = {}
+
+    def attempt(self, build: Callable[..., T], *arguments: Any) -> T | None:
+        """``build(*arguments)``; where bad transcripts are to be skipped, its error is kept and None given."""
+        try:
+            return build(*arguments)
+        except InputError as error:
+            if self.options.on_error == "stop" or isinstance(error, SplitError):
+                raise
+            self._skipped.append(error)
+            return None
+
+    def role(self, speaker: Any, where: str) -> Role:
+        """The role of a speaker, or an error that shows how to give one."""
+        role = self._roles.get(speaker) if type(speaker) is str else None
+        if role is None:
+            check_speaker(speaker, where)
+            role = role_of(speaker, self.options.roles) or self.aliases.get(_plain(speaker))
+            if role is None:
+                raise InputError(
+                    f"unknown speaker {speaker!r}",
+                    where=where,
+                    todo=f"say who it is with --roles {_quoted(speaker)}=clinician (or patient, or other)",
+                )
+            self._roles[speaker] = role
+        return role
+
+    def turns(
+        self,
+        speakers: Sequence[Any],
+        texts: Sequence[Any],
+        where: str | Sequence[str],
+        metas: Sequence[Mapping[str, Any]] | None = None,
+        roles: Sequence[Role] | None = None,
+    ) -> list[Turn]:
+        """Checked turns of speakers and texts, and of what else is known of each where given.
+
+        Args:
+            where: the place of the transcript, or the places of the turns.
+            roles: of the turns, where the speakers' names don't tell them.
+
+        Raises:
+            InputError: a speaker is unknown, or a text is missing, empty or not text.
+        """
+        # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
+        # looked for only where something is.
+        try:
+            sound = all(texts) and not any(map(str.isspace, texts))
+        except TypeError:
+            sound = False
+        if not sound:
+            for index, text in enumerate(texts):
+                check_text(text, _place(where, index))
+        if roles is not None:
+            for index, speaker in enumerate(speakers):
+                check_speaker(speaker, _place(where, index))
+            return new_turns(roles, speakers, texts, metas)
+        try:
+            roles = [self._roles[speaker] for speaker in speakers]
+        except (KeyError, TypeError):
+            roles = [self.role(speaker, _place(where, index)) for index, speaker in enumerate(speakers)]
+        return new_turns(roles, speakers, texts, metas)
+
+    def transcript(
+        self,
+        turns: Sequence[Turn],
+        where: str,
+        *,
+        id: Any = None,
+        system: Any = None,
+        case_id: Any = None,
+        language: Any = None,
+        factors: Mapping[str, Any] | None = None,
+        reference: Mapping[str, Any] | None = None,
+    ) -> Transcript:
+        """A checked transcript; fields of ``path_fields`` are filled in where the file has none.
+
+        Raises:
+            InputError: no turns, turns of one role only, a name that is no text, a factor that is not a
+                single value, a language that is no tag.
+        """
+        if not turns:
+            raise InputError("the transcript has no turns", where=where, todo="remove it")
+        if len(turns) > MAX_TURNS:
+            raise InputError(
+                f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}",
+                where=where,
+                todo="split it",
+            )
+        roles = [turn.role for turn in turns]
+        for role in ("clinician", "patient"):
+            if role not in roles:
+                there = " and ".join(sorted(set(roles)))
+                raise InputError(
+                    f"the transcript has no {role}, only {there}",
+                    where=where,
+                    todo="a conversation needs a clinician and a patient; map speakers with --roles",
+                )
+        pattern = self.options.path_fields
+        fields = {} if pattern is None else path_values(self.path, self._bare_path, pattern)
+        names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
+        for key, value in names.items():
+            if value is None or value == "":
+                names[key] = fields.pop(key, None)
+            elif type(value) is int:
+                names[key] = str(value)
+            elif type(value) is not str:
+                raise InputError(
+                    f"{key!r} is not text but {json_kind(value)}", where=where, todo="make it a string"
+                )
+        if language is not None and not is_language_tag(language):
+            raise InputError(
+                f"the language {language!r:.40} is no language tag",
+                where=where,
+                todo="write it as en or zh-CN",
+            )
+        factors = {**fields, **(factors or {})}
+        for key, value in factors.items():
+            if not isinstance(value, Scalar):
+                raise InputError(
+                    f"the factor {key!r} is not a single value but {json_kind(value)}",
+                    where=where,
+                    todo="put lists and objects in 'reference'",
+                )
+        if reference:
+            check_nesting(reference, where)
+        return Transcript(
+            id=names["id"],
+            turns=tuple(turns),
+            system=names["system"],
+            case_id=names["case_id"],
+            language=language,
+            factors=factors,
+            reference=reference or {},
+            source=where,
+        )
+
+    def grouped(
+        self, rows: Iterable[tuple[str, str, int, T] | InputError]
+    ) -> Iterator[tuple[str, list[tuple[str, T]]]]:
+        """Id and rows of each transcript of a file that has one turn a row.
+
+        A row that can't be read may belong to the transcript before it or to the one after it: where bad
+        transcripts are left out, both are.
+
+        Args:
+            rows: place, id of the transcript, size in bytes and content of each row.
+
+        Raises:
+            InputError: a row that can't be read, or a transcript that is too large.
+            SplitError: a transcript's rows don't stand together.
+        """
+        seen: dict[bytes, str] = {}
+        name: str | None = None
+        held: list[tuple[str, T]] = []
+        size = 0
+        spoilt: InputError | None = None
+        last: InputError | None = None
+        for row in rows:
+            if isinstance(row, InputError):
+                if self.options.on_error == "stop":
+                    raise row
+                spoilt = last = row
+                continue
+            where, own, weight, item = row
+            if own != name or not held:
+                if held and name is not None and self._sound(name, spoilt):
+                    yield name, held
+                key = _digest(own)
+                if key in seen:
+                    raise SplitError(
+                        f"the rows of transcript {own!r} don't stand together (it began at {seen[key]})",
+                        where=where,
+                        todo="sort the file by transcript",
+                    )
+                seen[key] = where.removeprefix(self.name).lstrip(":")
+                name, held, size, spoilt = own, [], 0, last
+            last = None
+            held.append((where, item))
+            size += weight
+            if size > MAX_RECORD or len(held) > MAX_TURNS:
+                raise SplitError(
+                    f"transcript {own!r} is larger than {MAX_RECORD // 2**20} MB or {MAX_TURNS} rows",
+                    where=where,
+                    todo="see that the right column holds the id",
+                )
+        if held and name is not None:
+            if self._sound(name, spoilt):
+                yield name, held
+        elif spoilt is not None:
+            self._skipped.append(spoilt)
+
+    def _sound(self, name: str, spoilt: InputError | None) -> bool:
+        if spoilt is not None:
+            self._skipped.append(
+                InputError(
+                    f"{spoilt.what}, so transcript {name!r} is left out", where=spoilt.where, todo=spoilt.todo
+                )
+            )
+        return spoilt is None
+
+
+def _digest(name: str) -> bytes:
+    return hashlib.blake2b(name.encode("utf-8"), digest_size=12).digest()
+
+
+def _plain(speaker: str) -> str:
+    return speaker.strip().rstrip(":：").strip().casefold()
+
+
+def _place(where: str | Sequence[str], index: int) -> str:
+    return f"{where}, turn {index}" if isinstance(where, str) else where[index]
+
+
+def check_speaker(speaker: Any, where: str) -> None:
+    """An error for a turn's speaker that is missing, empty or not text."""
+    if isinstance(speaker, str) and speaker.strip():
+        return
+    what = "the turn has no speaker"
+    if not isinstance(speaker, str | None):
+        what = f"the speaker is not text but {json_kind(speaker)}"
+    raise InputError(what, where=where, todo="say who speaks, as a string")
+
+
+def check_text(text: Any, where: str) -> None:
+    """An error for a turn's text that is missing, empty or not text."""
+    if isinstance(text, str) and text and not text.isspace():
+        return
+    what = "the turn has no text"
+    if not isinstance(text, str | None):
+        what = f"the text is not text but {json_kind(text)}"
+    raise InputError(what, where=where, todo="give its text as a string, or remove the turn")
+
+
+def _quoted(name: str) -> str:
+    return f'"{name}"' if re.search(r"\W", name) else name
+
+
+def check_nesting(value: Any, where: str, depth: int = MAX_DEPTH) -> None:
+    """An error for what is nested too deeply to be written again beside the turns."""
+    if depth == 0:
+        raise InputError(f"it is nested more than {MAX_DEPTH} levels deep", where=where, todo="flatten it")
+    for part in value.values() if isinstance(value, dict) else value:
+        if isinstance(part, dict | list):
+            check_nesting(part, where, depth - 1)
