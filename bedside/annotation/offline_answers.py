@@ -12,8 +12,7 @@ from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import ANSWER_SHEET, LABEL_SEPARATOR, AnswerColumn, answer_columns
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
-from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.sources import SourceFile
+from bedside.transcripts.table_rows import table_records
 
 
 class FilledTable:
@@ -24,7 +23,7 @@ class FilledTable:
         self._path = path
         self._columns = answer_columns(plan)
         self._positions = coded_positions(plan, run)
-        self._rubrics = {each.rubric.name: each.rubric for each in plan.rubrics}
+        self._rubrics = {rubric.name: rubric for rubric in plan.questions}
         self._choices: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
         self._texts: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {}
         self._places: dict[tuple[str, str], str] = {}
@@ -32,7 +31,7 @@ class FilledTable:
     def answers(self) -> list[RaterAnswer]:
         """The answers; items without any are left out."""
         first = True
-        for where, row in SourceFile(self._path, self._path.stem, ReadOptions(), []).table_rows():
+        for where, row in table_records(self._path):
             place = self._place(where)
             cells = {name.strip().lstrip("\ufeff"): cell.strip() for name, cell in row.items()}
             if first:
