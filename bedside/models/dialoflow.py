@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from bedside.models.model_files import find_model, library, quiet, read_config, said
+from bedside.models.model_files import error_text, find_model, library, quiet, read_config
 from bedside.support.errors import ModelError
 
 _EXTRA = "local"
@@ -125,7 +125,7 @@ def load_dialoflow(folder: str) -> DialoFlow:
     except ModelError:
         raise
     except Exception as error:  # whatever the libraries raise
-        raise ModelError(f"the model can't be loaded ({said(error)})", where=str(path)) from error
+        raise ModelError(f"the model can't be loaded ({error_text(error)})", where=str(path)) from error
     table = weights.get(f"{_READER}wte.weight", torch.empty(0, 0))
     places = weights.get(f"{_PLANNER}wpe.weight", torch.empty(0, 0))
     config.vocab_size = table.shape[0]
@@ -150,7 +150,7 @@ def _filled(
         # Older checkpoints carry the mask of each layer too, which newer GPT-2s make themselves.
         what = f"{prefix}{lacking[0]} is missing" if lacking else None
     except (RuntimeError, ValueError, ZeroDivisionError) as error:
-        what = said(error)
+        what = error_text(error)
     if model is None or what is not None:
         raise ModelError(f"it is not a DialoFlow model ({what})", where=str(path))
     return model.eval()

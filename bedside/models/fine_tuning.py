@@ -16,7 +16,7 @@ import numpy as np
 import bedside
 from bedside.models.dialogue import SEPARATOR, speeches
 from bedside.models.language_model import load_language_model
-from bedside.models.model_files import find_model, library, quiet, said
+from bedside.models.model_files import error_text, find_model, library, quiet
 from bedside.support.errors import DataError, MissingExtraError, ModelError, RunError
 from bedside.support.files import saying_where, sync, write_json
 from bedside.transcripts.transcript import Transcript
@@ -101,14 +101,14 @@ def fine_tune(
         MissingExtraError: a library isn't installed.
     """
     tuning = tuning or Tuning()
-    method = _checked(tuning)
+    method = _tuning_method(tuning)
     if out.exists():
         raise RunError("the folder exists already", where=str(out), todo="choose another folder")
     files = find_model(model)
     talks = [
         _Talk(transcript.id, transcript.content_hash(), lines)
         for transcript in transcripts
-        if (lines := _text(transcript))
+        if (lines := _lines(transcript))
     ]
     if len(talks) < 2:
         raise DataError("tuning needs two transcripts, one of them to measure the loss on")
@@ -142,7 +142,7 @@ def fine_tune(
     return Tuned(out, method, len(talks) - count, count, steps, before, after)
 
 
-def _checked(tuning: Tuning) -> str:
+def _tuning_method(tuning: Tuning) -> str:
     """The method; raises DataError for settings that make no sense."""
     from bedside.support.registry import nearest
 
@@ -184,7 +184,7 @@ class _Talk:
     lines: list[str]
 
 
-def _text(transcript: Transcript) -> list[str]:
+def _lines(transcript: Transcript) -> list[str]:
     return [speech.line + SEPARATOR for speech in speeches(transcript)]
 
 
@@ -225,7 +225,7 @@ class _Trainer:
                     self._model = peft.get_peft_model(model, settings)
             except ValueError as error:
                 raise ModelError(
-                    f"it can't be tuned by LoRA ({said(error)})", todo="choose `method=plain`"
+                    f"it can't be tuned by LoRA ({error_text(error)})", todo="choose `method=plain`"
                 ) from error
 
     def _batch(self, pieces: Sequence[Sequence[int]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bedside.models.model_files import digest, library, quiet, said
+from bedside.models.model_files import digest, error_text, library, quiet
 from bedside.support.errors import ModelError
 from bedside.support.files import cache_folder, saying_where, sync
 
@@ -48,7 +48,7 @@ def _from_folder(folder: Path, file: str | None = None) -> tuple[Any, Any]:
             model = transformers.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32, **options)
     except Exception as error:  # whatever a model's own code raises
         raise ModelError(
-            f"the model can't be loaded ({said(error)})", where=str(folder / (file or ""))
+            f"the model can't be loaded ({error_text(error)})", where=str(folder / (file or ""))
         ) from error
     return model.eval(), tokenizer
 

@@ -186,7 +186,9 @@ def _from_hub(name: str) -> Path:
     except hub.errors.RepositoryNotFoundError as error:
         raise ModelError("the hub has no such model, or doesn't show it", where=name, todo=todo) from error
     except Exception as error:  # the network's, the hub's and the disk's alike
-        raise ModelError(f"the model can't be fetched ({said(error)})", where=name, todo=todo) from error
+        raise ModelError(
+            f"the model can't be fetched ({error_text(error)})", where=name, todo=todo
+        ) from error
     finally:
         hub.constants.HF_HUB_OFFLINE = True
 
@@ -228,6 +230,6 @@ def quiet() -> Iterator[None]:
             logging.enable_progress_bar()
 
 
-def said(error: BaseException) -> str:
+def error_text(error: BaseException) -> str:
     """What an error of a library says, in one line."""
     return " ".join(str(error).split())[:300] or type(error).__name__

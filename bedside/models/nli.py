@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from bedside.models.model_files import ONNX, find_model, library, quiet, read_config, said
+from bedside.models.model_files import ONNX, error_text, find_model, library, quiet, read_config
 from bedside.support.errors import ModelError
 
 LABELS = ("entailment", "neutral", "contradiction")
@@ -172,7 +172,7 @@ def _transformers(path: Path, config: Mapping[str, Any]) -> tuple[Logits, Any, i
             )
         backend = tokenizer.backend_tokenizer
     except Exception as error:  # whatever a model's own code raises
-        raise ModelError(f"the model can't be loaded ({said(error)})", where=str(path)) from error
+        raise ModelError(f"the model can't be loaded ({error_text(error)})", where=str(path)) from error
     if loaded["missing_keys"] or loaded["mismatched_keys"]:
         lacking = sorted(map(str, (*loaded["missing_keys"], *loaded["mismatched_keys"])))
         raise ModelError(
@@ -243,7 +243,7 @@ def _onnx(path: Path, config: Mapping[str, Any]) -> tuple[Logits, Any, int, int 
         tokenizer = tokenizers.Tokenizer.from_file(str(file))
         session = runtime.InferenceSession(str(path / ONNX), providers=["CPUExecutionProvider"])
     except Exception as error:  # the libraries' own, which have no common ancestor
-        raise ModelError(f"the model can't be loaded ({said(error)})", where=str(path)) from error
+        raise ModelError(f"the model can't be loaded ({error_text(error)})", where=str(path)) from error
     takes = {each.name: each.type for each in session.get_inputs()}
     unknown = sorted(takes.keys() - {"input_ids", "attention_mask", "token_type_ids"})
     if unknown:
@@ -400,7 +400,7 @@ class NliModel:
         try:
             logits = np.asarray(self._logits(ids, mask, types), dtype=np.float64)
         except Exception as error:  # whatever a model's own code raises
-            raise ModelError(f"the model fails ({said(error)})", where=self._where) from error
+            raise ModelError(f"the model fails ({error_text(error)})", where=self._where) from error
         if logits.shape != (len(ids), len(LABELS)):
             raise ModelError(
                 f"the model gives {' × '.join(map(str, logits.shape))} numbers for {len(ids)} pairs, not three a pair",

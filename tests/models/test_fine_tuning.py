@@ -67,7 +67,7 @@ def loss(folder: Path, talks: list[Transcript]) -> float:
     """The mean of −log p over all tokens but the first of each transcript, through the likelihood."""
     likelihood = load_likelihood(str(folder))
     tokens = [
-        [token for line in fine_tuning._text(each) for token in likelihood.encode(line)] for each in talks
+        [token for line in fine_tuning._lines(each) for token in likelihood.encode(line)] for each in talks
     ]
     found = likelihood.weigh([[Continuation(each[:1], each[1:])] for each in tokens])
     return -sum(group[0].sum() for group in found) / sum(len(each) - 1 for each in tokens)

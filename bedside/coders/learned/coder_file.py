@@ -122,7 +122,7 @@ def load_coder(
     """
     file = Path(path)
     # The same object for the same content: its tables and its embedding model are made once.
-    return _coder_of(file, _opened(file)[2], None if embeddings is None else str(embeddings))
+    return _coder_from(file, _open_file(file)[2], None if embeddings is None else str(embeddings))
 
 
 def load_card(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
@@ -131,27 +131,27 @@ def load_card(path: str | os.PathLike[str]) -> tuple[Mapping[str, Any], str]:
     Raises:
         InputError: as :func:`load_coder` does.
     """
-    card, models, content = _opened(Path(path))
+    card, models, content = _open_file(Path(path))
     return card, TrainedCoder(card, models, None, content).coder().rater
 
 
 OpenedFile = tuple[Mapping[str, Any], tuple[RoleModel, ...], str]
 
 
-def _opened(file: Path) -> OpenedFile:
+def _open_file(file: Path) -> OpenedFile:
     try:
         status = file.stat()
         if not stat.S_ISREG(status.st_mode):
             raise InputError("not an ordinary file", where=str(file), todo="give a file of a coder")
     except OSError as error:
         raise InputError(f"can't be read ({error.strerror})", where=str(file), todo="check it") from error
-    return _parsed(file, status.st_mtime_ns, status.st_size)
+    return _parse_file(file, status.st_mtime_ns, status.st_size)
 
 
 @lru_cache(maxsize=8)
-def _parsed(path: Path, *_: int) -> OpenedFile:
+def _parse_file(path: Path, *_: int) -> OpenedFile:
     where = str(path)
-    arrays = _read(path)
+    arrays = _read_arrays(path)
     stated = arrays.pop("checksum", None)
     if "card" not in arrays or stated is None:
         raise InputError(
@@ -203,12 +203,12 @@ def _parsed(path: Path, *_: int) -> OpenedFile:
 
 
 @lru_cache(maxsize=8)
-def _coder_of(path: Path, content: str, embeddings: str | None) -> TrainedCoder:
-    card, models, _ = _opened(path)
+def _coder_from(path: Path, content: str, embeddings: str | None) -> TrainedCoder:
+    card, models, _ = _open_file(path)
     return TrainedCoder(card, models, _embeddings(path, card["features"]["embeddings"], embeddings), content)
 
 
-def _read(path: Path) -> dict[str, NDArray[Any]]:
+def _read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     try:
         with zipfile.ZipFile(path) as packed:
             parts = packed.infolist()

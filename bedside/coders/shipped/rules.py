@@ -14,7 +14,7 @@ from bedside.transcripts.language import not_english
 from bedside.transcripts.transcript import Transcript
 
 
-def _any(words: str) -> str:
+def _alternatives(words: str) -> str:
     """A pattern for any of the blank-separated words; ``_`` stands for a space inside one."""
     return "(?:" + "|".join(word.replace("_", " ") for word in words.split()) + r")(?![\w'])"
 
@@ -22,51 +22,53 @@ def _any(words: str) -> str:
 # -- the lexicon -------------------------------------------------------------------------------------
 
 #: Hesitations: taken out wherever they stand.
-_HESITATION = _any("um+ uh+ er+ erm hm+ mm+ mmh+ mhm mm-hmm uh-huh")
+_HESITATION = _alternatives("um+ uh+ er+ erm hm+ mm+ mmh+ mhm mm-hmm uh-huh")
 #: Words before a clause that say nothing of what kind it is.
-_OPENER = _any(
+_OPENER = _alternatives(
     "okay ok oh so and but or because 'cause cause well now right alright all_right yeah yes yep no sure then also "
     "just good great i_mean you_know i_guess i_think maybe again actually hi hey hello"
 )
 #: An utterance of these alone keeps the talk going and asks nothing: "Yeah?", "Okay?", "You know?".
-_BACKCHANNEL = _any(
+_BACKCHANNEL = _alternatives(
     "okay ok yeah yes yep no right alright all_right sure really oh so ah you_know_what_i_mean know_what_i_mean "
     "you_know_what you_know you_see huh eh sorry pardon"
 )
 #: At the end of a statement: asks for a yes.
-_TAG_WORD = _any("right correct yes no yeah okay ok huh eh is_that_right is_that_correct is_that_fair")
+_TAG_WORD = _alternatives(
+    "right correct yes no yeah okay ok huh eh is_that_right is_that_correct is_that_fair"
+)
 #: After a question these add nothing: "Where would that be, do you think?"
-_TRAILER = _any("do_you_think would_you_say do_you_reckon if_you_don't_mind_me_asking if_i_may_ask")
-_AUXILIARY = _any(
+_TRAILER = _alternatives("do_you_think would_you_say do_you_reckon if_you_don't_mind_me_asking if_i_may_ask")
+_AUXILIARY = _alternatives(
     "do does did is are was were am have has had can could will would should shall may might "
     "don't doesn't didn't isn't aren't wasn't weren't haven't hasn't can't couldn't won't wouldn't shouldn't"
 )
-_PRONOUN = _any("i you he she it we they that this there")
-_SUBJECT = _any(
+_PRONOUN = _alternatives("i you he she it we they that this there")
+_SUBJECT = _alternatives(
     "i you he she it we they that this there these those your his her their our my the a an any anyone anybody "
     "anything some someone somebody something one both people"
 )
 _WH = r"(?:what|how|why|where|when|who|whom|whose|which)"
 #: After a question word or "how": the answer is a number, a time, a name or one of a few.
-_MEASURED = _any(
+_MEASURED = _alternatives(
     "many much often long old far soon tall big early late frequently "
     "time day date year month week number percentage percent age grade size dose hour"
 )
 _CLOSED_WH = frozenset(("when", "who", "whom", "whose", "which"))
 #: Asks for an account, whatever auxiliary stands before it.
-_ACCOUNT = _any(
+_ACCOUNT = _alternatives(
     "tell_me tell_us telling_me say_more say_a_bit_more say_a_little_more say_something_more describe explain "
     "elaborate share help_me_understand help_me_to_understand walk_me_through talk_me_through give_me_an_example "
     "give_me_a_sense give_me_an_idea"
 )
 #: What may stand before the account that is asked for.
-_PLEASE = _any(
+_PLEASE = _alternatives(
     "can_you could_you would_you will_you would_you_mind would_you_be_able_to would_you_be_willing_to "
     "would_you_like_to are_you_able_to if_you_could if_you_can if_you_would if_you'd maybe_you_can maybe_you_could "
     "perhaps_you_could i'd_like_you_to i_want_you_to please maybe perhaps just then"
 )
 #: An invitation to add: "Any thoughts on that?"
-_ANY = r"\bany(?:thing)? ?" + _any("other others else thoughts ideas questions concerns")
+_ANY = r"\bany(?:thing)? ?" + _alternatives("other others else thoughts ideas questions concerns")
 #: Asks for a point on a scale.
 _SCALE = r"\bscale\b|\b(?:0|1|zero|one) (?:to|through|and) (?:5|10|100|five|ten|a hundred)\b"
 #: Says in a statement that a question follows: "I'm wondering what …".

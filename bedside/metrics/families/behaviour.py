@@ -34,7 +34,7 @@ _MEASURES: Mapping[str, SessionMeasure] = {measure.name: measure for measure in 
 
 
 @cache
-def _given_by(codes: tuple[str, ...]) -> frozenset[str]:
+def _metrics_from(codes: tuple[str, ...]) -> frozenset[str]:
     """The metrics that a coder of these codes gives."""
     return frozenset(metric for metric, needed in _NEEDS.items() if set(needed) <= set(codes))
 
@@ -63,7 +63,7 @@ class _CodedSession:
                 self.codes |= {human_rater(coder): codes for coder, codes in people_codes(transcript).items()}
                 continue
             coder = find_coder(name)
-            metrics_given = _given_by(coder.codes)
+            metrics_given = _metrics_from(coder.codes)
             if not metrics_given & metric_names:
                 continue
             why = coder.refuses(transcript)
@@ -173,12 +173,12 @@ _MEDCONCEAL = "MedConceal (Han et al. 2026, arXiv 2604.08788)"
 _ONCE = "A turn counts once, whatever the number of its questions or reflections."
 
 
-def _said(role: str, text: str, **codes: str) -> tuple[Any, ...]:
+def _worked_turn(role: str, text: str, **codes: str) -> tuple[Any, ...]:
     return role, text, {"codes": {"anna": codes}}
 
 
 def _clinician(text: str, question: str, reflection: str, therapist_input: str, main: str) -> tuple[Any, ...]:
-    return _said(
+    return _worked_turn(
         "clinician",
         text,
         question=question,
@@ -190,15 +190,15 @@ def _clinician(text: str, question: str, reflection: str, therapist_input: str, 
 
 _SESSION = (
     _clinician("What brings you here?", "open", "none", "none", "question"),
-    _said("patient", "I want to stop smoking.", client_talk="change"),
+    _worked_turn("patient", "I want to stop smoking.", client_talk="change"),
     _clinician("Your health has begun to matter more to you.", "none", "complex", "none", "reflection"),
-    _said("patient", "But it calms me down.", client_talk="sustain"),
+    _worked_turn("patient", "But it calms me down.", client_talk="sustain"),
     _clinician("Have you tried before?", "closed", "none", "none", "question"),
-    _said("patient", "Yes, and I managed a month.", client_talk="change"),
+    _worked_turn("patient", "Yes, and I managed a month.", client_talk="change"),
     _clinician("A whole month. You could try patches.", "none", "simple", "advice", "therapist_input"),
-    _said("patient", "Hm.", client_talk="neutral"),
+    _worked_turn("patient", "Hm.", client_talk="neutral"),
     _clinician("You are torn.", "none", "complex", "none", "reflection"),
-    _said("patient", "Yes, I really must do it.", client_talk="change"),
+    _worked_turn("patient", "Yes, I really must do it.", client_talk="change"),
     _clinician("How would you like to begin?", "open", "none", "none", "question"),
 )
 _UNCODED = (("clinician", "What brings you here?"), ("patient", "My wife sent me."))

@@ -75,7 +75,7 @@ def compute(
     for role in _ROLES:
         own = [turn for turn in turns if turn.role == role]
         if nli is None:
-            yield from _unrated(metric_names, role, own, FAMILY.no_model)
+            yield from _missing_values(metric_names, role, own, FAMILY.no_model)
             continue
         if not metric_names.isdisjoint(_WITHIN):
             yield from (value for value in _within(nli, role, own, window) if value.metric in metric_names)
@@ -83,7 +83,9 @@ def compute(
             yield from (value for value in _between(nli, role, turns) if value.metric in metric_names)
 
 
-def _unrated(metric_names: frozenset[str], role: Role, turns: Sequence[Turn], error: str) -> Iterator[Value]:
+def _missing_values(
+    metric_names: frozenset[str], role: Role, turns: Sequence[Turn], error: str
+) -> Iterator[Value]:
     """Missing values of all that is wanted of a role and its turns."""
     for metric in METRICS:
         if metric.name in metric_names:

@@ -81,7 +81,7 @@ def compute(transcript: Transcript, metric_names: frozenset[str], *, least_uses:
             for turn in turns[1:]
             if turn.role == role and turns[turn.index - 1].role not in (role, "other")
         ]
-        yield from _of_role(answers, metric_names, role, least_uses)
+        yield from _role_values(answers, metric_names, role, least_uses)
 
 
 def _names(metric_names: frozenset[str]) -> Iterator[str]:
@@ -95,7 +95,7 @@ def _markers(texts: Sequence[str]) -> list[frozenset[str]]:
     return [frozenset(utterance.meta["liwc-categories"]) for utterance in marked]
 
 
-def _of_role(
+def _role_values(
     answers: Sequence[tuple[frozenset[str], frozenset[str]]],
     metric_names: frozenset[str],
     role: Role,

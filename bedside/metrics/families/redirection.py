@@ -97,14 +97,14 @@ class _TurnSequence:
     def ratio(self) -> Value:
         rater = self.rater("threshold")
         if not self.scored:
-            return missing("redirection_ratio", self._nothing(), rater=rater)
+            return missing("redirection_ratio", self._why_unscored(), rater=rater)
         share = len(self.redirecting) / len(self.scored)
         reason = f"{len(self.redirecting)} of {len(self.scored)} scored turns"
         return Value("redirection_ratio", share, rater=rater, reason=reason)
 
     def most(self) -> Value:
         if self.greatest is None:
-            return missing("greatest_redirection", self._nothing(), rater=self.rater())
+            return missing("greatest_redirection", self._why_unscored(), rater=self.rater())
         turn = f"turn {self.greatest.turn}"
         reason = f"{turn}; {self.greatest.remark}" if self.greatest.remark else turn
         return Value("greatest_redirection", self.greatest.score, rater=self.rater(), reason=reason)
@@ -124,7 +124,7 @@ class _TurnSequence:
             ]
             answers = [(turn, "change" in labels) for turn, labels in coded_answers if labels]
         if not self.scored or why is not None:
-            return missing(name, why or self._nothing(), rater=rater)
+            return missing(name, why or self._why_unscored(), rater=rater)
         if not self.redirecting:
             return missing(name, "no turn redirects", rater=rater)
         if not answers:
@@ -141,7 +141,7 @@ class _TurnSequence:
         for name in metric_names:
             label = _DELTAS[name]
             if self.greatest is None or why is not None:
-                yield missing(name, why or self._nothing(), rater=rater)
+                yield missing(name, why or self._why_unscored(), rater=rater)
                 continue
             at = self.greatest.turn
             before = [code == label for index, code in codes.items() if index < at]
@@ -154,7 +154,7 @@ class _TurnSequence:
                 side = "after" if before else "before"
                 yield missing(name, f"no coded patient turn {side} turn {at}", rater=rater)
 
-    def _nothing(self) -> str:
+    def _why_unscored(self) -> str:
         roles = {speech.role for speech in speeches(self.transcript)}
         for role in _ROLES:
             if role not in roles:
@@ -203,7 +203,10 @@ def compute(
         )
     if not model:
         return [
-            each for metric in METRICS if metric.name in metric_names for each in _without(transcript, metric)
+            each
+            for metric in METRICS
+            if metric.name in metric_names
+            for each in _unscored_values(transcript, metric)
         ]
     from bedside.models.likelihood import load_likelihood
 
@@ -240,7 +243,7 @@ def compute(
     return values
 
 
-def _without(transcript: Transcript, metric: Metric) -> Iterator[Value]:
+def _unscored_values(transcript: Transcript, metric: Metric) -> Iterator[Value]:
     """The missing values of a metric where no model is named."""
     if metric.unit == "turn":
         turns: list[int | None] = [turn.index for turn in transcript.of("clinician")]

@@ -88,7 +88,9 @@ def _lengths(transcript: Transcript, words: bool) -> dict[Role, _Length]:
     return lengths
 
 
-def _of_role(length: _Length, metric_names: frozenset[str], role: Role, unspaced: bool) -> Iterator[Value]:
+def _role_values(
+    length: _Length, metric_names: frozenset[str], role: Role, unspaced: bool
+) -> Iterator[Value]:
     none = f"no {role} turn"
     if "turns" in metric_names:
         yield Value("turns", float(length.turns), role=role)
@@ -154,7 +156,7 @@ def compute(transcript: Transcript, metric_names: frozenset[str], **_: Any) -> I
         words = float(sum(length.words for length in lengths.values()))
         yield missing("words", _NO_WORDS) if unspaced else Value("words", words)
     for role in _ROLES:
-        yield from _of_role(lengths[role], metric_names, role, unspaced)
+        yield from _role_values(lengths[role], metric_names, role, unspaced)
     if "talk_share" in metric_names:
         yield from _talk_share(lengths, unspaced)
     if "completed" in metric_names:
