@@ -56,8 +56,11 @@ def taken(work: Callable[[], object]) -> float:
 
 def stages(annomi: Path, scratch: Path) -> None:
     from bedside.metrics import FAMILIES
-    from bedside.ratings.run import rating_writer, transcript_row, transcript_writer, write_new_run
-    from bedside.scoring.score import make_plan, rate
+    from bedside.ratings.run import write_new_run
+    from bedside.ratings.table_writer import rating_writer
+    from bedside.ratings.transcript_rows import transcript_row, transcript_writer
+    from bedside.scoring.one_process import rate
+    from bedside.scoring.plan import make_plan
     from bedside.transcripts import Reading
 
     transcripts = list(Reading([annomi]))
@@ -140,7 +143,7 @@ with open_engine("local", workers=int(workers)) as engine:
     start = time.perf_counter()
     summary = score([path], out, metrics=metrics, engine=engine)
     wall = time.perf_counter() - start
-    peaks = dict(outcome.value for _, outcome in engine.run(peak, range(8 * int(workers))))
+    peaks = dict(outcome.value for _, outcome in engine.run_tasks(peak, range(8 * int(workers))))
 print(json.dumps([wall, joining[-1], summary.ratings, sorted(peaks.values()), peak_of_this()]))
 """
 

@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from bedside.support.errors import EngineError
 from bedside.support.registry import Registry
 
-__all__ = ["ENGINES", "BrokenError", "Engine", "EngineKind", "Outcome", "called", "open_engine"]
+__all__ = ["ENGINES", "BrokenError", "Engine", "EngineKind", "Outcome", "call_task", "open_engine"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -59,7 +59,7 @@ class Engine(ABC):
         """How many tasks can be under way at once, as far as is known now."""
 
     @abstractmethod
-    def _round(
+    def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
     ) -> Generator[tuple[int, Outcome[Any]], None, None]:
         """Number and outcome of each task as it is finished.
@@ -68,7 +68,7 @@ class Engine(ABC):
             BrokenError: nothing more will come; what is not told of is handed out again.
         """
 
-    def _mend(self) -> None:  # noqa: B027 - most have nothing to mend
+    def mend(self) -> None:  # noqa: B027 - most have nothing to mend
         """Get ready for another round after one that broke.
 
         Raises:
@@ -85,7 +85,7 @@ class Engine(ABC):
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def run(
+    def run_tasks(
         self, function: Callable[[Task], Result], tasks: Iterable[Task]
     ) -> Iterator[tuple[Task, Outcome[Result]]]:
         """Each task with its outcome, as they are finished. Closing the iterator drops what isn't begun.
@@ -94,27 +94,27 @@ class Engine(ABC):
             function: called once for each task on some worker, or again where a worker died.
             tasks: what it is called with.
         """
-        open_: dict[int, Task] = dict(enumerate(tasks))
+        unfinished: dict[int, Task] = dict(enumerate(tasks))
         why, idle = "", 0
-        while open_ and idle < _ATTEMPTS:
-            before = len(open_)
+        while unfinished and idle < _ATTEMPTS:
+            before = len(unfinished)
             try:
-                with closing(self._round(function, dict(open_))) as finished:
+                with closing(self.run_round(function, dict(unfinished))) as finished:
                     for number, outcome in finished:
-                        yield open_.pop(number), outcome
+                        yield unfinished.pop(number), outcome
             except BrokenError as error:
                 why = str(error)
                 try:
-                    self._mend()
+                    self.mend()
                 except BrokenError as final:
                     why = str(final)
                     break
-            idle = 0 if len(open_) < before else idle + 1
-        for task in open_.values():
+            idle = 0 if len(unfinished) < before else idle + 1
+        for task in unfinished.values():
             yield task, Outcome(lost=why or "no outcome came back")
 
 
-def called(function: Callable[[Any], Any], number: int, task: Any) -> tuple[int, Outcome[Any]]:
+def call_task(function: Callable[[Any], Any], number: int, task: Any) -> tuple[int, Outcome[Any]]:
     """What a worker does: call the function, and tell what it raised as the task's outcome."""
     try:
         return number, Outcome(value=function(task))
@@ -158,9 +158,13 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
     """
     kind = ENGINES.load(name)
     if workers is not None and workers < 1:
-        raise EngineError(f"{workers} is no number of workers", where="--workers", todo="give one from 1")
+        raise EngineError(
+            f"there must be 1 worker or more, and {workers} is less",
+            where="`workers`",
+            todo="give one from 1",
+        )
     if workers is not None and address is not None:
         raise EngineError(
-            "a cluster that runs has its own workers", where="--workers", todo="give --address without it"
+            "a cluster that runs has its own workers", where="`workers`", todo="give `address` without it"
         )
     return kind.start(address, workers)

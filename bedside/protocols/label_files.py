@@ -10,8 +10,8 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
-from typing import Annotated, Any, TypeVar
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, Generic, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
@@ -110,123 +110,163 @@ class LabelledTranscript(Strict):
         return dumped
 
 
-def laid_over(
-    transcripts: Iterable[Transcript],
-    path: str | os.PathLike[str],
-    protocol: str,
-    model: type[LabelledTranscript],
-    role: Role | None,
-    see: str,
-) -> Iterator[Transcript]:
-    """The transcripts with the labels of a file; those without labels there pass unchanged.
+Labels = TypeVar("Labels", bound=LabelledTranscript)
 
-    Labels that a rater already has in a transcript are replaced by the file's, part by part. With ``role``, only turns
-    of that role have labels.
 
-    Raises:
-        InputError: the file is bad, labels one transcript twice for one rater, or labels a turn that isn't there.
-        DataError: at the end, labels are left of transcripts that aren't there.
+@dataclass(frozen=True, slots=True)
+class LabelForm(Generic[Labels]):
+    """The labels of one protocol: their form, and where they stand in transcripts.
+
+    Attributes:
+        protocol: the protocol's name, the key under which labels stand.
+        model: the form of one rater's labels of one transcript.
+        role: whose turns have labels; None where anybody's may.
+        page: the page of the documentation that describes a label file.
     """
-    given: dict[str, dict[str, tuple[str, LabelledTranscript]]] = {}
-    for where, labels in read_models(path, model, see):
-        raters = given.setdefault(labels.id, {})
-        if labels.rater in raters:
+
+    protocol: str
+    model: type[Labels]
+    role: Role | None
+    page: str
+
+    def laid_over(
+        self, transcripts: Iterable[Transcript], path: str | os.PathLike[str]
+    ) -> Iterator[Transcript]:
+        """Transcripts with the labels of a file, in their reference and their turns' meta.
+
+        Transcripts without labels in the file pass unchanged. Labels that a rater already has in a transcript are
+        replaced by the file's, part by part. What they hold counts for a transcript's content hash: labelled
+        transcripts make a run of their own.
+
+        Raises:
+            InputError: the file is bad, labels one transcript twice for one rater, or labels a turn that isn't there
+                or isn't the role's.
+            DataError: at the end, labels are left of transcripts that aren't there.
+        """
+        unplaced = self._read(path)
+        for transcript in transcripts:
+            for where, labels in unplaced.pop(transcript.id, {}).values():
+                transcript = self._laid(transcript, labels, where)
+            yield transcript
+        if unplaced:
+            some = ", ".join(map(repr, list(unplaced)[:3]))
+            more = ", …" if len(unplaced) > 3 else ""
+            raise DataError(
+                f"there are labels of {len(unplaced)} transcripts that aren't there ({some}{more})",
+                where=str(path),
+                todo="check the ids",
+            )
+
+    def _read(self, path: str | os.PathLike[str]) -> dict[str, dict[str, tuple[str, Labels]]]:
+        """The labels in a file, with the place of each, by transcript and rater."""
+        by_transcript: dict[str, dict[str, tuple[str, Labels]]] = {}
+        for where, labels in read_models(path, self.model, self.page):
+            by_rater = by_transcript.setdefault(labels.id, {})
+            if labels.rater in by_rater:
+                raise InputError(
+                    f"transcript {labels.id!r} has labels of {labels.rater} twice",
+                    where=where,
+                    todo=f"keep one of them; the first is at {by_rater[labels.rater][0]}",
+                )
+            by_rater[labels.rater] = (where, labels)
+        if not by_transcript:
+            raise InputError("the file holds no labels", where=str(path), todo=f"see {self.page}")
+        return by_transcript
+
+    def _laid(self, transcript: Transcript, labels: Labels, where: str) -> Transcript:
+        by_turn = labels.by_turn()
+        for index in by_turn:
+            if index >= len(transcript.turns):
+                what = f"transcript {transcript.id!r} has no turn {index}"
+            elif self.role is not None and transcript.turns[index].role != self.role:
+                what = f"in transcript {transcript.id!r} turn {index} is not the {self.role}'s"
+            else:
+                continue
+            raise InputError(what, where=where, todo="turns count from 0")
+        turns = tuple(
+            replace(turn, meta=self._merged(turn.meta, labels.rater, by_turn[turn.index], transcript))
+            if turn.index in by_turn
+            else turn
+            for turn in transcript.turns
+        )
+        whole = labels.whole()
+        reference = (
+            self._merged(transcript.reference, labels.rater, whole, transcript)
+            if whole
+            else transcript.reference
+        )
+        return replace(transcript, turns=turns, reference=reference)
+
+    def _merged(
+        self, into: Mapping[str, Any], rater: str, labels: dict[str, Any], transcript: Transcript
+    ) -> dict[str, Any]:
+        """A reference or a turn's meta with a rater's labels."""
+        by_rater = into.get(self.protocol, {})
+        before = by_rater.get(rater, {}) if isinstance(by_rater, Mapping) else None
+        if not isinstance(before, Mapping):
             raise InputError(
-                f"transcript {labels.id!r} has labels of {labels.rater} twice", where=where,
-                todo=f"keep one of them; the first is at {raters[labels.rater][0]}",
-            )  # fmt: skip
-        raters[labels.rater] = (where, labels)
-    if not given:
-        raise InputError("holds no labels", where=str(path), todo=f"see {see}")
-    for transcript in transcripts:
-        for where, labels in given.pop(transcript.id, {}).values():
-            transcript = _laid(transcript, labels, protocol, role, where)
-        yield transcript
-    if given:
-        some = ", ".join(map(repr, list(given)[:3]))
-        raise DataError(
-            f"labels of {len(given)} transcripts that aren't there ({some}{', …' if len(given) > 3 else ''})",
-            where=str(path),
-            todo="check the ids",
-        )
+                f"what transcript {transcript.id!r} holds under {self.protocol!r} is not labels by rater",
+                where=transcript.source,
+                todo="remove it, or call it otherwise",
+            )
+        return {**into, self.protocol: {**by_rater, rater: {**before, **labels}}}
 
+    def replaced(
+        self,
+        transcript: Transcript,
+        rater: str,
+        whole: Mapping[str, Any],
+        by_turn: Mapping[int, Mapping[str, Any]],
+    ) -> Transcript:
+        """The transcript with one rater's labels, in place of all others of the protocol.
 
-def _laid(
-    transcript: Transcript, labels: LabelledTranscript, protocol: str, role: Role | None, where: str
-) -> Transcript:
-    by_turn = labels.by_turn()
-    for index in by_turn:
-        if index >= len(transcript.turns):
-            what = f"has no turn {index}"
-        elif role is not None and transcript.turns[index].role != role:
-            what = f"turn {index} is not the {role}'s"
-        else:
-            continue
-        raise InputError(f"transcript {transcript.id!r}: {what}", where=where, todo="turns count from 0")
-    turns = tuple(
-        replace(turn, meta=_merged(turn.meta, protocol, labels.rater, by_turn[turn.index], transcript))
-        if turn.index in by_turn
-        else turn
-        for turn in transcript.turns
-    )
-    whole = labels.whole()
-    reference = (
-        _merged(transcript.reference, protocol, labels.rater, whole, transcript)
-        if whole
-        else transcript.reference
-    )
-    return replace(transcript, turns=turns, reference=reference)
+        Args:
+            transcript: what is labelled.
+            rater: who gave the labels.
+            whole: those of the transcript as a whole.
+            by_turn: those of turns, by index.
+        """
+        turns = []
+        for turn in transcript.turns:
+            meta = {key: value for key, value in turn.meta.items() if key != self.protocol}
+            if turn.index in by_turn:
+                meta[self.protocol] = {rater: by_turn[turn.index]}
+            turns.append(replace(turn, meta=meta))
+        reference = {**transcript.reference, self.protocol: {rater: whole}}
+        return replace(transcript, turns=tuple(turns), reference=reference)
 
+    def raters(self, transcript: Transcript) -> list[str]:
+        """The raters that gave a transcript or its turns labels, sorted."""
+        raters: set[str] = set()
+        for place in (transcript.reference, *(turn.meta for turn in transcript.turns)):
+            raters.update(self._by_rater(place))
+        return sorted(raters)
 
-def _merged(
-    into: Mapping[str, Any], protocol: str, rater: str, labels: dict[str, Any], transcript: Transcript
-) -> dict[str, Any]:
-    kept = into.get(protocol, {})
-    before = kept.get(rater, {}) if isinstance(kept, Mapping) else None
-    if not isinstance(before, Mapping):
-        raise InputError(
-            f"what transcript {transcript.id!r} holds under {protocol!r} is not labels by rater",
-            where=transcript.source,
-            todo="remove it, or call it otherwise",
-        )
-    return {**into, protocol: {**kept, rater: {**before, **labels}}}
+    def of_rater(self, transcript: Transcript, rater: str) -> Labels:
+        """All that one rater says of a transcript.
 
+        Raises:
+            DataError: the labels are not of the protocol's form.
+        """
+        turns = {
+            str(turn.index): turn.meta[self.protocol][rater]
+            for turn in transcript.turns
+            if rater in self._by_rater(turn.meta)
+        }
+        whole = self._by_rater(transcript.reference).get(rater, {})
+        try:
+            return self.model.model_validate({**whole, "id": transcript.id, "rater": rater, "turns": turns})
+        except (ValidationError, TypeError) as error:
+            why = complaint(error) if isinstance(error, ValidationError) else "the labels are no object"
+            raise DataError(f"labels of {rater} can't be read: {why}") from error
 
-def raters_of(transcript: Transcript, protocol: str) -> list[str]:
-    """Raters that gave a transcript or its turns labels of a protocol, sorted."""
-    found: set[str] = set()
-    for kept in (transcript.reference, *(turn.meta for turn in transcript.turns)):
-        part = kept.get(protocol)
-        if isinstance(part, Mapping):
-            found.update(part)
-    return sorted(found)
-
-
-def labels_of(transcript: Transcript, protocol: str, rater: str, model: type[Model]) -> Model:
-    """All that one rater says of a transcript.
-
-    Raises:
-        DataError: labels that are not of the protocol's form.
-    """
-    turns = {
-        str(turn.index): turn.meta[protocol][rater]
-        for turn in transcript.turns
-        if rater in _kept(turn.meta, protocol)
-    }
-    whole = _kept(transcript.reference, protocol).get(rater, {})
-    try:
-        return model.model_validate({**whole, "id": transcript.id, "rater": rater, "turns": turns})
-    except (ValidationError, TypeError) as error:
-        said = complaint(error) if isinstance(error, ValidationError) else "the labels are no object"
-        raise DataError(f"labels of {rater} can't be read: {said}") from error
-
-
-def _kept(of: Mapping[str, Any], protocol: str) -> Mapping[str, Any]:
-    part = of.get(protocol)
-    return part if isinstance(part, Mapping) else {}
+    def _by_rater(self, place: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A reference's or a turn's labels."""
+        labels = place.get(self.protocol)
+        return labels if isinstance(labels, Mapping) else {}
 
 
 def schema(model: type[BaseModel]) -> str:
     """The JSON Schema of one object of a label file, as text."""
-    made = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
-    return json.dumps(made, ensure_ascii=False, indent=2) + "\n"
+    form = {"$schema": "https://json-schema.org/draft/2020-12/schema", **model.model_json_schema()}
+    return json.dumps(form, ensure_ascii=False, indent=2) + "\n"

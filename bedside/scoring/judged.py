@@ -1,6 +1,6 @@
 """Judging a run: language models rate its transcripts by rubrics, or code their turns, and the ratings join the run.
 
-Where the rubrics asked belong to a protocol (:mod:`bedside.scoring.pipelines`), what is asked about another rubric's
+Where the rubrics asked belong to a protocol (:mod:`bedside.scoring.pipeline`), what is asked about another rubric's
 answers waits for these, and the protocol's metrics follow from the answers, pass by pass.
 
 Instead of asking at once, the calls can be written to files for a service that answers many together, and its answers
@@ -28,16 +28,23 @@ from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Prompt, Question
 from bedside.judges.questioning import Asking, Judged, Planner, Questions, Rows, RubricPlan, Stage, ask
 from bedside.judges.rubric_ratings import asked_with, ratings_of
 from bedside.judges.store import read_judgements, stored_keys
-from bedside.judges.turn_codes import CODEBOOK, code_transcripts, plan_coding
+from bedside.judges.turn_codes import code_transcripts, plan_coding
 from bedside.judges.wordless import check_wordless
-from bedside.llm.client import Client, JudgeName, Price, check_batchable, judge_name, missing_extra
-from bedside.llm.endpoints import judge_names
+from bedside.llm.batch_files import check_batchable
+from bedside.llm.contract import missing_extra
+from bedside.llm.endpoints import model_name, named_models
+from bedside.llm.model_names import ModelName
+from bedside.llm.prices import Price
+from bedside.llm.protocol import Client
 from bedside.metrics import FAMILIES
-from bedside.ratings.run import KEY, Run, missing_counts, rating_writer
-from bedside.rubrics.files import RUBRICS, rubrics_with
+from bedside.ratings.run import Run
+from bedside.ratings.table import KEY, missing_counts
+from bedside.ratings.table_writer import rating_writer
+from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import Rubric, as_data
-from bedside.scoring.pipelines import Later, Pipeline, later_of, pipelines_for
-from bedside.scoring.score import run_versions
+from bedside.rubrics.rubric_files import RUBRICS, rubrics_with
+from bedside.scoring.pipeline import LaterQuestion, Pipeline, later_questions, pipelines_for
+from bedside.scoring.versions import run_versions
 from bedside.support.errors import DataError, InputError, RegistryError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 
@@ -117,7 +124,7 @@ def judge_run(
     files, made = list(paths), []
     transcripts = _the_same(run, lambda: iter(Reading(files, options)))
     with run.locked():
-        for name in judge_names(judges):
+        for name in named_models(judges):
             with working(run, transcripts, name, work, asking or Asking(), progress=progress) as done:
                 done.add(run)
             made.append(done.judged)
@@ -139,7 +146,7 @@ def plan_run(
     """
     how, files = asking or Asking(), list(paths)
     plans: list[RubricPlan] = []
-    for name in judge_names(judges):
+    for name in named_models(judges):
         if work.codes:
             plans += plan_coding(
                 Reading(files, options), name, store_path=out / STORE, codes=work.codes, asking=how
@@ -172,7 +179,7 @@ def _the_same(run: Run, source: Transcripts) -> Transcripts:
 class Done:
     """One judge's work on a run, before it is added to it."""
 
-    judge: JudgeName
+    judge: ModelName
     work: Work
     how: Asking
     judged: Judged
@@ -222,7 +229,7 @@ class Done:
 def working(
     run: Run,
     transcripts: Transcripts,
-    judge: JudgeName,
+    judge: ModelName,
     work: Work,
     how: Asking,
     *,
@@ -355,7 +362,7 @@ def batch_out(
         RunError: the files can't be written.
     """
     how = asking or Asking()
-    orders = [Order(name, work, how) for name in judge_names(judges)]
+    orders = [Order(name, work, how) for name in named_models(judges)]
     return _batch(run, orders, None, out, how.max_calls, progress)
 
 
@@ -394,7 +401,7 @@ def batch_again(
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    judge: JudgeName
+    judge: ModelName
     work: Work
     how: Asking
 
@@ -519,7 +526,7 @@ def order_of(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> Ord
         seed=entry["seed"],
         max_tokens=told["max_tokens"],
     )
-    return Order(judge_name(told["model"]), Work(() if codes else tuple(rubrics), codes, entry["suite"]), how)
+    return Order(model_name(told["model"]), Work(() if codes else tuple(rubrics), codes, entry["suite"]), how)
 
 
 def transcripts_of(run: Run) -> Transcripts:
@@ -594,7 +601,7 @@ class _Judging:
 
     def __init__(
         self,
-        name: JudgeName,
+        name: ModelName,
         rubrics: Sequence[Rubric],
         how: Asking,
         folder: Path,
@@ -603,7 +610,7 @@ class _Judging:
         asked = {rubric.name for rubric in rubrics}
         self.pipelines = pipelines_for(asked)
         self._metrics = {pipeline.name: pipeline.metrics(asked) for pipeline in self.pipelines}
-        self._later = later_of(self.pipelines, asked)
+        self._later = later_questions(self.pipelines, asked)
         self._followed = frozenset[str]().union(*(pipeline.rubrics for pipeline in self.pipelines))
         self._name = name
         self._how = how
@@ -721,12 +728,12 @@ class _Judging:
                         )
 
 
-def _with_input(transcript: Transcript, later: Later, value: Any) -> Transcript:
+def _with_input(transcript: Transcript, later: LaterQuestion, value: Any) -> Transcript:
     return replace(transcript, reference={**transcript.reference, later.input: value})
 
 
 def _not_asked(
-    transcript: Transcript, later: Later, said: Mapping[str, Sequence[JudgeAnswer]]
+    transcript: Transcript, later: LaterQuestion, said: Mapping[str, Sequence[JudgeAnswer]]
 ) -> JudgeAnswer:
     """The answer to a rubric that had nothing to be asked about: why."""
     try:
@@ -745,9 +752,9 @@ class _Planning:
     What waits for answers is planned exactly where these are kept already, else with a stand-in for them.
     """
 
-    def __init__(self, store: Path, name: JudgeName, rubrics: Sequence[Rubric], how: Asking) -> None:
+    def __init__(self, store: Path, name: ModelName, rubrics: Sequence[Rubric], how: Asking) -> None:
         asked = {rubric.name for rubric in rubrics}
-        self._later = later_of(pipelines_for(asked), asked)
+        self._later = later_questions(pipelines_for(asked), asked)
         self._how = how
         self._questions = Questions(map(Question, rubrics), how.passes)
         self._planner = Planner(name, how, store)
@@ -766,7 +773,7 @@ class _Planning:
             made += self._waiting(transcripts(), later)
         return made
 
-    def _waiting(self, transcripts: Iterable[Transcript], later: Later) -> list[RubricPlan]:
+    def _waiting(self, transcripts: Iterable[Transcript], later: LaterQuestion) -> list[RubricPlan]:
         known, estimated = Tally(), Tally()
         for transcript in transcripts:
             conversation = Conversation(transcript)

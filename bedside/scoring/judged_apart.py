@@ -20,8 +20,8 @@ from bedside.judges.judgement_queue import JudgingProgress
 from bedside.judges.questioning import Asking, Judged, RubricCount
 from bedside.judges.store import InUseError
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
-from bedside.llm.client import NotAskedError, Reply, Request
-from bedside.llm.endpoints import judge_names
+from bedside.llm.endpoints import named_models
+from bedside.llm.protocol import NotAskedError, Reply, Request
 from bedside.ratings.run import Run
 from bedside.ratings.transcript_rows import parse_transcript
 from bedside.scoring.judged import STORE, Order, Transcripts, Work, order_of, told_of, transcripts_of, working
@@ -46,7 +46,7 @@ Told = Callable[[str, JudgingProgress], None]
 
 
 class _Kept:
-    """Asks nobody: there is what the store holds. A :class:`bedside.llm.client.Client`."""
+    """Asks nobody: there is what the store holds. A :class:`bedside.llm.protocol.Client`."""
 
     max_prompt_tokens: int | None = None
 
@@ -242,7 +242,7 @@ def judge_apart(
     made = []
     with run.locked():
         _collect(run)
-        for name in judge_names(judges):
+        for name in named_models(judges):
             order = Order(name, work, how)
             with _kept(run, run.transcripts, order) as done:
                 missing = done.ratings.filter(pl.col("error") == NOT_JUDGED).select("transcript_id").unique()
@@ -271,7 +271,7 @@ def _ask(
     missing = calls = 0
     done = stored
     try:
-        for part, outcome in engine.run(_judge, list(_parts(run, order, ids, engine.workers))):
+        for part, outcome in engine.run_tasks(_judge, list(_parts(run, order, ids, engine.workers))):
             for store in part.stores():
                 _take_in(run, store)
             if outcome.error is not None:

@@ -17,6 +17,7 @@ import pytest
 
 from bedside.cli import main
 from bedside.engines.contract import ENGINES, Engine, open_engine
+from bedside.scoring import _spread_division
 from bedside.scoring import spread as spreading
 from bedside.scoring.score import score
 from bedside.support.errors import EngineError, MissingExtraError, RegistryError
@@ -70,26 +71,26 @@ def plain(talks: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_each_task_has_its_outcome(engine: Engine) -> None:
-    found = dict(engine.run(square, [1, 2, 0, 3]))
+    found = dict(engine.run_tasks(square, [1, 2, 0, 3]))
     assert {task: outcome.value for task, outcome in found.items()} == {1: 1, 2: 4, 0: None, 3: 9}
     assert isinstance(found[0].error, ValueError)
-    assert list(engine.run(square, [])) == []
+    assert list(engine.run_tasks(square, [])) == []
     assert engine.workers == 2
 
 
 def test_a_worker_that_dies_costs_nothing(engine: Engine, tmp_path: Path) -> None:
     tasks = [(number, str(tmp_path / "mark") if number == 3 else "") for number in range(8)]
-    found = {task[0]: outcome.value for task, outcome in engine.run(square_or_die, tasks)}
+    found = {task[0]: outcome.value for task, outcome in engine.run_tasks(square_or_die, tasks)}
     assert found == {number: number * number for number in range(8)}
 
 
 def test_what_nobody_survives_is_told_as_lost(engine: Engine) -> None:
-    outcomes = dict(engine.run(die, [0]))
+    outcomes = dict(engine.run_tasks(die, [0]))
     assert outcomes[0].lost
     assert outcomes[0].value is None
     assert "\n" not in outcomes[0].lost
     # And the engine lives.
-    assert dict(engine.run(die, [5]))[5].value == 5
+    assert dict(engine.run_tasks(die, [5]))[5].value == 5
 
 
 def test_annomi_is_the_same_by_every_engine(
@@ -194,7 +195,7 @@ class Scored:
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreading, "_LEAST", 20_000)
+    monkeypatch.setattr(_spread_division, "_SMALLEST", 20_000)
 
 
 def test_a_cluster_gives_the_same(
@@ -275,9 +276,9 @@ def test_a_scheduler_that_stays_away_ends_in_one_line(
 
 COMMAND = """
 import sys
-from bedside import spreading
 from bedside.cli import main
-spreading._LEAST = 20_000
+from bedside.scoring import _spread_division
+_spread_division._SMALLEST = 20_000
 main(["score", sys.argv[1], "--out", sys.argv[2], "--engine", "local", "--workers", "2"])
 """
 
@@ -328,7 +329,7 @@ def test_what_is_no_engine() -> None:
         open_engine("dusk")
     with pytest.raises(EngineError, match="has no address"):
         open_engine("local", "tcp://127.0.0.1:1")
-    with pytest.raises(EngineError, match="is no number of workers"):
+    with pytest.raises(EngineError, match="there must be 1 worker or more, and 0 is less"):
         open_engine("local", workers=0)
     with pytest.raises(EngineError, match="has its own workers"):
         open_engine("dask", "tcp://127.0.0.1:1", workers=2)

@@ -19,9 +19,9 @@ from bedside.judges.questioning import Asking
 from bedside.metrics import FAMILIES
 from bedside.protocols import medconceal, note2chat
 from bedside.ratings.run import Run
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.judged import Work, plan_run
-from bedside.scoring.pipelines import PIPELINES, later_of, pipelines_for
+from bedside.scoring.pipeline import PIPELINES, later_questions, pipelines_for
 from bedside.suites import SUITES
 from bedside.support.errors import DataError
 from bedside.transcripts import Transcript
@@ -444,7 +444,7 @@ def as_said_by_a_judge(transcript: Transcript) -> dict[str, list[JudgeAnswer]]:
 
 def derived(name: str, transcript: Transcript, said: Mapping[str, list[JudgeAnswer]]) -> dict[str, Any]:
     """Metric (of a turn with its index) → value, or the reason why there is none."""
-    pipeline = PIPELINES[name]
+    pipeline = PIPELINES.load(name)
     settings = FAMILIES.load(pipeline.family).settings(pipeline.settings)
     values = list(pipeline.values(transcript, JUDGE, said, pipeline.metrics(said), settings))
     assert {value.rater for value in values} <= {JUDGE}
@@ -524,7 +524,7 @@ def note_case() -> tuple[Transcript, dict[str, list[JudgeAnswer]], dict[str, flo
     expected = {}
     for metric in metrics:
         given = metric.examples[0]
-        needs = PIPELINES["note2chat"].needs(metric)
+        needs = PIPELINES.load("note2chat").needs(metric)
         if needs is not None and given.value is not None:
             expected[metric.name if given.turn is None else f"{metric.name}:{given.turn}"] = given.value
     return transcript, said, expected
@@ -627,7 +627,7 @@ def test_a_lacking_answer_of_note2chat_is_lacking_where_it_is_needed(
 def test_nothing_submitted_is_arithmetic_and_nothing_to_ask_about() -> None:
     transcript, _ = worked("hidden_concerns")
     said = {**as_said_by_a_judge(transcript), "finding_extraction": [answer(findings=[])]}
-    (later,) = later_of(pipelines_for(said), said).values()
+    (later,) = later_questions(pipelines_for(said), said).values()
     with pytest.raises(DataError, match="there is nothing to match"):
         later.find(transcript, said)
     said["concern_matching"] = [failed(error="no finding was submitted: there is nothing to match")]
@@ -641,7 +641,7 @@ def test_what_the_case_says_goes_before_what_the_judge_says() -> None:
     said = as_said_by_a_judge(transcript)
     own = [{"category": FEAR, "text": "Fears becoming dependent"}]
     submitted = replace(transcript, reference={**transcript.reference, "submitted_findings": own})
-    (later,) = later_of(pipelines_for(said), said).values()
+    (later,) = later_questions(pipelines_for(said), said).values()
     assert later.find(submitted, said) == own
     said_by_patient = "afraid that I would get hooked"
     pair = {"reason": "r", "finding": 0, "concern": 0, "quote": said_by_patient, "category_agrees": True}
@@ -678,7 +678,7 @@ def test_no_concerns_and_no_questions_are_missing_with_the_reason() -> None:
     assert made["concern_f1"] == "concern_matching: the transcript's reference has no concerns"
     assert made["reveal_rate"] == "no hidden concerns in the reference"
     assert made["blocked_turns"] == 0
-    ratios = derived("questions", transcript, {"open_question": [failed()]})
+    ratios = derived("medconceal_questions", transcript, {"open_question": [failed()]})
     assert ratios == dict.fromkeys(
         ("open_question_ratio", "early_open_question_ratio"), "open_question: as scripted"
     )
@@ -690,34 +690,34 @@ def test_pipelines_are_chosen_by_what_is_asked() -> None:
 
     assert names("medconceal_empathy", "values_detected") == []
     assert names("turn_evaluator") == ["medconceal"]
-    assert names("open_question", "factual_conflict") == ["questions", "note2chat"]
+    assert names("open_question", "factual_conflict") == ["medconceal_questions", "note2chat"]
     asked = SUITES.load("medconceal").rubrics
-    assert list(later_of(pipelines_for(asked), asked)) == ["concern_matching"]
-    assert later_of(pipelines_for(["concern_matching"]), ["concern_matching"]) == {}, (
+    assert list(later_questions(pipelines_for(asked), asked)) == ["concern_matching"]
+    assert later_questions(pipelines_for(["concern_matching"]), ["concern_matching"]) == {}, (
         "it has its own input then"
     )
-    trace = PIPELINES["medconceal"].metrics(["turn_evaluator"])
+    trace = PIPELINES.load("medconceal").metrics(["turn_evaluator"])
     assert "reveal_rate" in trace
     assert trace.isdisjoint({"concern_f1", "coarse_f1", "grounded_f1"})
 
 
-@pytest.mark.parametrize("name", PIPELINES)
+@pytest.mark.parametrize("name", PIPELINES.names())
 def test_a_pipeline_knows_rubrics_parts_and_metrics_that_exist(name: str) -> None:
-    pipeline = PIPELINES[name]
+    pipeline = PIPELINES.load(name)
     assert pipeline.rubrics <= set(RUBRICS.names())
     metrics = FAMILIES.load(pipeline.family).metrics
     needed = {part for metric in metrics for part in pipeline.needs(metric) or ()}
     assert needed == set(pipeline.parts)
-    for metric in metrics if name != "questions" else ():
+    for metric in metrics if name != "medconceal_questions" else ():
         labels = [words for words in metric.needs if words.startswith(("labels of", "a label of"))]
         assert (pipeline.needs(metric) is not None) >= bool(labels), metric.name
 
 
 def test_suites_of_the_protocols_ask_all_that_their_pipelines_use() -> None:
-    assert PIPELINES["medconceal"].rubrics | PIPELINES["questions"].rubrics <= set(
+    assert PIPELINES.load("medconceal").rubrics | PIPELINES.load("medconceal_questions").rubrics <= set(
         SUITES.load("medconceal").rubrics
     )
-    assert PIPELINES["note2chat"].rubrics == set(SUITES.load("note2chat").rubrics)
+    assert PIPELINES.load("note2chat").rubrics == set(SUITES.load("note2chat").rubrics)
     assert set(note2chat.CATEGORIES) == {label.label for label in RUBRICS.load("finding_category").labels}
     (findings,) = RUBRICS.load("finding_extraction").answer
     assert [label.label for label in findings.items[0].labels] == list(medconceal.CATEGORIES)

@@ -11,9 +11,11 @@ from typing import Any
 
 import pytest
 
-from bedside.engines.contract import Engine, Outcome, called
+from bedside.engines.contract import Engine, Outcome, call_task
+from bedside.scoring import _spread_division, _spread_worker
 from bedside.scoring import spread as spreading
-from bedside.scoring.score import ScoringSummary, score
+from bedside.scoring.one_process import ScoringSummary
+from bedside.scoring.score import score
 from bedside.support.errors import BedsideError, EngineError, InputError, RunError
 from bedside.transcripts import ReadOptions
 
@@ -31,12 +33,12 @@ class Here(Engine):
     def workers(self) -> int:
         return 1
 
-    def _round(
+    def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
     ) -> Generator[tuple[int, Outcome[Any]], None, None]:
         for number, task in reversed(tasks.items()):
             self.tasks.append(task)
-            yield (number, Outcome(lost="it died")) if self.lose(task) else called(function, number, task)
+            yield (number, Outcome(lost="it died")) if self.lose(task) else call_task(function, number, task)
 
     def close(self) -> None:
         pass
@@ -49,7 +51,7 @@ def line(name: str, words: str = "How do you sleep these days?") -> str:
 
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreading, "_LEAST", 3000)
+    monkeypatch.setattr(_spread_division, "_SMALLEST", 3000)
 
 
 @pytest.fixture
@@ -114,12 +116,12 @@ def test_the_run_is_that_of_one_process(folder: Path, tmp_path: Path) -> None:
 
 
 def test_annomi(annomi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreading, "_LEAST", 100_000)
+    monkeypatch.setattr(_spread_division, "_SMALLEST", 100_000)
     both(tmp_path, annomi)
 
 
 def test_mdd5k_with_its_labels(mdd5k: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spreading, "_LEAST", 100_000)
+    monkeypatch.setattr(_spread_division, "_SMALLEST", 100_000)
     plain, _ = both(tmp_path, mdd5k, metrics=["structure"])
     assert any("companion" in file["format"] for file in plain.run.manifest["transcripts"]["inputs"])
 
@@ -283,12 +285,12 @@ def test_parts_of_something_else_are_not_taken(folder: Path, tmp_path: Path, cha
 
 def test_a_file_that_changes_meanwhile_is_refused(folder: Path, tmp_path: Path) -> None:
     class Meddling(Here):
-        def _round(
+        def run_round(
             self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
         ) -> Generator[tuple[int, Outcome[Any]], None, None]:
             if tasks and is_part(next(iter(tasks.values()))):
                 (folder / "c.jsonl").write_text(line("c0", "Other words, later?"))
-            yield from super()._round(function, tasks)
+            yield from super().run_round(function, tasks)
 
     with pytest.raises(RunError, match="changed while it was scored"):
         score([folder], tmp_path / "run", engine=Meddling())
@@ -310,24 +312,24 @@ def test_a_worker_of_another_make_is_refused(
     folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     versions = iter(['{"bedside":"0.1.0","numpy":"9.0"}'])
-    real = spreading._versions
-    monkeypatch.setattr(spreading, "_versions", lambda: next(versions, real()))
+    real = _spread_worker.installed_versions
+    monkeypatch.setattr(_spread_worker, "installed_versions", lambda: next(versions, real()))
     with pytest.raises(EngineError, match="install the same on all workers"):
         score([folder], tmp_path / "run", engine=Here())
 
 
 def test_a_worker_that_sees_no_files_says_so(folder: Path, tmp_path: Path) -> None:
     class Elsewhere(Here):
-        def _round(
+        def run_round(
             self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
         ) -> Generator[tuple[int, Outcome[Any]], None, None]:
             os.rename(folder, tmp_path / "moved")
-            yield from super()._round(function, tasks)
+            yield from super().run_round(function, tasks)
 
     with pytest.raises(EngineError, match="have files and run in a file system that all workers see"):
         score([folder], tmp_path / "run", engine=Elsewhere())
 
 
 def test_labels_go_with_one_process(folder: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="leave --engine out"):
+    with pytest.raises(InputError, match="leave `engine` out"):
         score([folder], tmp_path / "run", suite="medconceal", labels=folder / "a.jsonl", engine=Here())

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, called
+from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, call_task
 from bedside.support.errors import EngineError, MissingExtraError
 
 #: Seconds that a scheduler is waited for, at first and when it went away, and workers.
@@ -66,11 +66,11 @@ class _Dask(Engine):
     def workers(self) -> int:
         return len(self._client.scheduler_info(n_workers=-1)["workers"])
 
-    def _round(
+    def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
     ) -> Generator[tuple[int, Outcome[Any]], None, None]:
         futures = {
-            self._client.submit(called, function, number, task, pure=False): number
+            self._client.submit(call_task, function, number, task, pure=False): number
             for number, task in tasks.items()
         }
         alone = 0
@@ -96,7 +96,7 @@ class _Dask(Engine):
         finally:
             self._client.cancel(list(futures))
 
-    def _mend(self) -> None:
+    def mend(self) -> None:
         self._client.close(timeout=1)
         began = time.monotonic()
         while True:

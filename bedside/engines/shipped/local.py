@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, called
+from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, call_task
 from bedside.support.errors import EngineError
 
 #: Seconds after which a process that has nothing to do ends, so that none outlives a master that was killed.
@@ -22,7 +22,7 @@ class _Local(Engine):
     def workers(self) -> int:
         return self._workers
 
-    def _round(
+    def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
     ) -> Generator[tuple[int, Outcome[Any]], None, None]:
         from joblib import Parallel, delayed, parallel_config
@@ -32,7 +32,7 @@ class _Local(Engine):
         with parallel_config("loky", inner_max_num_threads=1, idle_worker_timeout=_IDLE):
             pool = Parallel(self._workers, return_as="generator_unordered", batch_size=1)
             try:
-                yield from pool(delayed(called)(function, number, task) for number, task in tasks.items())
+                yield from pool(delayed(call_task)(function, number, task) for number, task in tasks.items())
             except BrokenProcessPool as error:
                 raise BrokenError("a worker process was killed (out of memory?)") from error
 
@@ -45,7 +45,7 @@ class _Local(Engine):
 def _start(address: str | None, workers: int | None) -> Engine:
     if address is not None:
         raise EngineError(
-            "the local engine has no address", where="--address", todo="give --engine dask or ray"
+            "the local engine has no address", where="`address`", todo="choose another `engine`: dask or ray"
         )
     if workers is None:
         import joblib

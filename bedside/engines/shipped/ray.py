@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, called
+from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, call_task
 from bedside.support.errors import EngineError, MissingExtraError
 
 #: Seconds that a cluster is waited for.
@@ -42,11 +42,11 @@ class _Ray(Engine):
     def workers(self) -> int:
         return int(self._ray.cluster_resources().get("CPU", 0))
 
-    def _round(
+    def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
     ) -> Generator[tuple[int, Outcome[Any]], None, None]:
         ray = self._ray
-        remote = ray.remote(called).options(num_cpus=1, max_retries=3)
+        remote = ray.remote(call_task).options(num_cpus=1, max_retries=3)
         waiting = {remote.remote(function, number, task): number for number, task in tasks.items()}
         try:
             while waiting:

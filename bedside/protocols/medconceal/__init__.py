@@ -4,12 +4,14 @@ Everything here is arithmetic on labels: which findings are said to be which con
 clinician turn. Who gives the labels, a judge or people, makes no difference.
 """
 
+from bedside.protocols.contract import Protocol
 from bedside.protocols.medconceal.cues import challenge_cues
 from bedside.protocols.medconceal.fitting import Fit, LabelledTurn, fit, read_turns
 from bedside.protocols.medconceal.labels import (
     CATEGORIES,
     FEATURES,
     INTENTS,
+    LABELS,
     Concern,
     ConcernLabels,
     ConcernTurnLabels,
@@ -27,7 +29,10 @@ from bedside.protocols.medconceal.measures import CaseTrace, measure, summarise
 from bedside.protocols.medconceal.policy_parameters import PARAMETERS, Parameters, write_parameters
 from bedside.protocols.medconceal.trace import Trace, replay, trace
 
+PROTOCOL = Protocol("MedConceal", family="hidden_concerns", labels=LABELS)
+
 __all__ = [
+    "PROTOCOL",
     "CATEGORIES",
     "CaseScore",
     "CaseTrace",

@@ -2,29 +2,23 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Annotated, Any, Literal, get_args
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from bedside.protocols.label_files import (
     Index,
+    LabelForm,
     LabelledTranscript,
     Share,
     Strict,
     Text,
     TurnKey,
     complaint,
-    labels_of,
-    laid_over,
-    raters_of,
 )
 from bedside.support.errors import DataError
 from bedside.transcripts.transcript import Transcript
-
-PROTOCOL = "medconceal"
-_SEE = "docs/medconceal.md"
 
 
 def _plain(value: Any) -> Any:
@@ -168,28 +162,7 @@ def primary_of(concerns: Iterable[Concern]) -> str | None:
     return marked[0].id if len(marked) == 1 else None
 
 
-def label_raters(transcript: Transcript) -> list[str]:
-    """Raters with MedConceal labels of a transcript."""
-    return raters_of(transcript, PROTOCOL)
-
-
-def rater_labels(transcript: Transcript, rater: str) -> ConcernLabels:
-    """One rater's labels of a transcript.
-
-    Raises:
-        DataError: they are not of the form of a label file.
-    """
-    return labels_of(transcript, PROTOCOL, rater, ConcernLabels)
-
-
-def with_labels(transcripts: Iterable[Transcript], path: str | os.PathLike[str]) -> Iterator[Transcript]:
-    """Transcripts with the labels of a file (form: :class:`ConcernLabels`), in their reference and their turns' meta.
-
-    Transcripts without labels pass unchanged. What they hold counts for a transcript's content hash: labelled
-    transcripts make a run of their own.
-
-    Raises:
-        InputError: a bad file, a transcript labelled twice by one rater, or a label of a turn that isn't a clinician's.
-        DataError: at the end, labels are left of transcripts that aren't there.
-    """
-    return laid_over(transcripts, path, PROTOCOL, ConcernLabels, "clinician", _SEE)
+#: The labels of MedConceal.
+LABELS = LabelForm("medconceal", ConcernLabels, role="clinician", page="docs/medconceal.md")
+#: See :class:`bedside.protocols.label_files.LabelForm`.
+label_raters, rater_labels, with_labels = LABELS.raters, LABELS.of_rater, LABELS.laid_over

@@ -4,6 +4,7 @@ Everything here is arithmetic on labels: which message conveys each finding of t
 stands in the ranking. Who gives the labels, a judge or people, makes no difference.
 """
 
+from bedside.protocols.contract import Protocol
 from bedside.protocols.note2chat.history import (
     History,
     dont_know_and_repeats,
@@ -14,6 +15,7 @@ from bedside.protocols.note2chat.history import (
 )
 from bedside.protocols.note2chat.labels import (
     CATEGORIES,
+    LABELS,
     REPLIES,
     ClinicalFinding,
     HistoryLabels,
@@ -33,7 +35,10 @@ from bedside.protocols.note2chat.preferences import (
 from bedside.protocols.note2chat.replies import reply_kind
 from bedside.protocols.note2chat.rewards import dialogue_reward, dialogue_rewards
 
+PROTOCOL = Protocol("Note2Chat", family="history_taking", labels=LABELS)
+
 __all__ = [
+    "PROTOCOL",
     "CATEGORIES",
     "Candidate",
     "ClinicalFinding",

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Literal, get_args
 
 from pydantic import Field
@@ -11,18 +10,12 @@ from pydantic import Field
 from bedside.protocols.label_files import (
     Bit,
     Index,
+    LabelForm,
     LabelledTranscript,
     Strict,
     Text,
     TurnKey,
-    labels_of,
-    laid_over,
-    raters_of,
 )
-from bedside.transcripts.transcript import Transcript
-
-PROTOCOL = "note2chat"
-_SEE = "docs/note2chat.md"
 
 Category = Literal[
     "site",
@@ -87,28 +80,7 @@ class HistoryLabels(LabelledTranscript):
     )
 
 
-def label_raters(transcript: Transcript) -> list[str]:
-    """Raters with Note2Chat labels of a transcript."""
-    return raters_of(transcript, PROTOCOL)
-
-
-def rater_labels(transcript: Transcript, rater: str) -> HistoryLabels:
-    """One rater's labels of a transcript.
-
-    Raises:
-        DataError: they are not of the form of a label file.
-    """
-    return labels_of(transcript, PROTOCOL, rater, HistoryLabels)
-
-
-def with_labels(transcripts: Iterable[Transcript], path: str | os.PathLike[str]) -> Iterator[Transcript]:
-    """Transcripts with the labels of a file (form: :class:`HistoryLabels`), in their reference and their turns' meta.
-
-    Transcripts without labels pass unchanged. What they hold counts for a transcript's content hash: labelled
-    transcripts make a run of their own.
-
-    Raises:
-        InputError: a bad file, a transcript labelled twice by one rater, or a label of a turn that isn't a patient's.
-        DataError: at the end, labels are left of transcripts that aren't there.
-    """
-    return laid_over(transcripts, path, PROTOCOL, HistoryLabels, "patient", _SEE)
+#: The labels of Note2Chat.
+LABELS = LabelForm("note2chat", HistoryLabels, role="patient", page="docs/note2chat.md")
+#: See :class:`bedside.protocols.label_files.LabelForm`.
+label_raters, rater_labels, with_labels = LABELS.raters, LABELS.of_rater, LABELS.laid_over

@@ -1,0 +1,193 @@
+"""Scoring by one process: one pass over the files fills the tables of transcripts and of ratings."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bedside.protocols.contract import PROTOCOLS
+from bedside.ratings.names import unit_name
+from bedside.ratings.run import Run
+from bedside.ratings.table import missing_counts
+from bedside.ratings.table_writer import rating_writer
+from bedside.ratings.transcript_rows import transcript_row, transcript_writer
+from bedside.scoring.plan import ScoringPlan
+from bedside.support.errors import InputError, RunError
+from bedside.transcripts import Reading, Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class ScoringSummary:
+    """What a scoring did.
+
+    Attributes:
+        run: the run.
+        transcripts, turns, ratings, missing: counts of this scoring.
+        replaced: ratings of the same key that were there before.
+        skipped: what was left out, and why.
+        ignored: number of files in searched folders that no reader is for.
+        resumed: parts that an interrupted call had scored before.
+    """
+
+    run: Run
+    transcripts: int
+    turns: int
+    ratings: int
+    missing: int
+    replaced: int
+    skipped: tuple[str, ...]
+    ignored: int
+    resumed: int = 0
+
+
+def rate(
+    transcript: Transcript, plan: ScoringPlan, waiting: Collection[str] = ()
+) -> Iterable[tuple[Any, ...]]:
+    """The ratings of one transcript as rows of the ratings table.
+
+    Args:
+        transcript: what is rated.
+        plan: by what.
+        waiting: metrics that are not rated as missing where there are no labels for them.
+    """
+    name, system, case = transcript.id, transcript.system, transcript.case_id
+    for planned in plan.families:
+        family_rater = planned.rater
+        for metric, value, label, role, turn, rater, reason, error in planned.family.compute(
+            transcript, planned.metrics, **planned.settings
+        ):
+            if error is None or rater is not None or metric not in waiting:
+                unit = unit_name(turn)
+                title = metric if role is None else f"{metric}.{role}"
+                yield name, system, case, unit, title, rater or family_rater, 0, value, label, reason, error
+
+
+class ScoringPass:
+    """One pass over the files that fills the two tables.
+
+    Args:
+        plan: what is computed.
+        reading: the files.
+        labels: a file of labels that are laid over the transcripts; None for none.
+        waiting: as for :func:`rate`.
+        text: whether the run keeps the transcripts' text.
+        progress: called with the number of transcripts and of files done.
+
+    Attributes:
+        transcripts, turns: counts of what was scored.
+        resumed: parts that were scored before and are taken as they are.
+
+    Raises:
+        InputError: the metrics planned are not those of one protocol with labels.
+    """
+
+    resumed = 0
+
+    def __init__(
+        self,
+        plan: ScoringPlan,
+        reading: Reading,
+        *,
+        labels: str | os.PathLike[str] | None = None,
+        waiting: frozenset[str],
+        text: bool,
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        self.plan = plan
+        self.reading = reading
+        self.waiting = waiting
+        self.text = text
+        self.progress = progress
+        self.transcripts = 0
+        self.turns = 0
+        self._source = iter(reading) if labels is None else _labelled(reading, plan, labels)
+
+    def go(self, folder: Path, hashes: Mapping[str, str] | None = None) -> pl.LazyFrame:
+        """Score all transcripts, and write them unless the run has them.
+
+        Args:
+            folder: where the tables are written.
+            hashes: content hashes of the transcripts of a run that is scored into, by id; None for a new run.
+
+        Returns:
+            The ratings.
+
+        Raises:
+            RunError: a transcript is not one of the run's.
+            InputError: a bad file, or nothing in them.
+        """
+        transcripts = transcript_writer(folder) if hashes is None else None
+        ratings = rating_writer(folder)
+        for transcript in self._source:
+            row = transcript_row(transcript, text=self.text)
+            if transcripts is not None:
+                transcripts.add(row)
+            elif hashes is not None:
+                check_hash(transcript.id, row[6], transcript.source, hashes)
+            for rating in rate(transcript, self.plan, self.waiting):
+                ratings.add(rating)
+            self.transcripts += 1
+            self.turns += len(transcript.turns)
+            if self.progress is not None:
+                self.progress(self.transcripts, len(self.reading.inputs))
+        self.check()
+        if transcripts is not None:
+            transcripts.close()
+        return ratings.result()
+
+    def check(self) -> None:
+        """Raise InputError where nothing was scored."""
+        if not self.transcripts:
+            first = self.reading.skipped[0]
+            raise InputError(f"every transcript was skipped, the first because: {first}")
+
+    def end(self) -> None:
+        """Called when the run is written."""
+
+    def counts(self, ratings: pl.LazyFrame) -> dict[str, Any]:
+        """What the manifest says of the ratings: how many, whose, and why some are missing."""
+        total = ratings.select(pl.len()).collect().item()
+        raters = ratings.select(pl.col("rater").unique().sort()).collect().to_series().to_list()
+        return {"ratings": int(total), "raters": raters, "missing": missing_counts(ratings)}
+
+    def summary(self, run: Run, counts: Mapping[str, Any], replaced: int) -> ScoringSummary:
+        """What the scoring did, once the run is written."""
+        return ScoringSummary(
+            run=run,
+            transcripts=self.transcripts,
+            turns=self.turns,
+            ratings=counts["ratings"],
+            missing=sum(row["n"] for row in counts["missing"]),
+            replaced=replaced,
+            skipped=tuple(str(error) for error in self.reading.skipped),
+            ignored=len(self.reading.ignored),
+            resumed=self.resumed,
+        )
+
+
+def check_hash(transcript: str, digest: str, source: str, hashes: Mapping[str, str]) -> None:
+    """Raise RunError unless a transcript is one of a run's, whose content hashes are given by id."""
+    if hashes.get(transcript) != digest:
+        what = "differs from" if transcript in hashes else "is not among"
+        raise RunError(
+            f"transcript {transcript!r} ({source}) {what} those of the run",
+            where="`out`",
+            todo="choose another folder with `out`",
+        )
+
+
+def _labelled(reading: Reading, plan: ScoringPlan, labels: str | os.PathLike[str]) -> Iterator[Transcript]:
+    """The transcripts with the labels of a file, by the protocol whose metrics are scored."""
+    by_family = {protocol.family: protocol for protocol in PROTOCOLS.all().values()}
+    scored = [by_family[planned.family.name] for planned in plan.families if planned.family.name in by_family]
+    if len(scored) != 1:
+        suites = " or ".join(f"`suite={protocol.name}`" for protocol in by_family.values())
+        raise InputError(
+            "labels are for the metrics of one protocol", where="`labels`", todo=f"score one: {suites}"
+        )
+    return scored[0].labels.laid_over(reading, labels)

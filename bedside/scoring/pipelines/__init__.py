@@ -1,0 +1,1 @@
+"""Protocols as pipelines: entries of :mod:`bedside.scoring.pipeline`, one file each."""
