@@ -4,27 +4,29 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import polars as pl
 
+from bedside.analysis.agreement_statistics import (
+    ComparedRatings,
+    Kind,
+    MeasurementLevel,
+    ScaleLevels,
+    statistics_of,
+)
 from bedside.analysis.choices import WEIGHTS, Weights
+from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.ratings.names import is_human
 from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
-Level = Literal["nominal", "ordinal", "interval"]
-Levels = tuple[float, ...] | tuple[str, ...] | None
-
 #: A code that is split once more: whether there is any, beside which kind.
 _NONE = "none"
-
-
-#: What a row of agreement is between, in the order they stand in a table.
-Kind = Literal["people", "ceiling", "mean", "consensus", "person"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +57,7 @@ class Agreement:
     title: str
     kind: Kind
     rater: str | None
-    level: Level
+    level: MeasurementLevel
     raters: tuple[str, ...]
     units: int
     transcripts: int
@@ -104,12 +106,12 @@ def agree(
         DataError: an unknown metric, rater or weighting, or nothing that two raters rated.
     """
     if weights is not None and weights not in WEIGHTS:
-        raise DataError(f"{weights!r} is not known", where="--weights", todo="one of " + ", ".join(WEIGHTS))
+        raise DataError(f"{weights!r} is not known", where="`weights`", todo="one of " + ", ".join(WEIGHTS))
     names = view.metrics(metrics)
     if metrics is None and view.factors is not None:
         names = [name for name in names if name in view.scales]
     chosen = view.raters(raters)
-    found: list[Agreement] = []
+    agreements: list[Agreement] = []
     for name in names:
         ratings = view.ratings.filter(
             pl.col("metric") == name,
@@ -117,274 +119,228 @@ def agree(
             pl.col("error").is_null(),
         )
         title, scale = view.facts(name).title, view.scales.get(name)
-        found += _of_metric(name, title, ratings, scale, weights, seed)
-    if not found:
+        agreements += _of_metric(name, title, ratings, scale=scale, weights=weights, seed=seed)
+    if not agreements:
         raise DataError(
             "no unit was rated by two raters",
             where=view.name,
             todo="import people's ratings with bedside ratings import",
         )
-    return tuple(found)
+    return tuple(agreements)
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
-    """Ratings of one metric: units in rows, raters in columns; None where a rater gave none."""
+class _ComparedMetric:
+    """What is compared: a metric, and how."""
 
-    cells: np.ndarray[Any, Any]
-    raters: tuple[str, ...]
-    transcripts: np.ndarray[Any, Any]
-
-
-def grid_of(ratings: pl.DataFrame) -> Grid:
-    """The ratings of one metric as units by raters, each rater's passes taken together as :func:`agree` says.
-
-    Cells are labels where the metric has any, else numbers.
-    """
-    column = "label" if ratings["label"].is_not_null().any() else "value"
-    one_pass = (
-        ratings.drop_nulls(column)
-        .group_by("transcript_id", "unit", "rater", maintain_order=True)
-        .agg(pl.col(column).sort_by("replicate"))
-    )
-    values = [passes[0] if len(passes) == 1 else _of_passes(list(passes)) for passes in one_pass[column]]
-    kind = pl.String() if column == "label" else pl.Float64()
-    wide = one_pass.with_columns(pl.Series(column, values, dtype=kind)).pivot(
-        "rater", index=["transcript_id", "unit"], values=column, sort_columns=True
-    )
-    raters = tuple(name for name in wide.columns if name not in ("transcript_id", "unit"))
-    return Grid(
-        np.array(wide.select(raters).rows(), dtype=object).reshape(wide.height, len(raters)),
-        raters,
-        wide["transcript_id"].to_numpy(),
-    )
-
-
-def _of_passes(values: list[Any]) -> Any:
-    """A rater's value from its passes: the most frequent, of several the one nearest their mean, or no label."""
-    counts = Counter(values)
-    top = [value for value, count in counts.items() if count == max(counts.values())]
-    if len(top) == 1:
-        return top[0]
-    if isinstance(top[0], str):
-        return None
-    mean = sum(values) / len(values)
-    return min(top, key=lambda value: (abs(value - mean), value))
+    metric: str
+    title: str
+    level: MeasurementLevel
+    levels: ScaleLevels
+    weights: Weights | None
+    seed: int
 
 
 def _of_metric(
-    name: str, title: str, ratings: pl.DataFrame, scale: Scale | None, weights: Weights | None, seed: int
+    name: str,
+    title: str,
+    ratings: pl.DataFrame,
+    *,
+    scale: Scale | None,
+    weights: Weights | None,
+    seed: int,
 ) -> list[Agreement]:
     """All rows of agreement on one metric, and on whether there is any where its labels are kinds of something."""
     if ratings.is_empty():
         return []
     labels = bool(ratings["label"].is_not_null().any())
     grid = grid_of(ratings)
-    level: Level = "nominal" if labels else "ordinal" if scale is not None else "interval"
-    levels: Levels = scale.levels if scale is not None else None
+    level: MeasurementLevel = "nominal" if labels else "ordinal" if scale is not None else "interval"
+    levels: ScaleLevels = scale.levels if scale is not None else None
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))
-    found = _rows(_Question(name, title, level, levels, weights, seed), grid)
+    compared = _ComparedMetric(name, title, level=level, levels=levels, weights=weights, seed=seed)
+    agreements = _rows(compared, grid)
     if levels is not None and _NONE in levels and len(levels) > 2:
         collapsed = [[cell if cell in (None, _NONE) else "any" for cell in row] for row in grid.cells]
-        whether = Grid(
+        any_or_none = Grid(
             np.array(collapsed, dtype=object).reshape(grid.cells.shape), grid.raters, grid.transcripts
         )
-        found += _rows(
-            _Question(name, f"{title}: any or none", level, (_NONE, "any"), weights, seed), whether
+        compared = _ComparedMetric(
+            name,
+            f"{title}: any or none",
+            level=level,
+            levels=(_NONE, "any"),
+            weights=weights,
+            seed=seed,
         )
-    return found
+        agreements += _rows(compared, any_or_none)
+    return agreements
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
-    """What is compared: a metric, and how."""
-
-    metric: str
-    title: str
-    level: Level
-    levels: Levels
-    weights: Weights | None
-    seed: int
-
-
-def _rows(question: _Question, grid: Grid) -> list[Agreement]:
-    people = [position for position, rater in enumerate(grid.raters) if rater.startswith("human:")]
-    others = [position for position in range(len(grid.raters)) if position not in people]
-    named = [grid.raters[position] for position in people]
+def _rows(compared: _ComparedMetric, grid: Grid) -> list[Agreement]:
+    """The agreements of each kind that some units count for."""
+    people = [position for position, rater in enumerate(grid.raters) if is_human(rater)]
+    names = [grid.raters[position] for position in people]
     human = grid.cells[:, people]
-    found = [_measure(question, grid, "people", None, named, human)]
-    several = (human != None).sum(axis=1) >= 3  # noqa: E711
-    if several.any():
-        rest, ties = zip(
-            *(_consensus(question, np.delete(human, column, axis=1)) for column in range(len(people))),
+    rows = [_row(compared, grid, "people", rater=None, raters=names, cells=human)]
+    by_several = (human != None).sum(axis=1) >= 3  # noqa: E711
+    if by_several.any():
+        consensus_without, ties_without = zip(
+            *(_consensus(compared, np.delete(human, column, axis=1)) for column in range(len(people))),
             strict=True,
         )
         # A person's own column, and the consensus of the others beside it.
-        cells = np.column_stack([human, np.array(rest, dtype=object).T])
-        cells[~several] = None
-        found.append(_measure(question, grid, "ceiling", None, named, cells, ties=int(np.sum(ties))))
-    consensus, tie = _consensus(question, human) if people else (np.empty(0, dtype=object), 0)
-    for position in others:
-        rater, own = grid.raters[position], grid.cells[:, position]
-        if not people:
-            continue
-        beside = np.column_stack([human, own])
-        found.append(_measure(question, grid, "mean", rater, [*named, rater], beside))
-        if len(people) > 1:
-            both = np.column_stack([consensus, own])
-            found.append(_measure(question, grid, "consensus", rater, [*named, rater], both, ties=tie))
-            found += [
-                _measure(
-                    question, grid, "person", rater, [person, rater], np.column_stack([human[:, column], own])
+        cells = np.column_stack([human, np.array(consensus_without, dtype=object).T])
+        cells[~by_several] = None
+        rows.append(
+            _row(
+                compared,
+                grid,
+                "ceiling",
+                rater=None,
+                raters=names,
+                cells=cells,
+                ties=int(np.sum(ties_without)),
+            )
+        )
+    if people:
+        consensus, ties = _consensus(compared, human)
+        for position in range(len(grid.raters)):
+            if position not in people:
+                rows += _rows_of_rater(
+                    compared, grid, position, names=names, human=human, consensus=consensus, ties=ties
                 )
-                for column, person in enumerate(named)
-            ]
-    return [agreement for agreement in found if agreement is not None]
+    return [agreement for agreement in rows if agreement is not None]
 
 
-def _consensus(question: _Question, human: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
+def _rows_of_rater(
+    compared: _ComparedMetric,
+    grid: Grid,
+    position: int,
+    *,
+    names: list[str],
+    human: np.ndarray[Any, Any],
+    consensus: np.ndarray[Any, Any],
+    ties: int,
+) -> list[Agreement | None]:
+    """A rater beside people: the mean over them, and where there are several their consensus and each of them."""
+    rater, ratings = grid.raters[position], grid.cells[:, position]
+    beside = np.column_stack([human, ratings])
+    rows = [_row(compared, grid, "mean", rater=rater, raters=[*names, rater], cells=beside)]
+    if len(names) < 2:
+        return rows
+    cells = np.column_stack([consensus, ratings])
+    rows.append(
+        _row(compared, grid, "consensus", rater=rater, raters=[*names, rater], cells=cells, ties=ties)
+    )
+    for column, person in enumerate(names):
+        cells = np.column_stack([human[:, column], ratings])
+        rows.append(_row(compared, grid, "person", rater=rater, raters=[person, rater], cells=cells))
+    return rows
+
+
+def _consensus(compared: _ComparedMetric, human: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
     """What people say together of each unit, None where it is a tie or nobody rated, and how many are ties."""
     from bedside.stats import consensus
 
-    if question.level == "interval":
-        made = consensus.mean(human)
+    if compared.level == "interval":
+        together = consensus.mean(human)
     else:
-        made = consensus.majority(human) if question.level == "nominal" else consensus.median(human)
-    values = np.array(made.values, dtype=object)
-    values[list(made.ties)] = None
-    return values, len(made.ties)
+        together = consensus.majority(human) if compared.level == "nominal" else consensus.median(human)
+    values = np.array(together.values, dtype=object)
+    values[list(together.ties)] = None
+    return values, len(together.ties)
 
 
-def _measure(
-    question: _Question,
+def _row(
+    compared: _ComparedMetric,
     grid: Grid,
     kind: Kind,
+    *,
     rater: str | None,
     raters: list[str],
     cells: np.ndarray[Any, Any],
-    *,
     ties: int = 0,
 ) -> Agreement | None:
     """One row: the units that count, and every statistic that applies; None where no unit was rated by two."""
-    there = cells != None  # noqa: E711
-    if kind == "ceiling":
-        half = cells.shape[1] // 2
-        counted = (there[:, :half] & there[:, half:]).any(axis=1)
-        alone = 0
-    elif kind == "people":
-        counted = there.sum(axis=1) >= 2
-        alone = int(there.any(axis=1).sum() - counted.sum())
-    else:
-        counted = there[:, -1] & there[:, :-1].any(axis=1)
-        alone = int(there[:, -1].sum() - counted.sum()) - (ties if kind == "consensus" else 0)
+    counted, alone = _counted_units(kind, cells)
+    if kind == "consensus":
+        alone -= ties
     if not counted.any():
         return None
-    cells, members = cells[counted], grid.transcripts[counted]
+    cells, raters, pairs = _compared_columns(kind, cells[counted], raters)
+    members = grid.transcripts[counted]
     transcripts = len(set(members))
-    clusters = members if 1 < transcripts < len(members) else None
-    pairs: list[tuple[int, int]] | None = None
-    if kind == "ceiling":
-        half = cells.shape[1] // 2
-        used = [c for c in range(half) if (cells[:, c] != None).any() and (cells[:, half + c] != None).any()]  # noqa: E711
-        cells = cells[:, [*used, *(half + column for column in used)]]
-        pairs = [(column, len(used) + column) for column in range(len(used))]
-        raters = [raters[column] for column in used]
-    elif kind in ("people", "mean"):
-        # People who rated none of these units are not among the raters compared.
-        used = [column for column in range(cells.shape[1]) if (cells[:, column] != None).any()]  # noqa: E711
-        cells, raters = cells[:, used], [raters[column] for column in used]
-        if kind == "mean":
-            pairs = [(column, len(used) - 1) for column in range(len(used) - 1)]
-    given = [cell for cell in cells.ravel() if cell is not None]
-    levels = question.levels or ()
+    rated = [cell for cell in cells.ravel() if cell is not None]
+    levels = compared.levels or ()
     return Agreement(
-        metric=question.metric,
-        title=question.title,
+        metric=compared.metric,
+        title=compared.title,
         kind=kind,
         rater=rater,
-        level=question.level,
+        level=compared.level,
         raters=tuple(raters),
         units=len(cells),
         transcripts=transcripts,
         alone=alone,
         ties=ties,
-        prevalence={_shown(level): given.count(level) / len(given) for level in levels},
+        prevalence={_level_text(level): rated.count(level) / len(rated) for level in levels},
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
-        statistics=_statistics(question, kind, cells, pairs, clusters),
+        statistics=statistics_of(
+            ComparedRatings(
+                kind=kind,
+                level=compared.level,
+                levels=compared.levels,
+                weights=compared.weights,
+                cells=cells,
+                pairs=pairs,
+                clusters=members if 1 < transcripts < len(members) else None,
+                seed=compared.seed,
+            )
+        ),
     )
 
 
-def _shown(level: float | str) -> str:
+def _counted_units(kind: Kind, cells: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:
+    """Which units two raters rated, and how many units only one did."""
+    rated = cells != None  # noqa: E711
+    if kind == "ceiling":
+        half = cells.shape[1] // 2
+        return (rated[:, :half] & rated[:, half:]).any(axis=1), 0
+    if kind == "people":
+        counted = rated.sum(axis=1) >= 2
+        return counted, int(rated.any(axis=1).sum() - counted.sum())
+    counted = rated[:, -1] & rated[:, :-1].any(axis=1)
+    return counted, int(rated[:, -1].sum() - counted.sum())
+
+
+def _compared_columns(
+    kind: Kind, cells: np.ndarray[Any, Any], raters: list[str]
+) -> tuple[np.ndarray[Any, Any], list[str], list[tuple[int, int]] | None]:
+    """The columns that hold ratings, their raters, and the positions of the pairs that are compared; None for all.
+
+    People who rated none of these units are not among the raters compared.
+    """
+    rated = (cells != None).any(axis=0)  # noqa: E711
+    if kind == "ceiling":
+        half = cells.shape[1] // 2
+        used = [column for column in range(half) if rated[column] and rated[half + column]]
+        pairs = [(position, len(used) + position) for position in range(len(used))]
+        both = [*used, *(half + column for column in used)]
+        return cells[:, both], [raters[column] for column in used], pairs
+    if kind in ("people", "mean"):
+        used = [column for column in range(cells.shape[1]) if rated[column]]
+        last = len(used) - 1
+        with_last = [(position, last) for position in range(last)] if kind == "mean" else None
+        return cells[:, used], [raters[column] for column in used], with_last
+    return cells, raters, None
+
+
+def _level_text(level: float | str) -> str:
     return level if isinstance(level, str) else f"{level:g}"
 
 
 def _confusion(cells: np.ndarray[Any, Any], levels: tuple[Any, ...]) -> dict[tuple[str, str], int]:
     counts = Counter((first, second) for first, second in cells if first is not None and second is not None)
-    return {(_shown(a), _shown(b)): counts[a, b] for a in levels for b in levels}
-
-
-def _statistics(
-    question: _Question,
-    kind: Kind,
-    cells: np.ndarray[Any, Any],
-    pairs: list[tuple[int, int]] | None,
-    clusters: np.ndarray[Any, Any] | None,
-) -> dict[str, Result]:
-    from bedside.stats import many_raters, two_raters
-
-    found: dict[str, Result] = {}
-    seed = question.seed
-    levels = question.levels
-    if question.level != "interval":
-        assert levels is not None
-        how = "none" if question.level == "nominal" else question.weights or "quadratic"
-        weights = "unweighted" if how == "none" else how
-        found["kappa"] = many_raters.mean_pairwise_kappa(
-            cells, scale=levels, weights=weights, pairs=pairs, clusters=clusters, seed=seed
-        )
-        if kind != "ceiling":
-            found["percent agreement"] = (
-                _agreement_with_people(cells, clusters, seed)
-                if kind == "mean"
-                else many_raters.percent_agreement(cells, clusters=clusters, seed=seed)
-            )
-        if kind not in ("ceiling", "mean"):
-            found["ac"] = many_raters.gwet_ac(
-                cells, scale=levels, weights=weights, clusters=clusters, seed=seed
-            )
-        if kind == "people" and question.level == "nominal":
-            found["fleiss"] = many_raters.fleiss_kappa(cells, scale=levels, clusters=clusters, seed=seed)
-    if kind in ("ceiling", "mean"):
-        return found
-    found["alpha"] = many_raters.krippendorff_alpha(
-        cells, metric=question.level, scale=levels, clusters=clusters, seed=seed
-    )
-    if question.level == "nominal":
-        return found
-    numbers = np.array([[np.nan if cell is None else cell for cell in row] for row in cells], dtype=float)
-    found["icc"] = many_raters.icc(numbers)
-    if cells.shape[1] == 2:
-        found["spearman"] = two_raters.correlation(numbers[:, 0], numbers[:, 1], kind="spearman")
-        # Of two people neither is the one that is off.
-        if kind != "people":
-            found["bias"] = two_raters.bias(numbers[:, 1], numbers[:, 0])
-        found["mae"] = two_raters.mean_absolute_error(
-            numbers[:, 0], numbers[:, 1], clusters=clusters, seed=seed
-        )
-    return found
-
-
-def _agreement_with_people(
-    cells: np.ndarray[Any, Any], clusters: np.ndarray[Any, Any] | None, seed: int
-) -> Result:
-    """Mean over units of the share of people who say what the last column says."""
-    from bedside.stats.intervals import mean_bootstrap
-
-    same = cells[:, :-1] == cells[:, -1:]
-    there = cells[:, :-1] != None  # noqa: E711
-    share = (same & there).sum(axis=1) / there.sum(axis=1)
-    result = mean_bootstrap(share.astype(float), clusters=clusters, resamples=2000, seed=seed)
-    return replace(
-        result, name="percent agreement", method="mean share of people who say what the rater says"
-    )
+    return {(_level_text(a), _level_text(b)): counts[a, b] for a in levels for b in levels}

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import fnmatch
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
+from typing import Any, TypeVar
 
 import polars as pl
 from pydantic import ValidationError
 
 from bedside.metrics import FAMILIES
+from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spreadsheets import read_rating_file
@@ -27,6 +29,13 @@ from bedside.support.registry import nearest
 PEOPLE = "people"
 #: Stands for the system of transcripts that have none, and for all systems together.
 ALL = "all"
+#: What :meth:`RatingsView.once` computes.
+Computed = TypeVar("Computed")
+
+
+def rater_group() -> pl.Expr:
+    """The group of each row's rater: :data:`PEOPLE`, or the rater's own name."""
+    return pl.when(rated_by_humans()).then(pl.lit(PEOPLE)).otherwise(pl.col("rater"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +173,19 @@ class RatingsView:
     run: Run | None = None
     rubrics: OwnRubrics = field(default_factory=dict)
     reference: RatingsView | None = None
+    _computed: dict[Hashable, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
+
+    def once(self, key: Hashable, compute: Callable[[], Computed]) -> Computed:
+        """What ``compute`` returns, computed the first time only: a table and a figure may both show it.
+
+        Args:
+            key: names what is computed, and all that it depends on besides these ratings.
+            compute: called where nothing was computed under the key yet.
+        """
+        if key not in self._computed:
+            self._computed[key] = compute()
+        computed: Computed = self._computed[key]
+        return computed
 
     def facts(self, name: str) -> MetricFacts:
         """What is known of a metric, rubric or other rating by its name."""
@@ -217,7 +239,6 @@ class RatingsView:
         value, error``; ``group`` is a rater's name, or :data:`PEOPLE`. Where nobody of the group gave a value,
         ``value`` is null and ``error`` says why.
         """
-        people = pl.col("rater").str.starts_with("human:")
         columns = ("transcript_id", "system", "case_id", "metric", "group", "value", "error")
         rated = (
             self.ratings.lazy()
@@ -226,14 +247,14 @@ class RatingsView:
                 pl.col("metric").is_in(list(metrics)),
                 pl.col("label").is_null(),
             )
-            .with_columns(pl.when(people).then(pl.lit(PEOPLE)).otherwise(pl.col("rater")).alias("group"))
+            .with_columns(rater_group().alias("group"))
             .collect()
         )
         # In a run, a rater with one pass has one rating of each: most of a large run, and nothing to average.
         passes = rated.group_by("rater").agg(pl.col("replicate").max())
         once: list[str] = []
         if self.run is not None:
-            once = passes.filter(pl.col("replicate") == 0, ~people)["rater"].to_list()
+            once = passes.filter(pl.col("replicate") == 0, ~rated_by_humans())["rater"].to_list()
         single = pl.col("rater").is_in(once)
         averaged = (
             rated.lazy()

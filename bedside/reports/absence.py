@@ -9,9 +9,9 @@ from bedside.rubrics.rubric_files import RUBRICS
 
 def absent_notes(metrics: Iterable[str]) -> list[str]:
     """For metrics that are not rated: a line for each command that brings some of them."""
-    from bedside.scoring.plan import metric_names
+    from bedside.scoring.plan import families_by_metric
 
-    owners = metric_names()
+    owners = families_by_metric()
     rubrics, algorithms, others = [], [], []
     for name in dict.fromkeys(metrics):
         base = name.partition(".")[0]

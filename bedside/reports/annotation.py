@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import combinations
 
+from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.findings import SAME, ListAgreement
-from bedside.annotation.plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.progress import PlanProgress
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import SIMULATIONS

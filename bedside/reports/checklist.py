@@ -245,7 +245,7 @@ def _process(known: _Known) -> str | None:
 
 def _plans(known: _Known) -> list[Any]:
     """The annotation plans whose answers are in the run."""
-    from bedside.annotation.plan import read_plan
+    from bedside.annotation.plan_file import read_plan
 
     return [read_plan(file) for file in sorted(known.run.path.glob("annotations/*/plan.json"))]
 

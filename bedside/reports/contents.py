@@ -367,9 +367,9 @@ def check_suite(suite: Suite) -> list[str]:
     Raises:
         RegistryError: an unknown kind or a wrong option, which is named.
     """
-    from bedside.scoring.plan import metric_names
+    from bedside.scoring.plan import families_by_metric
 
-    owners = metric_names()
+    owners = families_by_metric()
     found: list[tuple[str, Any]] = [(entry.id, _opened_table(entry)[1]) for entry in suite.tables]
     found += [
         (entry.id, options)

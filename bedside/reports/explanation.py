@@ -151,10 +151,10 @@ def _definition(view: RatingsView, metric: str) -> str:
     from bedside.metrics.description import describe_metric
     from bedside.rubrics.description import describe
     from bedside.rubrics.rubric_files import RUBRICS
-    from bedside.scoring.plan import metric_names
+    from bedside.scoring.plan import families_by_metric
 
     base = metric.partition(".")[0]
-    owners = metric_names()
+    owners = families_by_metric()
     if base in owners:
         return describe_metric(FAMILIES.load(owners[base]), base)
     if metric in view.rubrics:

@@ -11,7 +11,7 @@ import polars as pl
 from bedside.analysis.ratings_view import PEOPLE, MetricRatings, RatingsView
 from bedside.analysis.selection import quality_metrics
 from bedside.ratings.run import Run
-from bedside.reports.measures import rater_words
+from bedside.reports.cell_names import rater_words
 from bedside.transcripts.transcript import Transcript
 
 #: Metrics shown; turns marked for one score, where turns are coded and where they have values; words that a quote must
@@ -107,10 +107,10 @@ def _extreme(view: RatingsView, metric: str, group: str, end: str, at: pl.DataFr
 def _turn_metrics(metric: str) -> tuple[str, ...]:
     """The metrics of turns that a metric of transcripts is made of."""
     from bedside.metrics import FAMILIES
-    from bedside.scoring.plan import metric_names
+    from bedside.scoring.plan import families_by_metric
 
     base = metric.partition(".")[0]
-    owner = metric_names().get(base)
+    owner = families_by_metric().get(base)
     return FAMILIES.load(owner).metric(base).turns if owner is not None else ()
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from bedside.reports.cell_names import rater_words
 from bedside.reports.extremes import Extreme, Review, turns_of
-from bedside.reports.measures import rater_words
 from bedside.reports.number_text import number
 from bedside.reports.renderers.csv import csv_text
 from bedside.reports.renderers.html import escape_html, html

@@ -10,9 +10,10 @@ import numpy as np
 import polars as pl
 from pydantic import Field
 
-from bedside.analysis.agreement import grid_of
+from bedside.analysis.grid import grid_of
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.measures import Headed, matching, rater_words
+from bedside.reports.cell_names import rater_words
+from bedside.reports.measures import Headed, matching
 from bedside.reports.table_kind import Options
 
 #: More panels than this are not drawn: the table of agreement has all.

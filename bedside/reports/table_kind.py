@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from pydantic import BaseModel, ConfigDict
 
@@ -24,6 +24,15 @@ class Options(BaseModel):
 
     id: str | None = None
     title: str | None = None
+
+    def named(self, table: Table, notes: Iterable[str] = ()) -> Table:
+        """A table under the name and title that are set here, with further notes below it."""
+        return replace(
+            table,
+            name=self.id or table.name,
+            title=self.title or table.title,
+            notes=(*table.notes, *notes),
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ import bedside
 from bedside.analysis.comparison import compare
 from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import open_ratings_view
+from bedside.analysis.study_size import sizes_for_difference
 from bedside.analysis.validation import validate
 from bedside.coders import CODERS
 from bedside.coders.testing.coder_test import evaluate_coder
@@ -230,7 +231,7 @@ def test_latex_compiles(run: Run, tmp_path: Path) -> None:
         *validation_tables(validate(study)),
         estimate_table(estimate(study, judge="judge:*")),
         overall_table(compare(open_ratings_view(run.path)).overall),
-        difference_table(0.3, sd=0.8, pilot=None, power=0.8, tests=1, seed=0),
+        difference_table(sizes_for_difference(0.3, sd=0.8, power=0.8)),
         *coder_tables(evaluate_coder(read_transcripts(EXAMPLES / "transcripts.jsonl"), CODERS.load("rules"))),
         nasty(),
     ]

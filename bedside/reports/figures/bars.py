@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.reports.cell_names import ARROWS
 from bedside.reports.figure_kind import (
     COLOURS,
     HATCHES,
@@ -17,7 +18,8 @@ from bedside.reports.figure_kind import (
     panels,
     wrapped,
 )
-from bedside.reports.measures import ARROWS, Headed, in_order, measure
+from bedside.reports.measures import Headed
+from bedside.reports.samples import in_order, measure
 from bedside.reports.table_kind import Options
 from bedside.reports.tables.results import interval_of
 

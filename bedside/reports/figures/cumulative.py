@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.reports.cell_names import rater_words
 from bedside.reports.figure_kind import (
     COLOURS,
     DASHES,
@@ -16,7 +17,6 @@ from bedside.reports.figure_kind import (
     legend_below,
     panels,
 )
-from bedside.reports.measures import rater_words
 from bedside.reports.tables.cumulative import CumulativeOptions, curves, names_of
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figure_kind import COLOURS, HATCHES, Drawing, FigureKind, new_figure
-from bedside.reports.measures import measure
 from bedside.reports.number_text import number
+from bedside.reports.samples import measure
 from bedside.reports.tables.distribution import DistributionOptions
 
 _BINS = 25

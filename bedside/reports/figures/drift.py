@@ -8,8 +8,9 @@ import numpy as np
 
 from bedside.analysis.drift import drift
 from bedside.analysis.ratings_view import RatingsView
+from bedside.reports.cell_names import rater_words, several_raters
 from bedside.reports.figure_kind import Drawing, FigureKind, new_figure, tiles
-from bedside.reports.measures import matching, rater_words, several_raters
+from bedside.reports.measures import matching
 from bedside.reports.number_text import number
 from bedside.reports.tables.drift import DriftOptions
 from bedside.support.errors import DataError

@@ -18,7 +18,8 @@ from bedside.reports.figure_kind import (
     panels,
     wrapped,
 )
-from bedside.reports.measures import Headed, Sample, Samples, TableMeasure, measure
+from bedside.reports.measures import Headed, TableMeasure
+from bedside.reports.samples import Sample, Samples, measure
 from bedside.reports.table_kind import Options
 
 _PANELS = 12

@@ -8,6 +8,7 @@ import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.trend import trend
+from bedside.reports.cell_names import rater_words, several_raters
 from bedside.reports.figure_kind import (
     COLOURS,
     DASHES,
@@ -18,7 +19,7 @@ from bedside.reports.figure_kind import (
     panels,
     wrapped,
 )
-from bedside.reports.measures import matching, rater_words, several_raters
+from bedside.reports.measures import matching
 from bedside.reports.tables.length import LengthOptions, bin_words
 from bedside.support.errors import DataError
 

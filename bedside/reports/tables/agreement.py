@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
 
 from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
-from bedside.reports.measures import Headed, matching
-from bedside.reports.number_text import DASH, between, counted, decimal, number
+from bedside.reports.cell_names import rater_words
+from bedside.reports.measures import Headed, named_metrics
+from bedside.reports.number_text import DASH, counted, decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
@@ -23,147 +23,224 @@ from bedside.support.errors import DataError
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.
 MOST_PERSONS = 4
+#: Headings that come before those of raters.
 _HEADINGS = {"people": "People among themselves", "ceiling": "One person against the consensus of the others"}
 
 
-#: The statistic of each column; none of those that hold none of the row's own.
-_STATISTICS = (
-    "",
-    "",
-    "",
-    "percent agreement",
-    "kappa",
-    "",
-    "",
-    "fleiss",
-    "ac",
-    "alpha",
-    "icc",
-    "spearman",
-    "bias",
+@dataclass(frozen=True, slots=True)
+class _AgreementRow:
+    """A row of the table: an agreement, and people's kappa that it stands beside; None where there is none."""
+
+    agreement: Agreement
+    ceiling: Result | None
+
+
+@dataclass(frozen=True, slots=True)
+class FactColumn:
+    """A column of what is known of an agreement, not a statistic of its own.
+
+    Attributes:
+        title: its heading.
+        text: the cell's text.
+        align: left or right.
+        note: what the column is, below the table.
+    """
+
+    title: str
+    text: Callable[[_AgreementRow], str]
+    align: Literal["left", "right"] = "right"
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticColumn:
+    """A column of one statistic.
+
+    Attributes:
+        title: its heading; the first word is the statistic's sign, as notes name it.
+        statistic: its name in :data:`~bedside.analysis.agreement_statistics.STATISTICS`, which says where it applies.
+        interval: whether its interval is shown.
+        form: how its numbers are printed.
+        note: what the statistic is, below the table, after its sign.
+    """
+
+    title: str
+    statistic: str
+    interval: bool = False
+    form: Callable[[float], str] = decimal
+    note: str = ""
+
+    @property
+    def sign(self) -> str:
+        """What notes call the statistic."""
+        return self.title.partition(" ")[0]
+
+    def text(self, row: _AgreementRow) -> str:
+        """The cell's text."""
+        result = row.agreement.statistics.get(self.statistic)
+        return _estimate(result, self.form, interval=self.interval)
+
+
+def _estimate(
+    result: Result | None, form: Callable[[float], str] = decimal, *, interval: bool = False
+) -> str:
+    if result is None or result.estimate is None:
+        return DASH
+    text = form(result.estimate)
+    if not interval or result.interval is None:
+        return text
+    return f"{text} [{form(result.interval.low)}, {form(result.interval.high)}]"
+
+
+def _title(row: _AgreementRow) -> str:
+    return row.agreement.title
+
+
+def _rater_count(row: _AgreementRow) -> str:
+    return str(len(row.agreement.raters))
+
+
+def _unit_count(row: _AgreementRow) -> str:
+    return f"{row.agreement.units:,}"
+
+
+def _reading(row: _AgreementRow) -> str:
+    statistics = row.agreement.statistics
+    main = statistics.get("kappa") or statistics.get("alpha")
+    return reading(main.estimate if main is not None else None) or DASH
+
+
+def _ceiling(row: _AgreementRow) -> str:
+    return _estimate(row.ceiling)
+
+
+#: In order; a column that no row has a value in is left out.
+COLUMNS: tuple[FactColumn | StatisticColumn, ...] = (
+    FactColumn("Metric", _title, align="left"),
+    FactColumn("Raters", _rater_count),
+    FactColumn("Units", _unit_count),
+    StatisticColumn("Agreement", "percent agreement"),
+    StatisticColumn("κ [95 % CI]", "kappa", interval=True),
+    FactColumn("Reading", _reading, align="left"),
+    FactColumn(
+        "Ceiling",
+        _ceiling,
+        note="Ceiling: the same among people: the mean of their pairs beside a rater's mean over persons, one person "
+        "against the consensus of the others beside a rater's against the consensus. It rests on the units that "
+        "several people rated.",
+    ),
+    StatisticColumn("Fleiss κ", "fleiss"),
+    StatisticColumn("AC [95 % CI]", "ac", interval=True),
+    StatisticColumn("α [95 % CI]", "alpha", interval=True),
+    StatisticColumn("ICC", "icc", note="two-way random, single ratings, absolute agreement (2,1)."),
+    StatisticColumn("ρ", "spearman", note="Spearman's."),
+    StatisticColumn(
+        "Bias [95 % CI]", "bias", interval=True, form=number, note="mean of the rater minus people."
+    ),
 )
 
 
 def agreement_table(agreements: Sequence[Agreement]) -> Table:
     """The table of agreements already computed."""
-    shown = [a for a in agreements if a.kind != "person" or _persons(agreements, a) <= MOST_PERSONS]
-    ceilings = {
-        (a.metric, a.title, kind): a.statistics.get("kappa")
-        for a in agreements
-        for kind, source in (("mean", "people"), ("consensus", "ceiling"))
-        if a.kind == source
-    }
-    order = list(dict.fromkeys(_heading(agreement) for agreement in shown))
-    order.sort(
-        key=lambda heading: list(_HEADINGS.values()).index(heading) if heading in _HEADINGS.values() else 9
-    )
     records: list[Mapping[str, Any]] = []
-    places: dict[tuple[int, str], int] = {}
-    for agreement in agreements:
+    positions: dict[tuple[int, str], int] = {}
+    for place, agreement in enumerate(agreements):
         for record in _records(agreement):
-            places[id(agreement), str(record["statistic"])] = len(records)
+            positions[place, str(record["statistic"])] = len(records)
             records.append(record)
+    ceilings = _ceilings(agreements)
+    shown = [
+        (place, agreement)
+        for place, agreement in enumerate(agreements)
+        if agreement.kind != "person" or _persons(agreements, agreement) <= MOST_PERSONS
+    ]
     rows = []
-    for heading in order:
-        for agreement in (one for one in shown if _heading(one) == heading):
+    for heading in _headings([agreement for _, agreement in shown]):
+        for place, agreement in shown:
+            if _heading(agreement) != heading:
+                continue
             ceiling = ceilings.get((agreement.metric, agreement.title, agreement.kind))
-            cells = [
-                Cell(text, record=places.get((id(agreement), statistic)))
-                for text, statistic in zip(_cells(agreement, ceiling), _STATISTICS, strict=True)
-            ]
-            rows.append(Row(tuple(cells), heading))
-    columns = (
-        Column("Metric", "left"), Column("Raters"), Column("Units"), Column("Agreement"), Column("κ [95 % CI]"),
-        Column("Reading", "left"), Column("Ceiling"), Column("Fleiss κ"), Column("AC [95 % CI]"),
-        Column("α [95 % CI]"), Column("ICC"), Column("ρ"), Column("Bias [95 % CI]"),
-    )  # fmt: skip
+            rows.append(_table_row(_AgreementRow(agreement, ceiling), heading, place, positions))
     # A column nobody has a value in says nothing.
-    used = [i for i in range(len(columns)) if any(row.cells[i].text != DASH for row in rows)]
+    used = [i for i in range(len(COLUMNS)) if any(row.cells[i].text != DASH for row in rows)]
+    columns = [COLUMNS[i] for i in used]
     return Table(
         name="agreement",
         title="Agreement of raters",
-        columns=tuple(columns[i] for i in used),
+        columns=tuple(
+            Column(column.title, column.align) if isinstance(column, FactColumn) else Column(column.title)
+            for column in columns
+        ),
         rows=tuple(Row(tuple(row.cells[i] for i in used), row.group) for row in rows),
-        notes=_notes(agreements, {columns[i].title.partition(" ")[0] for i in used}),
+        notes=_notes(agreements, columns),
         records=tuple(records),
     )
 
 
+def _table_row(row: _AgreementRow, heading: str, place: int, positions: Mapping[tuple[int, str], int]) -> Row:
+    """A row with all columns; ``positions`` are those of records, by the agreement's place and the statistic."""
+    cells = []
+    for column in COLUMNS:
+        record = None
+        if isinstance(column, StatisticColumn):
+            record = positions.get((place, column.statistic))
+        cells.append(Cell(column.text(row), record=record))
+    return Row(tuple(cells), heading)
+
+
+def _ceilings(agreements: Sequence[Agreement]) -> dict[tuple[str, str, str], Result | None]:
+    """People's own kappa beside each kind of comparison with a rater, by metric, title and that kind."""
+    beside = {"people": "mean", "ceiling": "consensus"}
+    return {
+        (agreement.metric, agreement.title, beside[agreement.kind]): agreement.statistics.get("kappa")
+        for agreement in agreements
+        if agreement.kind in beside
+    }
+
+
 def _persons(agreements: Sequence[Agreement], agreement: Agreement) -> int:
+    """The number of people that the agreement's rater is compared with one by one."""
     return sum(
-        a.kind == "person"
-        and (a.metric, a.title, a.rater) == (agreement.metric, agreement.title, agreement.rater)
-        for a in agreements
+        other.kind == "person"
+        and (other.metric, other.title, other.rater) == (agreement.metric, agreement.title, agreement.rater)
+        for other in agreements
     )
 
 
-def _name(rater: str) -> str:
-    return rater.partition(":")[2]
+def _headings(agreements: Sequence[Agreement]) -> list[str]:
+    """The headings of the rows: people's first, then those of raters as they come."""
+    first = list(_HEADINGS.values())
+    headings = dict.fromkeys(_heading(agreement) for agreement in agreements)
+    return sorted(headings, key=lambda heading: first.index(heading) if heading in first else len(first))
 
 
 def _heading(agreement: Agreement) -> str:
     if agreement.rater is None:
         return _HEADINGS[agreement.kind]
+    rater = rater_words(agreement.rater)
     if agreement.kind == "mean":
-        return f"{_name(agreement.rater)} and each person, mean"
+        return f"{rater} and each person, mean"
     if agreement.kind == "consensus":
-        return f"{_name(agreement.rater)} and the consensus of people"
-    return f"{_name(agreement.rater)} and {_name(agreement.raters[0])}"
+        return f"{rater} and the consensus of people"
+    return f"{rater} and {rater_words(agreement.raters[0])}"
 
 
-def _shown(result: Result | None, *, share: bool = True, interval: bool = True) -> str:
-    if result is None or result.estimate is None:
-        return DASH
-    text = decimal(result.estimate) if share else number(result.estimate)
-    if not interval or result.interval is None:
-        return text
-    low, high = result.interval.low, result.interval.high
-    return f"{text} {between(low, high)}" if share else f"{text} [{number(low)}, {number(high)}]"
-
-
-def _cells(agreement: Agreement, ceiling: Result | None) -> tuple[str, ...]:
-    found = agreement.statistics
-    main = found.get("kappa") or found.get("alpha")
-    return (
-        agreement.title,
-        str(len(agreement.raters)),
-        f"{agreement.units:,}",
-        _shown(found.get("percent agreement"), interval=False),
-        _shown(found.get("kappa")),
-        reading(main.estimate if main is not None else None) or DASH,
-        _shown(ceiling, interval=False),
-        _shown(found.get("fleiss"), interval=False),
-        _shown(found.get("ac")),
-        _shown(found.get("alpha")),
-        _shown(found.get("icc"), interval=False),
-        _shown(found.get("spearman"), interval=False),
-        _shown(found.get("bias"), share=False),
-    )
-
-
-def _notes(agreements: Sequence[Agreement], columns: set[str]) -> tuple[str, ...]:
+def _notes(
+    agreements: Sequence[Agreement], columns: Sequence[FactColumn | StatisticColumn]
+) -> tuple[str, ...]:
     notes = [
         "Agreement: share of pairs of raters that say the same. κ: Cohen's kappa, the mean over pairs of raters."
     ]
-    if "Ceiling" in columns:
-        notes.append(
-            "Ceiling: the same among people: the mean of their pairs beside a rater's mean over persons, one person "
-            "against the consensus of the others beside a rater's against the consensus. It rests on the units that "
-            "several people rated."
-        )
+    notes += [column.note for column in columns if isinstance(column, FactColumn) and column.note]
     ordered = [a for a in agreements if a.level == "ordinal" and "kappa" in a.statistics]
     if ordered:
         weights = " and ".join(
             dict.fromkeys(str(a.statistics["kappa"].options.get("weights")) for a in ordered)
         )
         notes.append(f"On ordered scales κ and AC (AC2) have {weights} weights, α is ordinal.")
-    meant = {
-        "ICC": "two-way random, single ratings, absolute agreement (2,1).",
-        "ρ": "Spearman's.",
-        "Bias": "mean of the rater minus people.",
-    }
-    if shown := [f"{column}: {words}" for column, words in meant.items() if column in columns]:
-        notes.append(" ".join(shown))
+    statistics = [column for column in columns if isinstance(column, StatisticColumn) and column.note]
+    if statistics:
+        notes.append(" ".join(f"{column.sign}: {column.note}" for column in statistics))
     methods = dict.fromkeys(
         (result.interval.method, "turns" if agreement.units > agreement.transcripts else "transcripts")
         for agreement in agreements
@@ -222,8 +299,8 @@ def confusion_tables(agreements: Sequence[Agreement]) -> tuple[Table, ...]:
             continue
         levels = list(dict.fromkeys(first for first, _ in agreement.confusion))
         consensus = agreement.kind == "consensus"
-        first = "consensus of people" if consensus else _name(agreement.raters[0])
-        second = _name(agreement.raters[-1])
+        first = "consensus of people" if consensus else rater_words(agreement.raters[0])
+        second = rater_words(agreement.raters[-1])
         rows = tuple(
             Row((Cell(level), *(Cell(f"{agreement.confusion[level, other]:,}") for other in levels)))
             for level in levels
@@ -256,48 +333,28 @@ class AgreementOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
-class _Same:
-    """An evaluation as a key: the same one and no other."""
-
-    def __init__(self, view: RatingsView) -> None:
-        self.view = view
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Same) and other.view is self.view
-
-    def __hash__(self) -> int:
-        return id(self.view)
-
-
-@lru_cache(maxsize=2)
-def _agreements(same: _Same, names: tuple[str, ...], seed: int) -> tuple[Agreement, ...]:
-    try:
-        return agree(same.view, metrics=names or None, seed=seed)
-    except DataError:
-        return ()
-
-
 def agreements_of(view: RatingsView, options: AgreementOptions, seed: int) -> tuple[Agreement, ...]:
     """The agreements a table or figure shows, computed once for both; none where no two raters rated anything."""
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = tuple(name for metric in wanted for name in matching(view, metric))
-    return () if wanted and not names else _agreements(_Same(view), names, seed)
+    metrics = named_metrics(view, options.metrics)
+    if metrics.none_rated:
+        return ()
+
+    def compute() -> tuple[Agreement, ...]:
+        try:
+            return agree(view, metrics=metrics.rated or None, seed=seed)
+        except DataError:
+            return ()
+
+    return view.once(("agreements", metrics.rated, seed), compute)
 
 
 def build(view: RatingsView, seed: int, options: AgreementOptions) -> Table | None:
     """Agreement on every code and rubric that two raters rated; None where there is none."""
-    found = agreements_of(view, options, seed)
-    if not found:
+    agreements = agreements_of(view, options, seed)
+    if not agreements:
         return None
-    table = agreement_table(found)
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
-    return replace(
-        table,
-        name=options.id or table.name,
-        title=options.title or table.title,
-        notes=(*table.notes, *absent),
-    )
+    absent = named_metrics(view, options.metrics).absent
+    return options.named(agreement_table(agreements), absent_notes(absent))
 
 
 TABLE = TableKind("agreement", "Agreement of raters", 30, build, AgreementOptions)

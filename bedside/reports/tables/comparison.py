@@ -12,7 +12,8 @@ from bedside.analysis.choices import Correction, CorrectionFamily, Test
 from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
-from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
+from bedside.reports.cell_names import cell_name, rater_words, several_raters
+from bedside.reports.measures import Headed, matching
 from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -10,7 +10,8 @@ from pydantic import Field
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.reports.absence import absent_notes
-from bedside.reports.measures import Headed, matching, rater_words
+from bedside.reports.cell_names import rater_words
+from bedside.reports.measures import Headed, matching
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -12,8 +12,10 @@ from pydantic import Field
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.reports.absence import absent_notes
-from bedside.reports.measures import ARROWS, Headed, Place, in_order, matching, rater_words, strata_of
+from bedside.reports.cell_names import ARROWS, rater_words
+from bedside.reports.measures import Headed, matching
 from bedside.reports.number_text import number
+from bedside.reports.samples import Place, in_order, strata_of
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind

@@ -12,7 +12,8 @@ from bedside.analysis.deviation import Deviation, deviation
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.reports.absence import absent_notes
-from bedside.reports.measures import Headed, cell_name, matching, rater_words, several_raters
+from bedside.reports.cell_names import cell_name, rater_words, several_raters
+from bedside.reports.measures import Headed, matching
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

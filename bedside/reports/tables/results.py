@@ -15,18 +15,10 @@ from bedside.analysis.comparison import Comparison, compare, means_differ
 from bedside.analysis.deviation import Deviation, deviation
 from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.reports.absence import absent_notes
-from bedside.reports.measures import (
-    ARROWS,
-    Headed,
-    MeasuredRows,
-    MeasureRow,
-    Place,
-    Sample,
-    TableMeasure,
-    in_order,
-    measure,
-)
+from bedside.reports.cell_names import ARROWS
+from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.number_text import DASH, counted, number, p_value
+from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, in_order, measure
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind

@@ -1,0 +1,55 @@
+"""Ratings of one metric as a grid: units in rows, raters in columns."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Ratings of one metric: units in rows, raters in columns; None where a rater gave none."""
+
+    cells: np.ndarray[Any, Any]
+    raters: tuple[str, ...]
+    transcripts: np.ndarray[Any, Any]
+
+
+def grid_of(ratings: pl.DataFrame) -> Grid:
+    """The ratings of one metric as units by raters, each rater's passes taken together as :func:`agree` says.
+
+    Cells are labels where the metric has any, else numbers.
+    """
+    column = "label" if ratings["label"].is_not_null().any() else "value"
+    one_pass = (
+        ratings.drop_nulls(column)
+        .group_by("transcript_id", "unit", "rater", maintain_order=True)
+        .agg(pl.col(column).sort_by("replicate"))
+    )
+    values = [passes[0] if len(passes) == 1 else _taken_together(list(passes)) for passes in one_pass[column]]
+    kind = pl.String() if column == "label" else pl.Float64()
+    wide = one_pass.with_columns(pl.Series(column, values, dtype=kind)).pivot(
+        "rater", index=["transcript_id", "unit"], values=column, sort_columns=True
+    )
+    raters = tuple(name for name in wide.columns if name not in ("transcript_id", "unit"))
+    return Grid(
+        np.array(wide.select(raters).rows(), dtype=object).reshape(wide.height, len(raters)),
+        raters,
+        wide["transcript_id"].to_numpy(),
+    )
+
+
+def _taken_together(values: list[Any]) -> Any:
+    """A rater's value from its passes: the most frequent, of several the one nearest their mean, or no label."""
+    counts = Counter(values)
+    top = [value for value, count in counts.items() if count == max(counts.values())]
+    if len(top) == 1:
+        return top[0]
+    if isinstance(top[0], str):
+        return None
+    mean = sum(values) / len(values)
+    return min(top, key=lambda value: (abs(value - mean), value))

@@ -1,0 +1,408 @@
+"""The values behind the cells of a table: of each measure, by system and stratum."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis.comparison import SystemValues
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, rater_group
+from bedside.ratings.values import Direction
+from bedside.reports.cell_names import rater_words
+from bedside.reports.measures import TableMeasure, matching
+from bedside.support.errors import DataError
+from bedside.support.registry import nearest
+
+#: Stands for the value of a factor that a transcript doesn't have.
+WITHOUT = "none given"
+#: Begins the names of the columns that hold factors.
+_FACTOR = "factor:"
+SampleLevel = Literal["mean", "micro"]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasureRow:
+    """One measure under one group of raters: what makes a row (or column) of numbers.
+
+    Attributes:
+        metric: name in the ratings table.
+        group: people, or a rater's name.
+        title: with the raters where several groups gave values.
+        heading: what it stands under; where the suite gives none, the metric's own.
+        headed: whether the suite gives one.
+        level: a mean over transcripts, or a ratio of sums over them.
+        digits: decimals to print.
+        scale: what a value is multiplied by to be printed.
+        direction: whether higher is better, lower is better, or neither.
+        key: what names it in a cell's name.
+    """
+
+    metric: str
+    group: str
+    title: str
+    heading: str
+    headed: bool
+    level: SampleLevel
+    digits: int
+    scale: float
+    direction: Direction
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sample(SystemValues):
+    """The values behind one cell.
+
+    Attributes:
+        values: one for each transcript that has one. Of a ratio of sums, the linearised values whose mean is the ratio
+            and whose spread is that of the ratio.
+        cases: a number for the case of each value, the same in all samples of an item; −1 where it has none.
+        missing: transcripts without a value.
+        why: the most frequent reason.
+        estimate: the mean or ratio; None where there is none.
+        sd: standard deviation (n − 1) of a mean's values; None of a ratio, or of fewer than two.
+        numerator, denominator: the sums of a ratio.
+    """
+
+    missing: int = 0
+    why: str | None = None
+    estimate: float | None = None
+    sd: float | None = None
+    numerator: float | None = None
+    denominator: float | None = None
+
+    @property
+    def n(self) -> int:
+        """Transcripts with a value."""
+        return int(self.values.size)
+
+
+#: Key of a sample: system, and the values of the factors.
+Place = tuple[str, tuple[str, ...]]
+Samples = Mapping[Place, Sample]
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredRows:
+    """What :func:`measure` found.
+
+    Attributes:
+        items: those with a value somewhere, each with its samples.
+        empty: titles of those that are rated but have no value anywhere, with the reason.
+        valueless: metric, group of raters and samples of these.
+        absent: metrics that are not rated at all.
+    """
+
+    items: tuple[tuple[MeasureRow, Samples], ...]
+    empty: Mapping[str, str]
+    valueless: tuple[tuple[str, str, Samples], ...]
+    absent: tuple[str, ...]
+
+
+def measure(
+    view: RatingsView,
+    headed: Mapping[str, Sequence[TableMeasure]],
+    *,
+    by: Sequence[str] = (),
+    pool: bool = False,
+    case_level: bool = False,
+) -> MeasuredRows:
+    """The samples of each measure, by system and by the values of the factors.
+
+    Passes, and among people raters, are averaged for each transcript first.
+
+    Args:
+        view: the ratings.
+        headed: the measures under their headings; under the empty heading a measure has its metric's own.
+        by: factors.
+        pool: take all systems together.
+        case_level: after each ratio of sums, also the mean of the transcripts' own values.
+
+    Raises:
+        DataError: the transcripts have no such factor.
+    """
+    strata = strata_of(view, by)
+    if pool:
+        view = replace(view, ratings=view.ratings.with_columns(system=pl.lit(ALL)))
+    measures, absent = _rated_measures(view, headed, case_level)
+    means = {rated.metric for rated in measures if not rated.is_ratio}
+    mean_samples: dict[tuple[str, ...], dict[Place, Sample]] = {}
+    for key, place, part in _parts(view.transcript_values(sorted(means)), ("metric", "group"), strata):
+        mean_samples.setdefault(key, {})[place] = _mean_sample(part)
+    measured: list[_Measured] = []
+    for rated in measures:
+        by_group = (
+            _ratios(view, rated.measure, strata)
+            if rated.is_ratio
+            else {group: samples for (name, group), samples in mean_samples.items() if name == rated.metric}
+        )
+        for group in sorted(by_group, key=lambda name: (name != PEOPLE, name)):
+            measured.append(_Measured(rated, group, by_group[group]))
+    return _rows(view, measured, absent, case_level)
+
+
+@dataclass(frozen=True, slots=True)
+class _RatedMeasure:
+    """A measure for one metric in the ratings, and the heading that it stands under; empty for the metric's own."""
+
+    heading: str
+    metric: str
+    measure: TableMeasure
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it is a ratio of sums."""
+        return bool(self.measure.sum)
+
+    @property
+    def key(self) -> tuple[str, bool]:
+        """What is measured, whatever it is called."""
+        return self.metric, self.is_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A measure under one group of raters, with its samples."""
+
+    rated: _RatedMeasure
+    group: str
+    samples: Samples
+
+    @property
+    def has_value(self) -> bool:
+        """Whether some transcript has a value."""
+        return any(sample.n for sample in self.samples.values())
+
+
+def _rated_measures(
+    view: RatingsView, headed: Mapping[str, Sequence[TableMeasure]], case_level: bool
+) -> tuple[list[_RatedMeasure], list[str]]:
+    """The measures, one for each metric that one stands for, and the metrics that nobody rated."""
+    names = set(view.ratings["metric"].unique())
+    rated_measures: list[_RatedMeasure] = []
+    absent: dict[str, None] = {}
+    for heading, measure in ((name, measure) for name, measures in headed.items() for measure in measures):
+        single = measure
+        if measure.sum:
+            lacking = [name for name in (*measure.sum, *measure.over) if name not in names]
+            absent.update(dict.fromkeys(lacking))
+            if not lacking:
+                rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
+            if not case_level:
+                continue
+            single = measure.model_copy(update={"sum": (), "over": ()})
+        metrics = [single.metric] if single.metric in names else matching(view, single.metric)
+        if not metrics:
+            absent[single.metric] = None
+        rated_measures += [_RatedMeasure(heading, metric, single) for metric in metrics]
+    return rated_measures, list(absent)
+
+
+def strata_of(view: RatingsView, by: Sequence[str]) -> pl.DataFrame | None:
+    """One row a transcript: its id, and a column for each factor; None where no factor is asked for."""
+    if not by:
+        return None
+    factors = view.factors
+    factor_names = [] if factors is None else [name for name in factors.columns if name != "transcript_id"]
+    for name in by:
+        if name not in factor_names:
+            raise DataError(
+                f"no transcript has the factor {name!r}", where=view.name, todo=nearest(name, factor_names)
+            )
+    assert factors is not None
+    return factors.select(
+        "transcript_id",
+        *(pl.col(name).fill_null(WITHOUT).alias(f"{_FACTOR}{i}") for i, name in enumerate(by)),
+    )
+
+
+def _parts(
+    values: pl.DataFrame, keys: Sequence[str], strata: pl.DataFrame | None
+) -> Iterator[tuple[tuple[str, ...], Place, pl.DataFrame]]:
+    """The values by keys and place."""
+    case = pl.col("case_id").cast(pl.Categorical).to_physical().cast(pl.Int64).fill_null(-1)
+    placed = values.with_columns(pl.col("system").fill_null(ALL), case.alias("case"))
+    factors: list[str] = []
+    if strata is not None:
+        placed = placed.join(strata, on="transcript_id", how="left")
+        factors = [name for name in strata.columns if name.startswith(_FACTOR)]
+    names = [*keys, "system", *factors]
+    for values_of, part in placed.partition_by(
+        names, as_dict=True, include_key=False, maintain_order=True
+    ).items():
+        key, (system, *stratum) = values_of[: len(keys)], values_of[len(keys) :]
+        yield tuple(map(str, key)), (str(system), tuple(map(str, stratum))), part
+
+
+def _mean_sample(part: pl.DataFrame) -> Sample:
+    rated = part.filter(pl.col("value").is_not_null())
+    values = rated["value"].to_numpy()
+    errors = part.filter(pl.col("value").is_null())["error"].drop_nulls()
+    return Sample(
+        values=values,
+        cases=rated["case"].to_numpy(),
+        missing=part.height - rated.height,
+        why=errors.mode().sort()[0] if errors.len() else None,
+        estimate=float(values.mean()) if values.size else None,
+        sd=float(values.std(ddof=1)) if values.size > 1 else None,
+    )
+
+
+def _ratios(
+    view: RatingsView, measure: TableMeasure, strata: pl.DataFrame | None
+) -> dict[str, dict[Place, Sample]]:
+    """A ratio of sums over transcripts, by group of raters and place.
+
+    A transcript's sums are means over its passes, of those passes that have all the metrics.
+    """
+    needed = sorted({*measure.sum, *measure.over})
+    wide = (
+        view.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed))
+        .with_columns(rater_group().alias("group"))
+        .pivot(
+            on="metric",
+            index=["transcript_id", "system", "case_id", "group", "rater", "replicate"],
+            values="value",
+            aggregate_function="first",
+        )
+    )
+    if any(name not in wide.columns for name in needed):
+        return {}
+    whole = pl.all_horizontal(pl.col(name).is_not_null() for name in needed)
+    passes = wide.group_by("transcript_id", "system", "case_id", "group", maintain_order=True).agg(
+        pl.col(name).filter(whole).mean() for name in needed
+    )
+    sums = passes.select(
+        "transcript_id",
+        "system",
+        "case_id",
+        "group",
+        (measure.times * pl.sum_horizontal(measure.sum, ignore_nulls=False)).alias("above"),
+        pl.sum_horizontal(measure.over, ignore_nulls=False).alias("below"),
+    )
+    samples: dict[str, dict[Place, Sample]] = {}
+    for (group,), place, part in _parts(sums, ("group",), strata):
+        samples.setdefault(group, {})[place] = _ratio_sample(part)
+    return samples
+
+
+def _ratio_sample(part: pl.DataFrame) -> Sample:
+    rated = part.filter(pl.col("above").is_not_null())
+    above, below = rated["above"].to_numpy(), rated["below"].to_numpy()
+    missing = part.height - rated.height
+    numerator, denominator = float(above.sum()), float(below.sum())
+    if not denominator:
+        return Sample(
+            values=np.empty(0),
+            cases=np.empty(0, dtype=int),
+            missing=part.height,
+            why="the sum below the line is 0" if below.size else "not all of its parts are there",
+            numerator=numerator,
+            denominator=denominator,
+        )
+    ratio = numerator / denominator
+    return Sample(
+        values=ratio + (above - ratio * below) / below.mean(),
+        cases=rated["case"].to_numpy(),
+        missing=missing,
+        why="not all of its parts are there" if missing else None,
+        estimate=ratio,
+        numerator=numerator,
+        denominator=denominator,
+    )
+
+
+def _rows(
+    view: RatingsView, measured: Sequence[_Measured], absent: Sequence[str], case_level: bool
+) -> MeasuredRows:
+    """What has a value, as rows, and what is rated but has none."""
+    groups: dict[tuple[str, bool], list[str]] = {}
+    for group in measured:
+        if group.has_value:
+            groups.setdefault(group.rated.key, []).append(group.group)
+    levels_of = {group.rated.measure.metric for group in measured if group.rated.is_ratio and case_level}
+    valueless = [group for group in measured if group.rated.key not in groups]
+    return MeasuredRows(
+        items=tuple(
+            (
+                _row(
+                    view,
+                    group,
+                    several=len(set(groups[group.rated.key])) > 1,
+                    with_level=group.rated.measure.metric in levels_of,
+                ),
+                group.samples,
+            )
+            for group in measured
+            if group.has_value
+        ),
+        empty=_reasons(view, valueless),
+        valueless=tuple((group.rated.metric, group.group, group.samples) for group in valueless),
+        absent=tuple(absent),
+    )
+
+
+def _row(view: RatingsView, measured: _Measured, *, several: bool, with_level: bool) -> MeasureRow:
+    """A row of numbers.
+
+    Args:
+        view: the ratings.
+        measured: what the numbers are of.
+        several: whether several groups of raters gave values: the title then names them.
+        with_level: whether the title says which of a ratio of sums and the mean of transcripts it is.
+    """
+    metric, measure = measured.rated.metric, measured.rated.measure
+    metric_facts = view.facts(metric)
+    title = measure.title or metric_facts.title
+    if measure.title and "." in metric and "." not in measure.metric:
+        title += f", {metric.rpartition('.')[2]}"
+    if measure.percent and "%" not in title:
+        title += " (%)"
+    if with_level:
+        title += ", micro" if measured.rated.is_ratio else ", case-level"
+    digits = 1 if measure.percent else metric_facts.digits
+    return MeasureRow(
+        metric=metric,
+        group=measured.group,
+        title=f"{title} ({rater_words(measured.group)})" if several else title,
+        heading=measured.rated.heading or metric_facts.group,
+        headed=bool(measured.rated.heading),
+        level="micro" if measured.rated.is_ratio else "mean",
+        digits=measure.digits if measure.digits is not None else digits,
+        scale=100.0 if measure.percent else 1.0,
+        direction=metric_facts.direction,
+        key=metric
+        + (":micro" if measured.rated.is_ratio else "")
+        + (f"@{measured.group}" if several else ""),
+    )
+
+
+def _reasons(view: RatingsView, valueless: Sequence[_Measured]) -> dict[str, str]:
+    """By the titles of what has no value anywhere: why not."""
+    reasons: dict[str, str] = {}
+    for measured in valueless:
+        measure, heading = measured.rated.measure, measured.rated.heading
+        title = measure.title or view.facts(measured.rated.metric).title.partition(",")[0]
+        if heading and not measure.title:
+            title = f"{title} ({heading})"
+        why = next((sample.why for sample in measured.samples.values() if sample.why), "no value")
+        reasons.setdefault(title, why)
+    return reasons
+
+
+def in_order(values: Sequence[str]) -> list[str]:
+    """Values of a factor in order: numbers by size, words by letters, what is not given last."""
+
+    def key(value: str) -> tuple[int, float, str]:
+        if value == WITHOUT:
+            return 2, 0.0, ""
+        try:
+            return 0, float(value), value
+        except ValueError:
+            return 1, 0.0, value
+
+    return sorted(set(values), key=key)
