@@ -77,7 +77,7 @@ def _split(text: str | None) -> tuple[str, list[str]]:
 
 
 #: Arguments of the library that the commands call by another name.
-_OTHER_NAMES = {"scales": "scale", "judges": "judge", "speakers": "roles"}
+_OTHER_NAMES = {"scales": "scale", "format": "format_", "judges": "judge", "speakers": "roles"}
 
 
 def _options_by_argument(command: Any) -> dict[str, str]:
