@@ -7,7 +7,7 @@ from itertools import combinations
 
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.findings import SAME, ListAgreement
-from bedside.annotation.progress import PlanProgress
+from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import SIMULATIONS
 from bedside.reports.number_text import DASH, between, decimal, number

@@ -12,7 +12,8 @@ import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView, facts
 from bedside.analysis.validation import self_agreement
-from bedside.judges.questioning import Judged, RubricPlan
+from bedside.judges.call_plan import RubricPlan
+from bedside.judges.counts import JudgingSummary
 from bedside.judges.store import read_judgements, read_prompt
 from bedside.ratings.run import Run
 from bedside.reports.number_text import DASH
@@ -75,7 +76,7 @@ def plan_table(
     )  # fmt: skip
 
 
-def judged_table(judged: Sequence[Judged], rubrics: Iterable[Rubric] = ()) -> Table:
+def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = ()) -> Table:
     """What judging took, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
     own = {rubric.name: rubric for rubric in rubrics}
     rows, records = [], []

@@ -14,6 +14,7 @@ from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, rater_group
 from bedside.ratings.values import Direction
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import TableMeasure, matching
+from bedside.stats.result import Interval
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 
@@ -79,6 +80,17 @@ class Sample(SystemValues):
     def n(self) -> int:
         """Transcripts with a value."""
         return int(self.values.size)
+
+
+def interval_of(sample: Sample, level: SampleLevel) -> Interval | None:
+    """The 95 % interval of a mean (Wilson's where all values are 0 or 1) or of a ratio of sums."""
+    from bedside.stats.intervals import mean_t, proportion
+
+    if not sample.n:
+        return None
+    if level == "mean" and np.isin(sample.values, (0.0, 1.0)).all():
+        return proportion(sample.values).interval
+    return mean_t(sample.values).interval
 
 
 #: Key of a sample: system, and the values of the factors.

@@ -20,12 +20,12 @@ from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.table import frame_of
 from bedside.reports.number_text import number
+from bedside.reports.results_options import ResultsOptions
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.counts import CountsOptions
 from bedside.reports.tables.cumulative import CumulativeOptions
 from bedside.reports.tables.distribution import DistributionOptions
-from bedside.reports.tables.results import ResultsOptions
 from bedside.scoring.score import score
 from bedside.support.errors import DataError
 

@@ -19,9 +19,8 @@ from bedside.reports.figure_kind import (
     wrapped,
 )
 from bedside.reports.measures import Headed
-from bedside.reports.samples import in_order, measure
+from bedside.reports.samples import in_order, interval_of, measure
 from bedside.reports.table_kind import Options
-from bedside.reports.tables.results import interval_of
 
 _PANELS = 12
 

@@ -15,10 +15,10 @@ from bedside.reports.absence import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.measures import Headed, matching
 from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
+from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.reports.tables.results import CORRECTION_WORDS
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:

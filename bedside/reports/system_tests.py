@@ -1,0 +1,170 @@
+"""Tests of systems in a table of results: their marks, cells, records and notes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import polars as pl
+
+from bedside.analysis.comparison import Comparison, compare
+from bedside.analysis.ratings_view import RatingsView
+from bedside.reports.number_text import DASH, counted, number, p_value
+from bedside.reports.results_layout import CellKey, ResultsLayout
+from bedside.reports.results_options import SYSTEM
+from bedside.reports.samples import WITHOUT, MeasureRow
+from bedside.reports.table_content import Cell
+from bedside.stats.result import Result
+
+CORRECTION_WORDS: Mapping[str | None, str] = {
+    "holm": "Holm",
+    "bonferroni": "Bonferroni",
+    "benjamini-hochberg": "Benjamini and Hochberg",
+    None: "none",
+}
+#: Marks of corrected p below each bound, the least first.
+_MARKS = ((0.001, "***"), (0.01, "**"), (0.05, "*"))
+#: Families of tests that notes name one by one.
+_MOST_FAMILIES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SystemTests:
+    """Tests of systems.
+
+    Attributes:
+        layout: the table that they stand in.
+        comparisons: by metric, raters, stratum and the two systems.
+        against: the system that others are tested against; None where none is named, or no system is called so.
+    """
+
+    layout: ResultsLayout
+    comparisons: Mapping[tuple[str, str, tuple[str, ...], str, str], Comparison]
+    against: str | None
+
+    @property
+    def pair(self) -> tuple[str, str] | None:
+        """The two systems whose test stands in columns of its own; None where there are no such columns."""
+        if self.against is not None or not self.comparisons or not self.layout.is_plain:
+            return None
+        systems = [column[0] for column in self.layout.columns]
+        return (systems[0], systems[1]) if len(systems) == 2 else None
+
+    def against_test(self, key: CellKey) -> Result | None:
+        """The test of a cell's system against the one named; None where there is none."""
+        if self.against is None:
+            return None
+        position, (system, stratum) = key
+        return self._test(self.layout.items[position], stratum, system, self.against)
+
+    def _test(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str) -> Result | None:
+        comparison = self.comparisons.get((item.metric, item.group, stratum, a, b))
+        return comparison.test if comparison is not None else None
+
+    def marks(self, key: CellKey) -> str:
+        """The asterisks of a cell."""
+        test = self.against_test(key)
+        p = test.p_adjusted if test is not None else None
+        return next((mark for bound, mark in _MARKS if p is not None and p < bound), "")
+
+    def record(self, key: CellKey) -> dict[str, Any]:
+        """What a cell's record says of its test; nothing where there is none."""
+        test = self.against_test(key)
+        if test is None:
+            return {}
+        return {
+            "against": self.against, "test": test.method, "statistic": test.statistic, "p": test.p,
+            "p_corrected": test.p_adjusted, "correction": test.correction, "family": test.family,
+            "family_size": test.family_size,
+        }  # fmt: skip
+
+    def pair_cells(self, item: MeasureRow) -> list[Cell]:
+        """Statistic, p and corrected p of the two systems' test; no cell where it stands in no columns."""
+        if self.pair is None:
+            return []
+        test = self._test(item, (), *self.pair)
+        if test is None:
+            return [Cell(DASH)] * 3
+        digits = 0 if "U (" in test.method else 2
+        return [Cell(number(test.statistic, digits)), Cell(p_value(test.p)), Cell(p_value(test.p_adjusted))]
+
+    def notes(self) -> list[str]:
+        """What was tested and how, or why nothing was."""
+        comparisons = list(self.comparisons.values())
+        named = self.layout.options.against
+        if not comparisons:
+            if named is not None and self.against is None and self.layout.has_several_systems:
+                return [f"No system is called {named}, so nothing is tested against it."]
+            return []
+        if self.against is None and self.pair is None:
+            return [
+                "More than two systems and none named to test against (--against): the pairwise table has all tests."
+            ]
+        notes = []
+        if self.against is not None:
+            notes.append(f"Against {self.against}: * p < .05, ** p < .01, *** p < .001, corrected.")
+        for method in dict.fromkeys(comparison.test.method for comparison in comparisons):
+            reasons = dict.fromkeys(
+                comparison.why for comparison in comparisons if comparison.test.method == method
+            )
+            notes.append(f"Test: {method} ({'; '.join(reasons)}).")
+        return [*notes, *self._family_notes(comparisons)]
+
+    def _family_notes(self, comparisons: list[Comparison]) -> list[str]:
+        """In which families p was corrected."""
+        tests = [comparison.test for comparison in comparisons]
+        families = dict.fromkeys((test.correction, test.family, test.family_size) for test in tests)
+        if len(families) > _MOST_FAMILIES:
+            return [f"p corrected within {len(families)} families; the CSV names them."]
+        strata = " in each stratum" if self.layout.options.factors else ""
+        return [
+            f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of "
+            f"{counted(size or 0, 'test')}{strata}."
+            for correction, family, size in families
+        ]
+
+
+def system_tests(view: RatingsView, layout: ResultsLayout, seed: int) -> SystemTests:
+    """The tests that a table's options ask for; none where there is nothing to test."""
+    options = layout.options
+    systems = view.systems()
+    against = options.against if options.against in systems else None
+    wanted = options.test is not None or against is not None
+    if not wanted or len(systems) < 2 or SYSTEM not in (*options.rows, *options.columns):
+        return SystemTests(layout, {}, None)
+    metrics = sorted({item.metric for item in layout.items})
+    comparisons = {}
+    for stratum, part in _strata(view, layout):
+        systems_here = part.systems()
+        if len(systems_here) < 2 or (against is not None and against not in systems_here):
+            continue
+        compared = compare(
+            part,
+            metrics=metrics,
+            reference=against,
+            test=options.test or "auto",
+            family=options.family,
+            correction=options.correction,
+            seed=seed,
+        )
+        for pair in compared.pairs:
+            comparisons[pair.metric, pair.raters, stratum, pair.a, pair.b] = pair
+    return SystemTests(layout, comparisons, against)
+
+
+def _strata(view: RatingsView, layout: ResultsLayout) -> list[tuple[tuple[str, ...], RatingsView]]:
+    """The ratings of the table's metrics in each stratum."""
+    factors = layout.options.factors
+    rated = view.ratings.filter(pl.col("metric").is_in({item.metric for item in layout.items}))
+    if not factors:
+        return [((), replace(view, ratings=rated))]
+    assert view.factors is not None
+    parts = []
+    for stratum in sorted({stratum for _, (_, stratum) in layout.samples}):
+        transcripts = view.factors.filter(
+            *(pl.col(name).fill_null(WITHOUT) == value for name, value in zip(factors, stratum, strict=True))
+        )["transcript_id"]
+        part = rated.filter(pl.col("transcript_id").is_in(transcripts.implode()))
+        parts.append((stratum, replace(view, ratings=part)))
+    return parts
