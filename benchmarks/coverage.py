@@ -18,7 +18,15 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from bedside.stats import intervals, many_raters, paired, prediction_powered, two_raters
+from bedside.stats import (
+    intervals,
+    intraclass,
+    krippendorff,
+    many_raters,
+    paired,
+    prediction_powered,
+    two_raters,
+)
 from bedside.stats.result import Interval, Result
 
 Table = npt.NDArray[np.float64]
@@ -90,7 +98,7 @@ def agreement_cases(items: int) -> Iterator[Case]:
 
         def alpha(metric: str) -> Callable[..., Result]:
             def call(t: Table, kind: str, rng: np.random.Generator) -> Result:
-                return many_raters.krippendorff_alpha(
+                return krippendorff.krippendorff_alpha(
                     t, metric=metric, scale=LEVELS, interval=kind, resamples=RESAMPLES, seed=rng
                 )
 
@@ -117,7 +125,7 @@ def agreement_cases(items: int) -> Iterator[Case]:
             many_raters.fleiss_kappa(population, interval="percentile", **few).estimate,
         )
         for metric in ("nominal", "ordinal", "interval"):
-            found = many_raters.krippendorff_alpha(population, metric=metric, interval="percentile", **few)
+            found = krippendorff.krippendorff_alpha(population, metric=metric, interval="percentile", **few)
             yield from case(f"alpha ({metric})", alpha(metric), kinds, found.estimate or 0)
         for weights, name in (("unweighted", "AC1"), ("quadratic", "AC2 (quadratic)")):
             found = many_raters.gwet_ac(population, scale=LEVELS, weights=weights)
@@ -168,7 +176,7 @@ def icc_cases(items: int) -> Iterator[Case]:
                     + np.sqrt(0.1) * rng.normal(size=(1, 3))
                     + np.sqrt(noise) * rng.normal(size=(items, 3))
                 )
-                return many_raters.icc(values, average=average).interval
+                return intraclass.icc(values, average=average).interval
 
             yield Case(f"ICC(2,{'k' if average else '1'}), truth {truth:.2f}", "F", truth, simulate, True)
 

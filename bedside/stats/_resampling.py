@@ -8,13 +8,13 @@ multinomial counts, so a table of two raters' joint counts is resampled in the s
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from bedside.stats.arrays import Array, Mask, Seed, generator, seed_in_words
-from bedside.stats.result import Interval
+from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
 #: No matrix of resamples is larger than this.
@@ -292,17 +292,27 @@ class ResamplingPlan:
         """Clusters of the items kept."""
         return None if self.clusters is None else aligned(self.clusters, kept.size)[kept]
 
-    def run(
-        self, statistic: Statistic, multiplicity: Array, members: Any
-    ) -> tuple[Interval | None, float | None, str | None, tuple[str, ...]]:
-        """Interval, standard error, why there is no interval, and remarks."""
+    def filled(
+        self, blank: Result, estimate: float, statistic: Statistic, *, multiplicity: Array, members: Any
+    ) -> Result:
+        """A result with its estimate, interval and standard error, why there is no interval, and remarks.
+
+        Args:
+            blank: what the statistic is, and what it counted.
+            statistic: weights (rows × units) → values (rows).
+            multiplicity: how many equal units each column of the weights stands for; all 1 with clusters.
+            members: for each unit the cluster it belongs to, or None.
+        """
         over = "items" if members is None else "clusters"
+        result = replace(blank, estimate=estimate)
         if self.interval == "jackknife":
             left_out = leave_one_out(statistic, multiplicity, clusters=members)
             bounds, reason = jackknife_interval(left_out, over=over, level=self.level)
-            return bounds, left_out.standard_error, reason, ()
+            return replace(result, interval=bounds, standard_error=left_out.standard_error, missing=reason)
         drawn = resample(
             statistic, multiplicity, resamples=self.resamples, seed=self.seed, over=over, clusters=members
         )
         bounds, reason, remarks = bootstrap_interval(drawn, level=self.level, method=self.interval)
-        return bounds, drawn.standard_error, reason, remarks
+        return replace(
+            result, interval=bounds, standard_error=drawn.standard_error, missing=reason, remarks=remarks
+        )

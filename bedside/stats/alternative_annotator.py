@@ -151,7 +151,11 @@ def _against(judge: Array, table: Array, rater: int, epsilon: float, score: str,
     n, dropped = int(kept.sum()), int((~kept).sum())
     if n < max(2, fewest):
         return Result(
-            name, words, n=n, dropped=dropped, missing=f"{n} items in common, fewer than {max(2, fewest)}"
+            name=name,
+            method=words,
+            n=n,
+            dropped=dropped,
+            missing=f"{n} items in common, fewer than {max(2, fewest)}",
         )
     by_judge = _closeness(judge[kept], others[kept], score)
     by_rater = _closeness(table[kept, rater], others[kept], score)
@@ -164,8 +168,18 @@ def _against(judge: Array, table: Array, rater: int, epsilon: float, score: str,
             lead - epsilon, np.zeros(n), zeros="pratt", method="auto", alternative="less", shift=False
         )
         return Result(
-            name, f"{words}; signed-rank, as the differences don't vary", estimate, None, exact.statistic, exact.p, n,
-            dropped, details=details, missing=exact.missing if exact.p is None else None,
+            name=name, method=f"{words}; signed-rank, as the differences don't vary", estimate=estimate, interval=None, statistic=exact.statistic, p=exact.p, n=n,
+            dropped=dropped, details=details, missing=exact.missing if exact.p is None else None,
         )  # fmt: skip
     t = float((lead.mean() - epsilon) / (lead.std(ddof=1) / np.sqrt(n)))
-    return Result(name, words, estimate, None, t, float(stdtr(n - 1, t)), n, dropped, details=details)
+    return Result(
+        name=name,
+        method=words,
+        estimate=estimate,
+        interval=None,
+        statistic=t,
+        p=float(stdtr(n - 1, t)),
+        n=n,
+        dropped=dropped,
+        details=details,
+    )

@@ -40,9 +40,9 @@ def percentage_change(
     options = {"interval": interval, "resamples": resamples, "level": level, "seed": seed}
     name = "change of the mean (%)"
     if base.size == 0:
-        return Result(name, words, dropped=dropped, options=options, missing="no pairs")
+        return Result(name=name, method=words, dropped=dropped, options=options, missing="no pairs")
     details: dict[str, float | None] = {"mean before": float(base.mean()), "mean after": float(top.mean())}
-    result = Result(name, words, n=base.size, dropped=dropped, details=details, options=options)
+    result = Result(name=name, method=words, n=base.size, dropped=dropped, details=details, options=options)
 
     size = np.abs(base) + np.abs(top)
 

@@ -44,7 +44,7 @@ def cliffs_delta(x: Any, y: Any, *, level: float = 0.95) -> Effect:
     (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
     n, dropped = a.size + b.size, lost_a + lost_b
     if a.size == 0 or b.size == 0:
-        return Effect(name, n=n, dropped=dropped, missing="a group has no values")
+        return Effect(name=name, n=n, dropped=dropped, missing="a group has no values")
     sorted_a, sorted_b = np.sort(a), np.sort(b)
     below = np.searchsorted(sorted_b, a, side="left")
     above = b.size - np.searchsorted(sorted_b, a, side="right")
@@ -54,9 +54,13 @@ def cliffs_delta(x: Any, y: Any, *, level: float = 0.95) -> Effect:
     columns = (over - under) / a.size
     delta = float((below - above).sum() / (a.size * b.size))
     if a.size < 2 or b.size < 2:
-        return Effect(name, delta, n=n, dropped=dropped, missing="no interval: a group has one value")
+        return Effect(
+            name=name, estimate=delta, n=n, dropped=dropped, missing="no interval: a group has one value"
+        )
     if constant(np.concatenate([a, b])):
-        return Effect(name, delta, n=n, dropped=dropped, missing="no interval: all values are equal")
+        return Effect(
+            name=name, estimate=delta, n=n, dropped=dropped, missing="no interval: all values are equal"
+        )
     untied = float((below + above).sum())
     cells = untied - a.size * b.size * delta**2
     variance = (
@@ -65,7 +69,13 @@ def cliffs_delta(x: Any, y: Any, *, level: float = 0.95) -> Effect:
     # The unbiased estimate can fall below what any data of this size have (Cliff 1996).
     variance = max(float(variance), (1 - delta**2) / (a.size * b.size - 1))
     bounds = _dominance_bounds(delta, variance, min(a.size, b.size), level)
-    return Effect(name, delta, Interval(*bounds, level, "Feng and Cliff 2004"), n, dropped)
+    return Effect(
+        name=name,
+        estimate=delta,
+        interval=Interval(*bounds, level, "Feng and Cliff 2004"),
+        n=n,
+        dropped=dropped,
+    )
 
 
 def rank_biserial(x: Any, y: Any, *, zeros: str = "pratt", level: float = 0.95) -> Effect:
@@ -80,7 +90,7 @@ def rank_biserial(x: Any, y: Any, *, zeros: str = "pratt", level: float = 0.95) 
     d = differences(a, b)
     n = d.size
     if not d.any():
-        return Effect(name, n=n, dropped=dropped, missing="no pairs" if n == 0 else "no pair differs")
+        return Effect(name=name, n=n, dropped=dropped, missing="no pairs" if n == 0 else "no pair differs")
     if zeros == "wilcox":
         d = d[d != 0]
     # W+ − W− is the sum of sign(d_i + d_j) over i <= j, also with ties, and with zeros ranked after Pratt.
@@ -95,15 +105,25 @@ def rank_biserial(x: Any, y: Any, *, zeros: str = "pratt", level: float = 0.95) 
     total = (d.size * (d.size + 1) - still * (still + 1)) / 2
     estimate = excess / total
     if d.size < 3:
-        return Effect(name, estimate, n=n, dropped=dropped, missing="no interval: fewer than three pairs")
+        return Effect(
+            name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: fewer than three pairs"
+        )
     still_left = still - (d == 0)
     totals = (d.size * (d.size - 1) - still_left * (still_left + 1)) / 2
     if not totals.all():
-        return Effect(name, estimate, n=n, dropped=dropped, missing="no interval: only one pair differs")
+        return Effect(
+            name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: only one pair differs"
+        )
     left_out = (excess - signs) / totals
     variance = float((d.size - 1) / d.size * ((left_out - left_out.mean()) ** 2).sum())
     bounds = _dominance_bounds(estimate, variance, int(np.count_nonzero(d)), level)
-    return Effect(name, estimate, Interval(*bounds, level, "Feng and Cliff's form, jackknife"), n, dropped)
+    return Effect(
+        name=name,
+        estimate=estimate,
+        interval=Interval(*bounds, level, "Feng and Cliff's form, jackknife"),
+        n=n,
+        dropped=dropped,
+    )
 
 
 def _noncentral_bounds(t: float, df: float, scale: float, level: float) -> tuple[float, float] | None:
@@ -131,8 +151,17 @@ def _standardised(
 ) -> Effect:
     bounds = _noncentral_bounds(t, df, scale, level)
     if bounds is None:
-        return Effect(name, estimate, None, n, dropped, "no interval: the noncentral t could not be inverted")
-    return Effect(name, estimate, Interval(*bounds, level, "noncentral t"), n, dropped)
+        return Effect(
+            name=name,
+            estimate=estimate,
+            interval=None,
+            n=n,
+            dropped=dropped,
+            missing="no interval: the noncentral t could not be inverted",
+        )
+    return Effect(
+        name=name, estimate=estimate, interval=Interval(*bounds, level, "noncentral t"), n=n, dropped=dropped
+    )
 
 
 def cohens_dz(x: Any, y: Any, *, level: float = 0.95) -> Effect:
@@ -144,7 +173,7 @@ def cohens_dz(x: Any, y: Any, *, level: float = 0.95) -> Effect:
     d = differences(a, b)
     if d.size < 2 or constant(d):
         reason = "fewer than two pairs" if d.size < 2 else "all differences are equal"
-        return Effect("Cohen's dz", n=d.size, dropped=dropped, missing=reason)
+        return Effect(name="Cohen's dz", n=d.size, dropped=dropped, missing=reason)
     dz = float(d.mean() / d.std(ddof=1))
     root = float(np.sqrt(d.size))
     return _standardised("Cohen's dz", dz, dz * root, d.size - 1, 1 / root, level, d.size, dropped)
@@ -167,10 +196,10 @@ def cohens_d_from_summary(
     name = "Hedges' g" if hedges else "Cohen's d"
     n, df = n_x + n_y, n_x + n_y - 2
     if n_x < 2 or n_y < 2:
-        return Effect(name, n=n, missing="a group has fewer than two values")
+        return Effect(name=name, n=n, missing="a group has fewer than two values")
     pooled = np.sqrt(((n_x - 1) * sd_x**2 + (n_y - 1) * sd_y**2) / df)
     if pooled <= 1e-12 * max(abs(mean_x), abs(mean_y)):
-        return Effect(name, n=n, missing="the values within the groups don't vary")
+        return Effect(name=name, n=n, missing="the values within the groups don't vary")
     d = float((mean_x - mean_y) / pooled)
     unit = float(np.sqrt(1 / n_x + 1 / n_y))
     correction = 1.0
@@ -191,7 +220,7 @@ def cohens_d(x: Any, y: Any, *, hedges: bool = False, level: float = 0.95) -> Ef
     if a.size < 2 or b.size < 2:
         name = "Hedges' g" if hedges else "Cohen's d"
         return Effect(
-            name, n=a.size + b.size, dropped=lost_a + lost_b, missing="a group has fewer than two values"
+            name=name, n=a.size + b.size, dropped=lost_a + lost_b, missing="a group has fewer than two values"
         )
     effect = cohens_d_from_summary(
         float(a.mean()), float(a.std(ddof=1)), a.size, float(b.mean()), float(b.std(ddof=1)), b.size,
@@ -216,19 +245,25 @@ def relative_change(x: Any, y: Any, *, paired: bool, level: float = 0.95) -> Eff
         (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
         n, dropped = a.size + b.size, lost_a + lost_b
     if a.size == 0 or b.size == 0:
-        return Effect(name, n=n, dropped=dropped, missing="no pairs" if paired else "a group has no values")
+        return Effect(
+            name=name, n=n, dropped=dropped, missing="no pairs" if paired else "a group has no values"
+        )
     top, base = float(a.mean()), float(b.mean())
     if base <= 0:
-        return Effect(name, n=n, dropped=dropped, missing="the base of the change is not above zero")
+        return Effect(name=name, n=n, dropped=dropped, missing="the base of the change is not above zero")
     estimate = 100 * (top - base) / base
     if a.size < 2 or b.size < 2:
-        return Effect(name, estimate, n=n, dropped=dropped, missing="no interval: fewer than two values")
+        return Effect(
+            name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: fewer than two values"
+        )
     v_top, v_base = float(a.var(ddof=1)) / a.size, float(b.var(ddof=1)) / b.size
     covariance = float(np.cov(a, b, ddof=1)[0, 1]) / a.size if paired else 0.0
     ratio = top / base
     spread = v_top - 2 * ratio * covariance + ratio**2 * v_base
     if spread <= 1e-24 * top**2:
-        return Effect(name, estimate, n=n, dropped=dropped, missing="no interval: the ratio doesn't vary")
+        return Effect(
+            name=name, estimate=estimate, n=n, dropped=dropped, missing="no interval: the ratio doesn't vary"
+        )
     if paired:
         df = float(n - 1)
     else:
@@ -238,8 +273,8 @@ def relative_change(x: Any, y: Any, *, paired: bool, level: float = 0.95) -> Eff
     outer = base**2 - t2 * v_base
     if outer <= 0:
         return Effect(
-            name,
-            estimate,
+            name=name,
+            estimate=estimate,
             n=n,
             dropped=dropped,
             missing="no interval: the base is too close to zero (Fieller)",
@@ -247,7 +282,13 @@ def relative_change(x: Any, y: Any, *, paired: bool, level: float = 0.95) -> Eff
     middle = top * base - t2 * covariance
     root = float(np.sqrt(max(0.0, middle**2 - outer * (top**2 - t2 * v_top))))
     low, high = ((middle - root) / outer, (middle + root) / outer)
-    return Effect(name, estimate, Interval(100 * (low - 1), 100 * (high - 1), level, "Fieller"), n, dropped)
+    return Effect(
+        name=name,
+        estimate=estimate,
+        interval=Interval(100 * (low - 1), 100 * (high - 1), level, "Fieller"),
+        n=n,
+        dropped=dropped,
+    )
 
 
 def odds_ratio(table: Any, *, level: float = 0.95) -> Effect:
@@ -260,12 +301,12 @@ def odds_ratio(table: Any, *, level: float = 0.95) -> Effect:
     counts = matrix(table, "table")
     n = int(counts.sum())
     if (counts <= 0).any():
-        return Effect("odds ratio", n=n, missing="a cell of the table is empty")
+        return Effect(name="odds ratio", n=n, missing="a cell of the table is empty")
     log = float(np.log(counts[0, 0] * counts[1, 1] / (counts[0, 1] * counts[1, 0])))
     half = _z(level) * float(np.sqrt((1 / counts).sum()))
     return Effect(
-        "odds ratio", float(np.exp(log)),
-        Interval(float(np.exp(log - half)), float(np.exp(log + half)), level, "Woolf"), n,
+        name="odds ratio", estimate=float(np.exp(log)),
+        interval=Interval(float(np.exp(log - half)), float(np.exp(log + half)), level, "Woolf"), n=n,
     )  # fmt: skip
 
 
@@ -282,11 +323,11 @@ def paired_odds_ratio(only_x: int, only_y: int, *, level: float = 0.95) -> Effec
     n = only_x + only_y
     if only_x == 0 or only_y == 0:
         reason = "no discordant pair" if n == 0 else "all discordant pairs go one way"
-        return Effect(name, n=n, missing=reason)
+        return Effect(name=name, n=n, missing=reason)
     low, high = proportion_confint(only_x, n, alpha=1 - level, method="beta")
     return Effect(
-        name,
-        only_x / only_y,
-        Interval(low / (1 - low), high / (1 - high), level, "exact (Clopper and Pearson)"),
-        n,
+        name=name,
+        estimate=only_x / only_y,
+        interval=Interval(low / (1 - low), high / (1 - high), level, "exact (Clopper and Pearson)"),
+        n=n,
     )

@@ -92,7 +92,7 @@ def mean_t(values: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
     method = f"mean with t interval over {over}, {level:.0%}"
     options = {"clusters": clusters is not None, "level": level}
     if there.size == 0:
-        return Result("mean", method, dropped=dropped, options=options, missing="no values")
+        return Result(name="mean", method=method, dropped=dropped, options=options, missing="no values")
     member = np.arange(there.size)
     if clusters is not None:
         labels = aligned(clusters, array.size)[present].astype(str)
@@ -103,13 +103,13 @@ def mean_t(values: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
     if groups == 1 or constant(there):
         reason = f"only one {over[:-1]}" if groups == 1 else "all values are equal"
         return Result(
-            "mean", method, mean, n=there.size, dropped=dropped, details=found, options=options,
+            name="mean", method=method, estimate=mean, n=there.size, dropped=dropped, details=found, options=options,
             missing=f"no interval: {reason}",
         )  # fmt: skip
     sums = np.bincount(member, weights=there - mean)
     error = float(np.sqrt(groups / (groups - 1) * (sums**2).sum()) / there.size)
     return Result(
-        "mean", method, mean, t_interval(mean, error, groups - 1, level, f"t over {over}"), n=there.size,
+        name="mean", method=method, estimate=mean, interval=t_interval(mean, error, groups - 1, level, f"t over {over}"), n=there.size,
         dropped=dropped, standard_error=error, details=found, options=options,
     )  # fmt: skip
 
@@ -149,7 +149,7 @@ def mean_bootstrap(
     }
     words = f"mean with bootstrap interval over {over} ({method}), {level:.0%}"
     if there.size == 0:
-        return Result("mean", words, dropped=dropped, options=options, missing="no values")
+        return Result(name="mean", method=words, dropped=dropped, options=options, missing="no values")
     member = None
     if clusters is not None:
         member = aligned(clusters, array.size)[present]
@@ -163,7 +163,7 @@ def mean_bootstrap(
     )
     interval, reason, remarks = bootstrap_interval(drawn, level=level, method=method)
     return Result(
-        "mean", words, float(there.mean()), interval, n=there.size, dropped=dropped,
+        name="mean", method=words, estimate=float(there.mean()), interval=interval, n=there.size, dropped=dropped,
         standard_error=drawn.standard_error if interval else None, details=_described(there), options=options,
         missing=reason, remarks=remarks,
     )  # fmt: skip
@@ -182,12 +182,12 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:
     method = f"proportion with Wilson's interval, {level:.0%}"
     options = {"level": level}
     if n == 0:
-        return Result("proportion", method, options=options, missing="no values")
+        return Result(name="proportion", method=method, options=options, missing="no values")
     low, high = proportion_confint(successes, n, alpha=1 - level, method="wilson")
     share = successes / n
     # Rounding can leave the bound at 0 or 1 off by one unit in the last place, outside the estimate.
     interval = Interval(min(max(float(low), 0.0), share), max(min(float(high), 1.0), share), level, "Wilson")
-    return Result("proportion", method, share, interval, n=n, options=options)
+    return Result(name="proportion", method=method, estimate=share, interval=interval, n=n, options=options)
 
 
 def proportion(values: Any, *, level: float = 0.95) -> Result:

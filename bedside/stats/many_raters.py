@@ -1,18 +1,31 @@
-"""Do several raters agree? Fleiss' and Conger's kappa, Krippendorff's alpha, Gwet's AC, ICC, pairwise kappa.
+"""Do several raters agree? Percent agreement, Fleiss' and Conger's kappa, pairwise kappa, Gwet's AC.
 
 ``ratings`` is a table of items (rows) by raters (columns), None or NaN where a rater didn't rate an item.
-Intervals resample items, or clusters of items such as transcripts, never single ratings.
+Intervals resample items, or clusters of items such as transcripts, never single ratings. Alpha stands in
+:mod:`bedside.stats.krippendorff`, the intraclass correlation in :mod:`bedside.stats.intraclass`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
-from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan
+from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, two_sided
+from bedside.stats._rated_items import (
+    NO_COMPLETE_ITEM,
+    NO_PAIR,
+    ONE_LEVEL,
+    RatedItems,
+    level_counts,
+    merged,
+    pair_agreement,
+    rated_items,
+)
+from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan, Statistic
 from bedside.stats._weights import agreement_weights, penalties
 from bedside.stats.arrays import (
     Array,
@@ -21,62 +34,12 @@ from bedside.stats.arrays import (
     Scale,
     Seed,
     chosen,
-    coded,
     levels,
     matrix,
-    scale_of,
 )
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
-from bedside.stats.two_raters import chance_corrected, kappa_values, two_sided
 from bedside.support.errors import DataError
-
-
-def _rated(ratings: Any, scale: Scale | None) -> tuple[Scale, Indices]:
-    """The scale, and the table as codes.
-
-    Raises:
-        DataError: not a table of items by at least two raters, or a rating off the scale.
-    """
-    try:
-        table = np.asarray(ratings, dtype=object)
-    except ValueError:
-        table = np.empty(0)
-    if table.ndim != 2:
-        raise DataError(
-            "ratings must be a table of items by raters", todo="give None where a rating is missing"
-        )
-    if table.shape[1] < 2 and table.shape[0]:
-        raise DataError("agreement needs at least two raters")
-    if scale is not None:
-        levels(scale)
-    used: Any = scale_of(table) if scale is None else scale
-    return used, coded(table, used)
-
-
-def _counts(codes: Indices, k: int) -> Array:
-    """How many raters put each item (row) on each level (column)."""
-    item, rater = np.nonzero(codes >= 0)
-    cells = item * k + codes[item, rater]
-    counts: Array = (
-        np.bincount(cells, minlength=codes.shape[0] * k).reshape(codes.shape[0], k).astype(np.float64)
-    )
-    return counts
-
-
-def _merged(rows: Array, members: Any) -> tuple[Array, Array]:
-    """Rows and how often each occurs; equal rows are merged unless they belong to clusters."""
-    if members is not None:
-        return rows, np.ones(rows.shape[0])
-    distinct, counts = np.unique(rows, axis=0, return_counts=True)
-    return distinct, counts.astype(np.float64)
-
-
-def _per_item(counts: Array, weights: Array) -> Array:
-    """Share of agreeing pairs of raters on each item (weighted); every item has at least two ratings."""
-    raters = counts.sum(axis=1)
-    agreeing: Array = (counts * (counts @ weights - 1)).sum(axis=1) / (raters * (raters - 1))
-    return agreeing
 
 
 def percent_agreement(
@@ -94,23 +57,27 @@ def percent_agreement(
     """
     chosen("interval", interval, ("bca", "percentile"))
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
-    scale, codes = _rated(ratings, None)
-    counts = _counts(codes, len(scale))
-    kept: Mask = counts.sum(axis=1) >= 2
-    dropped = int((~kept).sum())
-    name, words = "percent agreement", "mean share of agreeing pairs of raters"
-    if not kept.any():
-        return Result(name, words, dropped=dropped, options=plan.options(), missing="no item has two ratings")
-    members = plan.members(kept)
-    rows, multiplicity = _merged(_per_item(counts[kept], np.eye(counts.shape[1]))[:, None], members)
-    share = rows[:, 0]
-    bounds, error, reason, remarks = plan.run(
-        lambda weights: weights @ share / weights.sum(axis=1), multiplicity, members
+    items = rated_items(ratings, None, fewest=2)
+    blank = Result(
+        name="percent agreement",
+        method="mean share of agreeing pairs of raters",
+        n=items.n,
+        dropped=items.dropped,
+        options=plan.options(),
     )
-    return Result(
-        name, words, float(np.average(share, weights=multiplicity)), bounds, n=int(kept.sum()), dropped=dropped,
-        standard_error=error, options=plan.options(), missing=reason, remarks=remarks,
-    )  # fmt: skip
+    if not items.n:
+        return blank.no_value(NO_PAIR)
+    members = plan.members(items.kept)
+    agreement = pair_agreement(items.level_counts(), np.eye(len(items.scale)))
+    rows, multiplicity = merged(agreement[:, None], members)
+    share = rows[:, 0]
+    return plan.filled(
+        blank,
+        float(np.average(share, weights=multiplicity)),
+        lambda weights: weights @ share / weights.sum(axis=1),
+        multiplicity=multiplicity,
+        members=members,
+    )
 
 
 def fleiss_kappa(
@@ -128,11 +95,15 @@ def fleiss_kappa(
     Items that any rater missed are dropped and counted, never rescaled. Arguments and result as for
     :func:`fleiss_kappa_from_counts`; ``clusters`` gives for each item the cluster it belongs to.
     """
-    used, codes = _rated(ratings, scale)
-    kept: Mask = np.all(codes >= 0, axis=1)
+    items = rated_items(ratings, scale, fewest=None)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     return _fleiss(
-        _counts(codes[kept], len(used)), used, codes.shape[1], plan, plan.members(kept), int((~kept).sum())
+        items.level_counts(),
+        items.scale,
+        raters=items.raters,
+        plan=plan,
+        members=plan.members(items.kept),
+        dropped=items.dropped,
     )
 
 
@@ -164,22 +135,25 @@ def fleiss_kappa_from_counts(
     raters = int(table.sum(axis=1).max()) if table.size else 0
     kept = table.sum(axis=1) == raters
     plan = ResamplingPlan(interval, None, resamples, level, seed)
-    return _fleiss(table[kept], used, raters, plan, None, int((~kept).sum()))
+    return _fleiss(table[kept], used, raters=raters, plan=plan, members=None, dropped=int((~kept).sum()))
 
 
 def _fleiss(
-    counts: Array, scale: Scale, raters: int, plan: ResamplingPlan, members: Any, dropped: int
+    counts: Array, scale: Scale, *, raters: int, plan: ResamplingPlan, members: Any, dropped: int
 ) -> Result:
     chosen("interval", plan.interval, COEFFICIENT_INTERVALS)
-    name = "Fleiss' kappa"
-    words = f"Fleiss' kappa, {raters} raters, {len(scale)} levels, z after Fleiss, Nee and Landis"
-    options = {**plan.options(), "scale": tuple(scale)}
     n = counts.shape[0]
+    blank = Result(
+        name="Fleiss' kappa",
+        method=f"Fleiss' kappa, {raters} raters, {len(scale)} levels, z after Fleiss, Nee and Landis",
+        n=n if raters > 1 else 0,
+        dropped=dropped,
+        options={**plan.options(), "scale": tuple(scale)},
+    )
     if n == 0 or raters < 2:
-        reason = "no item is rated by all raters" if n == 0 else "fewer than two raters"
-        return Result(name, words, dropped=dropped, options=options, missing=reason)
-    rows, multiplicity = _merged(counts, members)
-    agreement = _per_item(rows, np.eye(rows.shape[1]))
+        return blank.no_value(NO_COMPLETE_ITEM if n == 0 else "fewer than two raters")
+    rows, multiplicity = merged(counts, members)
+    agreement = pair_agreement(rows, np.eye(rows.shape[1]))
 
     def statistic(weights: Array) -> Array:
         total = weights.sum(axis=1)
@@ -188,48 +162,43 @@ def _fleiss(
 
     estimate = float(statistic(multiplicity[None, :])[0])
     if np.isnan(estimate):
-        return Result(
-            name,
-            words,
-            n=n,
-            dropped=dropped,
-            options=options,
-            missing="all raters put every item on one level",
-        )
+        return blank.no_value(ONE_LEVEL)
     share = counts.sum(axis=0) / (n * raters)
-    room = share * (1 - share)
-    spread = float(room.sum())
-    null = float(
-        np.sqrt(2 * (spread**2 - (room * (1 - 2 * share)).sum()) / (n * raters * (raters - 1))) / spread
-    )
+    null = _fleiss_error_under_chance(share, n, raters)
     details: dict[str, float | None] = {
         "observed agreement": float(np.average(agreement, weights=multiplicity)),
         "chance agreement": float((share**2).sum()),
         "standard error under chance": null,
+        **_fleiss_by_level(counts, share, scale, raters),
     }
+    z = estimate / null
+    result = plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members)
+    return replace(result, statistic=z, p=two_sided(z), details=details)
+
+
+def _fleiss_error_under_chance(share: Array, n: int, raters: int) -> float:
+    """The standard error of Fleiss' kappa without agreement beyond chance (Fleiss, Nee and Landis 1979).
+
+    Args:
+        share: of each level among all ratings.
+    """
+    room = share * (1 - share)
+    spread = float(room.sum())
+    return float(
+        np.sqrt(2 * (spread**2 - (room * (1 - 2 * share)).sum()) / (n * raters * (raters - 1))) / spread
+    )
+
+
+def _fleiss_by_level(counts: Array, share: Array, scale: Scale, raters: int) -> dict[str, float | None]:
+    """Kappa of each level against all others; None where nobody or everybody used it."""
+    n, room = counts.shape[0], share * (1 - share)
+    by_level: dict[str, float | None] = {}
     for column, level_name in enumerate(map(str, scale)):
         within = (counts[:, column] * (raters - counts[:, column])).sum()
-        details[f"kappa of {level_name}"] = (
+        by_level[f"kappa of {level_name}"] = (
             float(1 - within / (n * raters * (raters - 1) * room[column])) if room[column] > 0 else None
         )
-    bounds, error, why, remarks = plan.run(statistic, multiplicity, members)
-    z = estimate / null
-    return Result(
-        name,
-        words,
-        estimate,
-        bounds,
-        z,
-        two_sided(z),
-        n,
-        dropped,
-        error,
-        None,
-        details,
-        options,
-        why,
-        remarks,
-    )
+    return by_level
 
 
 def conger_kappa(
@@ -255,44 +224,48 @@ def conger_kappa(
     if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
-    used, codes = _rated(ratings, scale)
-    kept: Mask = np.all(codes >= 0, axis=1)
-    codes, dropped, n = codes[kept], int((~kept).sum()), int(kept.sum())
-    k, raters = len(used), codes.shape[1]
-    w, called = agreement_weights(weights, levels(used)) if k > 1 else (np.ones((1, 1)), "unweighted")
+    items = rated_items(ratings, scale, fewest=None)
+    k = len(items.scale)
+    w, called = agreement_weights(weights, levels(items.scale)) if k > 1 else (np.ones((1, 1)), "unweighted")
     name = "Conger's kappa" if called == "unweighted" else f"Conger's kappa ({called} weights)"
-    words = f"{name}, {raters} raters, {k} levels"
-    options = {**plan.options(), "weights": called, "scale": tuple(used)}
-    if n == 0:
-        return Result(name, words, dropped=dropped, options=options, missing="no item is rated by all raters")
-    members = plan.members(kept)
-    rows, multiplicity = _merged(codes.astype(np.float64), members)
-    agreement = _per_item(_counts(rows.astype(np.intp), k), w)
-    used_level = np.concatenate([rows == code for code in range(k)], axis=1).astype(np.float64)
+    blank = _blank(items, plan, name, called)
+    if not items.n:
+        return blank.no_value(NO_COMPLETE_ITEM)
+    members = plan.members(items.kept)
+    rows, multiplicity = merged(items.codes.astype(np.float64), members)
+    statistic = _conger_statistic(rows.astype(np.intp), w)
+    estimate = float(statistic(multiplicity[None, :])[0])
+    if np.isnan(estimate):
+        return blank.no_value(ONE_LEVEL)
+    return plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members)
+
+
+def _conger_statistic(codes: Indices, weights: Array) -> Statistic:
+    """Conger's kappa as a function of the weights of items (rows of codes) by raters (columns)."""
+    k, raters = weights.shape[0], codes.shape[1]
+    agreement = pair_agreement(level_counts(codes, k), weights)
+    used_level = np.concatenate([codes == code for code in range(k)], axis=1).astype(np.float64)
 
     def statistic(drawn: Array) -> Array:
         total = drawn.sum(axis=1)
         shares = (drawn @ used_level).reshape(-1, k, raters) / total[:, None, None]
         pooled = shares.sum(axis=2)
-        own = (np.einsum("rkg,kl->rlg", shares, w) * shares).sum(axis=(1, 2))
-        chance = (((pooled @ w) * pooled).sum(axis=1) - own) / (raters * (raters - 1))
+        own = (np.einsum("rkg,kl->rlg", shares, weights) * shares).sum(axis=(1, 2))
+        chance = (((pooled @ weights) * pooled).sum(axis=1) - own) / (raters * (raters - 1))
         return chance_corrected(drawn @ agreement / total, chance)
 
-    estimate = float(statistic(multiplicity[None, :])[0])
-    if np.isnan(estimate):
-        return Result(
-            name,
-            words,
-            n=n,
-            dropped=dropped,
-            options=options,
-            missing="all raters put every item on one level",
-        )
-    bounds, error, reason, remarks = plan.run(statistic, multiplicity, members)
+    return statistic
+
+
+def _blank(items: RatedItems, plan: ResamplingPlan, name: str, weights: str) -> Result:
+    """What a coefficient of these items is called, what it counted, and with which options it is made."""
     return Result(
-        name, words, estimate, bounds, n=n, dropped=dropped, standard_error=error, options=options, missing=reason,
-        remarks=remarks,
-    )  # fmt: skip
+        name=name,
+        method=f"{name}, {items.raters} raters, {len(items.scale)} levels",
+        n=items.n,
+        dropped=items.dropped,
+        options={**plan.options(), "weights": weights, "scale": tuple(items.scale)},
+    )
 
 
 def mean_pairwise_kappa(
@@ -318,32 +291,62 @@ def mean_pairwise_kappa(
     """
     chosen("interval", interval, COEFFICIENT_INTERVALS)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
-    used, codes = _rated(ratings, scale)
-    k = len(used)
-    disagreement, called = penalties(weights, levels(used))
-    kept: Mask = (codes >= 0).sum(axis=1) >= 2
-    codes, dropped, n = codes[kept], int((~kept).sum()), int(kept.sum())
+    items = rated_items(ratings, scale, fewest=2)
+    disagreement, called = penalties(weights, levels(items.scale))
     name = f"mean pairwise kappa ({called} weights)" if called != "unweighted" else "mean pairwise kappa"
-    words = f"{name}, {codes.shape[1]} raters, {k} levels"
-    options = {**plan.options(), "weights": called, "scale": tuple(used)}
-    if n == 0:
-        return Result(name, words, dropped=dropped, options=options, missing="no item has two ratings")
-    members = plan.members(kept)
-    rows, multiplicity = _merged(codes.astype(np.float64), members)
-    whole = rows.astype(np.intp)
-    duos = list(combinations(range(codes.shape[1]), 2)) if pairs is None else list(pairs)
+    blank = _blank(items, plan, name, called)
+    if not items.n:
+        return blank.no_value(NO_PAIR)
+    members = plan.members(items.kept)
+    rows, multiplicity = merged(items.codes.astype(np.float64), members)
+    duos = list(combinations(range(items.raters), 2)) if pairs is None else list(pairs)
+    of_pairs = _PairKappas(rows.astype(np.intp), duos, disagreement)
+    kappas = of_pairs.values(multiplicity[None, :])[0]
+    details: dict[str, float | None] = {
+        f"kappa of raters {first} and {second}": None if np.isnan(value) else float(value)
+        for (first, second), value in zip(duos, kappas, strict=True)
+    }
+    blank = replace(blank, details=details)
+    undefined = int(np.isnan(kappas).sum())
+    if undefined == len(duos):
+        return blank.no_value("kappa is undefined for every pair of raters")
+    result = plan.filled(
+        blank, float(np.nanmean(kappas)), of_pairs.mean, multiplicity=multiplicity, members=members
+    )
+    if not undefined:
+        return result
+    remark = f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out"
+    return replace(result, remarks=(remark, *result.remarks))
 
-    def by_pair(drawn: Array) -> Array:
+
+@dataclass(frozen=True, slots=True)
+class _PairKappas:
+    """Kappa of pairs of raters, as a function of the weights of items.
+
+    Attributes:
+        codes: items × raters; −1 where missing.
+        pairs: column numbers of the raters.
+        penalties: for disagreement, levels × levels.
+    """
+
+    codes: Indices
+    pairs: Sequence[tuple[int, int]]
+    penalties: Array
+
+    def values(self, drawn: Array) -> Array:
+        """Rows of weights → rows × pairs; NaN where kappa is undefined."""
+        codes, k = self.codes, self.penalties.shape[0]
         values = []
-        for first, second in duos:
-            both = (whole[:, first] >= 0) & (whole[:, second] >= 0)
-            cells = np.zeros((whole.shape[0], k * k))
-            cells[both, whole[both, first] * k + whole[both, second]] = 1.0
-            values.append(kappa_values((drawn @ cells).reshape(-1, k, k), disagreement))
+        for first, second in self.pairs:
+            both = (codes[:, first] >= 0) & (codes[:, second] >= 0)
+            cells = np.zeros((codes.shape[0], k * k))
+            cells[both, codes[both, first] * k + codes[both, second]] = 1.0
+            values.append(kappa_values((drawn @ cells).reshape(-1, k, k), self.penalties))
         return np.stack(values, axis=1)
 
-    def statistic(drawn: Array) -> Array:
-        values = by_pair(drawn)
+    def mean(self, drawn: Array) -> Array:
+        """Rows of weights → the mean over the pairs on which kappa is defined; NaN where it is on none."""
+        values = self.values(drawn)
         defined = ~np.isnan(values)
         count = defined.sum(axis=1)
         means: Array = np.divide(
@@ -353,28 +356,6 @@ def mean_pairwise_kappa(
             where=count > 0,
         )
         return means
-
-    found = by_pair(multiplicity[None, :])[0]
-    details: dict[str, float | None] = {
-        f"kappa of raters {first} and {second}": None if np.isnan(value) else float(value)
-        for (first, second), value in zip(duos, found, strict=True)
-    }
-    undefined = int(np.isnan(found).sum())
-    if undefined == len(duos):
-        return Result(
-            name, words, n=n, dropped=dropped, details=details, options=options,
-            missing="kappa is undefined for every pair of raters",
-        )  # fmt: skip
-    bounds, error, reason, remarks = plan.run(statistic, multiplicity, members)
-    if undefined:
-        remarks = (
-            f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out",
-            *remarks,
-        )
-    return Result(
-        name, words, float(np.nanmean(found)), bounds, n=n, dropped=dropped, standard_error=error, details=details,
-        options=options, missing=reason, remarks=remarks,
-    )  # fmt: skip
 
 
 def gwet_ac(
@@ -404,268 +385,84 @@ def gwet_ac(
             "the analytic interval takes items as independent", todo="use the jackknife with clusters"
         )
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
-    used, codes = _rated(ratings, scale)
-    k = len(used)
-    w, called = agreement_weights(weights, levels(used))
-    counts = _counts(codes, k)
-    kept: Mask = counts.sum(axis=1) >= 1
-    counts, dropped, n = counts[kept], int((~kept).sum()), int(kept.sum())
+    items = rated_items(ratings, scale, fewest=1)
+    w, called = agreement_weights(weights, levels(items.scale))
     name = "Gwet's AC1" if called == "unweighted" else f"Gwet's AC2 ({called} weights)"
-    words = f"{name}, {codes.shape[1]} raters, {k} levels"
-    options = {**plan.options(), "weights": called, "scale": tuple(used)}
+    blank = _blank(items, plan, name, called)
+    counts, n = items.level_counts(), items.n
     if not (counts.sum(axis=1) >= 2).any():
-        return Result(name, words, n=n, dropped=dropped, options=options, missing="no item has two ratings")
-    factor = w.sum() / (k * (k - 1))
-    members = plan.members(kept)
-    rows, multiplicity = _merged(counts, members)
-    several = rows.sum(axis=1) >= 2
-    shares = rows / rows.sum(axis=1, keepdims=True)
-    agreement = np.zeros(rows.shape[0])
-    agreement[several] = _per_item(rows[several], w)
-
-    def parts(drawn: Array) -> tuple[Array, Array]:
-        pairable = drawn @ several.astype(np.float64)
-        observed = np.divide(
-            drawn @ agreement, pairable, out=np.full(drawn.shape[0], np.nan), where=pairable > 0
-        )
-        pooled = drawn @ shares / drawn.sum(axis=1, keepdims=True)
-        return observed, factor * (pooled * (1 - pooled)).sum(axis=1)
-
-    def statistic(drawn: Array) -> Array:
-        return chance_corrected(*parts(drawn))
-
-    observed, chance = (float(part[0]) for part in parts(multiplicity[None, :]))
+        return blank.no_value(NO_PAIR)
+    members = plan.members(items.kept)
+    rows, multiplicity = merged(counts, members)
+    parts = _GwetParts.of(rows, w)
+    observed, chance = (float(part[0]) for part in parts.agreement(multiplicity[None, :]))
     estimate = (observed - chance) / (1 - chance)
-    pooled = multiplicity @ shares / n
-    # Gwet's linearised contribution of each item.
-    scaling = n / float(multiplicity @ several)
-    item = scaling * (agreement - chance) * several / (1 - chance)
-    item_chance = factor * shares @ (1 - pooled)
-    influence = item - 2 * (1 - estimate) * (item_chance - chance) / (1 - chance)
-    spread = float(multiplicity @ (influence - estimate) ** 2)
     # Gwet's formula for a table of two raters divides by n, that for raw ratings by n − 1.
-    error = float(np.sqrt(spread / (n * (n if codes.shape[1] == 2 else n - 1)))) if n > 1 else 0.0
-    details: dict[str, float | None] = {"observed agreement": observed, "chance agreement": chance}
-    bounds: Interval | None = None
-    reason: str | None
-    remarks: tuple[str, ...] = ()
+    error = 0.0
+    if n > 1:
+        spread = parts.squared_influence(multiplicity, estimate, chance)
+        error = float(np.sqrt(spread / (n * (n if items.raters == 2 else n - 1))))
+    blank = replace(blank, details={"observed agreement": observed, "chance agreement": chance})
     if interval != "analytic":
-        bounds, _, reason, remarks = plan.run(statistic, multiplicity, members)
+        result = plan.filled(blank, estimate, parts.ac, multiplicity=multiplicity, members=members)
     elif error <= 1e-12:
-        reason = "no interval: one item" if n == 1 else "no interval: the standard error is 0"
+        reason = "one item" if n == 1 else "the standard error is 0"
+        result = replace(blank, estimate=estimate, missing=f"no interval: {reason}")
     else:
         full = t_interval(estimate, error, n - 1, level, "analytic standard error, t")
-        bounds, reason = Interval(full.low, min(1.0, full.high), level, full.method), None
-    return Result(
-        name, words, estimate, bounds, None, None, n, dropped, error if n > 1 else None, None, details, options,
-        reason, remarks,
-    )  # fmt: skip
+        bounds = Interval(full.low, min(1.0, full.high), level, full.method)
+        result = replace(blank, estimate=estimate, interval=bounds)
+    return replace(result, standard_error=error if n > 1 else None)
 
 
-METRICS = ("nominal", "ordinal", "interval", "ratio")
+@dataclass(frozen=True, slots=True)
+class _GwetParts:
+    """What Gwet's AC takes from each distinct item.
 
-
-def krippendorff_alpha(
-    ratings: Any,
-    *,
-    metric: Literal["nominal", "ordinal", "interval", "ratio"],
-    scale: Scale | None = None,
-    interval: CoefficientInterval = "jackknife",
-    clusters: Any = None,
-    resamples: int = 2000,
-    level: float = 0.95,
-    seed: Seed = 0,
-) -> Result:
-    """Krippendorff's alpha (2011) of any number of raters, with missing ratings.
-
-    Args:
-        metric: the distance between values: ``"nominal"``, ``"ordinal"``, ``"interval"`` or ``"ratio"``.
-        scale: all levels in order. Needed for labels unless nominal; numbers carry their own distances, and
-            levels nobody used don't matter to alpha.
-
-    Items with fewer than two ratings are dropped and counted. Undefined, and missing, where all values are the
-    same: there is then no disagreement to be expected by chance.
-
-    Raises:
-        DataError: a negative value on a ratio scale, labels without a scale, or a rating off the scale.
-    """
-    chosen("metric", metric, METRICS)
-    chosen("interval", interval, COEFFICIENT_INTERVALS)
-    plan = ResamplingPlan(interval, clusters, resamples, level, seed)
-    used, codes = _rated(ratings, scale)
-    if scale is None and metric != "nominal" and any(isinstance(label, str) for label in used):
-        raise DataError(
-            f"alpha of labels needs the scale for the {metric} metric", todo="give its levels in order"
-        )
-    positions = _positions(used, metric)
-    kept: Mask = np.sum(codes >= 0, axis=1) >= 2
-    dropped, n = int((~kept).sum()), int(kept.sum())
-    name = f"Krippendorff's alpha ({metric})"
-    words = f"{name}, {codes.shape[1]} raters"
-    options = {**plan.options(), "metric": metric, "scale": None if scale is None else tuple(scale)}
-    if n == 0:
-        return Result(name, words, dropped=dropped, options=options, missing="no item has two ratings")
-    members = plan.members(kept)
-    disagreement, multiplicity = _disagreements(codes[kept], positions, metric, members)
-
-    def statistic(drawn: Array) -> Array:
-        observed, expected = disagreement(drawn)
-        ratio: Array = np.divide(
-            observed, expected, out=np.full(observed.size, np.nan), where=expected > 1e-12
-        )
-        return 1 - ratio
-
-    observed, expected = (float(part[0]) for part in disagreement(multiplicity[None, :]))
-    if not expected > 1e-12:
-        return Result(name, words, n=n, dropped=dropped, options=options, missing="all ratings are the same")
-    estimate = 1 - observed / expected
-    bounds, error, reason, remarks = plan.run(statistic, multiplicity, members)
-    details: dict[str, float | None] = {
-        "observed disagreement": observed, "expected disagreement": expected,
-        "ratings used": float((codes[kept] >= 0).sum()),
-    }  # fmt: skip
-    return Result(
-        name, words, estimate, bounds, n=n, dropped=dropped, standard_error=error, details=details, options=options,
-        missing=reason, remarks=remarks,
-    )  # fmt: skip
-
-
-def _positions(scale: Sequence[Any], metric: str) -> Array:
-    """Numeric positions of the levels, as far as the metric needs them."""
-    if metric == "nominal" or any(isinstance(label, str) for label in scale):
-        return np.arange(len(scale), dtype=np.float64)
-    positions = np.asarray(scale, dtype=np.float64)
-    if metric == "ratio" and (positions < 0).any():
-        raise DataError("a ratio scale has no negative values", todo="use the interval metric")
-    return positions
-
-
-Disagreement = Callable[[Array], tuple[Array, Array]]
-
-
-def _disagreements(codes: Indices, positions: Array, metric: str, members: Any) -> tuple[Disagreement, Array]:
-    """A function from weights of items to mean observed and expected disagreement, and how often each item stands.
-
-    With n ratings in all, both are means over pairs of ratings, by Krippendorff's squared distances.
+    Attributes:
+        several: whether it has two ratings or more, items.
+        agreement_of_item: share of its agreeing pairs of raters, items; 0 where it has one rating.
+        shares: of its ratings on each level, items × levels.
+        factor: of the chance agreement.
     """
 
-    def means(observed: Array, expected: Array, n: Array) -> tuple[Array, Array]:
-        return observed / n, expected / (n * (n - 1))
+    several: Mask
+    agreement_of_item: Array
+    shares: Array
+    factor: float
 
-    if metric == "interval":
-        # Sums of values and squares are enough, so that ratings may be of any number of values.
-        length = positions[-1] - positions[0] or 1.0
-        there = codes >= 0
-        place = np.where(there, (positions[codes] - positions.mean()) / length, 0.0)
-        sums = np.column_stack([there.sum(axis=1), place.sum(axis=1), (place**2).sum(axis=1)]).astype(
-            np.float64
+    @classmethod
+    def of(cls, rows: Array, weights: Array) -> _GwetParts:
+        """From counts of raters (items × levels) and weights of agreement (levels × levels)."""
+        k = weights.shape[0]
+        several = rows.sum(axis=1) >= 2
+        agreement = np.zeros(rows.shape[0])
+        agreement[several] = pair_agreement(rows[several], weights)
+        shares = rows / rows.sum(axis=1, keepdims=True)
+        return cls(several, agreement, shares, weights.sum() / (k * (k - 1)))
+
+    def agreement(self, drawn: Array) -> tuple[Array, Array]:
+        """Rows of weights of items → observed agreement (NaN where no item has two ratings) and that by chance."""
+        pairable = drawn @ self.several.astype(np.float64)
+        observed = np.divide(
+            drawn @ self.agreement_of_item,
+            pairable,
+            out=np.full(drawn.shape[0], np.nan),
+            where=pairable > 0,
         )
-        merged, multiplicity = _merged(sums, members)
-        raters, sums, squares = merged.T
-        within = 2 * (raters * squares - sums**2) / (raters - 1)
+        pooled = drawn @ self.shares / drawn.sum(axis=1, keepdims=True)
+        return observed, self.factor * (pooled * (1 - pooled)).sum(axis=1)
 
-        def on_interval(drawn: Array) -> tuple[Array, Array]:
-            n = drawn @ raters
-            return means(drawn @ within, 2 * (n * (drawn @ squares) - (drawn @ sums) ** 2), n)
+    def ac(self, drawn: Array) -> Array:
+        """Rows of weights of items → AC."""
+        return chance_corrected(*self.agreement(drawn))
 
-        return on_interval, multiplicity
-    rows, multiplicity = _merged(_counts(codes, positions.size), members)
-    raters = rows.sum(axis=1)
-    if metric == "ordinal":
-
-        def ordinal(drawn: Array) -> tuple[Array, Array]:
-            # Distances between levels depend on how often they occur: a level's place is its mean rank.
-            used = drawn @ rows
-            n = used.sum(axis=1)
-            place = np.cumsum(used, axis=1) - used / 2 - n[:, None] / 2
-            sums, squares = place @ rows.T, place**2 @ rows.T
-            observed = (drawn * 2 * (raters * squares - sums**2) / (raters - 1)).sum(axis=1)
-            expected = 2 * (n * (used * place**2).sum(axis=1) - (used * place).sum(axis=1) ** 2)
-            return means(observed, expected, n)
-
-        return ordinal, multiplicity
-    if metric == "nominal":
-        distances = 1 - np.eye(positions.size)
-    else:
-        total = positions[:, None] + positions[None, :]
-        gap = positions[:, None] - positions[None, :]
-        distances = np.divide(gap, total, out=np.zeros_like(total), where=total > 0) ** 2
-    per_item = ((rows @ distances) * rows).sum(axis=1) / (raters - 1)
-
-    def fixed(drawn: Array) -> tuple[Array, Array]:
-        used = drawn @ rows
-        return means(drawn @ per_item, ((used @ distances) * used).sum(axis=1), used.sum(axis=1))
-
-    return fixed, multiplicity
-
-
-def icc(ratings: Any, *, average: bool = False, level: float = 0.95) -> Result:
-    """Intraclass correlation of absolute agreement, ICC(2,1), or of the raters' mean, ICC(2,k).
-
-    Two-way random effects (Shrout and Fleiss 1979), with their F interval.
-
-    Args:
-        ratings: numbers, items by raters. Items that any rater missed are dropped and counted.
-        average: ICC(2,k), the reliability of the mean of these k raters.
-
-    The statistic is F of items against error with (n − 1) and (n − 1)(k − 1) degrees of freedom.
-    """
-    from scipy.stats import f
-
-    table = matrix(ratings)
-    if table.shape[1] < 2 and table.shape[0]:
-        raise DataError("agreement needs at least two raters")
-    kept = ~np.isnan(table).any(axis=1)
-    values, dropped = table[kept], int((~kept).sum())
-    n, k = values.shape
-    name = "ICC(2,k)" if average else "ICC(2,1)"
-    words = f"{name}, two-way random effects, absolute agreement, {k} raters"
-    options = {"average": average, "level": level}
-    if n < 2:
-        return Result(
-            name,
-            words,
-            n=n,
-            dropped=dropped,
-            options=options,
-            missing="fewer than two items rated by all raters",
-        )
-    # From the first rating on, and times n k: of whole numbers all sums are exact, and so an ICC of 0 is 0.
-    shifted = values - values[0, 0]
-    whole = shifted.sum() ** 2
-    total = n * k * (shifted**2).sum() - whole
-    if total <= 1e-24 * n * k * max(1.0, float((values**2).sum())):
-        return Result(name, words, n=n, dropped=dropped, options=options, missing="all ratings are the same")
-    of_items = n * (shifted.sum(axis=1) ** 2).sum() - whole
-    of_raters = k * (shifted.sum(axis=0) ** 2).sum() - whole
-    rest = total - of_items - of_raters
-    items = float(of_items / (n * k * (n - 1)))
-    raters = 0.0 if of_raters <= 1e-12 * total else float(of_raters / (n * k * (k - 1)))
-    error = 0.0 if rest <= 1e-12 * total else float(rest / (n * k * (n - 1) * (k - 1)))
-    single = (items - error) / (items + (k - 1) * error + k * (raters - error) / n)
-    estimate = (items - error) / (items + (raters - error) / n) if average else single
-    details: dict[str, float | None] = {
-        "mean square of items": items, "mean square of raters": raters, "mean square of error": error,
-    }  # fmt: skip
-    if error == 0.0:
-        return Result(
-            name, words, estimate, n=n, dropped=dropped, details=details, options=options,
-            missing="no p-value and no interval: there is no error beside items and raters",
-        )  # fmt: skip
-    tail = (1 + level) / 2
-    a = k * single / (n * (1 - single))
-    b = 1 + k * single * (n - 1) / (n * (1 - single))
-    df = (a * raters + b * error) ** 2 / (
-        (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
-    )
-    upper_f, lower_f = float(f.ppf(tail, n - 1, df)), float(f.ppf(tail, df, n - 1))
-    mixed = k * raters + (k * n - k - n) * error
-    low = n * (items - upper_f * error) / (upper_f * mixed + n * items)
-    high = n * (lower_f * items - error) / (mixed + n * lower_f * items)
-    if average:
-        low, high = (bound * k / (1 + bound * (k - 1)) for bound in (low, high))
-    statistic = items / error
-    return Result(
-        name, words, estimate, Interval(float(low), float(high), level, "F (Shrout and Fleiss)"), statistic,
-        float(f.sf(statistic, n - 1, (n - 1) * (k - 1))), n, dropped, None, None, details, options,
-    )  # fmt: skip
+    def squared_influence(self, multiplicity: Array, estimate: float, chance: float) -> float:
+        """Sum over items of the squared difference of Gwet's linearised contribution from the estimate."""
+        n = float(multiplicity.sum())
+        pooled = multiplicity @ self.shares / n
+        scaling = n / float(multiplicity @ self.several)
+        of_item = scaling * (self.agreement_of_item - chance) * self.several / (1 - chance)
+        chance_of_item = self.factor * self.shares @ (1 - pooled)
+        influence = of_item - 2 * (1 - estimate) * (chance_of_item - chance) / (1 - chance)
+        return float(multiplicity @ (influence - estimate) ** 2)

@@ -40,6 +40,8 @@ from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+#: Why a paired test has no value.
+NO_PAIRS = "no pairs"
 #: Signed-rank tests on up to this many non-zero differences are exact where the method is ``"auto"``.
 EXACT_PAIRS = 50
 #: More than this would take minutes.
@@ -98,39 +100,50 @@ def wilcoxon(
         "level": level,
     }  # fmt: skip
     how = used if used == "exact" else f"asymptotic with{'' if continuity else 'out'} continuity correction"
-    words = f"Wilcoxon signed-rank (W+), {alternative}, zeros by {zeros.capitalize()}, ties corrected, {how}"
-    name = "pseudo-median of the differences"
+    blank = Result(
+        name="pseudo-median of the differences",
+        method=f"Wilcoxon signed-rank (W+), {alternative}, zeros by {zeros.capitalize()}, ties corrected, {how}",
+        n=d.size,
+        dropped=dropped,
+        options=options,
+    )
     if d.size == 0:
-        return Result(name, words, dropped=dropped, options=options, missing="no pairs")
+        return blank.no_value(NO_PAIRS)
     if used == "exact" and moved > MOST_EXACT_PAIRS:
         raise DataError(
             f"the exact signed-rank test is limited to {MOST_EXACT_PAIRS} differences, not {moved}",
             todo="use the asymptotic method",
         )
-    effect = rank_biserial(a, b, zeros=zeros, level=level)
     estimate, interval, reason = _pseudo_median(d, level) if shift else (None, None, None)
-    details: dict[str, float | None] = {
-        "median difference": float(np.median(d)), "mean difference": float((a - b).mean()),
-        "pairs without difference": float(d.size - moved),
-    }  # fmt: skip
+    result = replace(
+        blank,
+        estimate=estimate,
+        effect=rank_biserial(a, b, zeros=zeros, level=level),
+        details={
+            "median difference": float(np.median(d)),
+            "mean difference": float((a - b).mean()),
+            "pairs without difference": float(d.size - moved),
+        },
+    )
     if moved == 0:
-        return Result(
-            name, words, estimate, n=d.size, dropped=dropped, effect=effect, details=details, options=options,
-            missing="no p-value: no pair differs",
-        )  # fmt: skip
+        return replace(result, missing="no p-value: no pair differs")
+    plus, p = _signed_rank_test(
+        d, zeros, exact=used == "exact", continuity=continuity, alternative=alternative
+    )
+    return replace(result, interval=interval, statistic=plus, p=p, missing=reason)
+
+
+def _signed_rank_test(
+    d: Array, zeros: str, *, exact: bool, continuity: bool, alternative: str
+) -> tuple[float, float]:
+    """W+ and its p-value, of differences of which some are other than zero."""
     ranks = signed_ranks(d, zeros)
     ranks = ranks[ranks != 0]
     plus = float(ranks[ranks > 0].sum())
-    if used == "exact":
-        p = tail(signed_rank_distribution(np.abs(ranks)), round(2 * plus), alternative)
-    else:
-        p = _normal_tail(
-            plus - np.abs(ranks).sum() / 2, np.sqrt((ranks**2).sum()) / 2, continuity, alternative
-        )
-    return Result(
-        name, words, estimate, interval, plus, p, d.size, dropped, effect=effect, details=details,
-        options=options, missing=reason,
-    )  # fmt: skip
+    if exact:
+        return plus, tail(signed_rank_distribution(np.abs(ranks)), round(2 * plus), alternative)
+    deviation = plus - np.abs(ranks).sum() / 2
+    return plus, _normal_tail(deviation, np.sqrt((ranks**2).sum()) / 2, continuity, alternative)
 
 
 def _normal_tail(deviation: float, sd: float, continuity: bool, alternative: str) -> float:
@@ -180,29 +193,35 @@ def t_test(x: Any, y: Any, *, alternative: Alternative = "two-sided", level: flo
     chosen("alternative", alternative, ALTERNATIVES)
     a, b, dropped = pairs(x, y)
     d = a - b
-    words = f"paired t test, {alternative}"
-    options = {"alternative": alternative, "level": level}
-    name = "mean difference"
+    blank = Result(
+        name="mean difference",
+        method=f"paired t test, {alternative}",
+        n=d.size,
+        dropped=dropped,
+        options={"alternative": alternative, "level": level},
+    )
     if d.size == 0:
-        return Result(name, words, dropped=dropped, options=options, missing="no pairs")
+        return blank.no_value(NO_PAIRS)
     mean = float(d.mean())
-    details: dict[str, float | None] = {"mean of x": float(a.mean()), "mean of y": float(b.mean())}
+    means: dict[str, float | None] = {"mean of x": float(a.mean()), "mean of y": float(b.mean())}
+    result = replace(blank, estimate=mean, details=means)
     if d.size == 1 or constant(differences(a, b)):
         reason = "one pair" if d.size == 1 else "all differences are equal"
-        return Result(
-            name, words, mean, n=d.size, dropped=dropped, details=details, options=options,
-            missing=f"no p-value and no interval: {reason}",
-        )  # fmt: skip
+        return replace(result, missing=f"no p-value and no interval: {reason}")
+    sd = float(d.std(ddof=1))
     error = float(d.std(ddof=1) / np.sqrt(d.size))
     df = d.size - 1
     t = mean / error
-    details["degrees of freedom"] = float(df)
-    details["standard deviation of the differences"] = float(d.std(ddof=1))
     p = {"two-sided": 2 * stdtr(df, -abs(t)), "greater": stdtr(df, -t), "less": stdtr(df, t)}[alternative]
-    return Result(
-        name, words, mean, t_interval(mean, error, df, level, "t"), t, float(p), d.size, dropped, error,
-        cohens_dz(a, b, level=level), details, options,
-    )  # fmt: skip
+    return replace(
+        result,
+        interval=t_interval(mean, error, df, level, "t"),
+        statistic=t,
+        p=float(p),
+        standard_error=error,
+        effect=cohens_dz(a, b, level=level),
+        details={**means, "degrees of freedom": float(df), "standard deviation of the differences": sd},
+    )
 
 
 def permutation(
@@ -272,34 +291,71 @@ def permutations(
         if exact
         else f"{resamples} sign flips, {seed_in_words(seed)}"
     )
-    words = f"paired permutation test of the mean difference, {alternative}, {flips}"
-    options = {
-        "resamples": resamples, "alternative": alternative, "interval": interval, "level": level, "seed": seed,
-    }  # fmt: skip
-    results = []
-    for column in range(raw.shape[1]):
-        there = present[:, column]
-        a, b = left[there, column], right[there, column]
-        by_t = t_test(a, b, level=level)
-        bounds, error, reason, remarks = by_t.interval, by_t.standard_error, by_t.missing, by_t.remarks
-        if drawn is not None and a.size:
-            bounds, reason, remarks = bootstrap_interval(drawn[column], level=level, method=interval)
-            error = drawn[column].standard_error
-        elif reason and a.size:
-            reason = "no interval: " + reason.split(": ")[-1]
-        p: float | None = float(p_values[column])
-        if not differences(a, b).any():
-            p = None
-            reason = "no p-value and no interval: no pair differs" if a.size else "no pairs"
-        elif not exact and p == 1 / (resamples + 1):
-            remarks += (f"p is the smallest that {resamples} flips can give",)
-        results.append(
-            replace(
-                by_t, method=words, interval=bounds, statistic=by_t.estimate, p=p, dropped=there.size - a.size,
-                standard_error=error, options=options, missing=reason, remarks=remarks,
-            )
-        )  # fmt: skip
-    return tuple(results)
+    blank = Result(
+        name="mean difference",
+        method=f"paired permutation test of the mean difference, {alternative}, {flips}",
+        options={
+            "resamples": resamples,
+            "alternative": alternative,
+            "interval": interval,
+            "level": level,
+            "seed": seed,
+        },
+    )
+    smallest = None if exact else 1 / (resamples + 1)
+    return tuple(
+        _permuted(
+            blank,
+            left[present[:, column], column],
+            right[present[:, column], column],
+            dropped=int((~present[:, column]).sum()),
+            p=float(p_values[column]),
+            smallest=smallest,
+            drawn=None if drawn is None else drawn[column],
+        )
+        for column in range(raw.shape[1])
+    )
+
+
+def _permuted(
+    blank: Result,
+    a: Array,
+    b: Array,
+    *,
+    dropped: int,
+    p: float,
+    smallest: float | None,
+    drawn: Resamples | None,
+) -> Result:
+    """The result of one column.
+
+    Args:
+        blank: what the test is, with its options.
+        a, b: the column's complete pairs.
+        p: of the sign flips.
+        smallest: the least p that random flips can give; None where all were taken.
+        drawn: resamples of the mean, for a bootstrap interval.
+    """
+    level, interval = blank.options["level"], blank.options["interval"]
+    by_t = t_test(a, b, level=level)
+    result = replace(
+        by_t, method=blank.method, options=blank.options, statistic=by_t.estimate, dropped=dropped
+    )
+    if not a.size:
+        return replace(result, p=None, missing=NO_PAIRS)
+    if drawn is not None:
+        bounds, reason, remarks = bootstrap_interval(drawn, level=level, method=interval)
+        result = replace(
+            result, interval=bounds, standard_error=drawn.standard_error, missing=reason, remarks=remarks
+        )
+    elif by_t.missing:
+        result = replace(result, missing="no interval: " + by_t.missing.split(": ")[-1])
+    if not differences(a, b).any():
+        return replace(result, p=None, missing="no p-value and no interval: no pair differs")
+    if p == smallest:
+        remark = f"p is the smallest that {blank.options['resamples']} flips can give"
+        result = replace(result, remarks=(*result.remarks, remark))
+    return replace(result, p=p)
 
 
 def _sign_flips(d: Array, resamples: int, seed: int, alternative: str, exact: bool) -> Array:
@@ -406,7 +462,6 @@ def mcnemar_from_table(
     Estimate: share of ones in x minus that in y, with its Wald standard error and the interval of Bonett and
     Price (2012). Effect: odds ratio of the discordant pairs.
     """
-    from scipy.special import ndtri
     from scipy.stats import binom, chi2
 
     chosen("method", method, ("exact", "mid-p", "chi-squared", "corrected"))
@@ -415,28 +470,29 @@ def mcnemar_from_table(
         raise DataError("McNemar's test needs a table of 2 × 2 counts")
     only_x, only_y, n = int(counts[0, 1]), int(counts[1, 0]), int(counts.sum())
     discordant = only_x + only_y
-    words = f"McNemar's test, two-sided, {method}"
-    options = {"method": method, "level": level}
-    name = "difference of proportions"
+    blank = Result(
+        name="difference of proportions",
+        method=f"McNemar's test, two-sided, {method}",
+        n=n,
+        options={"method": method, "level": level},
+    )
     if n == 0:
-        return Result(name, words, options=options, missing="no pairs")
+        return blank.no_value(NO_PAIRS)
     estimate = (only_x - only_y) / n
-    z = float(ndtri((1 + level) / 2))
-    adjusted_x, adjusted_y = (only_x + 1) / (n + 2), (only_y + 1) / (n + 2)
-    centre = adjusted_x - adjusted_y
-    half = z * float(np.sqrt((adjusted_x + adjusted_y - centre**2) / (n + 2)))
-    interval = Interval(max(-1.0, centre - half), min(1.0, centre + half), level, "Bonett and Price")
-    error = float(np.sqrt(max(0.0, discordant / n - estimate**2) / n))
-    effect = paired_odds_ratio(only_x, only_y, level=level)
-    details: dict[str, float | None] = {
-        "share in x": float(counts[0].sum() / n), "share in y": float(counts[:, 0].sum() / n),
-        "only x": float(only_x), "only y": float(only_y),
-    }  # fmt: skip
+    result = replace(
+        blank,
+        estimate=estimate,
+        interval=_bonett_price(only_x, only_y, n, level),
+        effect=paired_odds_ratio(only_x, only_y, level=level),
+        details={
+            "share in x": float(counts[0].sum() / n),
+            "share in y": float(counts[:, 0].sum() / n),
+            "only x": float(only_x),
+            "only y": float(only_y),
+        },
+    )
     if discordant == 0:
-        return Result(
-            name, words, estimate, interval, n=n, effect=effect, details=details, options=options,
-            missing="no p-value: no discordant pair",
-        )  # fmt: skip
+        return replace(result, missing="no p-value: no discordant pair")
     statistic = float(min(only_x, only_y))
     if method in ("exact", "mid-p"):
         p = 2 * float(binom.cdf(statistic, discordant, 0.5))
@@ -446,6 +502,16 @@ def mcnemar_from_table(
         step = 1.0 if method == "corrected" else 0.0
         statistic = max(0.0, abs(only_x - only_y) - step) ** 2 / discordant
         p = float(chi2.sf(statistic, 1))
-    return Result(
-        name, words, estimate, interval, statistic, min(1.0, p), n, 0, error, effect, details, options
-    )
+    error = float(np.sqrt(max(0.0, discordant / n - estimate**2) / n))
+    return replace(result, statistic=statistic, p=min(1.0, p), standard_error=error)
+
+
+def _bonett_price(only_x: int, only_y: int, n: int, level: float) -> Interval:
+    """Bonett and Price's (2012) interval of a difference of paired proportions."""
+    from scipy.special import ndtri
+
+    z = float(ndtri((1 + level) / 2))
+    adjusted_x, adjusted_y = (only_x + 1) / (n + 2), (only_y + 1) / (n + 2)
+    centre = adjusted_x - adjusted_y
+    half = z * float(np.sqrt((adjusted_x + adjusted_y - centre**2) / (n + 2)))
+    return Interval(max(-1.0, centre - half), min(1.0, centre + half), level, "Bonett and Price")

@@ -106,7 +106,7 @@ def mean(
     labelled, predicted, rest, dropped = _inputs(human, judge, unlabelled)
     if labelled.size < 2 or rest.size < 2:
         return Result(
-            name, words, n=labelled.size, dropped=dropped, options=options,
+            name=name, method=words, n=labelled.size, dropped=dropped, options=options,
             missing="fewer than two labelled items" if labelled.size < 2 else "fewer than two unlabelled items",
         )  # fmt: skip
     found = _one_mean(labelled, predicted, rest, weight, interval)
@@ -120,7 +120,7 @@ def mean(
     }  # fmt: skip
     bounds, reason = _interval(found.value, found.variance, found.df, interval, level)
     return Result(
-        name, words, found.value, bounds, n=labelled.size, dropped=dropped,
+        name=name, method=words, estimate=found.value, interval=bounds, n=labelled.size, dropped=dropped,
         standard_error=float(np.sqrt(found.variance)), details=details, options=options, missing=reason,
     )  # fmt: skip
 
@@ -159,7 +159,9 @@ def unpaired_difference(
     y = mean(human_y, judge_y, unlabelled_y, weight=weight, interval=interval, level=level)
     n, dropped = x.n + y.n, x.dropped + y.dropped
     if x.estimate is None or y.estimate is None or x.standard_error is None or y.standard_error is None:
-        return Result(name, words, n=n, dropped=dropped, options=options, missing=x.missing or y.missing)
+        return Result(
+            name=name, method=words, n=n, dropped=dropped, options=options, missing=x.missing or y.missing
+        )
     variances = x.standard_error**2, y.standard_error**2
     variance, spread = sum(variances), 0.0
     for part, one in zip(variances, (x, y), strict=True):
@@ -174,7 +176,7 @@ def unpaired_difference(
         "weight for x": x.details["weight"], "weight for y": y.details["weight"],
     }  # fmt: skip
     return Result(
-        name, words, estimate, bounds, n=n, dropped=dropped, standard_error=float(np.sqrt(variance)),
+        name=name, method=words, estimate=estimate, interval=bounds, n=n, dropped=dropped, standard_error=float(np.sqrt(variance)),
         details=details, options=options, missing=reason,
     )  # fmt: skip
 
@@ -190,17 +192,19 @@ def rogan_gladen_from_rates(positive: int, n: int, *, sensitivity: float, specif
     name, words = "corrected share", "Rogan–Gladen"
     options = {"sensitivity": sensitivity, "specificity": specificity}
     if n == 0:
-        return Result(name, words, options=options, missing="no verdicts")
+        return Result(name=name, method=words, options=options, missing="no verdicts")
     power = sensitivity + specificity - 1
     if power <= 1e-12:
-        return Result(name, words, n=n, options=options, missing="the judge does no better than chance")
+        return Result(
+            name=name, method=words, n=n, options=options, missing="the judge does no better than chance"
+        )
     raw = (positive / n + specificity - 1) / power
     estimate = min(1.0, max(0.0, raw))
     remarks = () if raw == estimate else (f"the uncorrected value {raw:.4g} lies outside 0 to 1",)
     return Result(
-        name,
-        words,
-        estimate,
+        name=name,
+        method=words,
+        estimate=estimate,
         n=n,
         options=options,
         remarks=remarks,
@@ -242,7 +246,9 @@ def rogan_gladen(
     ones, zeros, n = int(truth.sum()), int((1 - truth).sum()), rest.size
     if not (ones and zeros and n):
         reason = "no unlabelled verdicts" if not n else "the labelled items lack one of the two classes"
-        return Result("corrected share", words, n=n, dropped=dropped, options=options, missing=reason)
+        return Result(
+            name="corrected share", method=words, n=n, dropped=dropped, options=options, missing=reason
+        )
     hits, rejections = int(verdict[truth == 1].sum()), int((1 - verdict[truth == 0]).sum())
     positive = int(rest.sum())
     result = rogan_gladen_from_rates(positive, n, sensitivity=hits / ones, specificity=rejections / zeros)

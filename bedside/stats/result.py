@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 
@@ -23,7 +23,7 @@ class Interval:
     method: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Effect:
     """The size of an effect with its interval.
 
@@ -44,9 +44,12 @@ class Effect:
     missing: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
     """One statistic on one set of data.
+
+    A statistic begins with a result that says what it is and what it counted, and fills it in, or says with
+    :meth:`no_value` why it can't.
 
     Attributes:
         name: what ``estimate`` is, e.g. ``"mean difference"`` or ``"Cohen's kappa"``.
@@ -87,3 +90,7 @@ class Result:
     family_size: int | None = None
     p_adjusted: float | None = None
     correction: str | None = None
+
+    def no_value(self, reason: str) -> Result:
+        """The same, of data that allow no estimate, for this reason."""
+        return replace(self, missing=reason)

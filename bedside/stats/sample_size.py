@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.stats._kappa_arithmetic import kappa_variances
 from bedside.stats._weights import agreement_weights
 from bedside.stats.arrays import (
     Alternative,
@@ -22,7 +23,6 @@ from bedside.stats.arrays import (
 )
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.paired import ALTERNATIVES
-from bedside.stats.two_raters import kappa_variances
 from bedside.support.errors import DataError
 
 

@@ -37,26 +37,26 @@ def friedman(values: Any) -> Result:
     n, k = table.shape
     name, words = "Kendall's W", f"Friedman's test of {k} systems, ties corrected, chi-squared"
     if n == 0:
-        return Result(name, words, dropped=dropped, missing="no case has a value of every system")
+        return Result(name=name, method=words, dropped=dropped, missing="no case has a value of every system")
     ranks = stats.rankdata(table, method="average", axis=1)
     details: dict[str, float | None] = {
         f"mean rank of {column}": float(value) for column, value in enumerate(ranks.mean(axis=0))
     }
     if n < 2 or (ranks == ranks[:, :1]).all():
         reason = "one case" if n < 2 else "within every case all systems are equal"
-        return Result(name, words, n=n, dropped=dropped, details=details, missing=reason)
+        return Result(name=name, method=words, n=n, dropped=dropped, details=details, missing=reason)
     found = stats.friedmanchisquare(*table.T, axis=0, nan_policy="propagate")
     statistic = float(found.statistic)
     details["degrees of freedom"] = float(k - 1)
     return Result(
-        name,
-        words,
-        statistic / (n * (k - 1)),
-        None,
-        statistic,
-        float(found.pvalue),
-        n,
-        dropped,
+        name=name,
+        method=words,
+        estimate=statistic / (n * (k - 1)),
+        interval=None,
+        statistic=statistic,
+        p=float(found.pvalue),
+        n=n,
+        dropped=dropped,
         details=details,
     )
 
@@ -77,13 +77,13 @@ def kruskal_wallis(groups: Sequence[Any]) -> Result:
     name = "epsilon squared"
     words = f"Kruskal–Wallis test of {len(values)} groups, ties corrected, chi-squared"
     if any(group.size == 0 for group in values):
-        return Result(name, words, n=n, dropped=dropped, missing="a group has no values")
+        return Result(name=name, method=words, n=n, dropped=dropped, missing="a group has no values")
     if constant(np.concatenate(values)):
-        return Result(name, words, n=n, dropped=dropped, missing="all values are equal")
+        return Result(name=name, method=words, n=n, dropped=dropped, missing="all values are equal")
     found = stats.kruskal(*values, axis=0, nan_policy="propagate")
     statistic = float(found.statistic)
     return Result(
-        name, words, statistic / (n - 1), None, statistic, float(found.pvalue), n, dropped,
+        name=name, method=words, estimate=statistic / (n - 1), interval=None, statistic=statistic, p=float(found.pvalue), n=n, dropped=dropped,
         details={"degrees of freedom": float(len(values) - 1)},
     )  # fmt: skip
 
@@ -104,14 +104,14 @@ def cochran_q(values: Any) -> Result:
     n, k = table.shape
     name, words = "Kendall's W", f"Cochran's Q of {k} systems, chi-squared"
     if n == 0:
-        return Result(name, words, dropped=dropped, missing="no case has a value of every system")
+        return Result(name=name, method=words, dropped=dropped, missing="no case has a value of every system")
     details: dict[str, float | None] = {
         f"share of {column}": float(value) for column, value in enumerate(table.mean(axis=0))
     }
     if (table == table[:, :1]).all():
         return Result(
-            name,
-            words,
+            name=name,
+            method=words,
             n=n,
             dropped=dropped,
             details=details,
@@ -121,14 +121,14 @@ def cochran_q(values: Any) -> Result:
     details["degrees of freedom"] = float(k - 1)
     statistic = float(found.statistic)
     return Result(
-        name,
-        words,
-        statistic / (n * (k - 1)),
-        None,
-        statistic,
-        float(found.pvalue),
-        n,
-        dropped,
+        name=name,
+        method=words,
+        estimate=statistic / (n * (k - 1)),
+        interval=None,
+        statistic=statistic,
+        p=float(found.pvalue),
+        n=n,
+        dropped=dropped,
         details=details,
     )
 

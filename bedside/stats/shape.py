@@ -38,17 +38,23 @@ def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sid
     if n < 3 or constant(there):
         reason = "fewer than three values" if n < 3 else "all values are equal"
         return Result(
-            "skewness", words, n=n, dropped=dropped, details=details, options=options, missing=reason
+            name="skewness",
+            method=words,
+            n=n,
+            dropped=dropped,
+            details=details,
+            options=options,
+            missing=reason,
         )
     estimate = float(stats.skew(there, axis=0, bias=not adjusted, nan_policy="propagate"))
     if n < 8:
         return Result(
-            "skewness", words, estimate, n=n, dropped=dropped, details=details, options=options,
+            name="skewness", method=words, estimate=estimate, n=n, dropped=dropped, details=details, options=options,
             missing="no p-value: fewer than eight values",
         )  # fmt: skip
     found = stats.skewtest(there, axis=0, nan_policy="propagate", alternative=alternative)
     return Result(
-        "skewness", words, estimate, None, float(found.statistic), float(found.pvalue), n, dropped,
+        name="skewness", method=words, estimate=estimate, interval=None, statistic=float(found.statistic), p=float(found.pvalue), n=n, dropped=dropped,
         details=details, options=options,
     )  # fmt: skip
 
@@ -64,7 +70,16 @@ def differs_from_normal(values: Any) -> Result:
     words = "D'Agostino and Pearson's test of normality"
     if there.size < 20 or constant(there):
         reason = "fewer than twenty values" if there.size < 20 else "all values are equal"
-        return Result("K²", words, n=there.size, dropped=dropped, missing=reason)
+        return Result(name="K²", method=words, n=there.size, dropped=dropped, missing=reason)
     found = stats.normaltest(there, axis=0, nan_policy="propagate")
     value = float(found.statistic)
-    return Result("K²", words, value, None, value, float(found.pvalue), int(np.size(there)), dropped)
+    return Result(
+        name="K²",
+        method=words,
+        estimate=value,
+        interval=None,
+        statistic=value,
+        p=float(found.pvalue),
+        n=int(np.size(there)),
+        dropped=dropped,
+    )

@@ -7,11 +7,12 @@ counted. Statistics on a scale take all its levels, also those that nobody used.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
+from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, kappa_variances, two_sided
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
     CoefficientInterval,
@@ -41,10 +42,89 @@ from bedside.support.errors import DataError
 KappaInterval = Literal["jackknife", "bca", "percentile", "analytic"]
 
 
-def _paired_codes(
-    a: Any, b: Any, scale: Scale | None, clusters: Any
-) -> tuple[Scale, Indices, Indices, Any, int]:
-    """Scale, codes of both raters without missing pairs, their clusters, and how many were dropped."""
+#: Why a statistic has no value.
+_NO_COMMON_ITEM = "no item is rated by both"
+_SAME_LEVEL = "both raters put every item on the same level"
+
+
+@dataclass(frozen=True, slots=True)
+class _JointRatings:
+    """Two raters' ratings of the items that both rated.
+
+    Attributes:
+        scale: the levels.
+        x, y: positions in the scale of the first and the second rater's ratings, items.
+        members: the cluster of each item; None without clusters.
+        dropped: items that miss a rating.
+    """
+
+    scale: Scale
+    x: Indices
+    y: Indices
+    members: Any
+    dropped: int
+
+    @property
+    def cells(self) -> Indices:
+        """The position of each item in the flattened joint counts."""
+        return self.x * len(self.scale) + self.y
+
+    def counts(self) -> _JointCounts:
+        """How many items each pair of levels was given."""
+        k = len(self.scale)
+        counts = np.bincount(self.cells, minlength=k * k).reshape(k, k).astype(np.float64)
+        clustered = None if self.members is None else (self.cells, self.members)
+        return _JointCounts(counts, self.scale, self.dropped, clustered)
+
+
+@dataclass(frozen=True, slots=True)
+class _JointCounts:
+    """Counts of items by the first rater's level (row) and the second's (column).
+
+    Attributes:
+        counts: levels × levels.
+        scale: the levels.
+        dropped: items that miss a rating.
+        clustered: the cell and the cluster of each item; None without clusters.
+    """
+
+    counts: Array
+    scale: Scale
+    dropped: int = 0
+    clustered: tuple[Indices, Any] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of items."""
+        return int(self.counts.sum())
+
+    def filled(self, blank: Result, estimate: float, statistic: Statistic, plan: ResamplingPlan) -> Result:
+        """A result with its estimate and the interval of a statistic of joint counts (… × levels × levels)."""
+        k = self.counts.shape[0]
+        members = None
+        if self.clustered is None:
+            cells = np.flatnonzero(self.counts)
+            multiplicity = self.counts.ravel()[cells]
+        else:
+            cells, members = self.clustered
+            multiplicity = np.ones(cells.size)
+        spread = np.zeros((cells.size, k * k))
+        spread[np.arange(cells.size), cells] = 1.0
+        return plan.filled(
+            blank,
+            estimate,
+            lambda weights: statistic((weights @ spread).reshape(-1, k, k)),
+            multiplicity=multiplicity,
+            members=members,
+        )
+
+
+def _joint_ratings(a: Any, b: Any, scale: Scale | None, clusters: Any) -> _JointRatings:
+    """Two lists of ratings as codes, without the items that miss one.
+
+    Raises:
+        DataError: unequal lengths, or a rating off the scale.
+    """
     first, second = np.asarray(a, dtype=object), np.asarray(b, dtype=object)
     if first.ndim != 1 or first.shape != second.shape:
         raise DataError(
@@ -54,83 +134,11 @@ def _paired_codes(
     used: Any = scale_of(first, second) if scale is None else scale
     if scale is not None:
         levels(scale)
-    x, y = (
-        coded(first, used, "ratings of the first rater"),
-        coded(second, used, "ratings of the second rater"),
-    )
-    there = (x >= 0) & (y >= 0)
-    member = None if clusters is None else aligned(clusters, first.size)[there]
-    return used, x[there], y[there], member, int(first.size - there.sum())
-
-
-def _shares(joint: Array) -> Array:
-    """Joint counts over their sum; NaN where a table is empty."""
-    total = joint.sum(axis=(-2, -1), keepdims=True)
-    shares: Array = np.divide(joint, total, out=np.full(joint.shape, np.nan), where=total > 0)
-    return shares
-
-
-def kappa_values(joint: Array, penalties: Array) -> Array:
-    """Weighted kappa of tables of joint counts (… × levels × levels); NaN where chance agreement is complete.
-
-    Args:
-        penalties: for disagreement, 0 on the diagonal, in any unit. With whole numbers all sums are exact, and so a
-            kappa of 0 is 0 on every machine.
-    """
-    n = joint.sum(axis=(-2, -1))
-    observed = n * (joint * penalties).sum(axis=(-2, -1))
-    chance = ((joint.sum(axis=-1) @ penalties) * joint.sum(axis=-2)).sum(axis=-1)
-    defined = chance > 1e-12 * n**2 * penalties.max()
-    values: Array = np.divide(chance - observed, chance, out=np.full(observed.shape, np.nan), where=defined)
-    return values
-
-
-def chance_corrected(observed: Array, chance: Array) -> Array:
-    """Agreement corrected for chance, (observed − chance) / (1 − chance)."""
-    room = 1 - chance
-    defined = room > 1e-12
-    values: Array = np.divide(observed - chance, room, out=np.full(observed.shape, np.nan), where=defined)
-    return values
-
-
-def _pi_values(joint: Array) -> Array:
-    share = _shares(joint)
-    pooled = (share.sum(axis=-1) + share.sum(axis=-2)) / 2
-    return chance_corrected(np.trace(share, axis1=-2, axis2=-1), (pooled**2).sum(axis=-1))
-
-
-def joint_counts(a: Any, b: Any, scale: Scale) -> tuple[Array, int]:
-    """Counts of items by the first rater's level (row) and the second's (column), and how many were dropped.
-
-    Raises:
-        DataError: unequal lengths, or a rating off the scale.
-    """
-    used, x, y, _, dropped = _paired_codes(a, b, scale, None)
-    return _table(x, y, len(used)), dropped
-
-
-def _table(x: Indices, y: Indices, k: int) -> Array:
-    counts: Array = np.bincount(x * k + y, minlength=k * k).reshape(k, k).astype(np.float64)
-    return counts
-
-
-def kappa_variances(counts: Array, weights: Array) -> tuple[float, float]:
-    """Large-sample variance of (weighted) kappa, and that under no agreement beyond chance.
-
-    Fleiss, Cohen and Everitt (1969), with agreement weights.
-    """
-    n = counts.sum()
-    share = counts / n
-    rows, columns = share.sum(axis=1), share.sum(axis=0)
-    chance = float(rows @ weights @ columns)
-    value = float(kappa_values(counts, 1 - weights))
-    margin = (weights @ columns)[:, None] + (rows @ weights)[None, :]
-    room = n * (1 - chance) ** 2
-    spread = (share * (weights - margin * (1 - value)) ** 2).sum() - (value - chance * (1 - value)) ** 2
-    null = (np.outer(rows, columns) * (weights - margin) ** 2).sum() - chance**2
-    # A variance of 0 is left with the rounding of its terms.
-    whole, chance_only = (0.0 if part < 1e-14 else float(part / room) for part in (spread, null))
-    return whole, chance_only
+    x = coded(first, used, "ratings of the first rater")
+    y = coded(second, used, "ratings of the second rater")
+    both = (x >= 0) & (y >= 0)
+    members = None if clusters is None else aligned(clusters, first.size)[both]
+    return _JointRatings(used, x[both], y[both], members, int(first.size - both.sum()))
 
 
 def kappa(
@@ -164,11 +172,8 @@ def kappa(
     """
     if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
-    used, x, y, member, dropped = _paired_codes(a, b, scale, clusters)
-    return _kappa(
-        _table(x, y, len(used)), used, weights, ResamplingPlan(interval, clusters, resamples, level, seed), dropped,
-        None if member is None else (x * len(used) + y, member),
-    )  # fmt: skip
+    joint = _joint_ratings(a, b, scale, clusters).counts()
+    return _kappa(joint, weights, ResamplingPlan(interval, clusters, resamples, level, seed))
 
 
 def kappa_from_counts(
@@ -186,7 +191,7 @@ def kappa_from_counts(
     used = list(range(1, table.shape[0] + 1)) if scale is None else scale
     if len(used) != table.shape[0]:
         raise DataError(f"a scale of {len(used)} levels doesn't fit a table of {table.shape[0]}")
-    return _kappa(table, used, weights, ResamplingPlan(interval, None, resamples, level, seed), 0, None)
+    return _kappa(_JointCounts(table, used), weights, ResamplingPlan(interval, None, resamples, level, seed))
 
 
 def _square(counts: Any) -> Array:
@@ -196,109 +201,65 @@ def _square(counts: Any) -> Array:
     return table
 
 
-def _kappa(
-    counts: Array,
-    scale: Scale,
-    weights: str | Any,
-    plan: ResamplingPlan,
-    dropped: int,
-    clustered: tuple[Indices, Any] | None,
-) -> Result:
-    interval, level = plan.interval, plan.level
+def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Result:
+    interval, counts, k = plan.interval, joint.counts, joint.counts.shape[0]
     chosen("interval", interval, (*COEFFICIENT_INTERVALS, "analytic"))
-    if clustered is not None and interval == "analytic":
+    if joint.clustered is not None and interval == "analytic":
         raise DataError(
             "the analytic interval takes items as independent", todo="use the jackknife with clusters"
         )
-    k, n = counts.shape[0], int(counts.sum())
-    positions = levels(scale) if k > 1 else np.zeros(1)
+    positions = levels(joint.scale) if k > 1 else np.zeros(1)
     disagreement, called = penalties(weights, positions) if k > 1 else (np.zeros((1, 1)), "unweighted")
     w = 1 - disagreement / (disagreement.max() or 1.0)
     name = "Cohen's kappa" if called == "unweighted" else f"Cohen's kappa ({called} weights)"
-    words = f"{name} on {k} levels"
-    options = {**plan.options(), "weights": called, "scale": tuple(scale)}
-    if n == 0:
-        return Result(name, words, dropped=dropped, options=options, missing="no item is rated by both")
-    share = counts / n
+    blank = Result(
+        name=name,
+        method=f"{name} on {k} levels",
+        n=joint.n,
+        dropped=joint.dropped,
+        options={**plan.options(), "weights": called, "scale": tuple(joint.scale)},
+    )
+    if not joint.n:
+        return blank.no_value(_NO_COMMON_ITEM)
+    share = counts / joint.n
     details: dict[str, float | None] = {
         "observed agreement": float((share * w).sum()),
         "chance agreement": float(share.sum(axis=1) @ w @ share.sum(axis=0)),
         "percent agreement": float(np.trace(share)),
     }
+    blank = replace(blank, details=details)
     estimate = float(kappa_values(counts, disagreement))
     if np.isnan(estimate):
-        return Result(
-            name, words, n=n, dropped=dropped, details=details, options=options,
-            missing="both raters put every item on the same level",
-        )  # fmt: skip
+        return blank.no_value(_SAME_LEVEL)
+
+    def statistic(tables: Array) -> Array:
+        return kappa_values(tables, disagreement)
+
+    if joint.clustered is not None:
+        result = joint.filled(blank, estimate, statistic, plan)
+        remark = "no p-value: items within a cluster are not independent"
+        return replace(result, remarks=(remark, *result.remarks))
     variance, null = kappa_variances(counts, w)
     error = float(np.sqrt(variance))
-    if clustered is not None:
-        bounds, spread, reason, remarks = _run(
-            plan, counts, lambda joint: kappa_values(joint, disagreement), clustered
-        )
-        remarks = ("no p-value: items within a cluster are not independent", *remarks)
-        return Result(
-            name,
-            words,
-            estimate,
-            bounds,
-            None,
-            None,
-            n,
-            dropped,
-            spread,
-            None,
-            details,
-            options,
-            reason,
-            remarks,
-        )
-    details["standard error under chance"] = float(np.sqrt(null))
+    blank = replace(blank, details={**details, "standard error under chance": float(np.sqrt(null))})
     if interval == "analytic":
-        bounds, reason = _analytic(estimate, error, level)
-        remarks = ()
+        result = _with_analytic_interval(blank, estimate, error, plan.level)
     else:
-        bounds, _, reason, remarks = _run(plan, counts, lambda joint: kappa_values(joint, disagreement), None)
+        result = joint.filled(blank, estimate, statistic, plan)
     z = estimate / float(np.sqrt(null)) if null > 0 else None
-    p = None if z is None else two_sided(z)
-    return Result(
-        name, words, estimate, bounds, z, p, n, dropped, error, None, details, options, reason, remarks
-    )
+    return replace(result, statistic=z, p=None if z is None else two_sided(z), standard_error=error)
 
 
-def _analytic(estimate: float, error: float, level: float) -> tuple[Interval | None, str | None]:
+def _with_analytic_interval(blank: Result, estimate: float, error: float, level: float) -> Result:
+    """A result with its estimate, and the normal interval of this standard error."""
     from scipy.special import ndtri
 
+    result = replace(blank, estimate=estimate)
     if error == 0.0:
-        return None, "no interval: the standard error is 0"
+        return replace(result, missing="no interval: the standard error is 0")
     half = float(ndtri((1 + level) / 2)) * error
-    words = "analytic standard error, normal"
-    return Interval(max(-1.0, estimate - half), min(1.0, estimate + half), level, words), None
-
-
-def two_sided(z: float) -> float:
-    """Two-sided p of a standard normal deviate."""
-    from scipy.special import ndtr
-
-    return float(2 * ndtr(-abs(z)))
-
-
-def _run(
-    plan: ResamplingPlan, counts: Array, statistic: Statistic, clustered: tuple[Indices, Any] | None
-) -> tuple[Interval | None, float | None, str | None, tuple[str, ...]]:
-    """Interval, standard error, why there is no interval, and remarks, of a statistic of joint counts."""
-    k = counts.shape[0]
-    if clustered is None:
-        cells = np.flatnonzero(counts)
-        multiplicity = counts.ravel()[cells]
-        member = None
-    else:
-        cells, member = clustered
-        multiplicity = np.ones(cells.size)
-    spread = np.zeros((cells.size, k * k))
-    spread[np.arange(cells.size), cells] = 1.0
-    return plan.run(lambda weights: statistic((weights @ spread).reshape(-1, k, k)), multiplicity, member)
+    low, high = max(-1.0, estimate - half), min(1.0, estimate + half)
+    return replace(result, interval=Interval(low, high, level, "analytic standard error, normal"))
 
 
 def scott_pi(
@@ -317,36 +278,29 @@ def scott_pi(
     Arguments as for :func:`kappa`, whose intervals it shares, but for the analytic one.
     """
     chosen("interval", interval, COEFFICIENT_INTERVALS)
-    used, x, y, member, dropped = _paired_codes(a, b, scale, clusters)
-    counts = _table(x, y, len(used))
-    n = x.size
-    words = f"Scott's pi on {len(used)} levels"
+    joint = _joint_ratings(a, b, scale, clusters).counts()
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
-    options = {**plan.options(), "scale": tuple(used)}
-    if n == 0:
-        return Result(
-            "Scott's pi", words, dropped=dropped, options=options, missing="no item is rated by both"
-        )
-    estimate = float(_pi_values(counts))
-    if np.isnan(estimate):
-        return Result(
-            "Scott's pi", words, n=n, dropped=dropped, options=options,
-            missing="both raters put every item on the same level",
-        )  # fmt: skip
-    clustered = None if member is None else (x * len(used) + y, member)
-    bounds, error, reason, remarks = _run(plan, counts, _pi_values, clustered)
-    return Result(
-        "Scott's pi",
-        words,
-        estimate,
-        bounds,
-        n=n,
-        dropped=dropped,
-        standard_error=error,
-        options=options,
-        missing=reason,
-        remarks=remarks,
+    blank = Result(
+        name="Scott's pi",
+        method=f"Scott's pi on {len(joint.scale)} levels",
+        n=joint.n,
+        dropped=joint.dropped,
+        options={**plan.options(), "scale": tuple(joint.scale)},
     )
+    if not joint.n:
+        return blank.no_value(_NO_COMMON_ITEM)
+    estimate = float(_pi_values(joint.counts))
+    if np.isnan(estimate):
+        return blank.no_value(_SAME_LEVEL)
+    return joint.filled(blank, estimate, _pi_values, plan)
+
+
+def _pi_values(joint: Array) -> Array:
+    """Scott's pi of tables of joint counts (… × levels × levels); NaN where undefined."""
+    total = joint.sum(axis=(-2, -1), keepdims=True)
+    share: Array = np.divide(joint, total, out=np.full(joint.shape, np.nan), where=total > 0)
+    pooled = (share.sum(axis=-1) + share.sum(axis=-2)) / 2
+    return chance_corrected(np.trace(share, axis1=-2, axis2=-1), (pooled**2).sum(axis=-1))
 
 
 def percent_agreement(
@@ -364,22 +318,22 @@ def percent_agreement(
         clusters: for each item the cluster it belongs to; the interval is then a BCa bootstrap over clusters,
             else Wilson's.
     """
-    _, x, y, member, dropped = _paired_codes(a, b, None, clusters)
-    same = (x == y).astype(float)
-    if member is None:
+    joint = _joint_ratings(a, b, None, clusters)
+    same = (joint.x == joint.y).astype(float)
+    if joint.members is None:
         result = wilson(int(same.sum()), same.size, level=level)
     else:
         result = mean_bootstrap(
-            same, method="bca", clusters=member, resamples=resamples, level=level, seed=seed
+            same, method="bca", clusters=joint.members, resamples=resamples, level=level, seed=seed
         )
-    return replace(
+    result = replace(
         result,
         name="percent agreement",
         method="share of items rated the same",
-        dropped=dropped,
+        dropped=joint.dropped,
         details={},
-        missing="no item is rated by both" if same.size == 0 else result.missing,
     )
+    return result if same.size else result.no_value(_NO_COMMON_ITEM)
 
 
 def correlation(
@@ -399,7 +353,6 @@ def correlation(
     √(.437 / (n − 4)) for Kendall (Bonett and Wright 2000).
     """
     from scipy import stats
-    from scipy.special import ndtri
 
     chosen("kind", kind, ("spearman", "kendall", "pearson"))
     x, y, dropped = pairs(a, b)
@@ -407,15 +360,21 @@ def correlation(
     tied = np.unique(x).size < n or np.unique(y).size < n
     exact = kind == "kendall" and not tied and n < 50
     name = {"spearman": "Spearman's rho", "kendall": "Kendall's tau-b", "pearson": "Pearson's r"}[kind]
-    words = f"{name}, two-sided, {'exact' if exact else 'asymptotic' if kind == 'kendall' else 't'}"
-    options = {"kind": kind, "level": level}
-    if n < 2 or constant(x) or constant(y):
-        reason = "fewer than two items" if n < 2 else "a rater gives the same value to every item"
-        return Result(name, words, n=n, dropped=dropped, options=options, missing=reason)
+    blank = Result(
+        name=name,
+        method=f"{name}, two-sided, {'exact' if exact else 'asymptotic' if kind == 'kendall' else 't'}",
+        n=n,
+        dropped=dropped,
+        options={"kind": kind, "level": level},
+    )
+    if n < 2:
+        return blank.no_value("fewer than two items")
+    if constant(x) or constant(y):
+        return blank.no_value("a rater gives the same value to every item")
     if n == 2:
-        return Result(name, words, n=n, dropped=dropped, options=options, missing="only two items")
+        return blank.no_value("only two items")
     if kind == "kendall":
-        found = stats.kendalltau(
+        tested = stats.kendalltau(
             x,
             y,
             method="exact" if exact else "asymptotic",
@@ -423,28 +382,27 @@ def correlation(
             alternative="two-sided",
             nan_policy="propagate",
         )
-        variance, fewest = 0.437, 4
     else:
         # Of ranks: its sums are of whole numbers or halves, and so a correlation of 0 is 0 on every machine.
         test = stats.spearmanr if kind == "spearman" else stats.pearsonr
-        found = test(x, y, alternative="two-sided")
-        variance, fewest = 1.0, 3
-    estimate, p = float(found.statistic), float(found.pvalue)
-    if kind == "spearman":
-        variance = 1 + estimate**2 / 2
-    reason_none = None
-    bounds = None
+        tested = test(x, y, alternative="two-sided")
+    estimate = float(tested.statistic)
+    result = replace(blank, estimate=estimate, statistic=estimate, p=float(tested.pvalue))
+    fewest = 4 if kind == "kendall" else 3
     if n <= fewest or abs(estimate) > 1 - 1e-12:
-        reason_none = "no interval: " + ("too few items" if n <= fewest else "the correlation is perfect")
-    else:
-        half = float(ndtri((1 + level) / 2) * np.sqrt(variance / (n - fewest)))
-        middle = np.arctanh(estimate)
-        bounds = Interval(
-            float(np.tanh(middle - half)), float(np.tanh(middle + half)), level, "Fisher's scale"
-        )
-    return Result(
-        name, words, estimate, bounds, estimate, p, n, dropped, options=options, missing=reason_none
-    )
+        reason = "too few items" if n <= fewest else "the correlation is perfect"
+        return replace(result, missing=f"no interval: {reason}")
+    variance = {"kendall": 0.437, "pearson": 1.0, "spearman": 1 + estimate**2 / 2}[kind]
+    return replace(result, interval=_fisher_interval(estimate, np.sqrt(variance / (n - fewest)), level))
+
+
+def _fisher_interval(estimate: float, error: float, level: float) -> Interval:
+    """A normal interval on Fisher's scale, where the standard error is ``error``."""
+    from scipy.special import ndtri
+
+    half = float(ndtri((1 + level) / 2) * error)
+    middle = np.arctanh(estimate)
+    return Interval(float(np.tanh(middle - half)), float(np.tanh(middle + half)), level, "Fisher's scale")
 
 
 def mean_absolute_error(

@@ -78,7 +78,9 @@ def mann_whitney(
         options |= {"resamples": resamples, "seed": seed}
     name = "Hodges–Lehmann shift"
     if a.size == 0 or b.size == 0:
-        return Result(name, words, n=n, dropped=dropped, options=options, missing="a group has no values")
+        return Result(
+            name=name, method=words, n=n, dropped=dropped, options=options, missing="a group has no values"
+        )
     if method == "exact" and n > MOST_EXACT_VALUES:
         raise DataError(
             f"the exact rank-sum test is limited to {MOST_EXACT_VALUES} values, not {n}",
@@ -97,7 +99,7 @@ def mann_whitney(
     u = rank_sum - a.size * (a.size + 1) / 2
     if constant(np.concatenate([a, b])):
         return Result(
-            name, words, estimate, statistic=u, n=n, dropped=dropped, effect=effect, details=details,
+            name=name, method=words, estimate=estimate, statistic=u, n=n, dropped=dropped, effect=effect, details=details,
             options=options, missing="no p-value and no interval: all values are equal",
         )  # fmt: skip
     if method == "asymptotic":
@@ -112,7 +114,7 @@ def mann_whitney(
     else:
         p = _monte_carlo(ranks, a.size, alternative, resamples, seed)
     return Result(
-        name, words, estimate, interval, u, p, n, dropped, effect=effect, details=details, options=options,
+        name=name, method=words, estimate=estimate, interval=interval, statistic=u, p=p, n=n, dropped=dropped, effect=effect, details=details, options=options,
         missing=reason,
     )  # fmt: skip
 
@@ -188,7 +190,7 @@ def t_test_from_summary(
     name = "mean difference"
     n = n_x + n_y
     if n_x < 1 or n_y < 1:
-        return Result(name, words, n=n, options=options, missing="a group has no values")
+        return Result(name=name, method=words, n=n, options=options, missing="a group has no values")
     difference = mean_x - mean_y
     details: dict[str, float | None] = {
         "n of x": float(n_x), "n of y": float(n_y), "mean of x": mean_x, "mean of y": mean_y,
@@ -199,7 +201,7 @@ def t_test_from_summary(
         small = n_x < 2 or n_y < 2
         reason = "a group has fewer than two values" if small else "the values within the groups don't vary"
         return Result(
-            name, words, difference, n=n, effect=effect, details=details, options=options,
+            name=name, method=words, estimate=difference, n=n, effect=effect, details=details, options=options,
             missing=f"no p-value and no interval: {reason}",
         )  # fmt: skip
     part_x, part_y = sd_x**2 / n_x, sd_y**2 / n_y
@@ -213,8 +215,8 @@ def t_test_from_summary(
     details["degrees of freedom"] = df
     p = {"two-sided": 2 * stdtr(df, -abs(t)), "greater": stdtr(df, -t), "less": stdtr(df, t)}[alternative]
     return Result(
-        name, words, difference, t_interval(difference, error, df, level, "t"), t, float(p), n, 0, error, effect,
-        details, options,
+        name=name, method=words, estimate=difference, interval=t_interval(difference, error, df, level, "t"), statistic=t, p=float(p), n=n, dropped=0, standard_error=error, effect=effect,
+        details=details, options=options,
     )  # fmt: skip
 
 
@@ -262,7 +264,7 @@ def fisher_exact(table: Any, *, alternative: Alternative = "two-sided", level: f
     options = {"alternative": alternative, "level": level}
     name = "difference of proportions"
     if not sizes.all():
-        return Result(name, words, n=n, options=options, missing="a group has no values")
+        return Result(name=name, method=words, n=n, options=options, missing="a group has no values")
     first, second = counts[:, 0] / sizes
     low, high = confint_proportions_2indep(
         counts[0, 0],
@@ -279,18 +281,18 @@ def fisher_exact(table: Any, *, alternative: Alternative = "two-sided", level: f
     interval = Interval(float(low), float(high), level, "Newcombe")
     if not counts.sum(axis=0).all():
         return Result(
-            name, words, float(first - second), interval, n=n, effect=effect, details=details, options=options,
+            name=name, method=words, estimate=float(first - second), interval=interval, n=n, effect=effect, details=details, options=options,
             missing="no p-value: the outcome is the same in all cases",
         )  # fmt: skip
     p = float(stats.fisher_exact(counts.astype(int), alternative=alternative)[1])
     return Result(
-        name,
-        words,
-        float(first - second),
-        interval,
-        None,
-        p,
-        n,
+        name=name,
+        method=words,
+        estimate=float(first - second),
+        interval=interval,
+        statistic=None,
+        p=p,
+        n=n,
         effect=effect,
         details=details,
         options=options,

@@ -15,6 +15,8 @@ from bedside.stats import (
     effects,
     families,
     intervals,
+    intraclass,
+    krippendorff,
     many_raters,
     paired,
     prediction_powered,
@@ -147,13 +149,13 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         (many_raters.conger_kappa, {}), (many_raters.gwet_ac, {}),
         (many_raters.mean_pairwise_kappa, {"pairs": ({}, {"pairs": [(0, 1)]})}),
     )),
-    (many_raters.krippendorff_alpha, (TABLE,), {"metric": "ordinal"}, {
+    (krippendorff.krippendorff_alpha, (TABLE,), {"metric": "ordinal"}, {
         "metric": ({}, {"metric": "interval"}), "scale": ({}, {"scale": (*SCALE, 9)}),
         "interval": ({}, {"interval": "bca"}), "clusters": ({}, {"clusters": CLUSTERS}),
         "resamples": (BOOT, {**BOOT, "resamples": 300}), "level": ({}, {"level": 0.9}),
         "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
-    (many_raters.icc, (TABLE,), {}, {"average": ({}, {"average": True}), "level": ({}, {"level": 0.9})}),
+    (intraclass.icc, (TABLE,), {}, {"average": ({}, {"average": True}), "level": ({}, {"level": 0.9})}),
     (many_raters.percent_agreement, (TABLE,), {}, {
         "interval": ({}, {"interval": "percentile"}), "clusters": ({}, {"clusters": CLUSTERS}),
         "resamples": ({}, {"resamples": 300}), "level": ({}, {"level": 0.9}), "seed": ({}, {"seed": 1}),

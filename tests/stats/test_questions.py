@@ -86,7 +86,11 @@ def test_corrections_keep_order_and_only_raise(p: list[float], method: str) -> N
 
 
 def test_missing_p_values_do_not_count() -> None:
-    results = [Result("a", "", p=0.01), Result("b", "", missing="no pairs"), Result("c", "", p=0.04)]
+    results = [
+        Result(name="a", method="", p=0.01),
+        Result(name="b", method="", missing="no pairs"),
+        Result(name="c", method="", p=0.04),
+    ]
     found = families.family(results, "three")
     assert [result.p_adjusted for result in found] == [pytest.approx(0.02), None, pytest.approx(0.04)]
     assert {result.family_size for result in found} == {2}

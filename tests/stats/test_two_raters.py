@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from sklearn.metrics import cohen_kappa_score
+from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from bedside.stats import many_raters, two_raters
+from bedside.stats import intraclass, many_raters, two_raters
 from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
@@ -75,7 +75,7 @@ def test_kappa_against_scikit_learn_and_statsmodels(values: list[tuple[int, int]
         return
     theirs = cohen_kappa_score(a, b, labels=SCALE, weights=None if weights == "unweighted" else weights)
     assert result.estimate == pytest.approx(theirs, abs=1e-12)
-    table = two_raters.joint_counts(a, b, SCALE)[0]
+    table = confusion_matrix(a, b, labels=SCALE)
     wt = {"unweighted": None, "linear": "linear", "quadratic": "quadratic"}[weights]
     with np.errstate(all="ignore"):
         other = cohens_kappa(table, wt=wt, return_results=True)
@@ -261,4 +261,4 @@ def test_raters_independent_of_each_other_agree_by_nothing_at_all() -> None:
         assert two_raters.kappa(a, b, scale=[1, 2, 3, 4], weights=weights).estimate == 0.0
         pair = many_raters.mean_pairwise_kappa(crossed, scale=[1, 2, 3, 4], weights=weights)
         assert pair.estimate == 0.0
-    assert many_raters.icc(crossed).estimate == 0.0
+    assert intraclass.icc(crossed).estimate == 0.0

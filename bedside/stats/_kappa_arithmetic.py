@@ -1,0 +1,56 @@
+"""Kappa of tables of joint counts, its large-sample variance, and agreement corrected for chance."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from bedside.stats.arrays import Array
+
+
+def kappa_values(joint: Array, penalties: Array) -> Array:
+    """Weighted kappa of tables of joint counts (… × levels × levels); NaN where chance agreement is complete.
+
+    Args:
+        penalties: for disagreement, 0 on the diagonal, in any unit. With whole numbers all sums are exact, and so a
+            kappa of 0 is 0 on every machine.
+    """
+    n = joint.sum(axis=(-2, -1))
+    observed = n * (joint * penalties).sum(axis=(-2, -1))
+    chance = ((joint.sum(axis=-1) @ penalties) * joint.sum(axis=-2)).sum(axis=-1)
+    defined = chance > 1e-12 * n**2 * penalties.max()
+    values: Array = np.divide(chance - observed, chance, out=np.full(observed.shape, np.nan), where=defined)
+    return values
+
+
+def chance_corrected(observed: Array, chance: Array) -> Array:
+    """Agreement corrected for chance, (observed − chance) / (1 − chance)."""
+    room = 1 - chance
+    defined = room > 1e-12
+    values: Array = np.divide(observed - chance, room, out=np.full(observed.shape, np.nan), where=defined)
+    return values
+
+
+def kappa_variances(counts: Array, weights: Array) -> tuple[float, float]:
+    """Large-sample variance of (weighted) kappa, and that under no agreement beyond chance.
+
+    Fleiss, Cohen and Everitt (1969), with agreement weights.
+    """
+    n = counts.sum()
+    share = counts / n
+    rows, columns = share.sum(axis=1), share.sum(axis=0)
+    chance = float(rows @ weights @ columns)
+    value = float(kappa_values(counts, 1 - weights))
+    margin = (weights @ columns)[:, None] + (rows @ weights)[None, :]
+    room = n * (1 - chance) ** 2
+    spread = (share * (weights - margin * (1 - value)) ** 2).sum() - (value - chance * (1 - value)) ** 2
+    null = (np.outer(rows, columns) * (weights - margin) ** 2).sum() - chance**2
+    # A variance of 0 is left with the rounding of its terms.
+    whole, chance_only = (0.0 if part < 1e-14 else float(part / room) for part in (spread, null))
+    return whole, chance_only
+
+
+def two_sided(z: float) -> float:
+    """Two-sided p of a standard normal deviate."""
+    from scipy.special import ndtr
+
+    return float(2 * ndtr(-abs(z)))
