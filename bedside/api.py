@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bedside.ratings.names import JUDGES, is_judge
 from bedside.ratings.run import Run
 from bedside.reports.table import Tables
 
@@ -18,29 +19,34 @@ if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingsView
     from bedside.reports.explanation import Explanation
 
-#: A run, its folder, or a file of ratings.
-Source = Run | str | os.PathLike[str]
+#: What questions are put to: a run, its folder, or a file of ratings.
+RunOrFile = Run | str | os.PathLike[str]
+#: A run, or its folder.
+RunOrFolder = Run | str | os.PathLike[str]
 #: Scales as the command line writes them: ``1-5``, ``none/open/closed``, or ``empathy=1-5`` for one metric.
-Scales = str | Iterable[str]
+WrittenScales = str | Iterable[str]
 
 
-def _open(source: Source, scales: Scales, columns: Mapping[str, str] | None) -> RatingsView:
+def _open(source: RunOrFile, scales: WrittenScales, columns: Mapping[str, str] | None) -> RatingsView:
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.scales import parse_scales
 
-    given = [scales] if isinstance(scales, str) else list(scales)
     path = source.path if isinstance(source, Run) else source
-    return open_ratings_view(path, scales=parse_scales(given), columns=columns)
+    return open_ratings_view(path, scales=parse_scales(_listed(scales)), columns=columns)
+
+
+def _listed(scales: WrittenScales) -> list[str]:
+    return [scales] if isinstance(scales, str) else list(scales)
 
 
 def agree(
-    source: Source,
+    source: RunOrFile,
     *,
     metrics: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
     weights: Any = None,
     confusion: bool = False,
-    scales: Scales = (),
+    scales: WrittenScales = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Tables:
@@ -62,14 +68,14 @@ def agree(
     from bedside.analysis.agreement import agree as run_agree
     from bedside.reports.tables.agreement import agreement_table, confusion_tables
 
-    found = run_agree(
+    agreements = run_agree(
         _open(source, scales, columns), metrics=metrics, raters=raters, weights=weights, seed=seed
     )
-    return Tables((agreement_table(found), *(confusion_tables(found) if confusion else ())))
+    return Tables((agreement_table(agreements), *(confusion_tables(agreements) if confusion else ())))
 
 
 def compare(
-    source: Source,
+    source: RunOrFile,
     *,
     systems: Sequence[str] | None = None,
     reference: str | None = None,
@@ -78,7 +84,7 @@ def compare(
     test: Any = "auto",
     family: Any = "all",
     correction: Any = "holm",
-    scales: Scales = (),
+    scales: WrittenScales = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Tables:
@@ -104,7 +110,7 @@ def compare(
     from bedside.support.errors import DataError
 
     view = _open(source, scales, columns)
-    found = run_compare(
+    comparisons = run_compare(
         view,
         systems=systems,
         reference=reference,
@@ -115,21 +121,20 @@ def compare(
         correction=correction,
         seed=seed,
     )
-    if not found.pairs:
-        raise DataError("no metric to compare has a value", where=view.name, todo="name some with --metrics")
-    return Tables(
-        (*((overall_table(found.overall),) if found.overall else ()), comparison_table(found.pairs))
-    )
+    if not comparisons.pairs:
+        raise DataError("no metric to compare has a value", where=view.name, todo="name some with `metrics`")
+    overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
+    return Tables((*overall, comparison_table(comparisons.pairs)))
 
 
 def validate(
-    source: Source,
+    source: RunOrFile,
     *,
     judges: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     epsilon: float = 0.2,
     weights: Any = None,
-    scales: Scales = (),
+    scales: WrittenScales = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Tables:
@@ -160,12 +165,12 @@ def validate(
 
 
 def estimate(
-    source: Source,
+    source: RunOrFile,
     *,
-    judge: str = "judge:*",
+    judge: str = JUDGES,
     systems: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
-    scales: Scales = (),
+    scales: WrittenScales = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Tables:
@@ -185,18 +190,18 @@ def estimate(
     from bedside.support.errors import DataError
 
     view = _open(source, scales, columns)
-    if judge == "judge:*" and not any(name.startswith("judge:") for name in view.raters()):
+    if judge == JUDGES and not any(map(is_judge, view.raters())):
         raise DataError(
             "no judge has rated it",
             where=view.name,
-            todo="score with --judge first, or name another rater with --judge, such as an algorithm",
+            todo="score it with a judge first, or name another rater with `judge`, such as an algorithm",
         )
     return Tables(
         [estimate_table(run_estimate(view, judge=judge, systems=systems, metrics=metrics, seed=seed))]
     )
 
 
-def tables(source: Source, names: Sequence[str] | None = None, *, seed: int = 0) -> Tables:
+def tables(source: RunOrFile, names: Sequence[str] | None = None, *, seed: int = 0) -> Tables:
     """The tables of the report, or those of them that are named: ``results``, ``agreement``, ``comparison`` …
 
     Raises:
@@ -208,11 +213,11 @@ def tables(source: Source, names: Sequence[str] | None = None, *, seed: int = 0)
 
 
 def explain(
-    source: Source,
+    source: RunOrFile,
     cell: str,
     *,
     table: str = "results",
-    scales: Scales = (),
+    scales: WrittenScales = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Explanation:
@@ -231,11 +236,11 @@ def explain(
     from bedside.reports.explanation import explain as run_explain
 
     view = _open(source, scales, columns)
-    (found,) = build_tables(view, [table], seed)
+    (shown,) = build_tables(view, [table], seed)
     tests = None
     if table != "comparison" and len(view.systems()) > 1:
         tests = next(iter(build_tables(view, ["comparison"], seed)), None)
-    return run_explain(view, found, cell, tests)
+    return run_explain(view, shown, cell, tests)
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,13 +266,13 @@ class Report:
         from bedside.support.errors import DataError
         from bedside.support.registry import nearest
 
-        found = {file.stem: file for file in self.files if file.suffix == ".png"}
-        if name not in found:
-            raise DataError(f"the report has no figure {name!r}", todo=nearest(name, found))
-        return found[name]
+        figures = {file.stem: file for file in self.files if file.suffix == ".png"}
+        if name not in figures:
+            raise DataError(f"the report has no figure {name!r}", todo=nearest(name, figures))
+        return figures[name]
 
 
-def report(run: Run | str | os.PathLike[str], out: str | os.PathLike[str] | None = None) -> Report:
+def report(run: RunOrFolder, out: str | os.PathLike[str] | None = None) -> Report:
     """Write a run's report: every table and figure as files, and one HTML page of them.
 
     Args:
@@ -280,15 +285,15 @@ def report(run: Run | str | os.PathLike[str], out: str | os.PathLike[str] | None
     from bedside.reports.build import PAGE, write_report
 
     opened = run if isinstance(run, Run) else Run(run)
-    made, files = write_report(opened, out=None if out is None else Path(out))
-    return Report(next(file for file in files if file.name == PAGE), Tables(made), files)
+    written, files = write_report(opened, out=None if out is None else Path(out))
+    return Report(next(file for file in files if file.name == PAGE), Tables(written), files)
 
 
 def import_ratings(
-    run: Run | str | os.PathLike[str],
+    run: RunOrFolder,
     file: str | os.PathLike[str],
     *,
-    scales: Scales = (),
+    scales: WrittenScales = (),
     columns: Mapping[str, str] | None = None,
     metric: str = "rating",
 ) -> int:
@@ -314,11 +319,11 @@ def import_ratings(
 
     opened = run if isinstance(run, Run) else Run(run)
     own = own_rubrics(opened)
-    found = read_rating_file(
+    rating_file = read_rating_file(
         file,
-        scales=parse_scales([scales] if isinstance(scales, str) else list(scales)),
+        scales=parse_scales(_listed(scales)),
         columns=columns,
         metric=metric,
         known_scale=lambda name: known_scale(name, own),
     )
-    return run_import(opened, Path(file), found)[0]
+    return run_import(opened, Path(file), rating_file)[0]

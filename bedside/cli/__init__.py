@@ -15,30 +15,34 @@ from typing import Annotated, Any, NoReturn
 
 import typer
 
-from bedside.cli import (
-    annotation,
-    catalogue,
-    coders,
-    drift,
-    judgements,
-    label_studio,
-    protocols,
-    ratings,
-    redirection,
-    statistics,
-)
-from bedside.cli import demo as demonstration
-from bedside.cli import doctor as doctoring
-from bedside.cli import explanation as explaining
-from bedside.cli import report as reporting
-from bedside.cli import score as scoring
-from bedside.cli import study_size as planning
-from bedside.cli.common import say
+from bedside.cli.agreement import agree
+from bedside.cli.catalogue import metrics_app, readers_app, rubrics_app, suites_app
+from bedside.cli.coders import coders_app
+from bedside.cli.comparison import compare
 from bedside.cli.completion import answer
+from bedside.cli.demo import demo
+from bedside.cli.deviation import deviation
+from bedside.cli.doctor import doctor
+from bedside.cli.drift import drift
+from bedside.cli.estimation import estimate
+from bedside.cli.explanation import explain
 from bedside.cli.help import App
+from bedside.cli.judgements import judgements_app
+from bedside.cli.label_studio import annotate_app
+from bedside.cli.medconceal import medconceal_app
+from bedside.cli.note2chat import note2chat_app
+from bedside.cli.output import say
+from bedside.cli.ratings import ratings_app
+from bedside.cli.redirection import redirection_app
+from bedside.cli.report import report
+from bedside.cli.sampling import sample
+from bedside.cli.score import score
+from bedside.cli.study_size import plan_app
+from bedside.cli.trend import trend
+from bedside.cli.validation import validate
 from bedside.support.errors import BedsideError
 
-_STOPPED = "stopped; nothing half-written is left. Run the same command again to go on"
+_STOPPED = "stopped; nothing is left half-written. Run the same command again to go on"
 #: What typer returns after Ctrl-C.
 _INTERRUPTED = 130
 _EPILOG = "Commands that print a table take --json. An error is one line that says what to do; the exit code is then 2."
@@ -58,34 +62,27 @@ app = App(
 
 #: The commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
-    "Begin": (demonstration.demo, doctoring.doctor),
-    "Score": (scoring.score,),
-    "People rate": (annotation.sample,),
-    "Can the scores be believed?": (statistics.agree, statistics.validate, statistics.estimate),
-    "Results": (
-        statistics.compare,
-        drift.drift,
-        drift.trend,
-        drift.deviation,
-        reporting.report,
-        explaining.explain,
-    ),
+    "Begin": (demo, doctor),
+    "Score": (score,),
+    "People rate": (sample,),
+    "Can the scores be believed?": (agree, validate, estimate),
+    "Results": (compare, drift, trend, deviation, report, explain),
 }
 _GROUPS: dict[str, dict[str, typer.Typer]] = {
-    "Score": {"judgements": judgements.judgements_app},
-    "People rate": {"annotate": label_studio.annotate_app, "ratings": ratings.ratings_app},
-    "Before a study": {"plan": planning.plan_app},
+    "Score": {"judgements": judgements_app},
+    "People rate": {"annotate": annotate_app, "ratings": ratings_app},
+    "Before a study": {"plan": plan_app},
     "What there is": {
-        "suites": catalogue.suites_app,
-        "metrics": catalogue.metrics_app,
-        "rubrics": catalogue.rubrics_app,
-        "readers": catalogue.readers_app,
+        "suites": suites_app,
+        "metrics": metrics_app,
+        "rubrics": rubrics_app,
+        "readers": readers_app,
     },
     "Train and fit": {
-        "coder": coders.coders_app,
-        "redirection": redirection.redirection_app,
-        "medconceal": protocols.medconceal_app,
-        "note2chat": protocols.note2chat_app,
+        "coder": coders_app,
+        "redirection": redirection_app,
+        "medconceal": medconceal_app,
+        "note2chat": note2chat_app,
     },
 }
 for _panel, _commands in _COMMANDS.items():
@@ -128,7 +125,7 @@ def _fail(message: str) -> NoReturn:
 _KINDS = {
     "valid integer": "a whole number",
     "valid number": "a number",
-    "greater than or equal to 0": "a number from 0 on",
+    "greater than or equal to 0": "a number that is not below 0",
 }
 
 
@@ -140,12 +137,12 @@ def _usage(error: Any) -> str:
     option = getattr(error, "option_name", None)
     message = " ".join(error.format_message().split()).removesuffix(".")
     if option is not None and hasattr(error, "possibilities") and context is not None:
-        known = [name for parameter in context.command.params for name in parameter.opts]
-        meant = get_close_matches(option, [*known, "--help"], n=1)
-        message = f"there is no option {option}" + "".join(f"; did you mean {name}?" for name in meant)
+        options = [name for parameter in context.command.params for name in parameter.opts]
+        nearest = get_close_matches(option, [*options, "--help"], n=1)
+        message = f"there is no option {option}" + "".join(f"; did you mean {name}?" for name in nearest)
     for words, kind in _KINDS.items():
         if words in message and getattr(error, "param", None) is not None:
-            message = f"{error.param.opts[0]}: {kind} is to be given here"
+            message = f"{error.param.opts[0]} takes {kind}"
     if not message.endswith("?"):
         message += "."
     return f"{message} See {context.command_path if context is not None else 'bedside'} --help."

@@ -8,8 +8,9 @@ from typing import Annotated
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.common import list_entries, note, say
 from bedside.cli.help import App
+from bedside.cli.output import list_entries, note, say
+from bedside.reports.number_text import counted
 from bedside.support.errors import DataError, InputError
 
 readers_app = App(
@@ -33,7 +34,7 @@ metrics_app = App(
 )
 
 suites_app = App(
-    """List the suites, sets of metrics and rubrics; show or check one.
+    """List the suites, which are sets of metrics and rubrics; show or check one.
 
     Examples:
         $ bedside suites
@@ -65,9 +66,11 @@ def readers(context: typer.Context) -> None:
 
 @readers_app.command("show")
 def readers_show(
-    name: Annotated[str, typer.Argument(metavar="READER", help="Its name.", autocompletion=complete.readers)],
+    name: Annotated[
+        str, typer.Argument(metavar="READER", help="Name of the format.", autocompletion=complete.readers)
+    ],
 ) -> None:
-    """Print what a format is and a minimal example."""
+    """Print what a format is, with a minimal example."""
     from bedside.transcripts import READERS
 
     reader = READERS.load(name)
@@ -81,11 +84,11 @@ def metrics(context: typer.Context) -> None:
     from bedside.metrics import FAMILIES
 
     def rows() -> list[tuple[str, str]]:
-        found = []
+        entries = []
         for family in FAMILIES.all().values():
-            found.append((family.name, f"family: {family.title.lower()} ({family.rater()})"))
-            found += [(f"  {metric.name}", metric.title) for metric in family.metrics]
-        return found
+            entries.append((family.name, f"family: {family.title.lower()} ({family.rater()})"))
+            entries += [(f"  {metric.name}", metric.title) for metric in family.metrics]
+        return entries
 
     list_entries(context, rows)
 
@@ -93,18 +96,21 @@ def metrics(context: typer.Context) -> None:
 @metrics_app.command("show")
 def metrics_show(
     name: Annotated[
-        str, typer.Argument(metavar="METRIC", help="A metric or a family.", autocompletion=complete.metric)
+        str,
+        typer.Argument(
+            metavar="METRIC", help="Name of a metric or a family.", autocompletion=complete.metric
+        ),
     ],
 ) -> None:
     """Print a metric's or family's definition, source and examples."""
     from bedside.metrics import FAMILIES
     from bedside.metrics.description import describe_family, describe_metric
-    from bedside.scoring.score import metric_names
+    from bedside.scoring.plan import families_by_metric
 
     if name in FAMILIES:
         say(describe_family(FAMILIES.load(name)))
         return
-    owners = metric_names()
+    owners = families_by_metric()
     if name not in owners:
         from bedside.support.registry import nearest
 
@@ -124,7 +130,9 @@ def suites(context: typer.Context) -> None:
 def suites_show(
     name: Annotated[
         str,
-        typer.Argument(metavar="SUITE", help="Its name, or a suite file.", autocompletion=complete.suites),
+        typer.Argument(
+            metavar="SUITE", help="Name of the suite, or a suite file.", autocompletion=complete.suites
+        ),
     ],
 ) -> None:
     """Print a suite's metrics and source."""
@@ -147,14 +155,14 @@ def suites_show(
 
 @suites_app.command("check")
 def suites_check(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="The suite file, ending in .yaml.")],
+    file: Annotated[str, typer.Argument(metavar="FILE", help="The suite file; its name ends in .yaml.")],
 ) -> None:
     """Check a suite file of your own.
 
-    Its form, and that its metrics, parameters, tables and figures exist.
+    It checks the form, and that the metrics, parameters, tables and figures exist.
     """
     from bedside.reports.contents import check_suite
-    from bedside.scoring.score import make_plan
+    from bedside.scoring.plan import make_plan
     from bedside.suites import SUITES
 
     if not file.endswith(".yaml"):
@@ -163,49 +171,54 @@ def suites_check(
     plan = make_plan(suite.metrics, suite.parameters)
     for remark in check_suite(suite):
         note(f"{file}: {remark}")
-    shown = (
-        f", {len(suite.tables)} tables, {len(suite.figures)} figures" if suite.tables or suite.figures else ""
-    )
-    say(f"{file}: good; {len(plan.metrics)} metrics{shown}")
+    counts = [counted(len(plan.metrics), "metric")]
+    if suite.tables or suite.figures:
+        counts += [counted(len(suite.tables), "table"), counted(len(suite.figures), "figure")]
+    say(f"{file}: good; {', '.join(counts)}")
 
 
 FolderOption = Annotated[
     Path | None,
-    typer.Option("--rubric-folder", "--folder", metavar="FOLDER", help="Folder of rubrics of your own."),
+    typer.Option("--rubric-folder", "--folder", metavar="FOLDER", help="Folder of your own rubrics."),
 ]
 
 
 @rubrics_app.callback()
 def rubrics(context: typer.Context, rubric_folder: FolderOption = None) -> None:
     """List the rubrics."""
-    from bedside.rubrics.files import rubrics_with
+    from bedside.rubrics.rubric_files import rubrics_with
 
-    known = rubrics_with(rubric_folder).all()
-    list_entries(context, lambda: [(name, rubric.title) for name, rubric in known.items()])
+    registry = rubrics_with(rubric_folder)
+    list_entries(context, lambda: [(name, rubric.title) for name, rubric in registry.all().items()])
 
 
 @rubrics_app.command("show")
 def rubrics_show(
-    name: Annotated[str, typer.Argument(metavar="RUBRIC", help="Its name.", autocompletion=complete.rubric)],
+    name: Annotated[
+        str, typer.Argument(metavar="RUBRIC", help="Name of the rubric.", autocompletion=complete.rubric)
+    ],
     rubric_folder: FolderOption = None,
 ) -> None:
     """Print a rubric: what it rates, its levels, what it needs, its source."""
     from bedside.rubrics.description import describe
-    from bedside.rubrics.files import find_rubric
+    from bedside.rubrics.rubric_files import find_rubric
 
     say(describe(find_rubric(name, rubric_folder)))
 
 
 @rubrics_app.command("check")
 def rubrics_check(
-    file: Annotated[Path, typer.Argument(metavar="FILE", help="The rubric file, ending in .yaml.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The rubric file; its name ends in .yaml.")],
 ) -> None:
-    """Check a rubric file of your own: its form, its levels, its words."""
-    from bedside.rubrics.files import check_file
+    """Check a rubric file of your own: its form, its levels and its words."""
+    from bedside.rubrics.rubric_files import check_file
 
     rubric, remarks = check_file(file)
     for remark in remarks:
         note(f"{file}: {remark}")
     if rubric is None:
-        raise InputError("not a rubric yet", where=str(file), todo="mend the errors above")
-    say(f"{file}: good; version {rubric.version}" + (f", {len(remarks)} warnings" if remarks else ""))
+        raise InputError("the file is not a rubric yet", where=str(file), todo="mend the errors above")
+    say(
+        f"{file}: good; version {rubric.version}"
+        + (f", {counted(len(remarks), 'warning')}" if remarks else "")
+    )

@@ -2,31 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from bedside.cli.common import (
-    HOW,
-    JUDGES,
-    FormatOption,
-    JsonOption,
-    RolesOption,
-    TextColumnsOption,
-    list_entries,
-    note,
-    read_names,
-    reading_options,
-    say,
-    show_tables,
-)
-from bedside.cli.completion import codes as complete_codes
-from bedside.cli.completion import judges
+from bedside.cli import completion as complete
 from bedside.cli.help import App
+from bedside.cli.options import HOW, JUDGES, FormatOption, JsonOption, RolesOption, TextColumnsOption
+from bedside.cli.output import list_entries, note, say, show_tables
+from bedside.cli.parsing import read_names, read_options
+from bedside.cli.progress import fold_progress
 from bedside.support.errors import InputError
+
+if TYPE_CHECKING:
+    from bedside.reports.table import Table
+    from bedside.transcripts import Reading
 
 coders_app = App(
     """List the coders of behaviour; train one on people's codes, or test one.
@@ -46,7 +38,7 @@ EmbeddingsOption = Annotated[
     str | None,
     typer.Option(
         metavar="MODEL",
-        help="Folder of a sentence-embedding model, or the name of a package that ships one.",
+        help="Sentence-embedding model: its folder, or the name of a package that ships one.",
         rich_help_panel=HOW,
     ),
 ]
@@ -54,19 +46,57 @@ FoldsOption = Annotated[
     int,
     typer.Option(
         metavar="NUMBER",
-        help="Parts the transcripts are divided in; each is coded by a coder trained on the others.",
+        help="Number of parts that the transcripts are divided into; each is coded by a coder trained on the others.",
         rich_help_panel=HOW,
     ),
 ]
 FoldSeedOption = Annotated[
-    int, typer.Option(min=0, metavar="NUMBER", help="Seed of the division in parts.", rich_help_panel=HOW)
+    int, typer.Option(min=0, metavar="NUMBER", help="Seed of the division into parts.", rich_help_panel=HOW)
 ]
-QualityOption = Annotated[
+QualityFactorOption = Annotated[
     str | None,
     typer.Option(
         metavar="FACTOR",
-        help="Factor that says high or low of a session, such as mi_quality: are both told apart?",
+        help="Factor that calls a session high or low, such as mi_quality: the coder's measures are tested for telling "
+        "high from low.",
         rich_help_panel=HOW,
+    ),
+]
+CoderOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="CODER",
+        help="Coder to compare with people: a name or a .npz file. Without it, coders trained on the files.",
+    ),
+]
+JudgeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Language model that codes in place of a coder.",
+        autocompletion=complete.judges,
+        rich_help_panel=JUDGES,
+    ),
+]
+StoreOption = Annotated[
+    Path, typer.Option(metavar="FILE", help="File that keeps the judge's replies.", rich_help_panel=JUDGES)
+]
+TurnsOption = Annotated[
+    int, typer.Option(metavar="NUMBER", help="Turns that one request asks about.", rich_help_panel=JUDGES)
+]
+ConcurrencyOption = Annotated[
+    int, typer.Option(metavar="NUMBER", help="Most requests under way at once.", rich_help_panel=JUDGES)
+]
+MaxCallsOption = Annotated[
+    int | None,
+    typer.Option(metavar="NUMBER", help="Most requests to send before stopping.", rich_help_panel=JUDGES),
+]
+DryRunOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print how many requests and tokens it takes, and ask nothing.",
+        rich_help_panel=JUDGES,
     ),
 ]
 
@@ -83,18 +113,19 @@ def coders(context: typer.Context) -> None:
 def coders_train(
     files: FilesArgument,
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="The coder's file, ending in .npz.")
+        Path,
+        typer.Option("--out", "-o", metavar="FILE", help="The coder's file to write; its name ends in .npz."),
     ],
     name: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="The coder's name in ratings; the file's unless given."),
+        typer.Option(metavar="NAME", help="Name of the coder in ratings. Without it, the file's."),
     ] = None,
     codes: Annotated[
         str | None,
         typer.Option(
             metavar="A,B",
-            help="Codes to learn; all that people gave unless named.",
-            autocompletion=complete_codes,
+            help="Codes to learn. Without it, all that people gave.",
+            autocompletion=complete.codes,
         ),
     ] = None,
     embeddings: EmbeddingsOption = None,
@@ -103,7 +134,8 @@ def coders_train(
     date: Annotated[
         str | None,
         typer.Option(
-            metavar="DATE", help="Date on the card, 2026-11-30; today's or SOURCE_DATE_EPOCH's unless given."
+            metavar="DATE",
+            help="Date on the card, such as 2026-11-30. Without it, SOURCE_DATE_EPOCH's or today's.",
         ),
     ] = None,
     format_: FormatOption = None,
@@ -113,20 +145,21 @@ def coders_train(
 ) -> None:
     """Train a coder on people's codes, and print how good it is.
 
-    Measured on transcripts that it was not trained on.
+    It is measured on transcripts that it was not trained on.
 
     Examples:
         $ bedside coder train coded.csv --out mine.npz
         $ bedside coder train coded.csv --out mine.npz --codes question,reflection
     """
-    from bedside.coders.learned.trained_coder import check_target, save_coder, train
+    from bedside.coders.learned.coder_file import check_target, save_coder
+    from bedside.coders.learned.trainer import train
     from bedside.reports.coder_test import coder_tables
     from bedside.transcripts import Reading
 
     check_target(out)
-    reading = Reading(files, reading_options(format_, roles, columns, None, "stop"))
-    with _progress() as progress:
-        made = train(
+    reading = Reading(files, read_options(format_=format_, roles=roles, columns=columns))
+    with fold_progress() as progress:
+        training = train(
             reading,
             out.stem if name is None else name,
             codes=read_names(codes),
@@ -136,22 +169,22 @@ def coders_train(
             day=date,
             progress=progress,
         )
-    save_coder(made.coder, out)
-    show_tables(coder_tables(made.evaluation), json)
-    note(f"Wrote {out}: {made.coder.coder().rater}. Use it with --set behaviour.coders=human,{out}")
+    save_coder(training.coder, out)
+    show_tables(coder_tables(training.evaluation), json)
+    note(f"Wrote {out}: {training.coder.coder().rater}. Use it with --set behaviour.coders=human,{out}")
 
 
 @coders_app.command("show")
 def coders_show(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A trained coder's file (.npz).")],
-    json: Annotated[bool, typer.Option("--json", help="Print the card whole, as JSON.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="Print the whole card as JSON.")] = False,
 ) -> None:
     """Print the card of a trained coder: what it was trained on, and how good it is.
 
     Examples:
         $ bedside coder show mine.npz
     """
-    from bedside.coders.learned.trained_coder import load_card
+    from bedside.coders.learned.coder_file import load_card
     from bedside.reports.coder_test import card_tables
 
     card, rater = load_card(file)
@@ -166,51 +199,25 @@ def coders_show(
 @coders_app.command("evaluate")
 def coders_evaluate(
     files: FilesArgument,
-    coder: Annotated[
-        str | None,
-        typer.Option(
-            metavar="CODER",
-            help="The coder to compare with people: a name or a .npz file; one trained out of fold unless given.",
-        ),
-    ] = None,
-    judge: Annotated[
-        str | None,
-        typer.Option(
-            metavar="MODEL",
-            help="A model that codes, in place of a coder.",
-            autocompletion=judges,
-            rich_help_panel=JUDGES,
-        ),
-    ] = None,
+    coder: CoderOption = None,
+    judge: JudgeOption = None,
     codes: Annotated[
         str | None,
         typer.Option(
-            metavar="A,B", help="Without --coder: the codes; all unless named.", autocompletion=complete_codes
+            metavar="A,B",
+            help="Codes to compare, where no coder is named. Without it, all of them.",
+            autocompletion=complete.codes,
         ),
     ] = None,
     embeddings: EmbeddingsOption = None,
     folds: FoldsOption = 5,
     seed: FoldSeedOption = 0,
-    quality: QualityOption = None,
-    store: Annotated[
-        Path,
-        typer.Option(
-            metavar="FILE", help="The file that keeps what the judge replied.", rich_help_panel=JUDGES
-        ),
-    ] = Path("coding.sqlite"),
-    turns_per_call: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Turns that one call asks about.", rich_help_panel=JUDGES)
-    ] = 12,
-    max_concurrency: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Requests under way at once.", rich_help_panel=JUDGES)
-    ] = 8,
-    max_calls: Annotated[
-        int | None,
-        typer.Option(metavar="NUMBER", help="Hard stop: requests at most.", rich_help_panel=JUDGES),
-    ] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print calls and tokens; ask nothing.", rich_help_panel=JUDGES)
-    ] = False,
+    quality: QualityFactorOption = None,
+    store: StoreOption = Path("coding.sqlite"),
+    turns_per_call: TurnsOption = 12,
+    max_concurrency: ConcurrencyOption = 8,
+    max_calls: MaxCallsOption = None,
+    dry_run: DryRunOption = False,
     format_: FormatOption = None,
     roles: RolesOption = None,
     columns: TextColumnsOption = None,
@@ -225,40 +232,106 @@ def coders_evaluate(
         $ bedside coder evaluate coded.csv --coder rules
         $ bedside coder evaluate coded.csv --judge openai/gpt-5-mini --dry-run
     """
-    from bedside.coders.testing import evaluate
-    from bedside.reports.coder_test import coder_tables
     from bedside.transcripts import Reading
 
-    reading = Reading(files, reading_options(format_, roles, columns, None, "stop"))
+    reading = Reading(files, read_options(format_=format_, roles=roles, columns=columns))
     if judge is None:
         if dry_run:
             raise InputError("no judge is named", where="--dry-run", todo="add --judge MODEL")
-        if coder is not None:
-            source = _on_new_sessions(coder, embeddings)
-            show_tables(coder_tables(evaluate(reading, source, quality=quality)), json)
-            return
-        from bedside.coders.learned.training import out_of_fold, read_training_set
-
-        with _progress() as progress:
-            training = read_training_set(reading, read_names(codes), _embeddings(embeddings))
-            given, _ = out_of_fold(training, folds=folds, seed=seed, progress=progress)
-        show_tables(coder_tables(evaluate(training.transcripts, given, quality=quality)), json)
+        tables = (
+            _coder_tables(reading, coder, embeddings=embeddings, quality=quality)
+            if coder is not None
+            else _fold_tables(
+                reading,
+                codes=read_names(codes),
+                embeddings=embeddings,
+                folds=folds,
+                seed=seed,
+                quality=quality,
+            )
+        )
+        show_tables(tables, json)
         return
     if coder is not None:
         raise InputError("a coder and a judge are named", where="--judge", todo="name one of them")
-    from bedside.judges.questioning import Asking
-    from bedside.judges.turn_codes import coded_by_people, evaluate_judge, plan_coding
-    from bedside.reports.judgements import judged_table, plan_table
-    from bedside.transcripts.transcript import CODES
+    judge_coding = _JudgeCoding(judge, read_names(codes), store, turns_per_call, max_concurrency, max_calls)
+    show_tables(judge_coding.plan(reading) if dry_run else judge_coding.test(reading), json)
 
-    wanted = tuple(read_names(codes) or CODES)
-    how: dict[str, Any] = {"store_path": store, "codes": wanted, "turns_per_call": turns_per_call}
-    if dry_run:
-        show_tables([plan_table(plan_coding(coded_by_people(reading, wanted), judge, **how))], json)
-        return
-    asking = Asking(max_concurrency=max_concurrency, max_calls=max_calls)
-    evaluation, judged = evaluate_judge(reading, judge, asking=asking, **how)
-    show_tables((judged_table([judged]), *coder_tables(evaluation)), json)
+
+def _coder_tables(
+    reading: Reading, coder: str, *, embeddings: str | None, quality: str | None
+) -> tuple[Table, ...]:
+    """How well a coder that is named codes what people coded."""
+    from bedside.coders.testing.coder_test import evaluate_coder
+    from bedside.reports.coder_test import coder_tables
+
+    return coder_tables(evaluate_coder(reading, _on_new_sessions(coder, embeddings), quality=quality))
+
+
+def _fold_tables(
+    reading: Reading,
+    *,
+    codes: list[str] | None,
+    embeddings: str | None,
+    folds: int,
+    seed: int,
+    quality: str | None,
+) -> tuple[Table, ...]:
+    """How well coders code the transcripts that they were not trained on."""
+    from bedside.coders.learned.training import out_of_fold
+    from bedside.coders.learned.training_set import read_training_set
+    from bedside.coders.testing.coder_test import evaluate_coder
+    from bedside.reports.coder_test import coder_tables
+
+    with fold_progress() as progress:
+        training = read_training_set(reading, codes, _embeddings(embeddings))
+        fold_codes, _ = out_of_fold(training, folds=folds, seed=seed, progress=progress)
+    return coder_tables(evaluate_coder(training.transcripts, fold_codes, quality=quality))
+
+
+@dataclass(frozen=True, slots=True)
+class _JudgeCoding:
+    """A judge that codes turns in place of a coder, as the options say."""
+
+    judge: str
+    codes: list[str] | None
+    store: Path
+    turns_per_call: int
+    max_concurrency: int
+    max_calls: int | None
+
+    def plan(self, reading: Reading) -> list[Table]:
+        """What would be asked."""
+        from bedside.judges.turn_codes import coded_by_people, plan_coding
+        from bedside.reports.judgements import plan_table
+
+        coded = coded_by_people(reading, self._codes())
+        plan = plan_coding(
+            coded, self.judge, store_path=self.store, codes=self._codes(), turns_per_call=self.turns_per_call
+        )
+        return [plan_table(plan)]
+
+    def test(self, reading: Reading) -> list[Table]:
+        """What was asked, and how well the judge codes what people coded."""
+        from bedside.judges.settings import JudgeSettings
+        from bedside.judges.turn_codes import evaluate_judge
+        from bedside.reports.coder_test import coder_tables
+        from bedside.reports.judgements import judged_table
+
+        evaluation, judged = evaluate_judge(
+            reading,
+            self.judge,
+            settings=JudgeSettings(max_concurrency=self.max_concurrency, max_calls=self.max_calls),
+            store_path=self.store,
+            codes=self._codes(),
+            turns_per_call=self.turns_per_call,
+        )
+        return [judged_table([judged]), *coder_tables(evaluation)]
+
+    def _codes(self) -> tuple[str, ...]:
+        from bedside.transcripts.transcript import CODES
+
+        return tuple(self.codes or CODES)
 
 
 def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
@@ -266,7 +339,7 @@ def _on_new_sessions(coder: str, embeddings: str | None) -> Any:
     from bedside.coders import find_coder
 
     if coder.endswith(".npz"):
-        from bedside.coders.learned.trained_coder import load_coder
+        from bedside.coders.learned.coder_file import load_coder
 
         return load_coder(coder, embeddings).on_new_sessions()
     return find_coder(coder)
@@ -278,20 +351,3 @@ def _embeddings(name: str | None) -> Any:
     from bedside.coders.learned.embeddings import Embeddings
 
     return Embeddings(name)
-
-
-@contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal; elsewhere a plain line for every fold."""
-    import sys
-
-    if not sys.stderr.isatty():
-        yield lambda done, total: note(f"Fold {done} of {total}")
-        return
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-    columns = (TextColumn("Folds"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)

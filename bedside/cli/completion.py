@@ -1,6 +1,7 @@
 """What the shell offers after Tab: names of what there is, and of what is rated in the run that the line names.
 
-A shell waits for this: nothing is imported but the standard library, and of a run only the manifest is read.
+A shell waits for this: no heavy library is imported, a registry's folder is listed instead of loaded, and of a run only
+the manifest is read.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from typing import Any
 
 import typer
 
+from bedside.ratings.names import ALGORITHMS, HUMANS, JUDGES
+
 _PACKAGE = Path(__file__).parents[1]
 #: A name and what it is, as a shell shows it.
 Offer = tuple[str, str]
@@ -34,8 +37,8 @@ def several(offers: Callable[[typer.Context], Iterable[Offer]]) -> Completion:
 
     def complete(ctx: typer.Context, incomplete: str) -> list[Offer]:
         before, comma, _ = incomplete.rpartition(",")
-        taken = before.split(",")
-        return [(before + comma + name, about) for name, about in offers(ctx) if name not in taken]
+        typed = before.split(",")
+        return [(before + comma + name, about) for name, about in offers(ctx) if name not in typed]
 
     return complete
 
@@ -67,52 +70,73 @@ def _value(option: str) -> str | None:
     return None
 
 
-def _entries(*folders: Path, ending: str) -> Iterator[Path]:
-    for folder in folders:
-        yield from (path for path in sorted(folder.glob(f"*{ending}")) if not path.stem.startswith("_"))
+def _entries(folder: Path, ending: str, group: str | None = None) -> Iterator[Path]:
+    """The entries of a registry's folder by their files; a name that another package adds comes as a bare path."""
+    yield from (path for path in sorted(folder.glob(f"*{ending}")) if not path.stem.startswith("_"))
+    if group is not None:
+        from importlib.metadata import entry_points
+
+        yield from (Path(point.name) for point in entry_points(group=group))
 
 
-def _titled(*folders: Path) -> Iterator[Offer]:
-    """The data files of folders, each with its title."""
-    for path in _entries(*folders, ending=".yaml"):
-        title = re.search(r"^title: *(.+)$", path.read_text("utf-8"), flags=re.MULTILINE)
+def _titled(folder: Path, group: str | None = None) -> Iterator[Offer]:
+    """The data files of a folder, each with its title, and what other packages add."""
+    for path in _entries(folder, ".yaml", group):
+        text = path.read_text("utf-8") if path.suffix else ""
+        title = re.search(r"^title: *(.+)$", text, flags=re.MULTILINE)
         yield path.stem, title[1].strip("\"'") if title else ""
 
 
 def suites(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The suites that ship."""
-    return list(_titled(_PACKAGE / "suites" / "shipped"))
+    """The suites."""
+    return list(_titled(_PACKAGE / "suites" / "shipped", "bedside.suites"))
 
 
 def _rubrics(ctx: typer.Context) -> Iterator[Offer]:
-    own = _value("--rubric-folder")
-    return _titled(_PACKAGE / "rubrics" / "shipped", *([Path(own)] if own else []))
+    yield from _titled(_PACKAGE / "rubrics" / "shipped", "bedside.rubrics")
+    own_folder = _value("--rubric-folder")
+    if own_folder:
+        yield from _titled(Path(own_folder))
 
 
 rubrics = several(_rubrics)
 
 
 def rubric(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The rubrics that ship and those of the folder named."""
+    """The rubrics, and those of the folder that the line names."""
     return list(_rubrics(ctx))
 
 
 def readers(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The file formats."""
-    return [(path.stem, "") for path in _entries(_PACKAGE / "transcripts" / "readers", ending=".py")]
+    folder = _PACKAGE / "transcripts" / "readers"
+    return [(path.stem, "") for path in _entries(folder, ".py", "bedside.readers")]
+
+
+def engine_names() -> list[str]:
+    """The engines that share work."""
+    return sorted(path.stem for path in _entries(_PACKAGE / "engines" / "shipped", ".py", "bedside.engines"))
+
+
+def engines(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The engines that share work."""
+    return [(name, "") for name in engine_names()]
 
 
 def _metrics(ctx: typer.Context) -> Iterator[Offer]:
     for line in (_PACKAGE / "cli" / "metrics.tsv").read_text("utf-8").splitlines():
-        name, _, about = line.partition("\t")
-        yield name, about
+        name, _, title = line.partition("\t")
+        yield name, title
+    from importlib.metadata import entry_points
+
+    yield from ((point.name, "") for point in entry_points(group="bedside.metrics"))
 
 
 metrics = several(_metrics)
 
 
 def metric(ctx: typer.Context, incomplete: str) -> list[Offer]:
-    """The metrics and families that ship."""
+    """The metrics and families."""
     return list(_metrics(ctx))
 
 
@@ -125,19 +149,17 @@ def _codes(ctx: typer.Context) -> list[Offer]:
 codes = several(_codes)
 
 
-#: What a report has, of whatever suite; those of a suite are named in its file.
-_TABLES = ("results", "agreement", "comparison", "missing")
-
-
 def _tables(ctx: typer.Context) -> list[Offer]:
-    found = dict.fromkeys(_TABLES)
-    named = _value("--suite")
-    for suite in [named] if named else [one.get("suite") for one in _manifest().get("scorings", [])]:
-        file = _PACKAGE / "suites" / "shipped" / f"{suite}.yaml"
+    """The kinds of tables, and those that the run's suites name in their files."""
+    kinds = _entries(_PACKAGE / "reports" / "tables", ".py", "bedside.tables")
+    names = dict.fromkeys(path.stem for path in kinds)
+    suite = _value("--suite")
+    for name in [suite] if suite else [scoring.get("suite") for scoring in _manifest().get("scorings", [])]:
+        file = _PACKAGE / "suites" / "shipped" / f"{name}.yaml"
         if file.is_file():
             part = re.split(r"^(?:tables|figures):", file.read_text("utf-8"), flags=re.MULTILINE)[1:]
-            found.update(dict.fromkeys(re.findall(r"\bid: *([a-z0-9-]+)", part[0] if part else "")))
-    return [(name, "") for name in found]
+            names.update(dict.fromkeys(re.findall(r"\bid: *([a-z0-9-]+)", part[0] if part else "")))
+    return [(name, "") for name in names]
 
 
 tables = several(_tables)
@@ -155,11 +177,11 @@ def _manifest() -> dict[str, Any]:
     """The manifest of the first run that the line names; of none where there is none."""
     for word in _words():
         try:
-            found = json.loads((Path(word) / "manifest.json").read_bytes())
+            manifest = json.loads((Path(word) / "manifest.json").read_bytes())
         except (OSError, ValueError):
             continue
-        if isinstance(found, dict):
-            return found
+        if isinstance(manifest, dict):
+            return manifest
     return {}
 
 
@@ -177,7 +199,7 @@ rated = several(_rated)
 
 
 def _raters(ctx: typer.Context) -> list[Offer]:
-    patterns = [("human:*", "all people"), ("judge:*", "all judges"), ("algorithm:*", "all algorithms")]
+    patterns = [(HUMANS, "all people"), (JUDGES, "all judges"), (ALGORITHMS, "all algorithms")]
     names = {name for entry in _manifest().get("scorings", []) for name in entry.get("raters", [])}
     return patterns + [(name, "") for name in sorted(names)]
 
@@ -198,8 +220,12 @@ def answer(app: typer.Typer, shell: str) -> None:
         shell: which asks.
     """
     named = _words()[1:2]
-    commands = [one for one in app.registered_commands if one.callback and [one.callback.__name__] == named]
-    groups = [one for one in app.registered_groups if [one.name] == named]
+    commands = [
+        command
+        for command in app.registered_commands
+        if command.callback and [command.callback.__name__] == named
+    ]
+    groups = [group for group in app.registered_groups if [group.name] == named]
     if commands or groups:
         app.registered_commands, app.registered_groups = commands, groups
     if shell == "complete_bash":
@@ -225,12 +251,12 @@ def _in_bash(complete: Callable[[], None]) -> None:
         whole = parts
     os.environ["COMP_WORDS"], os.environ["COMP_CWORD"] = "\n".join(joined), str(len(joined) - 1)
     value = joined[-1].partition("=")[2] if joined[-1].startswith("--") else joined[-1]
-    there = value[: value.rfind(":") + 1] if len(joined) < last + 1 else ""
+    typed = value[: value.rfind(":") + 1] if len(joined) < last + 1 else ""
     printed = io.StringIO()
     try:
         with contextlib.redirect_stdout(printed):
             complete()
     finally:
         # The shell would put files for a star.
-        offers = (line.removeprefix(there).replace("*", "\\*") for line in printed.getvalue().splitlines())
+        offers = (line.removeprefix(typed).replace("*", "\\*") for line in printed.getvalue().splitlines())
         sys.stdout.write("".join(f"{offer}\n" for offer in offers))

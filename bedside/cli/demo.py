@@ -1,14 +1,20 @@
-"""``bedside demo``."""
+"""``bedside demo``: the whole loop on the bundled example."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from bedside.cli.common import say, show_tables
-from bedside.cli.completion import judges
+from bedside.cli import completion as complete
+from bedside.cli.output import say, show_tables
+from bedside.reports.number_text import counted
+from bedside.support.errors import RunError
+
+#: What a judge is asked in the demonstration: what the two invented people rated.
+_RUBRICS = ("empathy", "goal_alignment", "partnership")
 
 
 def demo(
@@ -22,19 +28,103 @@ def demo(
         str | None,
         typer.Option(
             metavar="MODEL",
-            help="A model that rates the example too, as in bedside score.",
-            autocompletion=judges,
+            help="A language model that rates the example too, as in bedside score.",
+            autocompletion=complete.judges,
         ),
     ] = None,
 ) -> None:
     """Run the whole loop on a bundled example: a first look.
 
-    Twelve invented conversations of three systems, rated by two invented people: scored, compared, reported.
+    It scores and compares twelve invented conversations of three systems, which two invented people rated, and writes
+    the report.
 
     Examples:
         $ bedside demo
         $ bedside demo --judge local
     """
-    from bedside.cli.demo_run import run_demo
+    from importlib.resources import as_file, files
 
-    run_demo(out, say, lambda table: show_tables([table]), judge)
+    _remove_earlier(out)
+    with as_file(files("bedside") / "examples") as folder:
+        _score(folder, out)
+        if judge is not None:
+            _judge(folder / "transcripts.jsonl", out, judge)
+    _report(out)
+    if judge is None:
+        say(
+            "  To add a judge: bedside demo --judge MODEL (openai/…, http://host:port/v1#model or local; see "
+            "docs/judges.md)"
+        )
+
+
+def _remove_earlier(out: Path) -> None:
+    """Remove an earlier demonstration, and nothing else."""
+    from bedside.ratings.run import Run
+    from bedside.support.files import remove
+
+    if not out.exists():
+        return
+    todo = "choose another folder with --out"
+    if not (out / "manifest.json").is_file():
+        raise RunError("the folder exists and is not a run", where=str(out), todo=todo)
+    names = [file["path"] for file in Run(out).manifest["transcripts"]["inputs"]]
+    if [Path(name).parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:
+        raise RunError("the folder holds another run", where=str(out), todo=todo)
+    remove(out)
+
+
+def _score(folder: Path, out: Path) -> None:
+    """Score the example and bring in the ratings of its two raters."""
+    from bedside.ratings.scales import parse_scales
+    from bedside.ratings.spreadsheets import import_ratings, read_rating_file
+    from bedside.scoring.score import score
+
+    say("Twelve invented conversations: three systems with four patients each; two invented raters.")
+    say(f"1. bedside score {folder}/transcripts.jsonl --out {out}")
+    summary = score([folder / "transcripts.jsonl"], out)
+    say(
+        f"   {counted(summary.transcripts, 'transcript')}, {counted(summary.ratings, 'rating')}, "
+        f"{summary.missing:,} missing"
+    )
+    say(f"2. bedside ratings import {out} {folder}/ratings.csv --scale 1-5")
+    path = folder / "ratings.csv"
+    added, _ = import_ratings(summary.run, path, read_rating_file(path, scales=parse_scales(["1-5"])))
+    say(f"   {counted(added, 'rating')} by two people")
+
+
+def _judge(transcripts: Path, out: Path, judge: str) -> None:
+    """Have a judge rate what the people rated."""
+    from bedside.ratings.run import read_run
+    from bedside.scoring.judged import Work, chosen_rubrics, judge_run
+
+    say(f"   bedside score {transcripts} --out {out} --judge {judge} --rubrics {','.join(_RUBRICS)}")
+    for judged in judge_run(read_run(out), [transcripts], [judge], Work(chosen_rubrics(_RUBRICS))):
+        say(f"   {counted(judged.ratings, 'rating')} by {judged.rater} from {counted(judged.calls, 'call')}")
+
+
+def _report(out: Path) -> None:
+    """Write the report; print the results, the agreement, and where the files are."""
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.selection import quality_metrics
+    from bedside.ratings.run import read_run
+    from bedside.reports.build import write_report
+    from bedside.reports.tables.results import results_table
+
+    say(f"3. bedside compare {out}; bedside agree {out}; bedside report {out}\n")
+    tables, written = write_report(read_run(out))
+    view = open_ratings_view(out)
+    results = results_table(view, quality_metrics(view))
+    shown = (results, *(table for table in tables if table.name == "agreement"))
+    for table in shown:
+        if table is not None:
+            show_tables([table])
+    _say_files(written)
+
+
+def _say_files(written: Sequence[Path]) -> None:
+    say("The whole report, with the comparison of systems:")
+    for file in written:
+        if file.suffix == ".html":
+            say(f"  {file}")
+    endings = sorted({file.suffix.lstrip(".") for file in written} - {"html"})
+    say(f"  and every table as {', '.join(endings)} in {written[0].parent}")

@@ -6,8 +6,9 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.common import JsonOption, show_tables
 from bedside.cli.completion import judges
+from bedside.cli.options import JsonOption
+from bedside.cli.output import show_tables
 
 
 def doctor(
@@ -15,12 +16,12 @@ def doctor(
         list[str] | None,
         typer.Option(
             metavar="MODEL",
-            help="Also ask this judge one short question (nothing of any transcript), wherever it is served.",
+            help="Judge to ask one short question as well, wherever it is served; it holds nothing of any transcript.",
             autocompletion=judges,
         ),
     ] = None,
     label_studio: Annotated[
-        str | None, typer.Option(metavar="URL", help="Also reach the Label Studio at this address.")
+        str | None, typer.Option(metavar="URL", help="Address of a Label Studio to reach as well.")
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -33,22 +34,30 @@ def doctor(
         $ bedside doctor --judge openai/gpt-5-mini
     """
     from bedside.cli.installation import examine
-    from bedside.reports.table import Cell, Column, Row, Table
+    from bedside.reports.table import Table
+    from bedside.reports.table_content import Cell, Column, Row
 
-    found = examine(judge or (), label_studio)
+    facts = examine(judge or (), label_studio)
     words = {True: "good", False: "bad", None: "not installed"}
     table = Table(
         name="doctor",
         title="What bedside finds on this computer",
         columns=tuple(Column(title, "left") for title in ("", "State", "Found", "To do")),
         rows=tuple(
-            Row(tuple(map(Cell, (one.what, words[one.good], one.said, one.todo))), one.group) for one in found
+            Row(tuple(map(Cell, (fact.what, words[fact.good], fact.finding, fact.todo))), fact.group)
+            for fact in facts
         ),
         records=tuple(
-            {"group": one.group, "what": one.what, "good": one.good, "found": one.said, "todo": one.todo}
-            for one in found
+            {
+                "group": fact.group,
+                "what": fact.what,
+                "good": fact.good,
+                "found": fact.finding,
+                "todo": fact.todo,
+            }
+            for fact in facts
         ),
     )
     show_tables([table], json)
-    if any(one.good is False for one in found):
+    if any(fact.good is False for fact in facts):
         raise typer.Exit(1)

@@ -7,17 +7,10 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.common import (
-    WHICH,
-    ColumnsOption,
-    JsonOption,
-    ScaleOption,
-    SeedOption,
-    read_pairs,
-    say,
-    show_tables,
-)
 from bedside.cli.completion import table_names
+from bedside.cli.options import WHICH, ColumnsOption, JsonOption, ScaleOption, SeedOption
+from bedside.cli.output import say, show_tables
+from bedside.cli.parsing import read_pairs
 
 
 def explain(
@@ -26,15 +19,18 @@ def explain(
         str,
         typer.Option(
             metavar="METRIC/SYSTEM",
-            help="What the number is of, its row and column: empathy/A. The column cell of the table's CSV has the "
-            "names of all.",
+            help="Row and column of the number, such as empathy/A; the column cell of the table's CSV file names "
+            "every number so.",
             rich_help_panel=WHICH,
         ),
     ],
     table: Annotated[
         str,
         typer.Option(
-            metavar="NAME", help="The table it stands in.", autocompletion=table_names, rich_help_panel=WHICH
+            metavar="NAME",
+            help="The table that the number stands in.",
+            autocompletion=table_names,
+            rich_help_panel=WHICH,
         ),
     ] = "results",
     scale: ScaleOption = None,
@@ -44,15 +40,16 @@ def explain(
 ) -> None:
     """Show what stands behind one number of a table.
 
-    The definition, every rating with its transcript and turn, n, what is missing and why, the tests.
+    It shows the definition, every rating with its transcript and turn, how many there are, what is missing and why, and
+    the tests.
 
     Examples:
         $ bedside explain run --cell empathy/A
         $ bedside explain run --table agreement --cell empathy
     """
-    from bedside.api import explain as run_explain
+    from bedside.api import explain as explain_cell
 
-    explanation = run_explain(
+    explanation = explain_cell(
         source,
         cell,
         table=table,

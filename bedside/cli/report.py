@@ -7,151 +7,168 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from bedside.cli.common import (
-    HOW,
-    OUTPUT,
-    WHICH,
-    JsonOption,
-    SeedOption,
-    read_names,
-    say,
-    show_tables,
-)
-from bedside.cli.completion import one_of, some_of, suites, tables
+from bedside.cli import completion as complete
+from bedside.cli.options import HOW, OUTPUT, WHICH, JsonOption, SeedOption
+from bedside.cli.output import say, show_tables
+from bedside.cli.parsing import check_choice, read_names
+from bedside.reports.number_text import counted
 from bedside.support.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run
+    from bedside.reports.contents import Settings
 
-
-#: Written of tables that are named, unless formats are.
+#: Formats of the files of tables that are named, unless --format names others.
 _FILES = ["md", "latex", "csv"]
-_PARTS = "A part alone, printed"
+_FORMATS = ("md", "latex", "html", "csv", "svg", "pdf", "png")
+_SPREADS = ("sd", "ci", "none")
+_BESTS = ("interval", "always", "never")
+_PARTS = "One part, printed instead"
+
+TablesOption = Annotated[
+    str | None,
+    typer.Option(
+        "--table",
+        "--tables",
+        metavar="A,B",
+        help="Tables to write, such as results,agreement,comparison,missing. Without it, the whole report.",
+        autocompletion=complete.tables,
+        rich_help_panel=WHICH,
+    ),
+]
+SuiteOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SUITE",
+        help="Suite or suite file whose tables are written in place of those of the run's own suites.",
+        autocompletion=complete.suites,
+        rich_help_panel=WHICH,
+    ),
+]
+ReferenceOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="RUN",
+        help="Run of a reference corpus that systems are compared with, as in bedside deviation.",
+        rich_help_panel=WHICH,
+    ),
+]
+AgainstOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SYSTEM",
+        help="System to test the others against: asterisks mark what differs from it, and figures of means show its "
+        "mean across.",
+        rich_help_panel=HOW,
+    ),
+]
+SpreadOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What stands beside a mean: sd, ci (95 % interval) or none. Without it, what the suite says, or sd.",
+        autocompletion=complete.one_of(*_SPREADS),
+        rich_help_panel=HOW,
+    ),
+]
+BestOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="What is bold: interval (the best and what can't be told from it), always (only the best) or never. "
+        "Without it, what the suite says, or interval.",
+        autocompletion=complete.one_of(*_BESTS),
+        rich_help_panel=HOW,
+    ),
+]
+FormatsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--format",
+        metavar="A,B",
+        help="Formats of the files: md, latex, html, csv, svg, pdf, png. Without it, all of them; with --table, md, "
+        "latex and csv.",
+        autocompletion=complete.some_of(*_FORMATS),
+        rich_help_panel=OUTPUT,
+    ),
+]
+ReportFolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Folder of the report. Without it, RUN/report.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+NoTextOption = Annotated[
+    bool,
+    typer.Option(
+        "--no-text",
+        help="Leave out what was said, and reasons, which may quote it.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+MethodsOption = Annotated[
+    bool, typer.Option("--methods", help="The methods paragraph of a paper.", rich_help_panel=_PARTS)
+]
+CardOption = Annotated[
+    bool, typer.Option("--card", help="The judge cards: how good each judge is.", rich_help_panel=_PARTS)
+]
+ChecklistOption = Annotated[
+    bool,
+    typer.Option(
+        "--checklist",
+        help="The reporting checklists (CHART, GRRAS), filled in from the run.",
+        rich_help_panel=_PARTS,
+    ),
+]
 
 
 def report(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score made.")],
-    table: Annotated[
-        str | None,
-        typer.Option(
-            "--table",
-            "--tables",
-            metavar="A,B",
-            help="Tables to write, by name: results,agreement,comparison,missing …; all unless named.",
-            autocompletion=tables,
-            rich_help_panel=WHICH,
-        ),
-    ] = None,
-    suite: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SUITE",
-            help="Tables of this suite or suite file, not of the run's own.",
-            autocompletion=suites,
-            rich_help_panel=WHICH,
-        ),
-    ] = None,
-    reference: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="RUN",
-            help="A run of a reference corpus that systems are held against, as in bedside deviation.",
-            rich_help_panel=WHICH,
-        ),
-    ] = None,
-    against: Annotated[
-        str | None,
-        typer.Option(
-            metavar="SYSTEM",
-            help="Mark with asterisks what differs from this system, and show its means across figures of means.",
-            rich_help_panel=HOW,
-        ),
-    ] = None,
-    spread: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Beside means: sd (unless named), ci (95 % interval) or none.",
-            autocompletion=one_of("sd", "ci", "none"),
-            rich_help_panel=HOW,
-        ),
-    ] = None,
-    best: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME",
-            help="Bold: interval (unless named: the best, and what can't be told from it), always (the best "
-            "alone) or never.",
-            autocompletion=one_of("interval", "always", "never"),
-            rich_help_panel=HOW,
-        ),
-    ] = None,
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote.")],
+    table: TablesOption = None,
+    suite: SuiteOption = None,
+    reference: ReferenceOption = None,
+    against: AgainstOption = None,
+    spread: SpreadOption = None,
+    best: BestOption = None,
     seed: SeedOption = 0,
-    no_text: Annotated[
-        bool,
-        typer.Option(
-            "--no-text",
-            help="Show nothing of what was said, nor reasons that may quote it.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = False,
-    format_: Annotated[
-        str | None,
-        typer.Option(
-            "--format",
-            metavar="A,B",
-            help="Of md,latex,html,csv,svg,pdf,png; all unless named; of single tables, no page unless html is named.",
-            autocompletion=some_of("md", "latex", "html", "csv", "svg", "pdf", "png"),
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out", "-o", metavar="FOLDER", help="RUN/report unless named.", rich_help_panel=OUTPUT
-        ),
-    ] = None,
+    no_text: NoTextOption = False,
+    format_: FormatsOption = None,
+    out: ReportFolderOption = None,
     json: JsonOption = False,
-    methods: Annotated[
-        bool, typer.Option("--methods", help="The methods paragraph of a paper.", rich_help_panel=_PARTS)
-    ] = False,
-    card: Annotated[
-        bool,
-        typer.Option("--card", help="How good each judge is: the judge cards.", rich_help_panel=_PARTS),
-    ] = False,
-    checklist: Annotated[
-        bool,
-        typer.Option(
-            "--checklist",
-            help="The reporting checklists (CHART, GRRAS), filled from the run.",
-            rich_help_panel=_PARTS,
-        ),
-    ] = False,
+    methods: MethodsOption = False,
+    card: CardOption = False,
+    checklist: ChecklistOption = False,
 ) -> None:
     """Write a run's report: one HTML page, and every table and figure as files.
 
-    Tables as Markdown, LaTeX and CSV at full precision, figures as SVG, PDF and PNG.
+    Tables are written as Markdown, LaTeX and, with all digits, CSV; figures as SVG, PDF and PNG.
 
     Examples:
         $ bedside report run
         $ bedside report run --table results --format latex --out paper/tables
         $ bedside report run --methods
     """
-    from bedside.analysis.comparison import chosen_systems
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.run import read_run
     from bedside.reports.build import write_report
-    from bedside.reports.contents import Settings
-    from bedside.reports.table import counted
     from bedside.suites import SUITES
 
     if methods + card + checklist > 1:
-        raise InputError("one at a time", where="--methods, --card, --checklist", todo="name one of them")
+        raise InputError(
+            "only one part can be printed", where="--methods, --card, --checklist", todo="name one of them"
+        )
     opened = read_run(run)
-    if methods or card or checklist:
-        _show_part(opened, methods, card, seed, json)
-        return
-    made, files = write_report(
+    if methods:
+        return _say_methods(opened, seed)
+    if card:
+        return _show_cards(opened, seed, json)
+    if checklist:
+        return _show_checklists(opened, seed, json)
+    tables, files = write_report(
         opened,
         tables=read_names(table),
         # A page with one table would take the place of the whole report's.
@@ -160,47 +177,61 @@ def report(
         text=not no_text,
         suite=SUITES.find(suite) if suite is not None else None,
         reference=open_ratings_view(reference) if reference is not None else None,
-        settings=Settings(
-            against=chosen_systems(open_ratings_view(run), [against], fewest=1)[0] if against else None,
-            spread=_one_of(spread, ("sd", "ci", "none"), "--spread"),
-            best=_one_of(best, ("interval", "always", "never"), "--best"),
-            seed=seed,
-        ),
+        settings=_settings(opened, against, spread, best, seed),
     )
     if json:
-        show_tables(made, True)
-        return
+        return show_tables(tables, True)
     say(f"Wrote {counted(len(files), 'file')} to {files[0].parent}:")
     for file in files:
         say(f"  {file}")
+    return None
 
 
-def _one_of(value: str | None, known: tuple[str, ...], option: str) -> str | None:
-    if value is not None and value not in known:
-        raise InputError(f"{value!r} is not known", where=option, todo="one of " + ", ".join(known))
-    return value
+def _settings(run: Run, against: str | None, spread: str | None, best: str | None, seed: int) -> Settings:
+    """What is the same for all tables of the report."""
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.selection import chosen_systems
+    from bedside.reports.contents import Settings
+
+    check_choice(spread, _SPREADS, "--spread")
+    check_choice(best, _BESTS, "--best")
+    system = None
+    if against is not None:
+        (system,) = chosen_systems(open_ratings_view(run.path), [against], fewest=1)
+    return Settings(against=system, spread=spread, best=best, seed=seed)
 
 
-def _show_part(run: Run, methods: bool, card: bool, seed: int, json: bool) -> None:
-    """Print the methods paragraph, the judge cards, or the checklists."""
+def _say_methods(run: Run, seed: int) -> None:
+    """Print the methods paragraph."""
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.reports.build import build_tables
+    from bedside.reports.methods import methods
+
+    view = open_ratings_view(run.path)
+    for paragraph in methods(run, view, build_tables(view, seed=seed)):
+        say(paragraph)
+
+
+def _show_cards(run: Run, seed: int, json: bool) -> None:
+    """Print the judge cards."""
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.reports.validation import card_tables
+
+    cards = card_tables(open_ratings_view(run.path), seed)
+    if not cards:
+        raise DataError(
+            "no judge rated what a person rated too",
+            where=str(run.path),
+            todo="score with --judge, and import people's ratings with bedside ratings import",
+        )
+    show_tables(cards, json)
+
+
+def _show_checklists(run: Run, seed: int, json: bool) -> None:
+    """Print the reporting checklists."""
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.build import build_tables
     from bedside.reports.checklist import checklists
-    from bedside.reports.methods import methods as paragraphs
-    from bedside.reports.validation import card_tables
 
     view = open_ratings_view(run.path)
-    if methods:
-        for paragraph in paragraphs(run, view, build_tables(view, seed=seed)):
-            say(paragraph)
-    elif card:
-        cards = card_tables(view, seed)
-        if not cards:
-            raise DataError(
-                "no judge rated what a person rated too",
-                where=str(run.path),
-                todo="score with --judge, and import people's ratings with bedside ratings import",
-            )
-        show_tables(cards, json)
-    else:
-        show_tables(checklists(run, view, build_tables(view, seed=seed)), json)
+    show_tables(checklists(run, view, build_tables(view, seed=seed)), json)

@@ -22,32 +22,32 @@ plan_app = App("Say how many transcripts and raters a study needs.")
 def plan_kappa(
     half_width: Annotated[
         float,
-        typer.Option(metavar="NUMBER", help="Half the width of kappa's 95 % interval that you want."),
+        typer.Option(metavar="NUMBER", help="Half the width that kappa's 95 % interval should have."),
     ] = 0.1,
-    kappa: Annotated[float, typer.Option(metavar="NUMBER", help="The kappa you expect.")] = 0.6,
+    kappa: Annotated[float, typer.Option(metavar="NUMBER", help="The kappa that you expect.")] = 0.6,
     shares: Annotated[
         str | None,
-        typer.Option(metavar="N,N", help="Expected share of each level, lowest first: .1,.2,.4,.2,.1."),
+        typer.Option(
+            metavar="N,N", help="Share that you expect of each level, lowest first, such as .1,.2,.4,.2,.1."
+        ),
     ] = None,
     levels: Annotated[
         int,
-        typer.Option(
-            metavar="NUMBER", help="Number of levels, where their shares aren't given: equal shares."
-        ),
+        typer.Option(metavar="NUMBER", help="Number of levels of equal shares, where --shares is not given."),
     ] = 5,
     raters: Annotated[str, typer.Option(metavar="N,N", help="Numbers of raters to plan for.")] = "2,3,5",
     weights: Annotated[
         str,
         typer.Option(
             metavar="NAME",
-            help="Of kappa: quadratic, linear or none.",
+            help="Weights of kappa: quadratic, linear or none.",
             autocompletion=one_of(*WEIGHTS),
         ),
     ] = "quadratic",
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """How many transcripts and raters, for a kappa interval of a given width.
+    """Say how many transcripts and raters give a kappa interval of some width.
 
     Examples:
         $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
@@ -64,7 +64,7 @@ def plan_kappa(
 @plan_app.command("difference")
 def plan_difference(
     difference: Annotated[
-        float, typer.Option(metavar="NUMBER", help="The smallest mean difference worth finding.")
+        float, typer.Option(metavar="NUMBER", help="The smallest mean difference that is worth finding.")
     ],
     sd: Annotated[
         float | None,
@@ -76,16 +76,25 @@ def plan_difference(
         Path | None,
         typer.Option(metavar="RUN", help="A run, or a file of ratings, to take the standard deviation from."),
     ] = None,
-    metric: Annotated[str | None, typer.Option(metavar="NAME", help="With --pilot: the metric.")] = None,
-    systems: Annotated[str | None, typer.Option(metavar="A,B", help="With --pilot: the two systems.")] = None,
-    power: Annotated[float, typer.Option(metavar="NUMBER", help="Chance to find it if it is there.")] = 0.8,
+    metric: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Metric of the pilot to take it from.")
+    ] = None,
+    systems: Annotated[
+        str | None, typer.Option(metavar="A,B", help="The two systems of the pilot to take it from.")
+    ] = None,
+    power: Annotated[
+        float, typer.Option(metavar="NUMBER", help="Chance of finding the difference if there is one.")
+    ] = 0.8,
     tests: Annotated[
-        int, typer.Option(metavar="NUMBER", help="Number of tests in the family; alpha is divided by it.")
+        int,
+        typer.Option(
+            metavar="NUMBER", help="Number of tests that are corrected together; alpha is divided by it."
+        ),
     ] = 1,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """How many cases, scored with both systems, to find a difference between them.
+    """Say how many cases, each run with both systems, show a difference between them.
 
     Examples:
         $ bedside plan difference --difference .5 --sd 1
@@ -98,7 +107,7 @@ def plan_difference(
         raise DataError("no study is large enough to find a difference of 0", where="--difference")
     differences = None
     if pilot is not None:
-        differences = pilot_differences(open_source(pilot, None, None), metric, read_names(systems))
+        differences = pilot_differences(open_source(pilot), metric, read_names(systems))
     elif sd is None:
         raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")
     sizes = sizes_for_difference(difference, sd=sd, pilot=differences, power=power, tests=tests, seed=seed)

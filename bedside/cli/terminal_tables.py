@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING
 import typer
 
 if TYPE_CHECKING:
-    from bedside.reports.table import Row, Table
+    from bedside.reports.table import Table
+    from bedside.reports.table_content import Row
 
 #: Width of titles and notes outside a terminal; a table is as wide there as its numbers need.
 _PIPED = 160
@@ -30,7 +31,7 @@ def print_tables(tables: Iterable[Table]) -> None:
     from rich.console import Console
     from rich.text import Text
 
-    from bedside.reports.render import rich_table
+    from bedside.reports.renderers.terminal import rich_table
 
     screen = sys.stdout.isatty() or "COLUMNS" in os.environ
     console = Console() if screen else Console(width=_PIPED)

@@ -1,0 +1,111 @@
+"""``bedside compare``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.analysis.choices import CORRECTION_FAMILIES, CORRECTIONS, TESTS
+from bedside.cli.completion import one_of
+from bedside.cli.options import (
+    HOW,
+    WHICH,
+    ColumnsOption,
+    JsonOption,
+    OutOption,
+    QualityOption,
+    RatersOption,
+    ScaleOption,
+    SeedOption,
+    SystemsOption,
+)
+from bedside.cli.output import show_and_write
+from bedside.cli.parsing import read_names, read_pairs
+
+ReferenceOption = Annotated[
+    str | None,
+    typer.Option(
+        "--reference",
+        "--against",
+        metavar="SYSTEM",
+        help="Compare each system with this one only, instead of all with all.",
+        rich_help_panel=WHICH,
+    ),
+]
+TestOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="The test. Paired by case: wilcoxon, permutation, t, mcnemar, friedman; unpaired: mannwhitney, welch, "
+        "student, kruskal; auto takes the one that fits the data and says why.",
+        autocompletion=one_of(*TESTS),
+        rich_help_panel=HOW,
+    ),
+]
+FamilyOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Which p-values are corrected together: all of them, those of one metric, or those of one level.",
+        autocompletion=one_of(*CORRECTION_FAMILIES),
+        rich_help_panel=HOW,
+    ),
+]
+CorrectionOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="How p-values are corrected: holm, bonferroni or bh (Benjamini-Hochberg).",
+        autocompletion=one_of(*CORRECTIONS),
+        rich_help_panel=HOW,
+    ),
+]
+
+
+def compare(
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings with a column of systems.")
+    ],
+    systems: SystemsOption = None,
+    reference: ReferenceOption = None,
+    metrics: QualityOption = None,
+    raters: RatersOption = None,
+    test: TestOption = "auto",
+    family: FamilyOption = "all",
+    correction: CorrectionOption = "holm",
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    seed: SeedOption = 0,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Compare systems pair by pair.
+
+    It shows their means, the difference with its interval, a test and the effect; values are paired by case where both
+    systems have the case.
+
+    Examples:
+        $ bedside compare run --systems A,B
+        $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
+    """
+    from bedside.api import compare as comparison_tables
+
+    tables = comparison_tables(
+        source,
+        systems=read_names(systems),
+        reference=reference,
+        metrics=read_names(metrics),
+        raters=read_names(raters),
+        test=test,
+        family=family,
+        correction=correction,
+        scales=scale or (),
+        columns=read_pairs(columns, "--columns"),
+        seed=seed,
+    )
+    first_pair = tables[-1].records[0]
+    cell = f"{first_pair['metric']}/{first_pair['a']}"
+    next_commands = f"bedside explain {source} --cell {cell}; bedside report {source}"
+    show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)

@@ -1,0 +1,68 @@
+"""``bedside estimate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli import completion as complete
+from bedside.cli.options import (
+    WHICH,
+    ColumnsOption,
+    JsonOption,
+    MetricsOption,
+    OutOption,
+    ScaleOption,
+    SeedOption,
+    SystemsOption,
+)
+from bedside.cli.output import show_and_write
+from bedside.cli.parsing import read_names, read_pairs
+from bedside.ratings.names import JUDGES
+
+
+def estimate(
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and a judge.")
+    ],
+    judge: Annotated[
+        str,
+        typer.Option(
+            metavar="RATER",
+            help="The rater that rated everything: its name, or a pattern that fits no other rater.",
+            autocompletion=complete.raters,
+            rich_help_panel=WHICH,
+        ),
+    ] = JUDGES,
+    systems: SystemsOption = None,
+    metrics: MetricsOption = None,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    seed: SeedOption = 0,
+    out: OutOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Correct a judge's means by what people rated.
+
+    It shows each system's mean from the judge on all transcripts, from people on their sample, and from both together,
+    by prediction-powered inference.
+
+    Examples:
+        $ bedside estimate run
+        $ bedside estimate run --judge judge:openai/gpt-5-mini --metrics empathy
+    """
+    from bedside.api import estimate as estimate_tables
+
+    tables = estimate_tables(
+        source,
+        judge=judge,
+        systems=read_names(systems),
+        metrics=read_names(metrics),
+        scales=scale or (),
+        columns=read_pairs(columns, "--columns"),
+        seed=seed,
+    )
+    next_commands = f"bedside report {source}"
+    show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)

@@ -1,0 +1,254 @@
+"""The options that say what judges are asked, and how."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bedside.cli import completion as complete
+from bedside.cli.options import JUDGES
+from bedside.cli.parsing import check_choice, read_names, read_numbers, read_pairs
+from bedside.support.errors import InputError
+
+if TYPE_CHECKING:
+    from bedside.judges.settings import JudgeSettings
+    from bedside.llm.prices import Price
+    from bedside.scoring.judged import Work
+    from bedside.suites import Suite
+
+_COST = "Judges: cost and speed"
+_ORDERS = ("transcript-first", "rubric-first")
+
+JudgeOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="MODEL",
+        help="Language model that rates by the suite's rubrics: openai/MODEL, http://host:port/v1#MODEL …, or a YAML "
+        "file of addresses. May be repeated; addresses of one model share its requests.",
+        autocompletion=complete.judges,
+        rich_help_panel=JUDGES,
+    ),
+]
+RubricsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rubrics",
+        "--rubric",
+        metavar="A,B",
+        help="Rubrics to rate by in place of the suite's; bedside rubrics lists them.",
+        autocompletion=complete.rubrics,
+        rich_help_panel=JUDGES,
+    ),
+]
+CodesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Behaviour codes that the judge gives to turns, in place of rubrics: question,reflection … or all.",
+        autocompletion=complete.codes,
+        rich_help_panel=JUDGES,
+    ),
+]
+JudgeFolderOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--rubric-folder", metavar="FOLDER", help="Folder of your own rubrics.", rich_help_panel=JUDGES
+    ),
+]
+PassesOption = Annotated[
+    int, typer.Option(metavar="NUMBER", help="How often each question is asked.", rich_help_panel=JUDGES)
+]
+TemperatureOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NUMBER",
+        help="Temperature of the model's answers, from 0 to 2; none leaves it to the provider.",
+        rich_help_panel=JUDGES,
+    ),
+]
+ExpectedOption = Annotated[
+    bool,
+    typer.Option(
+        "--expected",
+        help="Rate the expected level too, from the probabilities of the answer's tokens.",
+        rich_help_panel=JUDGES,
+    ),
+]
+ConcurrencyOption = Annotated[
+    int,
+    typer.Option(
+        metavar="NUMBER",
+        help="Most requests under way at once to a judge, or to each address that serves it.",
+        rich_help_panel=_COST,
+    ),
+]
+MaxCallsOption = Annotated[
+    int | None,
+    typer.Option(metavar="NUMBER", help="Most requests to send before stopping.", rich_help_panel=_COST),
+]
+MaxPromptTokensOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Most tokens in a prompt, by an estimate. Longer prompts are not sent, and their ratings say so.",
+        rich_help_panel=_COST,
+    ),
+]
+OrderOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What a prompt begins with, which a provider may cache: transcript-first or rubric-first.",
+        autocompletion=complete.one_of(*_ORDERS),
+        rich_help_panel=_COST,
+    ),
+]
+PriceOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="in=N,out=N",
+        help="US dollars for a million tokens, where bedside doesn't know the price, such as in=0.25,out=2.",
+        rich_help_panel=_COST,
+    ),
+]
+BatchOutOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--batch-out",
+        metavar="FILE",
+        help="JSONL file to write the requests to, for a service that answers batches; nothing is asked.",
+        rich_help_panel=_COST,
+    ),
+]
+DryRunOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print how many requests and tokens each rubric and judge takes; ask and write nothing.",
+        rich_help_panel=_COST,
+    ),
+]
+
+
+def check_no_judge_options(
+    *,
+    dry_run: bool,
+    batch_out: Path | None,
+    rubrics: str | None,
+    rubric_folder: Path | None,
+    codes: str | None,
+) -> None:
+    """Raise InputError where an option is only for judges, and none is named."""
+    of_judges = {
+        "--dry-run": dry_run,
+        "--batch-out": batch_out,
+        "--rubrics": rubrics,
+        "--rubric-folder": rubric_folder,
+        "--codes": codes,
+    }
+    for option, value in of_judges.items():
+        if value:
+            raise InputError("no judge is named", where=option, todo="add --judge MODEL")
+
+
+def codes_named(text: str | None) -> tuple[str, ...]:
+    """The behaviour codes that are named, or all of them for ``all``."""
+    from bedside.support.registry import nearest
+    from bedside.transcripts.transcript import CODES
+
+    if text == "all":
+        return tuple(CODES)
+    names = tuple(read_names(text) or ())
+    for name in names:
+        if name not in CODES:
+            raise InputError(f"no code is called {name!r}", where="--codes", todo=nearest(name, CODES))
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeOptions:
+    """What is typed for judges; each attribute is the option of that name.
+
+    Attributes:
+        models: names of language models, and files of their addresses.
+        rubrics: in place of the suite's.
+        codes: in place of rubrics.
+        temperature: a number, or ``none``.
+        price: ``in=N,out=N``.
+    """
+
+    models: list[str]
+    rubrics: list[str] | None
+    codes: tuple[str, ...]
+    rubric_folder: Path | None
+    passes: int
+    temperature: str
+    max_concurrency: int
+    max_calls: int | None
+    max_prompt_tokens: int | None
+    order: Any
+    expected: bool
+    price: str | None
+    seed: int
+
+    def work(self, suite: Suite) -> Work:
+        """What the judges are asked, by the suite's rubrics unless rubrics or codes are named."""
+        from bedside.llm.endpoints import named_models
+        from bedside.scoring.judged import Work, chosen_rubrics
+
+        named_models(self.models)
+        if self.codes:
+            return Work((), self.codes)
+        return Work(chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder), (), suite.name)
+
+    def check_batchable(self) -> None:
+        """Raise where a model's calls can't be written to a file."""
+        from bedside.llm.batch_files import check_batchable
+        from bedside.llm.endpoints import named_models
+
+        for name in named_models(self.models):
+            check_batchable(name)
+
+    def settings(self) -> JudgeSettings:
+        """How the judges are asked."""
+        from bedside.judges.settings import JudgeSettings
+
+        check_choice(self.order, _ORDERS, "--order")
+        return JudgeSettings(
+            passes=self.passes,
+            temperature=self._temperature(),
+            max_concurrency=self.max_concurrency,
+            max_calls=self.max_calls,
+            max_prompt_tokens=self.max_prompt_tokens,
+            order=self.order,
+            expected=self.expected,
+            price=self._price(),
+            seed=self.seed,
+        )
+
+    def _temperature(self) -> float | None:
+        if self.temperature == "none":
+            return None
+        temperature = read_numbers(self.temperature, "--temperature")[0]
+        if not 0 <= temperature <= 2:
+            raise InputError(
+                f"a temperature must lie between 0 and 2, and {self.temperature} does not",
+                where="--temperature",
+                todo="give another, or none",
+            )
+        return temperature
+
+    def _price(self) -> Price | None:
+        from bedside.llm.prices import Price
+
+        if self.price is None:
+            return None
+        parts = read_pairs(self.price, "--price")
+        if parts.keys() != {"in", "out"}:
+            raise InputError(
+                f"{self.price!r} is not a price", where="--price", todo="write --price in=0.25,out=2"
+            )
+        return Price(*(read_numbers(parts[key], "--price")[0] for key in ("in", "out")))

@@ -1,0 +1,124 @@
+"""What is typed for an option as what it means: names, pairs, numbers, settings, and how files are read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bedside.support.errors import InputError
+
+if TYPE_CHECKING:
+    from bedside.analysis.ratings_view import RatingsView
+    from bedside.transcripts import ReadOptions
+
+
+def either(names: Iterable[str]) -> str:
+    """Names as a choice between them: ``a, b or c``."""
+    *before, last = names
+    return f"{', '.join(before)} or {last}" if before else last
+
+
+def check_choice(value: str | None, choices: Collection[str], option: str) -> None:
+    """Raise InputError unless an option's value is one of its choices, or nothing."""
+    if value is not None and value not in choices:
+        raise InputError(f"{value!r} is not known", where=option, todo=f"write {either(choices)}")
+
+
+def read_pairs(text: str | None, option: str) -> dict[str, str]:
+    """``a=b,c=d`` as a dict; a name with a comma or equals sign can be quoted."""
+    import csv
+
+    pairs: dict[str, str] = {}
+    if text:
+        for part in next(csv.reader([text], skipinitialspace=True)):
+            name, equals, value = part.rpartition("=")
+            if not equals or not name.strip() or not value.strip():
+                raise InputError(f"{part!r} is not NAME=VALUE", where=option, todo=f"write {option} a=b,c=d")
+            pairs[name.strip().strip('"')] = value.strip()
+    return pairs
+
+
+def read_names(text: str | None) -> list[str] | None:
+    """``a,b`` as a list of names."""
+    return [part.strip() for part in text.split(",") if part.strip()] if text else None
+
+
+def read_numbers(text: str, option: str) -> list[float]:
+    """``1,2`` as a list of numbers."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError as error:
+        raise InputError(
+            f"{text!r} is not a list of numbers", where=option, todo=f"write {option} 1,2,3"
+        ) from error
+
+
+def read_whole_numbers(text: str, option: str) -> list[int]:
+    """``1,2`` as a list of whole numbers."""
+    numbers = read_numbers(text, option)
+    if not all(number.is_integer() for number in numbers):
+        raise InputError(
+            f"{text!r} is not a list of whole numbers", where=option, todo=f"write {option} 10,20,40"
+        )
+    return [int(number) for number in numbers]
+
+
+def read_settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
+    """``family.parameter=value`` as nested dict; the value is read as YAML, so true and 5 are what they look like."""
+    import yaml
+
+    settings: dict[str, dict[str, Any]] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        family, dot, parameter = name.partition(".")
+        if not (equals and dot and family and parameter):
+            raise InputError(
+                f"{text!r} is not FAMILY.PARAMETER=VALUE",
+                where="--set",
+                todo="bedside metrics lists the families, bedside metrics show FAMILY its parameters",
+            )
+        try:
+            settings.setdefault(family, {})[parameter] = yaml.safe_load(value)
+        except yaml.YAMLError as error:
+            raise InputError(
+                f"{value!r} can't be read as a value", where=f"--set {name}", todo="quote it as YAML"
+            ) from error
+    return settings
+
+
+def read_options(
+    *,
+    format_: str | None,
+    roles: str | None,
+    columns: str | None,
+    path_fields: str | None = None,
+    on_error: str = "stop",
+) -> ReadOptions:
+    """How transcripts are read, from what is typed for the options of that name."""
+    from bedside.transcripts import ROLES, ReadOptions
+
+    check_choice(on_error, ("stop", "skip"), "--on-error")
+    mapping: dict[str, Any] = read_pairs(roles, "--roles")
+    for speaker, role in mapping.items():
+        if role not in ROLES:
+            raise InputError(
+                f"{speaker!r} can't be {role!r}", where="--roles", todo=f"a role is {either(ROLES)}"
+            )
+    return ReadOptions(
+        format=format_,
+        roles=mapping,
+        columns=read_pairs(columns, "--columns"),
+        path_fields=path_fields,
+        on_error="skip" if on_error == "skip" else "stop",
+    )
+
+
+def open_source(source: Path, scale: list[str] | None = None, columns: str | None = None) -> RatingsView:
+    """The ratings of a run or of a file, read as the options of that name say."""
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.ratings.scales import parse_scales
+
+    return open_ratings_view(
+        source, scales=parse_scales(scale or []), columns=read_pairs(columns, "--columns")
+    )

@@ -1,0 +1,77 @@
+"""Annotation plans as the commands take them: found with their runs, checked, written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from bedside.support.errors import BedsideError, InputError
+
+if TYPE_CHECKING:
+    from bedside.annotation.annotation_plan import AnnotationPlan
+    from bedside.ratings.run import Run
+
+
+PlanArgument = Annotated[Path, typer.Argument(metavar="PLAN", help="A plan that bedside sample wrote.")]
+
+
+RunOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--run", metavar="RUN", help="The run of the plan. Without it, the run beside the plan, or ./run."
+    ),
+]
+
+
+def open_plan(path: Path, run: Path | None) -> tuple[AnnotationPlan, Run]:
+    """A plan and its run: the one named, the folder that holds the plan, or ``run`` beside it or here."""
+    from bedside.annotation.annotation_plan import run_identity
+    from bedside.annotation.plan_file import PlanError, read_plan
+    from bedside.ratings.run import Run
+
+    if run is not None:
+        opened = Run(run)
+        return read_plan(path, opened), opened
+    plan = read_plan(path)
+    for folder in (*path.resolve().parents, path.resolve().parent / "run", Path("run")):
+        if (folder / "manifest.json").is_file():
+            try:
+                candidate = Run(folder)
+                if run_identity(candidate) == plan.run:
+                    return plan, candidate
+            except BedsideError:
+                continue  # some other folder with a manifest
+    raise PlanError("the run of the plan is not beside it", where=str(path), todo="name the run with --run")
+
+
+def save_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
+    """Write a plan where the user said and, so that it can't be lost, into its run."""
+    from bedside.annotation.annotation_plan import plan_hash
+    from bedside.annotation.answer_store import plan_folder
+    from bedside.annotation.plan_file import read_plan, write_plan
+    from bedside.support.files import make_folder, saying_where
+
+    if out.exists() and plan_hash(read_plan(out)) != plan_hash(plan):
+        raise InputError("the file holds another plan", where=str(out), todo="choose another file with --out")
+    folder = plan_folder(run, plan)
+    with saying_where(folder):
+        make_folder(folder)
+    for path in (folder / "plan.json", out):
+        write_plan(plan, path)
+
+
+def check_plan_current(plan: AnnotationPlan, folder: Path | None, where: Path) -> None:
+    """Refuse a plan whose rubrics are no longer those of their name."""
+    from bedside.annotation.plan_file import check_current
+    from bedside.rubrics.code_rubrics import CODEBOOK
+    from bedside.rubrics.rubric_files import rubrics_with
+
+    names = [planned.rubric.name for planned in plan.rubrics]
+    registry = rubrics_with(folder)
+    if plan.mode == "codes":
+        rubrics = [CODEBOOK.load(name) for name in names if name in CODEBOOK]
+    else:
+        rubrics = [registry.load(name) for name in names if name in registry]
+    check_current(plan, rubrics, str(where))

@@ -1,0 +1,226 @@
+"""``bedside sample``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bedside.cli import completion as complete
+from bedside.cli.options import OUTPUT, JsonOption, RubricFolderOption, SeedOption
+from bedside.cli.output import note, show_tables
+from bedside.cli.parsing import check_choice, read_names
+from bedside.cli.plans import save_plan
+from bedside.support.errors import InputError
+
+if TYPE_CHECKING:
+    from bedside.ratings.run import Run
+    from bedside.rubrics.rubric import Rubric
+
+_WHO = "Who rates what"
+_WHAT = "Which transcripts"
+_MODES = ("rate", "audit", "findings", "codes")
+_FOCI = ("random", "disagreement", "uncertain")
+
+RatersOption = Annotated[
+    str,
+    typer.Option(
+        metavar="A,B", help="Names of the raters, such as anna,ben, or how many.", rich_help_panel=_WHO
+    ),
+]
+ModeOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What raters do. rate: rate by rubrics without seeing system or judge; audit: agree or disagree with a "
+        "judge's scores; findings: list what the patient revealed; codes: code each turn.",
+        autocompletion=complete.one_of(*_MODES),
+        rich_help_panel=_WHO,
+    ),
+]
+RubricsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--rubrics",
+        "--rubric",
+        metavar="A,B",
+        help="Rubrics to rate by; in mode codes, the codes. Without it, the rubrics that judges rated by.",
+        autocompletion=complete.rubrics,
+        rich_help_panel=_WHO,
+    ),
+]
+OverlapOption = Annotated[
+    int,
+    typer.Option(metavar="NUMBER", help="How many raters rate each transcript.", rich_help_panel=_WHO),
+]
+SharedOption = Annotated[
+    int,
+    typer.Option(
+        metavar="NUMBER",
+        help="How many transcripts everyone rates; --overlap holds for the others.",
+        rich_help_panel=_WHO,
+    ),
+]
+TrainingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FILE",
+        help="Transcripts with known answers that raters see first: a file, or a number of the run's transcripts "
+        "that people agree on.",
+        rich_help_panel=_WHO,
+    ),
+]
+JudgeOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RATER",
+        help="In mode audit: the judge whose scores raters are shown.",
+        autocompletion=complete.one_rater,
+        rich_help_panel=_WHO,
+    ),
+]
+ByOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Draw the same number from each group: by system, case_id, language or factors of the transcripts.",
+        rich_help_panel=_WHAT,
+    ),
+]
+PerOption = Annotated[
+    int | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="How many transcripts to draw from each group, or turns where the rubrics are about turns. Without it, "
+        "all of them.",
+        rich_help_panel=_WHAT,
+    ),
+]
+FocusOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What is drawn first: random; disagreement (where judges, or passes of one judge, differ); uncertain "
+        "(where a judge was uncertain).",
+        autocompletion=complete.one_of(*_FOCI),
+        rich_help_panel=_WHAT,
+    ),
+]
+RandomShareOption = Annotated[
+    float,
+    typer.Option(
+        "--random",
+        metavar="SHARE",
+        help="Share that is drawn at random where --focus is not random, from 0 to 1.",
+        rich_help_panel=_WHAT,
+    ),
+]
+PlanFileOption = Annotated[
+    Path,
+    typer.Option("--out", "-o", metavar="FILE", help="File to write the plan to.", rich_help_panel=OUTPUT),
+]
+
+
+def sample(
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="A run that keeps the text, so one scored without --no-text."),
+    ],
+    raters: RatersOption = "2",
+    mode: ModeOption = "rate",
+    rubrics: RubricsOption = None,
+    overlap: OverlapOption = 2,
+    shared: SharedOption = 0,
+    training: TrainingOption = None,
+    judge: JudgeOption = None,
+    rubric_folder: RubricFolderOption = None,
+    by: ByOption = None,
+    per: PerOption = None,
+    focus: FocusOption = "random",
+    random_share: RandomShareOption = 0.0,
+    seed: SeedOption = 0,
+    out: PlanFileOption = Path("plan.json"),
+    json: JsonOption = False,
+) -> None:
+    """Draw what people are to rate, and who rates what: a plan.
+
+    The plan holds the map from opaque ids to transcripts: keep it, and don't give it to raters.
+
+    Examples:
+        $ bedside sample run --raters anna,ben --rubrics empathy --by system --per 4
+        $ bedside sample run --raters 3 --mode codes --rubrics question,reflection
+    """
+    from bedside.annotation.sampling import make_plan, rater_slots
+    from bedside.ratings.run import read_run
+    from bedside.reports.annotation import plan_tables
+
+    check_choice(mode, _MODES, "--mode")
+    opened = read_run(run)
+    chosen = _rubrics(opened, mode, read_names(rubrics), rubric_folder)
+    plan = make_plan(
+        opened,
+        mode=mode,  # type: ignore[arg-type]
+        rubrics=chosen,
+        raters=rater_slots(int(raters)) if raters.strip().isdigit() else tuple(read_names(raters) or ()),
+        by=read_names(by) or (),
+        per=per,
+        overlap=overlap,
+        shared=shared,
+        focus=focus,  # type: ignore[arg-type]
+        random_share=random_share,
+        judge=judge,
+        training=_training(opened, mode, chosen, training, seed),
+        seed=seed,
+    )
+    save_plan(plan, opened, out)
+    show_tables(plan_tables(plan), json)
+    note(f"Wrote {out}. Next: bedside annotate push {out}, or bedside annotate export {out}")
+
+
+def _training(run: Run, mode: Any, rubrics: list[Rubric], training: str | None, seed: int) -> Any:
+    """The training set: of a file, or of what people agree on in the run."""
+    from bedside.annotation.training_cases import read_training, training_from_run
+
+    if training is None:
+        return ()
+    if training.isdigit():
+        return training_from_run(run, mode, rubrics, int(training), seed)
+    return read_training(training, mode, rubrics)
+
+
+def _rubrics(run: Run, mode: str, names: list[str] | None, folder: Path | None) -> list[Rubric]:
+    """The rubrics that are named, or those of the mode: all codes, the findings, or what judges rated by."""
+    from bedside.rubrics.code_rubrics import CODEBOOK
+    from bedside.rubrics.rubric_files import rubrics_with
+
+    registry = rubrics_with(folder)
+    if mode == "codes":
+        codes = (
+            names if names is not None else [name for name in CODEBOOK.names() if name != "main_behaviour"]
+        )
+        return [CODEBOOK.load(name) if name in CODEBOOK else registry.find(name) for name in codes]
+    if names is not None:
+        return [registry.find(name) for name in names]
+    if mode == "findings":
+        return [registry.find("finding_extraction")]
+    return _judged_rubrics(run, mode, folder)
+
+
+def _judged_rubrics(run: Run, mode: Any, folder: Path | None) -> list[Rubric]:
+    """The rubrics by which judges rated the run's transcripts, as far as the mode can ask them."""
+    import polars as pl
+
+    from bedside.annotation.annotation_plan import KINDS
+    from bedside.ratings.names import TRANSCRIPT, rated_by_judges
+    from bedside.rubrics.rubric_files import rubrics_with
+
+    registry = rubrics_with(folder)
+    judged = run.ratings.filter(rated_by_judges(), pl.col("unit") == TRANSCRIPT)
+    rubrics = [registry.find(name) for name in sorted(judged["metric"].unique()) if name in registry]
+    fitting = [rubric for rubric in rubrics if rubric.kind in KINDS[mode]]
+    if not fitting:
+        raise InputError(
+            "no judge has rated the run by rubrics", where=str(run.path), todo="name some with --rubrics"
+        )
+    return fitting

@@ -1,0 +1,61 @@
+"""What is said of transcripts that were scored."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from bedside.cli.output import say
+from bedside.reports.number_text import counted
+
+if TYPE_CHECKING:
+    from bedside.scoring.one_process import ScoringSummary
+
+#: How many reasons for missing ratings, transcripts that were skipped, and metrics of a reason are named.
+_REASONS, _SKIPPED, _METRICS = 5, 20, 3
+
+
+def say_scored(summary: ScoringSummary) -> None:
+    """Say what a scoring did."""
+    transcripts, turns = counted(summary.transcripts, "transcript"), counted(summary.turns, "turn")
+    ratings = counted(summary.ratings, "rating")
+    say(
+        f"Scored {transcripts} ({turns}) into {summary.run.path}: {ratings}, {summary.missing:,} of them missing."
+    )
+    if summary.resumed:
+        say(f"Took {counted(summary.resumed, 'part')} over that had been scored before.")
+    if summary.replaced:
+        say(f"Replaced {counted(summary.replaced, 'rating')} that the run had.")
+    if summary.missing:
+        for reason, count, metrics in _reasons(summary.run.manifest["scorings"][-1]["missing"])[:_REASONS]:
+            say(f"  missing {count:,}: {reason} ({metrics})")
+    if summary.ignored:
+        say(
+            f"Left out {counted(summary.ignored, 'file')} that by the ending of the name can't be a transcript."
+        )
+    if summary.skipped:
+        _say_skipped(summary)
+
+
+def _say_skipped(summary: ScoringSummary) -> None:
+    say(f"{len(summary.skipped):,} skipped:")
+    for reason in summary.skipped[:_SKIPPED]:
+        say(f"  {reason}")
+    more = len(summary.skipped) - _SKIPPED
+    if more > 0:
+        say(f"  … and {more:,} more; all are in {summary.run.path}/manifest.json")
+
+
+def _reasons(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
+    """Missing ratings by reason: the reason, how many, and which metrics, most first."""
+    counts: dict[str, int] = {}
+    metrics: dict[str, list[str]] = {}
+    for row in rows:
+        counts[row["error"]] = counts.get(row["error"], 0) + row["n"]
+        metrics.setdefault(row["error"], []).append(row["metric"])
+    reasons = []
+    for reason, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        names = list(dict.fromkeys(metrics[reason]))
+        more = f" and {counted(len(names) - _METRICS, 'more metric')}" if len(names) > _METRICS else ""
+        reasons.append((reason, count, ", ".join(names[:_METRICS]) + more))
+    return reasons
