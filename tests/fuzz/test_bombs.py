@@ -92,7 +92,7 @@ def test_a_workbook_that_unpacks_to_gigabytes(parts: dict[str, bytes], tmp_path:
     path.write_bytes(grown(parts, "xl/media/image1.bin", (bytes(MB) for _ in range(3000))))
     assert path.stat().st_size < 20 * MB
     for taker in ("transcripts", "ratings"):
-        refused(taker, path, "a workbook larger than 128 MB")
+        refused(taker, path, "the workbook is larger than 128 MB")
 
 
 def test_a_workbook_that_understates_what_it_unpacks_to(parts: dict[str, bytes], tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_a_workbook_that_understates_what_it_unpacks_to(parts: dict[str, bytes],
     data[entry + 24 : entry + 28] = struct.pack("<I", 5000)
     path = tmp_path / "t.xlsx"
     path.write_bytes(data)
-    refused("transcripts", path, "not a readable XLSX workbook")
+    refused("transcripts", path, "the XLSX workbook can't be read")
 
 
 @pytest.mark.slow
@@ -146,7 +146,7 @@ def test_a_workbook_of_many_parts(parts: dict[str, bytes], tmp_path: Path) -> No
             book.writestr(f"x/{number}", b"")
     path = tmp_path / "t.xlsx"
     path.write_bytes(file.getvalue())
-    refused("transcripts", path, "a workbook larger than")
+    refused("transcripts", path, "the workbook is larger than")
 
 
 @pytest.mark.slow
@@ -157,7 +157,7 @@ def test_a_workbook_of_many_parts(parts: dict[str, bytes], tmp_path: Path) -> No
         ("t.json.gz", b"[" * MB, "not JSON"),
         ("t.json.gz", b" " * MB, "the file is empty"),
         ("t.csv.gz", b"a,b\n" * (MB // 4), "no column holds the text"),
-        ("t.csv.gz", b'"' + b"x" * (MB - 1), "not a transcript format"),
+        ("t.csv.gz", b'"' + b"x" * (MB - 1), "knows no transcript format"),
     ],
 )
 def test_a_packed_file_that_unpacks_to_a_gigabyte(
@@ -302,9 +302,9 @@ def test_cells_and_rows_that_do_not_end(tmp_path: Path) -> None:
     path.write_bytes(b"id,speaker,text\na,doctor,Hello.\na,patient," + b"x" * (17 * MB) + b"\n")
     refused("transcripts", path, ":3: the line is longer than 16 MB")
     path.write_bytes(b'id,speaker,text\na,doctor,"' + (b"x" * 1000 + b"\n") * 17_000)
-    refused("transcripts", path, "not a readable table")
+    refused("transcripts", path, "the table can't be read")
     path.write_bytes(b'id,speaker,text\na,doctor,"' + (b"x" * 1000 + b'\n","') * 70_000)
-    refused("transcripts", path, "a row that doesn't end within 64 MB", megabytes=400)
+    refused("transcripts", path, "a row doesn't end within 64 MB", megabytes=400)
 
 
 def test_numbers_of_five_thousand_digits(tmp_path: Path) -> None:

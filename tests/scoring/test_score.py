@@ -128,7 +128,7 @@ def test_other_transcripts_are_refused_and_change_nothing(
 def test_a_foreign_folder_is_refused(file: Path, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
-    with pytest.raises(RunError, match="exists and is no run"):
+    with pytest.raises(RunError, match="this exists and is not a run"):
         score([file], tmp_path / "mine")
     assert [path.name for path in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
 
@@ -174,7 +174,7 @@ def test_a_run_can_be_copied_and_read_elsewhere(file: Path, tmp_path: Path) -> N
 def test_a_damaged_table_is_named(file: Path, tmp_path: Path) -> None:
     run = score([file], tmp_path / "run").run
     (run.path / "ratings.parquet").write_bytes(b"PAR1 nonsense")
-    with pytest.raises(RunError, match=r"ratings\.parquet: missing or damaged"):
+    with pytest.raises(RunError, match=r"ratings\.parquet: the table is missing or damaged"):
         _ = bedside.read_run(run.path).ratings
     (run.path / "manifest.json").write_text("{")
     with pytest.raises(RunError, match="manifest can't be read"):
