@@ -23,7 +23,7 @@ from bedside.ratings.table_writer import RATING_PARTS, write_table
 from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
 from bedside.support.errors import RunError
 from bedside.support.files import empty, making, saying_where, sync, write_json
-from bedside.support.json_shape import NUMBER, TEXT, WHOLE, YES_OR_NO, Each, Maybe, misfit
+from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -37,16 +37,16 @@ _DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 #: What every manifest holds.
 _FORM = {
     "transcripts": {
-        "count": WHOLE, "turns": WHOLE, "text": YES_OR_NO, "skipped": [Maybe(TEXT)], "options": {},
-        "inputs": [{"path": TEXT, "format": TEXT, "transcripts": WHOLE}],
+        "count": INTEGER, "turns": INTEGER, "text": BOOLEAN, "skipped": [OrNull(TEXT)], "options": {},
+        "inputs": [{"path": TEXT, "format": TEXT, "transcripts": INTEGER}],
     },
     "scorings": [{
-        "suite": Maybe(TEXT), "own_suite": Maybe({}), "metrics": [TEXT], "raters": [TEXT], "parameters": Each({}),
-        "missing": [{"metric": TEXT, "rater": TEXT, "error": TEXT, "n": WHOLE}], "ratings": WHOLE, "bedside": TEXT,
-        "python": TEXT, "libraries": Each(TEXT), "judges": Maybe(Each({})),
+        "suite": OrNull(TEXT), "own_suite": OrNull({}), "metrics": [TEXT], "raters": [TEXT], "parameters": ObjectOf({}),
+        "missing": [{"metric": TEXT, "rater": TEXT, "error": TEXT, "n": INTEGER}], "ratings": INTEGER, "bedside": TEXT,
+        "python": TEXT, "libraries": ObjectOf(TEXT), "judges": OrNull(ObjectOf({})),
     }],
-    "imports": [{"file": TEXT, "ratings": WHOLE, "scales": Each([(*TEXT, *NUMBER)])}],
-    "rubrics": Maybe(Each({})),
+    "imports": [{"file": TEXT, "ratings": INTEGER, "scales": ObjectOf([(*TEXT, *NUMBER)])}],
+    "rubrics": OrNull(ObjectOf({})),
 }  # fmt: skip
 _MANIFEST = "manifest.json"
 #: A change of the two that is on disk whole and not in its place yet.
@@ -80,7 +80,7 @@ class Run:
         file = self.path / _MANIFEST
         if not file.is_file():
             raise RunError(
-                "the folder is no run (it has no manifest.json)",
+                "the folder is not a run (it has no manifest.json)",
                 where=str(self.path),
                 todo="name a folder that bedside score made",
             )
@@ -181,7 +181,7 @@ class Run:
             raise RunError(
                 f"the run keeps no text of transcript {name!r}",
                 where=str(self.path),
-                todo="score again into a new run without --no-text",
+                todo="score again into a new run with bedside score, without --no-text",
             )
         with self._sound(TRANSCRIPT_FOLDER):
             return parse_transcript(content, source)
@@ -193,7 +193,9 @@ class Run:
             yield
         except (*_DAMAGE, ValueError, LookupError, TypeError, AttributeError) as error:
             raise RunError(
-                "missing or damaged", where=str(self.path / name), todo="score again into a new run"
+                "the table is missing or damaged",
+                where=str(self.path / name),
+                todo="score again into a new run",
             ) from error
 
     def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any], *, key: Sequence[str] = KEY) -> int:
@@ -275,10 +277,10 @@ class Run:
             found = table.collect_schema()
         except _DAMAGE as error:
             raise RunError(
-                "missing or damaged", where=str(file), todo="score again into a new run"
+                "the table is missing or damaged", where=str(file), todo="score again into a new run"
             ) from error
         if found != schema:
-            raise RunError("has other columns than a run's table", where=str(file), todo="score again")
+            raise RunError("the table has other columns than a run's", where=str(file), todo="score again")
         return table
 
 
@@ -299,7 +301,11 @@ def new_run(path: Path) -> Iterator[Path]:
         RunError: ``path`` exists and isn't an empty folder, can't be made, or is being made by another process.
     """
     if path.exists() and (not path.is_dir() or any(path.iterdir())):
-        raise RunError("exists and is no run", where=str(path), todo="choose another folder with --out")
+        raise RunError(
+            "this exists and is not a run",
+            where=str(path),
+            todo="choose another folder with `out`",
+        )
     with making(path) as folder:
         yield folder
 

@@ -54,7 +54,7 @@ def parse_scale(text: str) -> Scale:
             return Scale(tuple(sorted(number for number in numbers if number is not None)), True)
         return Scale(tuple(parts), False)
     raise DataError(
-        f"{text!r:.60} is no scale", where="--scale", todo="write 1-5, or 0,0.5,1, or none/open/closed"
+        f"{text!r:.60} is not a scale", where="`scales`", todo="write 1-5, or 0,0.5,1, or none/open/closed"
     )
 
 

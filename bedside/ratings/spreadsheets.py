@@ -121,9 +121,9 @@ def read_rating_file(
         is_number, place = first_kind.setdefault(name, (label is None, where))
         if is_number != (label is None):
             raise InputError(
-                f"{cell!r} where other ratings of {name} are {'numbers' if is_number else 'labels'} ({place})",
+                f"the rating of {name} is {cell!r}, while others are {'numbers' if is_number else 'labels'} ({place})",
                 where=where,
-                todo="give all of them one form, or a scale with --scale",
+                todo="give all of them one form, or a scale with `scales`",
             )
         ratings.append(
             (row["item"], row["system"] or None, row["case"] or None, unit, name, rater, replicate, value, label,
@@ -153,11 +153,11 @@ def import_ratings(run: Run, path: str | os.PathLike[str], file: RatingFile) -> 
     for where, row in zip(file.places, file.ratings.iter_rows(), strict=True):
         item, _, _, unit, *rest = row
         if item not in known:
-            raise InputError(f"{item!r} is no transcript of the run", where=where, todo=nearest(item, known))
+            raise InputError(f"the run has no transcript {item!r}", where=where, todo=nearest(item, known))
         system, case, turns = known[item]
         if unit != "transcript" and int(unit.removeprefix("turn:")) >= turns:
             raise InputError(
-                f"{item!r} has {turns} turns, so no {unit}", where=where, todo="count turns from 0"
+                f"{item!r} has {turns} turns and so no {unit}", where=where, todo="count turns from 0"
             )
         rows.append((item, system, case, unit, *rest))
     frame = frame_of(rows)
@@ -189,7 +189,7 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[st
                     raise InputError(
                         f"no column holds the {lacking}",
                         where=where,
-                        todo=f"say which with --columns {lacking}=NAME; columns: {', '.join(row)}",
+                        todo=f"say which with `columns={lacking}=NAME`; columns: {', '.join(row)}",
                     )
                 raters = [column for column in row if column not in taken]
                 if not raters:
@@ -210,17 +210,19 @@ def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[st
 def _cells(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
     if path.suffix.lower() == ".parquet":
         if not _readable(path):
-            raise InputError("not a readable Parquet file", where=str(path), todo="save it again")
+            raise InputError("the Parquet file can't be read", where=str(path), todo="save it again")
         try:
             # Few bytes can be many rows, where all are alike.
             rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
             table = pl.read_parquet(path, glob=False) if rows <= _MOST_ROWS else pl.DataFrame()
             texts = table.select(pl.col(pl.String).str.len_bytes().sum())
         except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise InputError("not a readable Parquet file", where=str(path), todo="save it again") from error
+            raise InputError(
+                "the Parquet file can't be read", where=str(path), todo="save it again"
+            ) from error
         if rows > _MOST_ROWS or sum(texts.row(0) if texts.width else ()) > _MOST_TEXT:
             raise InputError(
-                f"more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text",
+                f"the file has more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text",
                 where=str(path),
                 todo="split it",
             )
@@ -257,7 +259,7 @@ def _columns(header: list[str], given: Mapping[str, str], where: str) -> dict[st
     if "item" not in names:
         raise InputError(
             "no column holds the item", where=where,
-            todo=f"say which with --columns item=NAME; columns: {', '.join(header)}",
+            todo=f"say which with `columns=item=NAME`; columns: {', '.join(header)}",
         )  # fmt: skip
     return names
 
@@ -274,12 +276,12 @@ def _value(cell: str, metric: str, scale: Scale | None, where: str) -> tuple[flo
     raise InputError(
         f"{cell!r} is not on the scale of {metric}",
         where=where,
-        todo=f"levels: {levels} (--scale gives another)",
+        todo=f"levels: {levels} (`scales` gives another)",
     )
 
 
 def _whole(cell: str, name: str, where: str) -> int:
     number = number_in(cell)
     if number is None or not 0 <= number <= _MOST or number != int(number):
-        raise InputError(f"the {name} {cell!r} is no whole number", where=where, todo="count from 0")
+        raise InputError(f"the {name} {cell!r} is not a whole number", where=where, todo="count from 0")
     return int(number)

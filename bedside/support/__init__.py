@@ -1,1 +1,1 @@
-"""What every part stands on, and what knows no conversation: errors, files, registries, strict YAML, shapes of JSON, addresses."""
+"""What every part stands on and what knows no conversation: errors, files, registries, YAML, shapes of JSON, URLs."""

@@ -52,12 +52,12 @@ def open_beside(target: Path) -> tuple[int, Path]:
 
     What killed processes left there of ``target`` is removed: the system ends their hold, however they ended.
     """
-    for left in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
+    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
         with suppress(OSError):  # it is held, or another's
-            handle = os.open(left, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+            handle = os.open(leftover, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                left.unlink()
+                leftover.unlink()
             finally:
                 os.close(handle)
     while True:
@@ -120,10 +120,10 @@ def _hold(handle: int, folder: Path, target: Path) -> None:
 
 def make_folder(folder: Path) -> None:
     """Make a folder and those above it, where they aren't there, for their owner alone, and have them on disk."""
-    new = [each for each in (folder, *folder.parents) if not each.exists()]
-    for each in reversed(new):
-        each.mkdir(0o700, exist_ok=True)
-        sync(each.parent)
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
+    for path in reversed(new):
+        path.mkdir(0o700, exist_ok=True)
+        sync(path.parent)
     folder.mkdir(exist_ok=True)  # says so where a file stands there
 
 
@@ -138,11 +138,11 @@ def remove(folder: Path) -> None:
 
 def empty(folder: Path, pattern: str = "*") -> None:
     """Remove what is in a folder and has a name of ``pattern``."""
-    for each in folder.glob(pattern):
-        if each.is_dir() and not each.is_symlink():
-            shutil.rmtree(each, ignore_errors=True)
+    for path in folder.glob(pattern):
+        if path.is_dir() and not path.is_symlink():
+            shutil.rmtree(path, ignore_errors=True)
         else:
-            each.unlink(missing_ok=True)
+            path.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -169,8 +169,8 @@ def sync(path: Path) -> None:
 
 def sync_folders(folder: Path) -> None:
     """Have the names of all that is in a folder, and in those in it, on disk before going on."""
-    for each, _, _ in os.walk(folder):
-        sync(Path(each))
+    for path, _, _ in os.walk(folder):
+        sync(Path(path))
 
 
 def write_text(target: Path, text: str) -> None:

@@ -1,4 +1,4 @@
-"""The form of what bedside itself wrote as JSON: looked at when it is read, so that damage is told at once."""
+"""The shape of what bedside itself wrote as JSON: checked when it is read, so that damage is told at once."""
 
 from __future__ import annotations
 
@@ -6,49 +6,49 @@ from dataclasses import dataclass
 from typing import Any
 
 #: Types of single values; a whole number is none where a boolean stands.
-TEXT, WHOLE, NUMBER, YES_OR_NO = (str,), (int,), (int, float), (bool,)
+TEXT, INTEGER, NUMBER, BOOLEAN = (str,), (int,), (int, float), (bool,)
 
 
 @dataclass(frozen=True, slots=True)
-class Each:
-    """An object whose values all have a form."""
+class ObjectOf:
+    """An object whose values all have one shape."""
 
-    form: Any
+    shape: Any
 
 
 @dataclass(frozen=True, slots=True)
-class Maybe:
-    """A form, or null, or no such key."""
+class OrNull:
+    """A shape, or null, or no such key."""
 
-    form: Any
+    shape: Any
 
 
-def misfit(value: Any, form: Any, at: str = "") -> str | None:
-    """Where a value differs from a form, as keys with points between; None where it fits.
+def misfit(value: Any, shape: Any, at: str = "") -> str | None:
+    """Where a value differs from a shape, as keys with points between; None where it fits.
 
     Args:
         value: of JSON.
-        form: types of a single value; an object with the forms of its keys (others are left alone); a list with the one
-            form of its items; an :class:`Each` or a :class:`Maybe`.
+        shape: types of a single value; an object with the shapes of its keys (others are left alone); a list with the
+            one shape of its items; an :class:`ObjectOf` or a :class:`OrNull`.
         at: the place of the value.
     """
-    if isinstance(form, Maybe):
-        return None if value is None else misfit(value, form.form, at)
-    if isinstance(form, tuple):
-        fits = isinstance(value, form) and (isinstance(value, bool) == (form == YES_OR_NO))
-        return None if fits else at or "the whole"
-    if isinstance(form, list):
+    if isinstance(shape, OrNull):
+        return None if value is None else misfit(value, shape.shape, at)
+    if isinstance(shape, tuple):
+        fits = isinstance(value, shape) and (isinstance(value, bool) == (shape == BOOLEAN))
+        return None if fits else at or "the top level"
+    if isinstance(shape, list):
         if not isinstance(value, list):
-            return at or "the whole"
-        parts: Any = ((item, form[0], number) for number, item in enumerate(value))
+            return at or "the top level"
+        parts: Any = ((item, shape[0], number) for number, item in enumerate(value))
     elif not isinstance(value, dict):
-        return at or "the whole"
-    elif isinstance(form, Each):
-        parts = ((part, form.form, key) for key, part in value.items())
+        return at or "the top level"
+    elif isinstance(shape, ObjectOf):
+        parts = ((part, shape.shape, key) for key, part in value.items())
     else:
-        parts = ((value.get(key), wanted, key) for key, wanted in form.items())
-    found = (misfit(part, wanted, f"{at}.{key}" if at else str(key)) for part, wanted, key in parts)
-    return next((place for place in found if place is not None), None)
+        parts = ((value.get(key), key_shape, key) for key, key_shape in shape.items())
+    places = (misfit(part, part_shape, f"{at}.{key}" if at else str(key)) for part, part_shape, key in parts)
+    return next((place for place in places if place is not None), None)
 
 
 def json_kind(value: Any) -> str:

@@ -14,7 +14,7 @@ def holds_secret(address: str) -> bool:
     return bool(_USER.search(address) or _QUERY.search(address))
 
 
-def shown(address: str) -> str:
+def without_secrets(address: str) -> str:
     """An address as it may be printed, without user, password and query."""
     return _QUERY.sub("?…", _USER.sub(r"\1…@", address))
 

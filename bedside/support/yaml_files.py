@@ -45,7 +45,7 @@ class _Loader(yaml.SafeLoader):
         self._count(1, event)
         self._levels += 1
         if self._levels > MOST_LEVELS:
-            raise _wrong(f"nested deeper than {MOST_LEVELS} levels", event)
+            raise _wrong(f"it is nested more than {MOST_LEVELS} levels deep", event)
         node = super().compose_node(parent, index)
         self._levels -= 1
         if event.anchor is not None:
@@ -55,13 +55,13 @@ class _Loader(yaml.SafeLoader):
     def _count(self, values: int, event: Any) -> None:
         self._values += values
         if self._values > MOST_VALUES:
-            raise _wrong(f"more than {MOST_VALUES:,} values", event)
+            raise _wrong(f"it holds more than {MOST_VALUES:,} values", event)
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         seen: set[str] = set()
         for key, _ in node.value:
             if not isinstance(key, yaml.ScalarNode):
-                raise _wrong("a key is a single word", key)
+                raise _wrong("a key must be a single word", key)
             if key.tag == _MERGE and self.aliases:
                 continue
             if key.tag != _STR:
@@ -104,7 +104,7 @@ def plain_yaml(path: Path, noun: str, *, aliases: bool = False) -> Any:
         mark = getattr(error, "problem_mark", None)
         place = f"{path}:{mark.line + 1}" if mark else str(path)
         raise RegistryError(
-            f"not plain YAML ({getattr(error, 'problem', None) or error})", where=place
+            f"the file is not plain YAML ({getattr(error, 'problem', None) or error})", where=place
         ) from error
 
 
@@ -116,5 +116,5 @@ def keys_and_values(path: Path, noun: str, see: str, *, aliases: bool = False) -
     """
     data = plain_yaml(path, noun, aliases=aliases)
     if not isinstance(data, dict):
-        raise RegistryError(f"a {noun} holds keys and values", where=str(path), todo=f"see {see}")
+        raise RegistryError(f"a {noun} must hold keys and values", where=str(path), todo=f"see {see}")
     return data

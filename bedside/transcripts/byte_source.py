@@ -115,9 +115,15 @@ class ByteSource:
                     while len(data) != status.st_size and (more := file.read(MAX_WHOLE + 1 - len(data))):
                         data += more
         except OSError as error:
-            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
+            raise InputError(
+                f"the file can't be read ({error.strerror})", where=self.name, todo="check it"
+            ) from error
         if len(data) > MAX_WHOLE and not stat.S_ISREG(status.st_mode):
-            raise InputError("a large input that is no ordinary file", where=self.name, todo="save it first")
+            raise InputError(
+                "this is too large for an input that isn't an ordinary file",
+                where=self.name,
+                todo="save it first",
+            )
         return data if len(data) <= MAX_WHOLE else None
 
     @cached_property
@@ -146,12 +152,14 @@ class ByteSource:
             return data
         if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise InputError(
-                "UTF-16 text", where=self.name, todo="convert the file, e.g. iconv -f UTF-16 -t UTF-8"
+                "the file is UTF-16 text",
+                where=self.name,
+                todo="convert the file, e.g. iconv -f UTF-16 -t UTF-8",
             )
         if not data or data.isspace():
             raise InputError("the file is empty", where=self.name, todo="remove it")
         if b"\x00" in data:
-            raise InputError("not a text file", where=self.name, todo="give a transcript file")
+            raise InputError("this is not a text file", where=self.name, todo="give a transcript file")
         return data
 
     @cached_property
@@ -163,7 +171,9 @@ class ByteSource:
         try:
             return opened(self.path)
         except OSError as error:
-            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
+            raise InputError(
+                f"the file can't be read ({error.strerror})", where=self.name, todo="check it"
+            ) from error
 
     @staticmethod
     def _unpacked(raw: io.RawIOBase | io.BytesIO) -> io.BufferedReader[Any] | _Gunzip:
@@ -204,7 +214,9 @@ class ByteSource:
                 "the gzip file is truncated or damaged", where=self.name, todo="copy or download it again"
             ) from error
         except OSError as error:
-            raise InputError(f"can't be read ({error.strerror})", where=self.name, todo="check it") from error
+            raise InputError(
+                f"the file can't be read ({error.strerror})", where=self.name, todo="check it"
+            ) from error
 
     def companion(self, *parts: str) -> bytes | None:
         """Content of another file that belongs to this one; None where there is no such file.
@@ -221,7 +233,7 @@ class ByteSource:
             with other.open() as file:
                 data = self.unpacking(file.read, MAX_COMPANION + 1)
                 if len(data) > MAX_COMPANION:
-                    raise InputError(f"larger than {MAX_COMPANION // 2**20} MB", where=other.name)
+                    raise InputError(f"the file is larger than {MAX_COMPANION // 2**20} MB", where=other.name)
         self.companions.append((path, *other.finish()))
         return data
 

@@ -32,7 +32,7 @@ def in_order(placed: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[s
     """Places and utterances by time where all have a numeric ``timestamp``, else as they are."""
     times = [utterance.get("timestamp") for _, utterance in placed]
     if all(isinstance(time, int | float) and not isinstance(time, bool) for time in times):
-        return sorted(placed, key=lambda each: each[1]["timestamp"])
+        return sorted(placed, key=lambda place_and_utterance: place_and_utterance[1]["timestamp"])
     return placed
 
 

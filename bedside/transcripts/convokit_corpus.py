@@ -62,7 +62,7 @@ def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
                 f"two transcripts have the id {transcript.id!r}", where=transcript.source or None,
                 todo="give each its own",
             )  # fmt: skip
-        about[transcript.id] = _about(transcript)
+        about[transcript.id] = _conversation_meta(transcript)
         if not transcript.turns:
             # A conversation of ConvoKit is made of its utterances: without any there is none.
             empty.append([position, transcript.id, about[transcript.id]])
@@ -77,7 +77,7 @@ def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
                 )
             utterance = convokit.Utterance(
                 id=f"{transcript.id}#{turn.index}", speaker=speakers[who], conversation_id=transcript.id,
-                reply_to=previous, timestamp=turn.index, text=turn.text, meta=_stored(turn.meta),
+                reply_to=previous, timestamp=turn.index, text=turn.text, meta=_stored_meta(turn.meta),
             )  # fmt: skip
             utterances.append(utterance)
             previous = utterance.id
@@ -106,39 +106,46 @@ def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterato
         BedsideError: a conversation that is no transcript: an unknown speaker, an empty text.
     """
     if not hasattr(corpus, "iter_conversations"):
-        raise InputError(f"{type(corpus).__name__} is no ConvoKit corpus", todo="give a convokit.Corpus")
+        raise InputError(f"{type(corpus).__name__} is not a ConvoKit corpus", todo="give a convokit.Corpus")
     maker = TranscriptMaker(
         Path("corpus"), "", options=options or ReadOptions(), skipped=[], bare_path="corpus"
     )
     speakers = {speaker.id: speaker.meta.to_dict() for speaker in corpus.iter_speakers()}
     empty: list[list[Any]] = list((corpus.meta.to_dict().get(MARK) or {}).get("empty", ()))
-    made = 0
-    for found in corpus.iter_conversations():
-        while empty and empty[0][0] == made:
+    position = 0
+    for conversation in corpus.iter_conversations():
+        while empty and empty[0][0] == position:
             _, name, about = empty.pop(0)
             yield _restored(name, about, [], {})
-            made += 1
-        made += 1
-        about = copy.deepcopy(found.meta.to_dict())
-        placed = [(f"corpus, utterance {each.id!r}", _utterance(each)) for each in found.iter_utterances()]
+            position += 1
+        position += 1
+        about = copy.deepcopy(conversation.meta.to_dict())
+        placed = [
+            (f"corpus, utterance {utterance.id!r}", _as_dumped(utterance))
+            for utterance in conversation.iter_utterances()
+        ]
         if is_ours(about):
-            yield _restored(found.id, about, [utterance for _, utterance in in_order(placed)], speakers)
+            yield _restored(
+                conversation.id, about, [utterance for _, utterance in in_order(placed)], speakers
+            )
         else:
-            yield transcript_of(maker, found.id, placed, {found.id: about}, speakers)
+            yield transcript_of(maker, conversation.id, placed, {conversation.id: about}, speakers)
     for _, name, about in empty:
         yield _restored(name, about, [], {})
 
 
-def _about(transcript: Transcript) -> dict[str, Any]:
+def _conversation_meta(transcript: Transcript) -> dict[str, Any]:
     fields = {name: getattr(transcript, name) for name in STORED_FIELDS}
     return copy.deepcopy(
         {**fields, "factors": dict(transcript.factors), "reference": dict(transcript.reference), MARK: LAYOUT}
     )
 
 
-def _stored(meta: Mapping[str, Any]) -> dict[str, Any]:
-    own = {key: META_PREFIX + key if key == "ai_meta" or key.startswith(META_PREFIX) else key for key in meta}
-    return {own[key]: copy.deepcopy(value) for key, value in meta.items()}
+def _stored_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
+    stored = {
+        key: META_PREFIX + key if key == "ai_meta" or key.startswith(META_PREFIX) else key for key in meta
+    }
+    return {stored[key]: copy.deepcopy(value) for key, value in meta.items()}
 
 
 def _free(name: str, taken: set[str]) -> str:
@@ -149,7 +156,7 @@ def _free(name: str, taken: set[str]) -> str:
     return name
 
 
-def _utterance(utterance: Any) -> dict[str, Any]:
+def _as_dumped(utterance: Any) -> dict[str, Any]:
     """An utterance as it stands in a dumped corpus."""
     return {
         "id": utterance.id,

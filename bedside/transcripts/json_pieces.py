@@ -48,12 +48,7 @@ def array_items(
         ArrayError: the text does not begin with ``[``, ends before its ``]``, goes on after it, or holds too
             long an item.
     """
-    text = read(chunk)
-    while text.isspace() and (more := read(chunk)):
-        text += more
-    start = len(text) - len(text.lstrip()) + 1
-    if text[start - 1 : start] != b"[":
-        raise ArrayError("not a JSON array", 1)
+    text, start = _opening(read, chunk)
     line, position, depth = 1 + text.count(b"\n", 0, start), start, 1
     while True:
         for token in _TOKEN.finditer(_masked(text), position):
@@ -67,25 +62,18 @@ def array_items(
                     depth += 1
             elif mark == 0x2C:  # a comma
                 if depth == 1:
-                    if token.start() - start > longest:
-                        raise _too_long(longest, line)
-                    yield _item(text, line, start, token.start())
+                    yield _item(text, line, start, token.start(), longest=longest)
                     line += text.count(b"\n", start, token.end())
                     start = token.end()
             else:
                 depth -= 1
                 if depth == 0:
-                    if token.start() - start > longest:
-                        raise _too_long(longest, line)
-                    last = _item(text, line, start, token.start())
+                    last = _item(text, line, start, token.start(), longest=longest)
                     if last[1]:
                         yield last
-                    rest = text[token.end() :]
-                    while rest:
-                        if not rest.isspace():
-                            line += text.count(b"\n", start)
-                            raise ArrayError("text after the end of the array", line)
-                        rest = read(chunk)
+                    if _goes_on(text[token.end() :], read, chunk):
+                        line += text.count(b"\n", start)
+                        raise ArrayError("text after the end of the array", line)
                     return
             position = token.end()
         else:
@@ -105,7 +93,30 @@ def _too_long(longest: int, line: int) -> ArrayError:
     return ArrayError(f"an item of the array is longer than {longest // 2**20} MB", line)
 
 
-def _item(text: bytes, line: int, start: int, end: int) -> tuple[int, bytes]:
+def _opening(read: Callable[[int], bytes], chunk: int) -> tuple[bytes, int]:
+    """The first text that is more than space, and where it goes on behind the array's bracket."""
+    text = read(chunk)
+    while text.isspace() and (more := read(chunk)):
+        text += more
+    start = len(text) - len(text.lstrip()) + 1
+    if text[start - 1 : start] != b"[":
+        raise ArrayError("not a JSON array", 1)
+    return text, start
+
+
+def _goes_on(text: bytes, read: Callable[[int], bytes], chunk: int) -> bool:
+    """Whether anything but space is in ``text`` and in what can yet be read."""
+    while text:
+        if not text.isspace():
+            return True
+        text = read(chunk)
+    return False
+
+
+def _item(text: bytes, line: int, start: int, end: int, *, longest: int) -> tuple[int, bytes]:
+    """Line and text of an item, without the space around it."""
+    if end - start > longest:
+        raise _too_long(longest, line)
     item = text[start:end]
     bare = item.lstrip()
     return line + item.count(b"\n", 0, len(item) - len(bare)), bare.rstrip()
@@ -117,30 +128,30 @@ def beginning(text: bytes) -> Any:
     None where nothing of it can be told.
     """
     # What is open, innermost first, as linked pairs: kept at every mark, and never copied.
-    still: Any = None
+    unclosed: Any = None
     whole: tuple[int, Any] | None = None
     for token in _MARK.finditer(_masked(text)):
         mark = token[0][:1]
         if mark in _OPEN:
-            still = (_OPEN[mark], still)
+            unclosed = (_OPEN[mark], unclosed)
         elif mark in (b"}", b"]"):
-            if still is None or still[0] != mark:
+            if unclosed is None or unclosed[0] != mark:
                 break
-            still = still[1]
-            whole = (token.end(), still)
-            if still is None:
+            unclosed = unclosed[1]
+            whole = (token.end(), unclosed)
+            if unclosed is None:
                 break
         elif mark == b",":
-            whole = (token.start(), still)
+            whole = (token.start(), unclosed)
         elif not token[1]:
             break
     if whole is None:
         return None
-    end, still = whole
+    end, unclosed = whole
     closing = []
-    while still is not None:
-        closing.append(still[0])
-        still = still[1]
+    while unclosed is not None:
+        closing.append(unclosed[0])
+        unclosed = unclosed[1]
     try:
         return orjson.loads(text[:end] + b"".join(closing))
     except orjson.JSONDecodeError:

@@ -130,7 +130,7 @@ class JsonSource(ByteSource):
                 data = self.unpacking(file.read, MAX_RECORD + 1)
             if len(data) > MAX_RECORD:
                 return InputError(
-                    f"larger than {MAX_RECORD // 2**20} MB and neither a JSON array nor JSON lines",
+                    f"the file is larger than {MAX_RECORD // 2**20} MB and neither a JSON array nor JSON lines",
                     where=self.name,
                     todo="write one transcript a line",
                 )
@@ -160,7 +160,9 @@ class JsonSource(ByteSource):
         with self.open() as file:
             if len(self.unpacking(file.read, MAX_RECORD + 1)) > MAX_RECORD:
                 raise InputError(
-                    f"one transcript larger than {MAX_RECORD // 2**20} MB", where=self.name, todo="split it"
+                    f"the transcript is larger than {MAX_RECORD // 2**20} MB",
+                    where=self.name,
+                    todo="split it",
                 )
         for _, _, item in self.json_values():
             if isinstance(item, InputError):

@@ -77,7 +77,7 @@ def _joined_parts(parts: list[Any], where: str) -> str:
         if not isinstance(text, str):
             what = part.get("type") if isinstance(part, dict) else json_kind(part)
             raise InputError(
-                f"a part of the content is no text ({what!r:.40})",
+                f"a part of the content is not text ({what!r:.40})",
                 where=where,
                 todo="only parts of type text can be read",
             )

@@ -23,7 +23,7 @@ def _path_pattern(pattern: str) -> re.Pattern[str]:
         return re.compile(rf"(?:^|/){expression}$")
     except re.error as error:
         raise InputError(
-            f"--path-fields {pattern} is no pattern ({error})", todo="write it as {system}/{case_id}"
+            f"`path_fields={pattern}` is not a pattern ({error})", todo="write it as {system}/{case_id}"
         ) from error
 
 
@@ -41,7 +41,7 @@ def path_values(path: Path, bare_path: str, pattern: str) -> dict[str, Any]:
     match = _path_pattern(pattern).search(printable_path(bare_path).replace(os.sep, "/"))
     if match is None:
         raise InputError(
-            f"the path does not match --path-fields {pattern}",
+            f"the path does not match `path_fields={pattern}`",
             where=printable_path(path),
             todo="give a pattern for the end of the path, such as {system}/{case_id}",
         )

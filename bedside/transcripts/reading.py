@@ -73,32 +73,38 @@ class Reading:
         self._seen: dict[bytes, tuple[int, str]] = {}
 
     def _find(self, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
-        found: dict[Path, None] = {}
-        for given in paths:
-            path = Path(given)
+        files: dict[Path, None] = {}
+        for path_or_pattern in paths:
+            path = Path(path_or_pattern)
             # Unlike a path's own methods, these raise nothing.
             if os.path.isdir(path):
-                chosen: list[Path] = []
-                for inside in _files(str(path)):
-                    (chosen if ending_of(inside) in self._endings else self.ignored).append(Path(inside))
-                if not chosen:
-                    raise InputError(
-                        "the folder holds no transcript file",
-                        where=printable_path(path),
-                        todo=f"transcript files end in {', '.join(self._endings)} (or those with .gz)",
-                    )
+                chosen = self._in_folder(path)
             elif os.path.exists(path):
                 chosen = [path]
             else:
-                chosen = [Path(p) for p in sorted(glob.glob(str(given), recursive=True)) if os.path.isfile(p)]
+                matches = sorted(glob.glob(str(path_or_pattern), recursive=True))
+                chosen = [Path(match) for match in matches if os.path.isfile(match)]
                 if not chosen:
                     raise InputError(
                         "there is no such file", where=printable_path(path), todo="check the path"
                     )
-            found.update(dict.fromkeys(chosen))
-        if not found:
+            files.update(dict.fromkeys(chosen))
+        if not files:
             raise InputError("no files were given", todo="name files, folders or patterns")
-        return list(found)
+        return list(files)
+
+    def _in_folder(self, folder: Path) -> list[Path]:
+        """The transcript files below a folder, by their endings; other files are noted as ignored."""
+        chosen: list[Path] = []
+        for inside in _files(str(folder)):
+            (chosen if ending_of(inside) in self._endings else self.ignored).append(Path(inside))
+        if not chosen:
+            raise InputError(
+                "the folder holds no transcript file",
+                where=printable_path(folder),
+                todo=f"transcript files end in {', '.join(self._endings)} (or those with .gz)",
+            )
+        return chosen
 
     def __iter__(self) -> Iterator[Transcript]:
         for path in self.files:
@@ -225,9 +231,9 @@ class Reading:
             if isinstance(values[0], InputError):
                 raise values[0]
         raise InputError(
-            "not a transcript format that bedside knows",
+            "bedside knows no transcript format that fits this file",
             where=source.name,
-            todo="see bedside readers, or force one with --format",
+            todo="see bedside readers, or force one with `format`",
         )
 
 
@@ -266,7 +272,7 @@ def _files(folder: str) -> Iterator[str]:
             entries = sorted(inside, key=lambda entry: entry.name)
     except OSError as error:
         raise InputError(
-            f"can't be read ({error.strerror})", where=printable_path(folder), todo="check it"
+            f"the folder can't be read ({error.strerror})", where=printable_path(folder), todo="check it"
         ) from error
     for entry in entries:
         if entry.name.startswith("."):

@@ -83,7 +83,7 @@ class SourceFile(JsonSource, TranscriptMaker):
             raise InputError(
                 f"no column holds the {name}",
                 where=f"{self.name}:1",
-                todo=f"say which with --columns {name}=NAME; columns: {', '.join(header)}",
+                todo=f"say which with `columns={name}=NAME`; columns: {', '.join(header)}",
             )
         return column
 

@@ -30,7 +30,7 @@ MAX_PARTS = 10_000
 Rows = Iterator[tuple[str, list[str] | InputError]]
 
 # Names of the parts that hold cells or pictures.
-_HOLDS = re.compile(r"worksheets/|sharedStrings|media/", re.IGNORECASE)
+_CONTENT_PARTS = re.compile(r"worksheets/|sharedStrings|media/", re.IGNORECASE)
 # What may stand before the first element of an XML part. A document type is not among it: entities are
 # declared there.
 _PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z]", re.DOTALL)
@@ -61,11 +61,11 @@ def table(source: ByteSource) -> tuple[list[str], Rows]:
             raise InputError(
                 f"column {doubled[0]!r} stands twice in the header", where=where, todo="rename one of them"
             )
-        return names, _even(rows, len(names), padded=is_workbook(source))
+        return names, _of_width(rows, len(names), padded=is_workbook(source))
     raise InputError("the table has no header", where=source.name, todo="name the columns in its first row")
 
 
-def _even(rows: Rows, width: int, padded: bool) -> Rows:
+def _of_width(rows: Rows, width: int, padded: bool) -> Rows:
     for where, row in rows:
         if type(row) is list and len(row) != width:
             if padded and len(row) < width:
@@ -75,7 +75,7 @@ def _even(rows: Rows, width: int, padded: bool) -> Rows:
                 yield (
                     where,
                     InputError(
-                        f"{len(row)} cells where the header has {width}",
+                        f"the row has {len(row)} cells and the header {width}",
                         where=where,
                         todo="quote cells that hold commas or line breaks",
                     ),
@@ -112,17 +112,17 @@ def first_rows(source: ByteSource) -> tuple[list[str], list[list[str]]] | None:
         text = source.head.decode("utf-8", "replace")
         lines = io.StringIO(text, newline="")
         rows = (row for row in csv.reader(lines, delimiter=_delimiter(source)) if any(row))
-    found = []
+    sample = []
     try:
         for row in rows:
-            found.append(row)
-            if len(found) > 5:
+            sample.append(row)
+            if len(sample) > 5:
                 break
     except csv.Error:
         pass  # A long cell may be cut.
-    if not found or len(found[0]) < 2:
+    if not sample or len(sample[0]) < 2:
         return None
-    return [name.strip() for name in found[0]], found[1:]
+    return [name.strip() for name in sample[0]], sample[1:]
 
 
 def _delimiter(source: ByteSource) -> str:
@@ -146,7 +146,9 @@ def _text(source: ByteSource) -> Rows:
         except csv.Error as error:
             where = f"{source.name}:{source.lines_before + reader.line_num}"
             damage.append(
-                InputError(f"not a readable table ({error})", where=where, todo="mend the quotes of this row")
+                InputError(
+                    f"the table can't be read ({error})", where=where, todo="mend the quotes of this row"
+                )
             )
             row = []
         if damage:
@@ -173,7 +175,7 @@ def _text_lines(source: ByteSource, damage: list[InputError], held: list[int]) -
             held[0] += len(line)
             if held[0] > MAX_ROW:
                 raise InputError(
-                    f"a row that doesn't end within {MAX_ROW // 2**20} MB", where=f"{source.name}:{number}",
+                    f"a row doesn't end within {MAX_ROW // 2**20} MB", where=f"{source.name}:{number}",
                     todo="mend its quotes",
                 )  # fmt: skip
             if len(line) > MAX_RECORD:
@@ -184,7 +186,9 @@ def _text_lines(source: ByteSource, damage: list[InputError], held: list[int]) -
             if b"\x00" in line:
                 damage.append(
                     InputError(
-                        "a NUL byte", where=f"{source.name}:{number}", todo="save the table as UTF-8 text"
+                        "the row holds a NUL byte",
+                        where=f"{source.name}:{number}",
+                        todo="save the table as UTF-8 text",
                     )
                 )
             try:
@@ -202,8 +206,8 @@ def row_spans(
     Args:
         source: the file.
         size: of a piece, in bytes.
-        owner: given the header, the place of the column that tells a row's transcript, where a transcript is of several
-            rows; None where there is none.
+        owner: takes the header and gives the place of the column that tells a row's transcript, where a transcript is
+            of several rows; None where there is none.
 
     Raises:
         NotDivisible: it holds what only a reading of the whole tells rightly, such as a row that is none.
@@ -272,7 +276,7 @@ def _workbook(source: ByteSource) -> Rows:
     # A damaged workbook makes openpyxl raise whatever its parts happen to raise.
     except Exception as error:
         raise InputError(
-            "not a readable XLSX workbook", where=source.name, todo="save it again as XLSX or CSV"
+            "the XLSX workbook can't be read", where=source.name, todo="save it again as XLSX or CSV"
         ) from error
 
 
@@ -295,7 +299,7 @@ def _check_parts(source: ByteSource, data: bytes) -> None:
         if whole > MAX_UNPACKED or len(parts) > MAX_PARTS or whole > max(MAX_MEANS, MAX_RATIO * len(data)):
             raise _too_large(source, MAX_UNPACKED)
         for part in parts:
-            if part.file_size > MAX_MEANS and not _HOLDS.search(part.filename):
+            if part.file_size > MAX_MEANS and not _CONTENT_PARTS.search(part.filename):
                 raise _too_large(source, MAX_UNPACKED)
         for part in parts:
             if part.filename.lower().endswith((".xml", ".rels")):
@@ -306,5 +310,7 @@ def _check_parts(source: ByteSource, data: bytes) -> None:
 
 def _too_large(source: ByteSource, limit: int) -> InputError:
     return InputError(
-        f"a workbook larger than {limit // 2**20} MB", where=source.name, todo="save it as CSV or split it"
+        f"the workbook is larger than {limit // 2**20} MB",
+        where=source.name,
+        todo="save it as CSV or split it",
     )

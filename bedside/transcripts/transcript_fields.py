@@ -1,4 +1,4 @@
-"""What several formats share: names of columns and keys, and messages of role and content."""
+"""What files say of a transcript beside its turns: its fields by many names, factors and reference."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from typing import Any
 
 from bedside.transcripts.language import is_language_tag
 
-#: Names of a transcript's fields that are understood in foreign files, in lower case, the first found counts.
+#: Names of a transcript's fields that are understood in files of other forms, in lower case; the first that a file has
+#: counts.
 FIELDS: Mapping[str, tuple[str, ...]] = {
     "id": (
         "transcript_id", "conversation_id", "dialogue_id", "dialog_id", "session_id", "encounter_id", "id",
@@ -45,25 +46,25 @@ def described(item: Mapping[str, Any], used: Iterable[str]) -> dict[str, Any]:
     The objects ``factors`` and ``reference`` are taken as such, the content of ``metadata`` as if it stood
     beside them.
     """
-    taken = set(used)
+    skipped = set(used)
     inner = [item.get(key) for key in ("metadata", "meta", "additional_metadata")]
     fields: dict[str, Any] = {}
     factors: dict[str, Any] = {}
     reference: dict[str, Any] = {}
-    for level in (item, *(each for each in inner if isinstance(each, dict))):
-        rest = {key: value for key, value in level.items() if level is not item or key not in taken}
+    for level in (item, *(level for level in inner if isinstance(level, dict))):
+        values = {key: value for key, value in level.items() if level is not item or key not in skipped}
         for name, keys in FIELDS.items():
             for key in keys:
-                value = rest.get(key)
+                value = values.get(key)
                 right = isinstance(value, str | int) and not isinstance(value, bool) and value != ""
                 if name not in fields and right and (name != "language" or is_language_tag(value)):
                     fields[name] = value
-                    del rest[key]
+                    del values[key]
         for name, kept in (("factors", factors), ("reference", reference)):
-            if isinstance(rest.get(name), dict):
-                kept.update(rest.pop(name))
-        for key, value in rest.items():
-            if not any(value is each for each in inner) or not isinstance(value, dict):
+            if isinstance(values.get(name), dict):
+                kept.update(values.pop(name))
+        for key, value in values.items():
+            if not any(value is level for level in inner) or not isinstance(value, dict):
                 factor_or_reference(key, value, factors, reference)
     return {**fields, "factors": factors, "reference": reference}
 

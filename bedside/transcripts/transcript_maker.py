@@ -76,12 +76,12 @@ class TranscriptMaker:
         role = self._roles.get(speaker) if type(speaker) is str else None
         if role is None:
             check_speaker(speaker, where)
-            role = role_of(speaker, self.options.roles) or self.aliases.get(_plain(speaker))
+            role = role_of(speaker, self.options.roles) or self.aliases.get(_plain_name(speaker))
             if role is None:
                 raise InputError(
                     f"unknown speaker {speaker!r}",
                     where=where,
-                    todo=f"say who it is with --roles {_quoted(speaker)}=clinician (or patient, or other)",
+                    todo=f"say who it is with `roles={_quoted(speaker)}=clinician` (or patient, or other)",
                 )
             self._roles[speaker] = role
         return role
@@ -137,52 +137,25 @@ class TranscriptMaker:
         """A checked transcript; fields of ``path_fields`` are filled in where the file has none.
 
         Raises:
-            InputError: no turns, turns of one role only, a name that is no text, a factor that is not a
-                single value, a language that is no tag.
+            InputError: no turns, turns of one role only, a name that is not text, a factor that is not a
+                single value, a language that is not a tag.
         """
-        if not turns:
-            raise InputError("the transcript has no turns", where=where, todo="remove it")
-        if len(turns) > MAX_TURNS:
-            raise InputError(
-                f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}",
-                where=where,
-                todo="split it",
-            )
-        roles = [turn.role for turn in turns]
-        for role in ("clinician", "patient"):
-            if role not in roles:
-                there = " and ".join(sorted(set(roles)))
-                raise InputError(
-                    f"the transcript has no {role}, only {there}",
-                    where=where,
-                    todo="a conversation needs a clinician and a patient; map speakers with --roles",
-                )
+        check_turns(turns, where)
         pattern = self.options.path_fields
         fields = {} if pattern is None else path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
         for key, value in names.items():
-            if value is None or value == "":
-                names[key] = fields.pop(key, None)
-            elif type(value) is int:
-                names[key] = str(value)
-            elif type(value) is not str:
-                raise InputError(
-                    f"{key!r} is not text but {json_kind(value)}", where=where, todo="make it a string"
-                )
+            names[key] = (
+                fields.pop(key, None) if value is None or value == "" else name_text(key, value, where)
+            )
         if language is not None and not is_language_tag(language):
             raise InputError(
-                f"the language {language!r:.40} is no language tag",
+                f"the language {language!r:.40} is not a language tag",
                 where=where,
                 todo="write it as en or zh-CN",
             )
         factors = {**fields, **(factors or {})}
-        for key, value in factors.items():
-            if not isinstance(value, Scalar):
-                raise InputError(
-                    f"the factor {key!r} is not a single value but {json_kind(value)}",
-                    where=where,
-                    todo="put lists and objects in 'reference'",
-                )
+        check_factors(factors, where)
         if reference:
             check_nesting(reference, where)
         return Transcript(
@@ -196,7 +169,7 @@ class TranscriptMaker:
             source=where,
         )
 
-    def grouped(
+    def by_transcript(
         self, rows: Iterable[tuple[str, str, int, T] | InputError]
     ) -> Iterator[tuple[str, list[tuple[str, T]]]]:
         """Id and rows of each transcript of a file that has one turn a row.
@@ -211,47 +184,48 @@ class TranscriptMaker:
             InputError: a row that can't be read, or a transcript that is too large.
             SplitError: a transcript's rows don't stand together.
         """
-        seen: dict[bytes, str] = {}
+        places: dict[bytes, str] = {}
         name: str | None = None
         held: list[tuple[str, T]] = []
         size = 0
         spoilt: InputError | None = None
-        last: InputError | None = None
+        last_spoilt: InputError | None = None
         for row in rows:
             if isinstance(row, InputError):
                 if self.options.on_error == "stop":
                     raise row
-                spoilt = last = row
+                spoilt = last_spoilt = row
                 continue
-            where, own, weight, item = row
-            if own != name or not held:
-                if held and name is not None and self._sound(name, spoilt):
+            where, owner, weight, item = row
+            if owner != name or not held:
+                if held and name is not None and self._keeps(name, spoilt):
                     yield name, held
-                key = _digest(own)
-                if key in seen:
+                key = _digest(owner)
+                if key in places:
                     raise SplitError(
-                        f"the rows of transcript {own!r} don't stand together (it began at {seen[key]})",
+                        f"the rows of transcript {owner!r} don't stand together (it began at {places[key]})",
                         where=where,
                         todo="sort the file by transcript",
                     )
-                seen[key] = where.removeprefix(self.name).lstrip(":")
-                name, held, size, spoilt = own, [], 0, last
-            last = None
+                places[key] = where.removeprefix(self.name).lstrip(":")
+                name, held, size, spoilt = owner, [], 0, last_spoilt
+            last_spoilt = None
             held.append((where, item))
             size += weight
             if size > MAX_RECORD or len(held) > MAX_TURNS:
                 raise SplitError(
-                    f"transcript {own!r} is larger than {MAX_RECORD // 2**20} MB or {MAX_TURNS} rows",
+                    f"transcript {owner!r} is larger than {MAX_RECORD // 2**20} MB or {MAX_TURNS} rows",
                     where=where,
                     todo="see that the right column holds the id",
                 )
         if held and name is not None:
-            if self._sound(name, spoilt):
+            if self._keeps(name, spoilt):
                 yield name, held
         elif spoilt is not None:
             self._skipped.append(spoilt)
 
-    def _sound(self, name: str, spoilt: InputError | None) -> bool:
+    def _keeps(self, name: str, spoilt: InputError | None) -> bool:
+        """Whether a transcript stays: not where a row that can't be read may be its own."""
         if spoilt is not None:
             self._skipped.append(
                 InputError(
@@ -265,7 +239,7 @@ def _digest(name: str) -> bytes:
     return hashlib.blake2b(name.encode("utf-8"), digest_size=12).digest()
 
 
-def _plain(speaker: str) -> str:
+def _plain_name(speaker: str) -> str:
     return speaker.strip().rstrip(":：").strip().casefold()
 
 
@@ -291,6 +265,44 @@ def check_text(text: Any, where: str) -> None:
     if not isinstance(text, str | None):
         what = f"the text is not text but {json_kind(text)}"
     raise InputError(what, where=where, todo="give its text as a string, or remove the turn")
+
+
+def check_turns(turns: Sequence[Turn], where: str) -> None:
+    """An error for turns that are no conversation: none, too many, or of one role only."""
+    if not turns:
+        raise InputError("the transcript has no turns", where=where, todo="remove it")
+    if len(turns) > MAX_TURNS:
+        raise InputError(
+            f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}", where=where, todo="split it"
+        )
+    roles = {turn.role for turn in turns}
+    for role in ("clinician", "patient"):
+        if role not in roles:
+            raise InputError(
+                f"the transcript has no {role}, only {' and '.join(sorted(roles))}",
+                where=where,
+                todo="a conversation needs a clinician and a patient; map speakers with `roles`",
+            )
+
+
+def name_text(key: str, value: Any, where: str) -> str:
+    """A transcript's id, system or case as text; a whole number will do, anything else is an error."""
+    if type(value) is str:
+        return value
+    if type(value) is int:
+        return str(value)
+    raise InputError(f"{key!r} is not text but {json_kind(value)}", where=where, todo="make it a string")
+
+
+def check_factors(factors: Mapping[str, Any], where: str) -> None:
+    """An error for a factor that is not a single value."""
+    for name, value in factors.items():
+        if not isinstance(value, Scalar):
+            raise InputError(
+                f"the factor {name!r} is not a single value but {json_kind(value)}",
+                where=where,
+                todo="put lists and objects in 'reference'",
+            )
 
 
 def _quoted(name: str) -> str:

@@ -82,14 +82,14 @@ def test_judges_turns_passes_and_labels(tmp_path: Path) -> None:
             r"ratings\.csv:4: '6' is not on the scale of empathy; levels: 1, 2, 3, 4, 5",
         ),
         (LONG.replace("5", "five"), r"ratings\.csv:4: 'five' is not on the scale"),
-        ("rater,value\nanna,3\n", "no column holds the item.*--columns item=NAME; columns: rater, value"),
+        ("rater,value\nanna,3\n", "no column holds the item.*`columns=item=NAME`; columns: rater, value"),
         ("item,value\na,3\n", "no column holds the rater"),
         ("item\na\n", "no column holds ratings"),
         ("item,rater,value\n,anna,3\n", r"ratings\.csv:2: the row has no item"),
         ("item,rater,value\na,,3\n", r"ratings\.csv:2: the row has no rater"),
-        ("item,turn,rater,value\na,x,anna,3\n", r"ratings\.csv:2: the turn 'x' is no whole number"),
+        ("item,turn,rater,value\na,x,anna,3\n", r"ratings\.csv:2: the turn 'x' is not a whole number"),
         ("item,rater,value\na,anna,\n", "holds no rating"),
-        ("item,rater,value\na,anna\n", r"ratings\.csv:2: 2 cells where the header has 3"),
+        ("item,rater,value\na,anna\n", r"ratings\.csv:2: the row has 2 cells and the header 3"),
     ],
 )
 def test_bad_files_are_refused_with_the_row(tmp_path: Path, text: str, message: str) -> None:
@@ -103,7 +103,9 @@ def test_doubled_ratings_name_both_rows(tmp_path: Path) -> None:
 
 
 def test_words_among_numbers_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"'good' where other ratings of empathy are numbers \(.*:2\)"):
+    with pytest.raises(
+        InputError, match=r"the rating of empathy is 'good', while others are numbers \(.*:2\)"
+    ):
         read_rating_file(written(tmp_path, LONG.replace("5", "good")))
 
 
@@ -123,7 +125,7 @@ def test_scales(text: str, levels: tuple[object, ...]) -> None:
 
 @pytest.mark.parametrize("text", ["", "5", "5-1", "a-b", "1,1", "1--5", "0-99999999"])
 def test_scales_that_are_none(text: str) -> None:
-    with pytest.raises(DataError, match="is no scale"):
+    with pytest.raises(DataError, match="is not a scale"):
         parse_scale(text)
 
 
@@ -144,8 +146,8 @@ def test_import_into_a_run(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("row", "message"),
-    [("steady-alcool,,anna,4", "'steady-alcool' is no transcript of the run; did you mean"),
-     ("steady-alcohol,99,anna,4", "has 28 turns, so no turn:99")],
+    [("steady-alcool,,anna,4", "the run has no transcript 'steady-alcool'; did you mean"),
+     ("steady-alcohol,99,anna,4", "has 28 turns and so no turn:99")],
 )  # fmt: skip
 def test_import_of_unknown_units_changes_nothing(tmp_path: Path, row: str, message: str) -> None:
     run = run_of_the_example(tmp_path)
@@ -158,7 +160,7 @@ def test_import_of_unknown_units_changes_nothing(tmp_path: Path, row: str, messa
 
 @pytest.mark.parametrize("text", ["²-³", "9" * 5000 + "-1", "1-" + "9" * 5000, "½-5"])
 def test_digits_of_other_kinds_and_endless_numbers_are_no_scale(text: str) -> None:
-    with pytest.raises(DataError, match="is no scale"):
+    with pytest.raises(DataError, match="is not a scale"):
         parse_scale(text)
 
 
@@ -168,7 +170,7 @@ def test_digits_of_other_kinds_and_endless_numbers_are_no_scale(text: str) -> No
 def test_numbers_that_no_table_holds_are_refused(column: str, cell: str, tmp_path: Path) -> None:
     path = tmp_path / "r.csv"
     path.write_text(f"item,rater,value,{column}\na,anna,1,{cell}\n", "utf-8")
-    with pytest.raises(InputError, match=f"the {column} '.*' is no whole number"):
+    with pytest.raises(InputError, match=f"the {column} '.*' is not a whole number"):
         read_rating_file(path)
 
 

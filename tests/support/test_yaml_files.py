@@ -33,7 +33,7 @@ def read(folder: Path, text: str, *, aliases: bool = True) -> object:
         ("a: &a [*a]", "the alias *a is a part of what it stands for"),
         ("a: &a\n  <<: *a", "the alias *a is a part of what it stands for"),
         ("a: *b", "found undefined alias"),
-        ("[" * 3000, "nested deeper than 50 levels"),
+        ("[" * 3000, "nested more than 50 levels deep"),
         ("a: !!bool x", "the tag tag:yaml.org,2002:bool is not allowed"),
         ("a: !!int ''", "is not allowed"),
         ("a: !!timestamp x", "is not allowed"),
@@ -63,7 +63,7 @@ def test_a_large_file_is_refused_and_so_is_what_is_no_mapping(tmp_path: Path) ->
     with pytest.raises(RegistryError, match="the suite file can't be read \\(larger than 1 MB\\)"):
         read(tmp_path, "a: " + "x" * MOST_BYTES)
     (tmp_path / "x.yaml").write_text("- a")
-    with pytest.raises(RegistryError, match="a suite file holds keys and values; see bedside suites"):
+    with pytest.raises(RegistryError, match="a suite file must hold keys and values; see bedside suites"):
         keys_and_values(tmp_path / "x.yaml", "suite file", "bedside suites")
     with pytest.raises(RegistryError, match=r"can't be read \(Is a directory\)"):
         plain_yaml(tmp_path, "suite file")

@@ -56,9 +56,9 @@ def _entities() -> bytes:
     return file.getvalue()
 
 
-UNKNOWN = "unknown speaker 'Anna'; say who it is with --roles Anna=clinician (or patient, or other)"
+UNKNOWN = "unknown speaker 'Anna'; say who it is with `roles=Anna=clinician` (or patient, or other)"
 NO_TEXT = "the turn has no text; give its text as a string, or remove the turn"
-NOT_WORKBOOK = "not a readable XLSX workbook; save it again as XLSX or CSV"
+NOT_WORKBOOK = "the XLSX workbook can't be read; save it again as XLSX or CSV"
 GZIP = "the gzip file is truncated or damaged; copy or download it again"
 UTF8 = "convert the file, e.g. iconv -f LATIN1 -t UTF-8"
 
@@ -114,7 +114,7 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "unknown speaker of two words",
         "t.jsonl",
         _lines(_turns({"role": "Dr Smith", "text": "Hi."})),
-        ":3, turn 1: unknown speaker 'Dr Smith'; say who it is with --roles \"Dr Smith\"=clinician (or patient, "
+        ":3, turn 1: unknown speaker 'Dr Smith'; say who it is with `roles=\"Dr Smith\"=clinician` (or patient, "
         "or other)",
         ["a", "b", "d", "e"],
     ),
@@ -150,14 +150,14 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "UTF-16",
         "t.csv",
         ROWS.encode("utf-16"),
-        ": UTF-16 text; convert the file, e.g. iconv -f UTF-16 -t UTF-8",
+        ": the file is UTF-16 text; convert the file, e.g. iconv -f UTF-16 -t UTF-8",
         [],
     ),
     (
         "UTF-16 without mark",
         "t.csv",
         ROWS.encode("utf-16-le"),
-        ": not a text file; give a transcript file",
+        ": this is not a text file; give a transcript file",
         [],
     ),
     (
@@ -178,7 +178,7 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "object of 20 MB",
         "t.json",
         C.replace("Hello", "x" * 20 * 2**20).replace("[", "[\n"),
-        ": larger than 16 MB and neither a JSON array nor JSON lines; write one transcript a line",
+        ": the file is larger than 16 MB and neither a JSON array nor JSON lines; write one transcript a line",
         [],
     ),
     (
@@ -186,7 +186,7 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "t.jsonl",
         _lines(ONE_ROLE),
         ":3: the transcript has no patient, only clinician; a conversation needs a clinician and a patient; map "
-        "speakers with --roles",
+        "speakers with `roles`",
         ["a", "b", "d", "e"],
     ),
     (
@@ -200,24 +200,30 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "a column is missing",
         "t.csv",
         "id,speaker\na,doctor\n",
-        ":1: no column holds the text; say which with --columns text=NAME; columns: id, speaker",
+        ":1: no column holds the text; say which with `columns=text=NAME`; columns: id, speaker",
         [],
     ),
     (
         "too many cells",
         "t.csv",
         ROWS + "b,doctor,Hello, you.\nb,patient,Hi.\nc,doctor,Ah\nc,patient,Oh\n",
-        ":4: 4 cells where the header has 3; quote cells that hold commas or line breaks",
+        ":4: the row has 4 cells and the header 3; quote cells that hold commas or line breaks",
         ["c"],
     ),
-    ("NUL bytes", "t.jsonl", A.encode() + b"\0" * 50, ": not a text file; give a transcript file", []),
+    (
+        "NUL bytes",
+        "t.jsonl",
+        A.encode() + b"\0" * 50,
+        ": this is not a text file; give a transcript file",
+        [],
+    ),
     (
         "NUL byte far into a table",
         "t.csv",
         "id,speaker,text\n"
         + "a,doctor,Hello.\na,patient,Hi.\n" * 4000
         + "b,doctor,\0\nb,patient,Hi.\nc,doctor,A\nc,patient,O\n",
-        ":8002: a NUL byte; save the table as UTF-8 text",
+        ":8002: the row holds a NUL byte; save the table as UTF-8 text",
         ["c"],
     ),
     (
@@ -238,7 +244,7 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "nesting that could not be written",
         "t.jsonl",
         _lines(C.replace('"turns"', '"reference": ' + '{"a":' * 60 + "1" + "}" * 60 + ', "turns"')),
-        ":3: nested deeper than 50 levels; flatten it",
+        ":3: it is nested more than 50 levels deep; flatten it",
         ["a", "b", "d", "e"],
     ),
     (
@@ -266,7 +272,7 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "object instead of a list",
         "t.jsonl",
         _lines('{"id": "x", "turns": {"role": "patient"}}'),
-        ":3: no list called 'turns'; see bedside readers show jsonl",
+        ":3: there is no list called 'turns'; see bedside readers show jsonl",
         ["a", "b", "d", "e"],
     ),
     (
@@ -283,7 +289,7 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "bomb of a workbook",
         "t.xlsx",
         _bomb(),
-        ": a workbook larger than 128 MB; save it as CSV or split it",
+        ": the workbook is larger than 128 MB; save it as CSV or split it",
         [],
     ),
     (
@@ -306,14 +312,14 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
         "something else",
         "t.json",
         '{"name": "package", "version": 1}',
-        ": not a transcript format that bedside knows; see bedside readers, or force one with --format",
+        ": bedside knows no transcript format that fits this file; see bedside readers, or force one with `format`",
         [],
     ),
     (
         "prose",
         "t.csv",
         "It was a dark night.\n",
-        ": not a transcript format that bedside knows; see bedside readers, or force one with --format",
+        ": bedside knows no transcript format that fits this file; see bedside readers, or force one with `format`",
         [],
     ),
 ]
@@ -356,7 +362,7 @@ def test_paths_that_lead_to_nothing(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path)
     assert str(caught.value) == (
-        f"{tmp_path}: the folder holds no transcript file; transcript files end in .jsonl, .ndjson, .json, .csv, .tsv, "
+        f"{tmp_path}: the folder holds no transcript file; transcript files end in .json, .jsonl, .ndjson, .csv, .tsv, "
         ".xlsx (or those with .gz)"
     )
     with pytest.raises(InputError, match="no files were given; name files, folders or patterns"):

@@ -165,7 +165,7 @@ def test_bad_input_ends_in_one_line() -> None:
         bedside.to_convokit([PAIR[1], PAIR[1]])
     with pytest.raises(DataError, match="no transcript"):
         bedside.to_convokit([])
-    with pytest.raises(InputError, match="list is no ConvoKit corpus"):
+    with pytest.raises(InputError, match="list is not a ConvoKit corpus"):
         next(bedside.from_convokit([]))  # type: ignore[arg-type]
     corpus = bedside.to_convokit(PAIR)
     corpus.get_utterance("s/2#0").speaker.meta["role"] = "guest"

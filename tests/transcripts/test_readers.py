@@ -145,13 +145,13 @@ def test_the_same_transcripts_may_stand_in_an_array(tmp_path: Path) -> None:
             {"turn": []},
             "unknown key 'turn'; known keys: case_id, factors, id, language, reference, system, turns",
         ),
-        ({"turns": {}}, "no list called 'turns'; see bedside readers show jsonl"),
+        ({"turns": {}}, "there is no list called 'turns'; see bedside readers show jsonl"),
         ({"factors": []}, "'factors' must be an object, not a list; see bedside readers show jsonl"),
         (
             {"factors": {"a": []}},
             "the factor 'a' is not a single value but a list; put lists and objects in 'reference'",
         ),
-        ({"language": "English"}, "the language 'English' is no language tag; write it as en or zh-CN"),
+        ({"language": "English"}, "the language 'English' is not a language tag; write it as en or zh-CN"),
         ({"id": True}, "'id' is not text but true or false; make it a string"),
         ({"system": 1.5}, "'system' is not text but the number 1.5; make it a string"),
         ({"case_id": []}, "'case_id' is not text but a list; make it a string"),
@@ -306,7 +306,7 @@ def test_a_part_that_is_no_text_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"{path}, turn 0: a part of the content is no text ('image_url'); only parts of type text can be read"
+        f"{path}, turn 0: a part of the content is not text ('image_url'); only parts of type text can be read"
     )
 
 
@@ -368,19 +368,19 @@ def test_a_table_without_an_id_is_one_transcript(tmp_path: Path) -> None:
     [
         (
             "id,speaker\na,doctor\n",
-            ":1: no column holds the text; say which with --columns text=NAME; columns: id, speaker",
+            ":1: no column holds the text; say which with `columns=text=NAME`; columns: id, speaker",
         ),
         (
             "id,text\na,Hello.\n",
-            ":1: no column holds the speaker; say which with --columns speaker=NAME; columns: id, text",
+            ":1: no column holds the speaker; say which with `columns=speaker=NAME`; columns: id, text",
         ),
         (
             "id,speaker,text\na,doctor,Hello.\na,patient,Hi, there.\n",
-            ":3: 4 cells where the header has 3; quote cells that hold commas or line breaks",
+            ":3: the row has 4 cells and the header 3; quote cells that hold commas or line breaks",
         ),
         (
             "id,speaker,text\na,doctor,Hello.\na,patient\n",
-            ":3: 2 cells where the header has 3; quote cells that hold commas or line breaks",
+            ":3: the row has 2 cells and the header 3; quote cells that hold commas or line breaks",
         ),
         (
             "id,text,text\na,doctor,Hello.\n",
@@ -388,7 +388,7 @@ def test_a_table_without_an_id_is_one_transcript(tmp_path: Path) -> None:
         ),
         (
             'id,speaker,text\na,doctor,"Hello." she said\n',
-            ":2: not a readable table (',' expected after '\"'); mend the quotes of this row",
+            ":2: the table can't be read (',' expected after '\"'); mend the quotes of this row",
         ),
         (
             "id,speaker,text\na,doctor,Hello.\na,patient,Hi.\nb,doctor,Hello.\nb,patient,Hi.\na,patient,Ah.\n",
@@ -397,11 +397,11 @@ def test_a_table_without_an_id_is_one_transcript(tmp_path: Path) -> None:
         (
             "id,turn,speaker,text\na,0,doctor,Hello.\na,0,patient,Hi.\n",
             ":2 and {path}:3: turn '0' stands twice; number each turn once, or name the column of coders with "
-            "--columns coder=NAME",
+            "`columns=coder=NAME`",
         ),
         (
             "id,turn,speaker,text,coder\na,0,doctor,Hello.,x\na,0,doctor,Hallo.,y\n",
-            ":2 and {path}:3: one utterance ('0') has two texts; make its rows agree, or number the turns anew",
+            ":2 and {path}:3: the utterance '0' has two texts; make its rows agree, or number the turns anew",
         ),
         (
             "id,turn,speaker,text,coder\na,0,doctor,Hello.,x\na,0,doctor,Hello.,x\n",
@@ -410,7 +410,7 @@ def test_a_table_without_an_id_is_one_transcript(tmp_path: Path) -> None:
         (
             "id,speaker,text,coder\na,doctor,Hello.,x\n",
             ":1: there are coders but no column of turn numbers, so an utterance can't be told from the next; say "
-            "which column numbers the turns with --columns turn=NAME",
+            "which column numbers the turns with `columns=turn=NAME`",
         ),
         (
             "id,speaker,text,question\na,doctor,Hello.,maybe\na,patient,Hi.,\n",
@@ -438,7 +438,7 @@ def test_a_bad_table_says_where(text: str, message: str, tmp_path: Path) -> None
     ("columns", "message"),
     [
         ({"text": "sad"}, "{path}:1: there is no column 'sad'; columns: id, speaker, text"),
-        ({"txt": "text"}, "{path}: --columns: bedside has no column 'txt'; did you mean text?"),
+        ({"txt": "text"}, "{path}: bedside knows no column 'txt' (`columns`); did you mean text?"),
     ],
 )
 def test_a_mapping_of_columns_is_checked(columns: dict[str, str], message: str, tmp_path: Path) -> None:
@@ -456,7 +456,7 @@ def test_a_bad_row_takes_its_transcript_and_no_other(tmp_path: Path) -> None:
     reading = Reading([write(tmp_path, "t.csv", text)], ReadOptions(on_error="skip"))
     assert [each.id for each in reading] == ["a", "c"]
     assert [error.what for error in reading.skipped] == [
-        "4 cells where the header has 3, so transcript 'b' is left out"
+        "the row has 4 cells and the header 3, so transcript 'b' is left out"
     ]
     assert reading.inputs[0].skipped == 1
 
@@ -548,7 +548,7 @@ def test_an_unknown_label_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"{path}:4, turn 2: unknown speaker 'Mother'; say who it is with --roles Mother=clinician (or patient, or "
+        f"{path}:4, turn 2: unknown speaker 'Mother'; say who it is with `roles=Mother=clinician` (or patient, or "
         "other)"
     )
     (one,) = read(path, roles={"mother": "other"})
@@ -714,10 +714,10 @@ def test_fields_come_from_the_path(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(tmp_path, path_fields="{system}-{case_id}")
     assert str(caught.value) == (
-        f"{tmp_path}/A/20/007.json: the path does not match --path-fields {{system}}-{{case_id}}; give a pattern for "
+        f"{tmp_path}/A/20/007.json: the path does not match `path_fields={{system}}-{{case_id}}`; give a pattern for "
         "the end of the path, such as {system}/{case_id}"
     )
-    with pytest.raises(InputError, match="is no pattern"):
+    with pytest.raises(InputError, match="is not a pattern"):
         read(tmp_path, path_fields="{a}/{a}")
 
 

@@ -29,7 +29,7 @@ _MARK = re.compile(r"[\]:：]")
 _NAME = re.compile(r"[^\W\d_a-z][\w.'’-]*(?: (?:[^\W\d_a-z][\w.'’-]*|\d+)){0,2}")
 
 
-def _known(label: str, options: ReadOptions) -> bool:
+def _is_speaker(label: str, options: ReadOptions) -> bool:
     return role_of(label, options.roles) is not None or label.strip().casefold() in _SHORT
 
 
@@ -39,22 +39,22 @@ def _labels(text: str, options: ReadOptions) -> list[tuple[int, int, str]]:
     Labels stand at the beginnings of lines (known names, and whatever looks like a name), or, where fewer
     than two do, anywhere (known names only).
     """
-    found: list[tuple[int, int, str]] = []
+    labels: list[tuple[int, int, str]] = []
     if not _MARK.search(text):
-        return found
+        return labels
     for match in _LINE.finditer(text):
         name = (match[1] or match[2]).strip()
-        if _known(name, options) or (match[2] and _NAME.fullmatch(name) and len(name) <= 30):
-            found.append((match.start(), match.end(), name))
-    if len(found) > 1:
-        return found
+        if _is_speaker(name, options) or (match[2] and _NAME.fullmatch(name) and len(name) <= 30):
+            labels.append((match.start(), match.end(), name))
+    if len(labels) > 1:
+        return labels
     names = sorted({*ROLE_ALIASES, *_SHORT, *options.roles}, key=len, reverse=True)
     anywhere = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})[ \t]*[:：]", re.IGNORECASE)
     inline = [(match.start(), match.end(), match[1]) for match in anywhere.finditer(text)]
     # In running text "the doctor: …" is no label where labels are capitalised.
     if inline and not inline[0][2][0].islower():
         inline = [label for label in inline if not label[2][0].islower()]
-    return inline if len(inline) > len(found) else found
+    return inline if len(inline) > len(labels) else labels
 
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
@@ -75,15 +75,19 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     unknown = [name for name in source.options.columns if name not in _COLUMNS]
     if unknown:
         raise InputError(
-            f"--columns: bedside has no column {unknown[0]!r} here",
+            f"bedside knows no column {unknown[0]!r} here (`columns`)",
             where=source.name,
             todo=nearest(unknown[0], _COLUMNS),
         )
     dialogue = _dialogue_column(source, header)
     places = {
         name: header.index(column)
-        for name, known in FIELDS.items()
-        if (column := source.column(name, [each for each in known if each != dialogue.casefold()], header))
+        for name, aliases in FIELDS.items()
+        if (
+            column := source.column(
+                name, [alias for alias in aliases if alias != dialogue.casefold()], header
+            )
+        )
     }
     for position, (where, row) in enumerate(rows, source.values_before):
         transcript = source.attempt(

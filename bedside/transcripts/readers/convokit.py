@@ -40,7 +40,7 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
         for where, _, value in source.json_values():
             yield value if isinstance(value, InputError) else _utterance(value, where)
 
-    for name, group in source.grouped(items()):
+    for name, group in source.by_transcript(items()):
         transcript = source.attempt(transcript_of, source, name, group, conversations, speakers)
         if transcript is not None:
             yield transcript
@@ -57,7 +57,9 @@ def _companion(source: SourceFile, name: str) -> dict[str, dict[str, Any]]:
         return {key: entry.get("meta", entry) for key, entry in entries.items()}
     except (orjson.JSONDecodeError, AttributeError) as error:
         raise InputError(
-            "not a ConvoKit file of objects by id", where=source.companions[-1][0], todo="mend or remove it"
+            "this is not a ConvoKit file of objects by id",
+            where=source.companions[-1][0],
+            todo="mend or remove it",
         ) from error
 
 
@@ -80,10 +82,10 @@ def _spans(source: SourceFile, size: int) -> list[Span]:
 
 def _owner(line: bytes) -> str | None:
     try:
-        found = _utterance(orjson.loads(line), "")
+        utterance = _utterance(orjson.loads(line), "")
     except orjson.JSONDecodeError:
         return None
-    return None if isinstance(found, InputError) else found[1]
+    return None if isinstance(utterance, InputError) else utterance[1]
 
 
 READER = Reader(

@@ -50,7 +50,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         raise InputError(f"a test case must be an object, not {json_kind(item)}", where=where, todo=_SEE)
     case: dict[str, Any] = {_SPELLINGS.get(str(key), str(key)): value for key, value in item.items()}
     if not isinstance(case.get("turns"), list):
-        raise InputError("no list called 'turns'", where=where, todo=_SEE)
+        raise InputError("there is no list called 'turns'", where=where, todo=_SEE)
     speakers, texts, metas = speakers_texts_metas(case["turns"], where)
     fields = described(case, {"turns", "name", "multimodal", "voice", *_REFERENCE})
     fields["reference"] |= {key: case[key] for key in _REFERENCE if case.get(key)}

@@ -29,20 +29,20 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
     if not isinstance(item, dict):
         raise InputError(f"a transcript must be an object, not {json_kind(item)}", where=where, todo=_SEE)
-    _known(item, _KEYS, where)
-    said = item.get("turns")
-    if not isinstance(said, list):
-        raise InputError("no list called 'turns'", where=where, todo=_SEE)
+    _check_keys(item, _KEYS, where)
+    turns = item.get("turns")
+    if not isinstance(turns, list):
+        raise InputError("there is no list called 'turns'", where=where, todo=_SEE)
     for key in ("factors", "reference"):
         if not isinstance(item.get(key), dict | None):
             raise InputError(f"{key!r} must be an object, not {json_kind(item[key])}", where=where, todo=_SEE)
     roles, speakers, texts, metas = [], [], [], []
-    for index, turn in enumerate(said):
+    for index, turn in enumerate(turns):
         place = f"{where}, turn {index}"
         if not isinstance(turn, dict):
             raise InputError(f"a turn must be an object, not {json_kind(turn)}", where=place, todo=_SEE)
         if not turn.keys() <= _TURN_KEYS:
-            _known(turn, _TURN_KEYS, place)
+            _check_keys(turn, _TURN_KEYS, place)
         if turn.get("index", index) != index:
             raise InputError(
                 f"the turn says it is number {turn['index']!r:.20}", where=place,
@@ -75,8 +75,8 @@ def _meta(source: SourceFile, meta: Any, where: str) -> dict[str, Any]:
     codes = meta.get("codes", {})
     if not (
         isinstance(codes, dict)
-        and all(isinstance(given, dict) for given in codes.values())
-        and all(isinstance(label, str) for given in codes.values() for label in given.values())
+        and all(isinstance(labels, dict) for labels in codes.values())
+        and all(isinstance(label, str) for labels in codes.values() for label in labels.values())
     ):
         raise InputError(
             "'codes' must hold {coder: {code: label}}, labels as strings",
@@ -86,7 +86,7 @@ def _meta(source: SourceFile, meta: Any, where: str) -> dict[str, Any]:
     return meta
 
 
-def _known(item: dict[str, Any], keys: set[str], where: str) -> None:
+def _check_keys(item: dict[str, Any], keys: set[str], where: str) -> None:
     unknown = sorted(item.keys() - keys)
     if unknown:
         raise InputError(

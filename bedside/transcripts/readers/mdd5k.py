@@ -42,16 +42,16 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     source.stem = f"{folder.rstrip('/')}/{name}".lstrip("/")
 
     def dialogue(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
-        turns = source.turns(*_said(item, where), where)
+        turns = source.turns(*_speakers_and_texts(item, where), where)
         return source.transcript(turns, where, id=name, case_id=case, language="zh", reference=reference)
 
     return source.json_transcripts(dialogue)
 
 
-def _said(item: Any, where: str) -> tuple[list[str], list[Any]]:
+def _speakers_and_texts(item: Any, where: str) -> tuple[list[str], list[Any]]:
     exchanges = item.get("conversation") if isinstance(item, dict) else None
     if not isinstance(exchanges, list):
-        raise InputError("no list called 'conversation'", where=where, todo=_SEE)
+        raise InputError("there is no list called 'conversation'", where=where, todo=_SEE)
     speakers: list[str] = []
     texts: list[Any] = []
     for number, exchange in enumerate(exchanges):
@@ -79,7 +79,7 @@ def _label(source: SourceFile, case: str) -> dict[str, Any]:
         return {"diagnosis": label["Diagnosis_Result"], "icd_code": label["ICD_Code"]}
     except (orjson.JSONDecodeError, KeyError, TypeError) as error:
         raise InputError(
-            "not an MDD-5k label", where=source.companions[-1][0], todo="mend or remove it"
+            "this is not an MDD-5k label", where=source.companions[-1][0], todo="mend or remove it"
         ) from error
 
 

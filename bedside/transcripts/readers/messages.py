@@ -46,12 +46,12 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     source.aliases = MODEL_SPEAKERS
     form, first = source.json or ("object", None)
     if form == "array" and is_message(first):
-        transcript = source.attempt(_one, source)
+        transcript = source.attempt(_single_transcript, source)
         return iter([] if transcript is None else [transcript])
     return source.json_transcripts(_transcript)
 
 
-def _one(source: SourceFile) -> Transcript:
+def _single_transcript(source: SourceFile) -> Transcript:
     """The file is one list of messages."""
     messages = source.all_items()
     speakers, texts, metas = speakers_texts_metas(messages, source.name)
@@ -63,7 +63,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     if isinstance(item, dict):
         key = _list_of(item)
         if key is None:
-            raise InputError("no list of messages", where=where, todo=_SEE)
+            raise InputError("there is no list of messages", where=where, todo=_SEE)
         messages = item[key]
         fields = described(item, {key, "system"} if _is_sharegpt(messages) else {key})
         # There the key holds the prompt; the model stands elsewhere.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
@@ -62,54 +62,59 @@ def _layout(source: SourceFile, header: list[str]) -> _RowLayout:
     unknown = [name for name in source.options.columns if name not in COLUMNS]
     if unknown:
         raise InputError(
-            f"--columns: bedside has no column {unknown[0]!r}",
+            f"bedside knows no column {unknown[0]!r} (`columns`)",
             where=source.name,
             todo=nearest(unknown[0], COLUMNS),
         )
     place = {name: position for position, name in enumerate(header)}
-    found = {
+    places = {
         name: place[column]
-        for name, known in COLUMNS.items()
-        if (column := source.column(name, known, header)) is not None
+        for name, aliases in COLUMNS.items()
+        if (column := source.column(name, aliases, header)) is not None
     }
     layout = _RowLayout(
         text=place[source.needed("text", COLUMNS["text"], header)],
         speaker=place[source.needed("speaker", COLUMNS["speaker"], header)],
-        id=found.get("id"),
-        turn=found.get("turn"),
-        coder=found.get("coder"),
+        id=places.get("id"),
+        turn=places.get("turn"),
+        coder=places.get("coder"),
         annomi=place.keys() >= _ANNOMI,
-        fields={name: found[name] for name in ("system", "case_id", "language") if name in found},
-        meta={name: found[name] for name in ("time", "stage") if name in found},
+        fields={name: places[name] for name in ("system", "case_id", "language") if name in places},
+        meta={name: places[name] for name in ("time", "stage") if name in places},
     )
     if layout.coder is not None and layout.turn is None:
         raise InputError(
             "there are coders but no column of turn numbers, so an utterance can't be told from the next",
             where=f"{source.name}:1",
-            todo="say which column numbers the turns with --columns turn=NAME",
+            todo="say which column numbers the turns with `columns=turn=NAME`",
         )
     if layout.annomi:
-        pairs = [name for name in ("question", "reflection", "therapist_input") if f"{name}_exists" in place]
-        singles = [
-            (code, column)
-            for code, column in (
-                ("main_behaviour", "main_therapist_behaviour"),
-                ("client_talk", "client_talk_type"),
-            )
-            if column in place
-        ]
-        layout.coded = [
-            *(place[f"{name}_{part}"] for name in pairs for part in ("exists", "subtype")),
-            *(place[column] for _, column in singles),
-        ]
-        layout.codes = partial(_annomi_codes, pairs, [code for code, _ in singles])
+        _place_annomi_codes(layout, place)
     else:
-        codes = [code for code in CODES if code in found]
-        layout.coded = [found[code] for code in codes]
+        codes = [code for code in CODES if code in places]
+        layout.coded = [places[code] for code in codes]
         layout.codes = partial(_codes, codes)
-    used = {*found.values(), *layout.coded}
+    used = {*places.values(), *layout.coded}
     layout.others = {name: position for name, position in place.items() if position not in used and name}
     return layout
+
+
+def _place_annomi_codes(layout: _RowLayout, place: Mapping[str, int]) -> None:
+    """Say in the layout where AnnoMI's codes stand and how they are read."""
+    pairs = [name for name in ("question", "reflection", "therapist_input") if f"{name}_exists" in place]
+    singles = [
+        (code, column)
+        for code, column in (
+            ("main_behaviour", "main_therapist_behaviour"),
+            ("client_talk", "client_talk_type"),
+        )
+        if column in place
+    ]
+    layout.coded = [
+        *(place[f"{name}_{part}"] for name in pairs for part in ("exists", "subtype")),
+        *(place[column] for _, column in singles),
+    ]
+    layout.codes = partial(_annomi_codes, pairs, [code for code, _ in singles])
 
 
 def _codes(names: Sequence[str], cells: tuple[str, ...], where: str) -> dict[str, str]:
@@ -149,18 +154,18 @@ def _annomi_codes(
 def _read(source: SourceFile) -> Iterator[Transcript]:
     header, rows = table(source)
     layout = _layout(source, header)
-    text, own = layout.text, layout.id
+    text, owner = layout.text, layout.id
 
     def items() -> Iterator[tuple[str, str, int, list[str]] | InputError]:
         for where, row in rows:
             if isinstance(row, InputError):
                 yield row
             else:
-                yield where, source.stem if own is None else row[own], len(row[text]), row
+                yield where, source.stem if owner is None else row[owner], len(row[text]), row
 
-    known: dict[tuple[str, ...], dict[str, str]] = {}
-    for name, group in source.grouped(items()):
-        transcript = source.attempt(_transcript, source, layout, name, group, known)
+    codes_of_cells: dict[tuple[str, ...], dict[str, str]] = {}
+    for name, group in source.by_transcript(items()):
+        transcript = source.attempt(_transcript, source, layout, name, group, codes_of_cells)
         if transcript is not None:
             yield transcript
 
@@ -170,7 +175,7 @@ def _transcript(
     layout: _RowLayout,
     name: str,
     group: list[tuple[str, list[str]]],
-    known: dict[tuple[str, ...], dict[str, str]],
+    codes_of_cells: dict[tuple[str, ...], dict[str, str]],
 ) -> Transcript:
     where, first = group[0]
     if not name.strip():
@@ -189,34 +194,9 @@ def _transcript(
             reference[other] = value
         else:
             factor_or_reference(other, value, factors, reference, typed=False)
-    metas = []
-    for rows in utterances:
-        place, row = rows[0]
-        meta: dict[str, object] = {key: row[at] for key, at in layout.meta.items() if row[at]}
-        for other, at in varying.items():
-            values = {coded[at] for _, coded in rows}
-            if len(values) > 1 and layout.coder is not None:
-                meta[other] = {coded[layout.coder]: coded[at] for _, coded in rows}
-            elif row[at]:
-                meta[other] = row[at]
-        codes = {}
-        for place, row in rows if layout.coded else ():
-            cells = tuple([row[at] for at in layout.coded])
-            given = known.get(cells)
-            if given is None:
-                given = known[cells] = layout.codes(cells, place)
-            if given:
-                coder = "coder" if layout.coder is None else row[layout.coder].strip()
-                if not coder:
-                    raise InputError(
-                        "the row has codes but no coder", where=place, todo="fill in who coded it"
-                    )
-                codes[coder] = given.copy()
-        if codes:
-            meta["codes"] = codes
-        metas.append(meta)
+    metas = [_meta(layout, rows, varying, codes_of_cells) for rows in utterances]
     opening = [rows[0] for rows in utterances]
-    fields = {key: _one(group, at, key) for key, at in layout.fields.items()}
+    fields = {key: _constant(group, at, key) for key, at in layout.fields.items()}
     if layout.annomi:
         fields = {"system": "human", "language": "en", **fields}
     return source.transcript(
@@ -234,6 +214,37 @@ def _transcript(
     )
 
 
+def _meta(
+    layout: _RowLayout,
+    rows: list[tuple[str, list[str]]],
+    varying: Mapping[str, int],
+    codes_of_cells: dict[tuple[str, ...], dict[str, str]],
+) -> dict[str, object]:
+    """What is known of a turn, of which there are several rows where several people coded it."""
+    _, row = rows[0]
+    meta: dict[str, object] = {key: row[at] for key, at in layout.meta.items() if row[at]}
+    for column, at in varying.items():
+        values = {coded[at] for _, coded in rows}
+        if len(values) > 1 and layout.coder is not None:
+            meta[column] = {coded[layout.coder]: coded[at] for _, coded in rows}
+        elif row[at]:
+            meta[column] = row[at]
+    codes = {}
+    for place, row in rows if layout.coded else ():
+        cells = tuple([row[at] for at in layout.coded])
+        labels = codes_of_cells.get(cells)
+        if labels is None:
+            labels = codes_of_cells[cells] = layout.codes(cells, place)
+        if labels:
+            coder = "coder" if layout.coder is None else row[layout.coder].strip()
+            if not coder:
+                raise InputError("the row has codes but no coder", where=place, todo="fill in who coded it")
+            codes[coder] = labels.copy()
+    if codes:
+        meta["codes"] = codes
+    return meta
+
+
 def _utterances(layout: _RowLayout, group: list[tuple[str, list[str]]]) -> list[list[tuple[str, list[str]]]]:
     """The rows of each utterance (several where several people coded it), in order of the turns."""
     if layout.turn is None:
@@ -248,12 +259,12 @@ def _utterances(layout: _RowLayout, group: list[tuple[str, list[str]]]) -> list[
                 raise InputError(
                     f"turn {row[layout.turn]!r} stands twice",
                     where=f"{place} and {where}",
-                    todo="number each turn once, or name the column of coders with --columns coder=NAME",
+                    todo="number each turn once, or name the column of coders with `columns=coder=NAME`",
                 )
             for at, what in ((layout.text, "texts"), (layout.speaker, "speakers")):
                 if row[at] != other[at]:
                     raise InputError(
-                        f"one utterance ({row[layout.turn]!r}) has two {what}",
+                        f"the utterance {row[layout.turn]!r} has two {what}",
                         where=f"{place} and {where}",
                         todo="make its rows agree, or number the turns anew",
                     )
@@ -270,7 +281,7 @@ def _utterances(layout: _RowLayout, group: list[tuple[str, list[str]]]) -> list[
         return list(utterances.values())
 
 
-def _one(group: list[tuple[str, list[str]]], at: int, what: str) -> str | None:
+def _constant(group: list[tuple[str, list[str]]], at: int, what: str) -> str | None:
     """The value of a column that must not change within a transcript."""
     where, first = group[0]
     for place, row in group:
