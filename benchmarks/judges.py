@@ -27,6 +27,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+# Judging without a run is in tests/judges/judging.py.
+sys.path.append(str(ROOT))
 LATENCY = 0.2
 CONCURRENCY = 64
 TURNS = 30
@@ -69,13 +71,13 @@ def report(start: float, cpu: float, judgements: int) -> None:
 def with_bedside(url: str, conversations: int) -> None:
     import polars as pl
 
-    import bedside.llm.clients.openai_compatible  # noqa: F401 (imports are done before)
-    from bedside.judges.questioning import Asking
-    from bedside.judges.rubric_ratings import judge_transcripts
-    from bedside.ratings.run import rating_writer
-    from bedside.rubrics.files import find_rubric
+    import bedside.llm.clients._openai_server  # noqa: F401 (imports are done before)
+    from bedside.judges.settings import JudgeSettings
+    from bedside.ratings.table_writer import rating_writer
+    from bedside.rubrics.rubric_files import find_rubric
     from bedside.transcripts import Transcript
     from bedside.transcripts.transcript import new_turns
+    from tests.judges.judging import judge_transcripts
 
     def transcripts() -> Iterator[Transcript]:
         for number in range(conversations):
@@ -93,7 +95,7 @@ def with_bedside(url: str, conversations: int) -> None:
             f"{url}#tiny",
             store_path=Path(folder) / "judgements.sqlite",
             add=ratings.add,
-            asking=Asking(max_concurrency=CONCURRENCY),
+            settings=JudgeSettings(max_concurrency=CONCURRENCY),
         )
         assert not ratings.result().select(pl.col("value").is_null().sum()).collect().item()
         report(start, cpu, judged.calls)
@@ -180,13 +182,13 @@ ROOM = 8
 
 def with_endpoints(urls: str, conversations: int) -> None:
     from bedside.judges.prompt import Conversation
-    from bedside.judges.questioning import Asking
-    from bedside.judges.rubric_ratings import judge_transcripts
+    from bedside.judges.settings import JudgeSettings
     from bedside.judges.store import read_judgements
-    from bedside.llm.endpoints import judge_names
-    from bedside.rubrics.files import find_rubric
+    from bedside.llm.endpoints import named_models
+    from bedside.rubrics.rubric_files import find_rubric
     from bedside.transcripts import Transcript
     from bedside.transcripts.transcript import new_turns
+    from tests.judges.judging import judge_transcripts
 
     def transcripts() -> Iterator[Transcript]:
         for number in range(conversations):
@@ -194,7 +196,7 @@ def with_endpoints(urls: str, conversations: int) -> None:
             yield Transcript(f"c{number}", tuple(new_turns(roles, roles, said)))
 
     *given, room = urls.split(",")
-    (name,) = judge_names(f"{url}#tiny" for url in given)
+    (name,) = named_models(f"{url}#tiny" for url in given)
     assert len({Conversation(transcript).code for transcript in transcripts()}) == conversations
     with tempfile.TemporaryDirectory() as folder:
         store = Path(folder) / "judgements.sqlite"
@@ -206,7 +208,7 @@ def with_endpoints(urls: str, conversations: int) -> None:
             name,
             store_path=store,
             add=lambda row: None,
-            asking=Asking(max_concurrency=int(room)),
+            settings=JudgeSettings(max_concurrency=int(room)),
         )
         wall, after = time.perf_counter() - start, used()
         places = {(each.transcript, each.endpoint) for each in read_judgements(store)}
@@ -220,7 +222,7 @@ def with_endpoints(urls: str, conversations: int) -> None:
 
 def endpoints(conversations: int) -> None:
     """Throughput with several endpoints of bounded capacity, beside one, and beside one of the capacity of four."""
-    program = [sys.executable, str(ROOT / "tests/judges/server.py"), "--latency", str(LATENCY), "--room"]
+    program = [sys.executable, str(ROOT / "tests/llm/server.py"), "--latency", str(LATENCY), "--room"]
     head = ("judged", "wall s", "per s", "× first", "× limit", "CPU ms", "warm")
     print(f"{'':22}" + "".join(f"{title:>9}" for title in head))
     first = None
@@ -298,7 +300,7 @@ def main() -> None:
         endpoints(given.conversations)
         return
     server = subprocess.Popen(
-        [sys.executable, str(ROOT / "tests/judges/server.py"), "--latency", str(LATENCY)],
+        [sys.executable, str(ROOT / "tests/llm/server.py"), "--latency", str(LATENCY)],
         stdout=subprocess.PIPE,
         text=True,
     )

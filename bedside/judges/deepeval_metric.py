@@ -4,10 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
-import importlib
 import inspect
-import os
-import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -18,24 +15,21 @@ from typing import Any
 import orjson
 from pydantic import BaseModel, ValidationError
 
-from bedside.judges.judgement_queue import JudgeAnswer, JudgementQueue, Patience, QuestionGroup, Tally
+from bedside.judges.counts import Tally
+from bedside.judges.judgement_queue import JudgementQueue
 from bedside.judges.prompt import Conversation, NotAskable, Question
+from bedside.judges.questions import JudgeAnswer, QuestionGroup
 from bedside.judges.store import Store
-from bedside.llm.client import (
-    Client,
-    JudgeName,
-    Reply,
-    Request,
-    Sampling,
-    UnusableError,
-    judge_name,
-    known_price,
-    missing_extra,
-    open_client,
-)
-from bedside.llm.clients.deepeval import ENVIRONMENT, schema_class
-from bedside.rubrics.files import find_rubric
+from bedside.llm.contract import known_price
+from bedside.llm.deepeval_library import deepeval_module, schema_class
+from bedside.llm.endpoints import model_name
+from bedside.llm.model_names import ModelName
+from bedside.llm.protocol import Client, Reply, Request, Sampling, UnusableError
+from bedside.llm.queue import Patience
+from bedside.llm.sharing import open_client
+from bedside.ratings.names import TRANSCRIPT
 from bedside.rubrics.rubric import Rubric
+from bedside.rubrics.rubric_files import find_rubric
 from bedside.support.errors import DataError, RegistryError
 from bedside.transcripts.transcript import Role, Transcript, new_turns
 
@@ -60,7 +54,8 @@ def deepeval_metric(
 
     Args:
         rubric: a rubric that rates whole conversations by levels, or its name.
-        model: a model object of deepeval (``DeepEvalBaseLLM``), or the name of a judge as for ``--judge``.
+        model: a model object of deepeval (``DeepEvalBaseLLM``), or the name of a judge
+            (:mod:`bedside.llm.contract`).
         threshold: the score from which a test passes; None for no test.
         async_mode: whether a model object's ``a_generate`` is called, or its ``generate``.
 
@@ -77,45 +72,85 @@ def deepeval_metric(
     )
 
 
-def _deepeval(part: str) -> Any:
-    if "deepeval" not in sys.modules:
-        for name, value in ENVIRONMENT.items():
-            if name not in _LEFT_ALONE:
-                os.environ.setdefault(name, value)
-    try:
-        return importlib.import_module(f"deepeval.{part}")
-    except ImportError as error:
-        raise missing_extra("deepeval") from error
+class _RubricRater:
+    """Rates conversations by a rubric.
+
+    Args:
+        rubric: one that rates whole conversations by levels.
+        model: a model object of deepeval, or the name of a judge.
+        async_mode: as for :func:`deepeval_metric`.
+
+    Raises:
+        RegistryError: the rubric is another one, or the model is none.
+    """
+
+    def __init__(self, rubric: Rubric, model: Any, async_mode: bool) -> None:
+        levels = rubric.kind == "level" and rubric.unit == TRANSCRIPT and not rubric.each
+        if not levels or rubric.direction == "none":
+            raise RegistryError(
+                f"the rubric {rubric.name} can't be a metric of deepeval",
+                todo="take one that rates whole conversations by levels of which one end is the better",
+            )
+        self.name = model_name(model) if isinstance(model, str) else _name_of(model)
+        self._question = Question(rubric)
+        self._model = model
+        self._async_mode = async_mode
+
+    def problem(self, conversation: Conversation) -> str | None:
+        """Why a conversation can't be asked about; None where it can."""
+        (prompt,) = self._question.prompts(conversation)
+        return prompt.reason if isinstance(prompt, NotAskable) else None
+
+    async def answer(self, conversation: Conversation) -> tuple[JudgeAnswer, Tally]:
+        """What the judge says of a conversation, and what it took.
+
+        Raises:
+            LanguageModelError: the judge can't be asked.
+        """
+        sampling, groups = Sampling(), list[QuestionGroup]()
+        client: Client
+        if isinstance(self._model, str):
+            client = open_client(self.name, sampling)
+        else:
+            client = _ModelClient(self._model, self._async_mode)
+        group = QuestionGroup(conversation, self._question, 0, Tally())
+        # A queue keeps what it does; here, for as long as it works.
+        with tempfile.TemporaryDirectory(prefix="bedside-") as folder:
+            try:
+                with closing(Store(Path(folder) / "judgements.sqlite")) as store:
+                    queue = JudgementQueue(
+                        client,
+                        self.name,
+                        store,
+                        sampling,
+                        groups.append,
+                        patience=Patience(),
+                        max_concurrency=1,
+                        price=known_price(self.name),
+                    )
+                    await queue.run(iter([group]))
+            finally:
+                await client.close()
+        return groups[0].answers[0], group.tally
 
 
 @cache
 def _metric_class() -> Any:
-    base: Any = _deepeval("metrics").BaseConversationalMetric
-    missing: Any = _deepeval("errors").MissingTestCaseParamsError
+    base: Any = deepeval_module("metrics", _LEFT_ALONE).BaseConversationalMetric
+    missing: Any = deepeval_module("errors", _LEFT_ALONE).MissingTestCaseParamsError
 
     class RubricMetric(base):  # type: ignore[misc]
         """See :func:`deepeval_metric`. deepeval copies it by the names of these arguments."""
 
         def __init__(self, rubric: Rubric, model: Any, threshold: float | None, async_mode: bool) -> None:
-            if (
-                rubric.kind != "level"
-                or rubric.unit != "transcript"
-                or rubric.each
-                or rubric.direction == "none"
-            ):
-                raise RegistryError(
-                    f"the rubric {rubric.name} can't be a metric of deepeval",
-                    todo="take one that rates whole conversations by levels of which one end is the better",
-                )
+            self._rater = _RubricRater(rubric, model, async_mode)
             self.rubric = rubric
             self.model = model
             self.threshold = threshold
             self.async_mode = async_mode
             self.using_native_model = False
             self.level: int | float | None = None
-            self._name = judge_name(model) if isinstance(model, str) else _name_of(model)
-            self.evaluation_model = self._name.identity
-            self._question = Question(rubric)
+            self.evaluation_model = self._rater.name.identity
 
         @property
         def __name__(self) -> str:
@@ -125,9 +160,7 @@ def _metric_class() -> Any:
             """The score of a conversation; in a thread, as there may be a running event loop."""
             context = contextvars.copy_context()
             with ThreadPoolExecutor(1) as executor:
-                done = executor.submit(context.run, asyncio.run, self.a_measure(test_case))
-                score: float = done.result()
-            return score
+                return executor.submit(context.run, asyncio.run, self.a_measure(test_case)).result()
 
         async def a_measure(self, test_case: Any, *_: Any, **__: Any) -> float:
             """The score of a conversation.
@@ -135,65 +168,49 @@ def _metric_class() -> Any:
             Raises:
                 MissingTestCaseParamsError: deepeval's error for a test case that lacks what the rubric needs.
                 DataError: there is no score, because no usable reply was had or the judge gave no level.
-                JudgeError: the judge can't be asked.
+                LanguageModelError: the judge can't be asked.
             """
             self.score = self.level = self.reason = self.success = self.error = None
             conversation = Conversation(_transcript(test_case))
-            (prompt,) = self._question.prompts(conversation)
-            if isinstance(prompt, NotAskable):
-                raise missing(f"{self.rubric.name}: {prompt.reason}")
-            answer = await self._ask(conversation)
-            if answer.answer is None:
-                raise DataError(answer.error or "", where=self.rubric.name)
-            level, reason = answer.answer["score"], answer.answer["reason"]
-            if level is None:
-                raise DataError(f"the judge gives no level: {reason}", where=self.rubric.name)
-            levels = [each.value for each in self.rubric.scale]
-            share = (level - levels[0]) / (levels[-1] - levels[0])
-            self.level = level
-            self.score = float(share if self.rubric.direction == "higher" else 1 - share)
-            self.reason = f"Level {level:g} of {levels[0]:g} to {levels[-1]:g}. {reason}"
-            self.is_successful()
-            return self.score
-
-        async def _ask(self, conversation: Conversation) -> JudgeAnswer:
-            sampling, tally, done = Sampling(), Tally(), list[QuestionGroup]()
-            client: Client
-            if isinstance(self.model, str):
-                client = open_client(self._name, sampling)
-            else:
-                client = _ModelClient(self.model, self.async_mode)
-            # The engine keeps what it does; here, for as long as it works.
-            with tempfile.TemporaryDirectory(prefix="bedside-") as folder:
-                try:
-                    with closing(Store(Path(folder) / "judgements.sqlite")) as store:
-                        engine = JudgementQueue(
-                            client,
-                            self._name,
-                            store,
-                            sampling,
-                            done.append,
-                            patience=Patience(),
-                            max_concurrency=1,
-                            price=known_price(self._name),
-                        )
-                        await engine.run(iter([QuestionGroup(conversation, self._question, 0, tally)]))
-                finally:
-                    await client.close()
+            problem = self._rater.problem(conversation)
+            if problem is not None:
+                raise missing(f"{self.rubric.name}: {problem}")
+            answer, tally = await self._rater.answer(conversation)
             # Nought is what is counted where the model doesn't say.
             self.input_tokens, self.output_tokens = tally.input_tokens or None, tally.output_tokens or None
             self.evaluation_cost = tally.cost
-            return done[0].answers[0]
+            self.level, share, self.reason = _level_of(answer, self.rubric)
+            self.score = share
+            self.is_successful()
+            return share
 
     return RubricMetric
 
 
-def _name_of(model: Any) -> JudgeName:
-    if not isinstance(model, _deepeval("models").DeepEvalBaseLLM):
+def _level_of(answer: JudgeAnswer, rubric: Rubric) -> tuple[int | float, float, str]:
+    """An answer's level, its place from the worst (0) to the best (1), and the reason.
+
+    Raises:
+        DataError: there is no level.
+    """
+    if answer.answer is None:
+        raise DataError(answer.error or "", where=rubric.name)
+    level, reason = answer.answer["score"], answer.answer["reason"]
+    if level is None:
+        raise DataError(f"the judge gives no level: {reason}", where=rubric.name)
+    lowest, highest = rubric.scale[0].value, rubric.scale[-1].value
+    share = (level - lowest) / (highest - lowest)
+    score = float(share if rubric.direction == "higher" else 1 - share)
+    return level, score, f"Level {level:g} of {lowest:g} to {highest:g}. {reason}"
+
+
+def _name_of(model: Any) -> ModelName:
+    if not isinstance(model, deepeval_module("models", _LEFT_ALONE).DeepEvalBaseLLM):
         raise RegistryError(
-            f"{model!r} is no judge", todo="give a model object of deepeval, or the name of a judge"
+            f"{model!r} is neither a model object of deepeval nor the name of a judge",
+            todo="give one of these as `model`",
         )
-    return JudgeName(str(model.get_model_name()), None, None)
+    return ModelName(str(model.get_model_name()), None, None)
 
 
 class _ModelClient:
@@ -206,18 +223,20 @@ class _ModelClient:
         self._takes_schema = "schema" in inspect.signature(self._generate).parameters
 
     async def complete(self, request: Request) -> Reply:
-        """Send one request; see :class:`bedside.llm.client.Client`."""
-        given = {"schema": schema_class(orjson.loads(request.schema))} if self._takes_schema else {}
+        """Send one request; see :class:`bedside.llm.protocol.Client`."""
+        arguments: dict[str, Any] = {}
+        if self._takes_schema and request.schema is not None:
+            arguments["schema"] = schema_class(orjson.loads(request.schema), request.schema_name)
         try:
-            made = self._generate(request.single(), **given)
-            if inspect.isawaitable(made):
-                made = await made
+            generated = self._generate(request.single(), **arguments)
+            if inspect.isawaitable(generated):
+                generated = await generated
         except Exception as error:
             if isinstance(error, ValidationError) or "invalid JSON" in str(error):
                 raise UnusableError("the reply is no JSON of the form described") from error
             raise
         # deepeval's own models tell the cost, which is a number that knows its tokens.
-        output, cost = made if isinstance(made, tuple) else (made, None)
+        output, cost = generated if isinstance(generated, tuple) else (generated, None)
         text = output.model_dump_json() if isinstance(output, BaseModel) else str(output)
         return Reply(text, getattr(cost, "input_tokens", None), getattr(cost, "output_tokens", None))
 
@@ -227,9 +246,9 @@ class _ModelClient:
 
 def _transcript(test_case: Any) -> Transcript:
     turns = test_case.turns
-    made = new_turns(
+    new = new_turns(
         [_ROLES[turn.role] for turn in turns],
         [turn.role for turn in turns],
         [turn.content for turn in turns],
     )
-    return Transcript(test_case.name or "conversation", tuple(made), reference=test_case.metadata or {})
+    return Transcript(test_case.name or "conversation", tuple(new), reference=test_case.metadata or {})

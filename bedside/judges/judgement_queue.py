@@ -1,4 +1,4 @@
-"""The engine: asks a judge many things at once, waits out faults, and keeps every judgement as soon as it is there.
+"""Judgements in the making: many are asked for at once, and each is kept as soon as it is there.
 
 A *group* is all that one pass of one rubric asks about one transcript. Groups go in as an iterator and come out in the
 same order, when all their answers are there; between the two there is a bounded number of them, so that memory doesn't
@@ -8,159 +8,41 @@ grow with their number.
 from __future__ import annotations
 
 import asyncio
-import random
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, TypeVar
 
-from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
+from bedside.judges.counts import JudgingProgress, Tally
+from bedside.judges.prompt import NotAskable, Order, Prompt, objection
+from bedside.judges.questions import JudgeAnswer, QuestionGroup
 from bedside.judges.reply import expected_score, parse
 from bedside.judges.store import Judgement, State, Store, judgement_key, parameters_text
 from bedside.judges.wordless import wordless
-from bedside.llm.client import (
+from bedside.llm.model_names import ModelName
+from bedside.llm.prices import Price
+from bedside.llm.protocol import (
     Client,
     FaultError,
-    JudgeError,
-    JudgeName,
     NotAskableError,
     NotAskedError,
-    Price,
     RefusedError,
     Reply,
     Request,
     Sampling,
     UnusableError,
-    WrongFormError,
 )
-from bedside.transcripts.transcript import Transcript
+from bedside.llm.queue import CallRecord, Patience, RequestQueue
+from bedside.rubrics.rubric import Rubric
 
-#: Attempts of a call while no server has answered anything yet.
-_FIRST_ATTEMPTS = 3
-#: So many calls in a row that came to nothing, with no reply to any other meanwhile, end the run.
-_GIVE_UP = 3
 #: How often judgements that another process is asking are looked for, in seconds.
 _LOOK_AGAIN = 0.5
 #: How much of a reply that can't be used is shown to the model again.
 _SHOWN_AGAIN = 4000
 _UNUSABLE = "no usable reply in {}: {}"
 Number = TypeVar("Number", int, float)
-
-
-@dataclass(frozen=True, slots=True)
-class Patience:
-    """How hard to try.
-
-    Attributes:
-        attempts: how often a call is made until it is answered.
-        replies: how often a model is asked until its reply can be used.
-        first_wait: seconds before the second attempt; doubled each time.
-        longest_wait: seconds that no wait exceeds, whatever the server asks for.
-    """
-
-    attempts: int = 8
-    replies: int = 3
-    first_wait: float = 0.5
-    longest_wait: float = 60.0
-
-
-@dataclass(frozen=True, slots=True)
-class JudgeAnswer:
-    """What was had of one call.
-
-    Attributes:
-        unit: ``transcript`` or ``turn:<index>``.
-        items: the numbers of the items or turns asked about; None where the rubric asks one thing.
-        answer: the reply, which fits the rubric; None where there is none.
-        error: why there is none; None where there is one.
-        expected: the expected score, where it was asked for.
-        expected_note: why there is no expected score.
-    """
-
-    unit: str
-    items: tuple[int, ...] | None
-    answer: dict[str, Any] | None
-    error: str | None
-    expected: float | None = None
-    expected_note: str | None = None
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counts of one rubric.
-
-    Attributes:
-        judgements: what was to be judged.
-        stored: of them, those that were in the store.
-        answered, unusable, failed, not_asked, not_askable: what became of them.
-        calls: requests sent.
-        input_tokens, output_tokens: of the requests of this run, as the provider counts them.
-        cost: in US dollars; None where the price or the tokens aren't known.
-    """
-
-    judgements: int = 0
-    stored: int = 0
-    answered: int = 0
-    unusable: int = 0
-    failed: int = 0
-    not_asked: int = 0
-    not_askable: int = 0
-    calls: int = 0
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cost: float | None = 0.0
-
-
-@dataclass(frozen=True, slots=True)
-class JudgingProgress:
-    """How far judging is: judgements done, those of them from the store, those without an answer, requests sent."""
-
-    done: int
-    stored: int
-    missing: int
-    calls: int
-
-
-class QuestionGroup:
-    """All that one pass of one rubric asks about one transcript."""
-
-    def __init__(self, conversation: Conversation, question: Question, number: int, tally: Tally) -> None:
-        self.conversation = conversation
-        self.question = question
-        self.number = number
-        self.tally = tally
-        self.complete = False
-        self._answers: list[JudgeAnswer | None] = []
-        self._left = 0
-
-    @property
-    def transcript(self) -> Transcript:
-        """The transcript."""
-        return self.conversation.transcript
-
-    @property
-    def answers(self) -> list[JudgeAnswer]:
-        """The answers in the order of the units; all of them once the group is done."""
-        return [answer for answer in self._answers if answer is not None]
-
-    @property
-    def done(self) -> bool:
-        """Whether every answer is there."""
-        return self.complete and not self._left
-
-    def expect(self) -> int:
-        """Make place for an answer; returns its number."""
-        self._answers.append(None)
-        self._left += 1
-        self.tally.judgements += 1
-        return len(self._answers) - 1
-
-    def put(self, place: int, answer: JudgeAnswer) -> None:
-        """Put an answer in its place."""
-        self._answers[place] = answer
-        self._left -= 1
 
 
 @dataclass(slots=True)
@@ -175,24 +57,14 @@ class _Ask:
 
 
 @dataclass(slots=True)
-class _Record:
-    """What happened in this run while one judgement was made."""
+class _Outcome:
+    """What asking came to; the fields are a judgement's."""
 
-    calls: int = 0
-    replies: list[str] = field(default_factory=list)
-    faults: list[str] = field(default_factory=list)
-    input_tokens: int | None = None
-    output_tokens: int | None = None
-    form: int = 0
-    endpoint: str | None = None
-
-    def count(self, reply: Reply) -> None:
-        self.replies.append(reply.text)
-        self.endpoint = reply.endpoint
-        if reply.input_tokens is not None:
-            self.input_tokens = (self.input_tokens or 0) + reply.input_tokens
-        if reply.output_tokens is not None:
-            self.output_tokens = (self.output_tokens or 0) + reply.output_tokens
+    state: State
+    answer: dict[str, Any] | None = None
+    error: str | None = None
+    expected: float | None = None
+    expected_note: str | None = None
 
 
 class JudgementQueue:
@@ -208,6 +80,7 @@ class JudgementQueue:
         max_concurrency: requests under way at once.
         ahead: requests that the client is given beyond these, to choose from which to send next.
         max_calls: requests sent at most; None for no limit.
+        calls: requests that count as sent already.
         max_prompt_tokens: longer prompts are not sent.
         order: what a prompt begins with.
         price: for the cost.
@@ -217,7 +90,7 @@ class JudgementQueue:
     def __init__(
         self,
         client: Client,
-        name: JudgeName,
+        name: ModelName,
         store: Store,
         sampling: Sampling,
         emit: Callable[[QuestionGroup], None],
@@ -226,13 +99,20 @@ class JudgementQueue:
         max_concurrency: int,
         ahead: int = 0,
         max_calls: int | None = None,
+        calls: int = 0,
         max_prompt_tokens: int | None = None,
         order: Order = "transcript-first",
         price: Price | None = None,
         progress: Callable[[JudgingProgress], None] | None = None,
     ) -> None:
-        self.calls = 0
-        self._client = client
+        self._requests = RequestQueue(
+            client,
+            name.url or name.identity,
+            patience,
+            max_calls=max_calls,
+            seed=sampling.seed,
+            calls=calls,
+        )
         self._name = name
         self._store = store
         self._sampling = sampling
@@ -241,12 +121,11 @@ class JudgementQueue:
         self._patience = patience
         self._max_concurrency = max_concurrency
         self._workers = max_concurrency + ahead
-        self._max_calls = max_calls
-        self._max_prompt_tokens = max_prompt_tokens
+        limits = (max_prompt_tokens, client.max_prompt_tokens)
+        self._max_prompt_tokens = min((limit for limit in limits if limit is not None), default=None)
         self._order = order
         self._price = price
         self._progress = progress
-        self._random = random.Random(sampling.seed)
         #: Calls of groups that haven't come out yet, and how many there may be.
         self._open = 0
         self._window = max(256, 16 * max_concurrency)
@@ -257,18 +136,18 @@ class JudgementQueue:
         self._deferred: dict[str, list[_Ask]] = {}
         self._produced = False
         self._end: asyncio.Future[None]
-        # What is known of the server.
-        self._resume_at = 0.0
-        self._server_answered = False
-        self._model_replied = False
-        self._in_vain = 0
         self._done = self._stored = self._missing = 0
+
+    @property
+    def calls(self) -> int:
+        """How many requests were sent."""
+        return self._requests.calls
 
     async def run(self, groups: Iterator[QuestionGroup]) -> None:
         """Judge all groups.
 
         Raises:
-            JudgeError: the judge can't be asked; what was finished is in the store.
+            LanguageModelError: the judge can't be asked; what was finished is in the store.
             RunError: the store can't be written.
         """
         self._end = asyncio.get_running_loop().create_future()
@@ -332,8 +211,7 @@ class JudgementQueue:
         return None
 
     def _too_long(self, prompt: Prompt) -> str | None:
-        limits = (self._max_prompt_tokens, self._client.max_prompt_tokens)
-        limit = min((limit for limit in limits if limit is not None), default=None)
+        limit = self._max_prompt_tokens
         tokens = prompt.tokens
         if limit is None or tokens <= limit:
             return None
@@ -461,53 +339,13 @@ class JudgementQueue:
             NotAskedError, NotAskableError: nothing was sent.
         """
         started = _now()
-        record = _Record()
-        rubric, prompt, before = ask.group.question.rubric, ask.prompt, ask.before
-        had = before.replies if before else ()
-        spent = (before.input_tokens, before.output_tokens, before.cost) if before else (None, None, None)
-        request = Request(
-            prompt.text,
-            prompt.schema.text,
-            seed=self._sampling.pass_seed(ask.group.number),
-            asked=prompt.asked,
-            choices=prompt.choices,
-            key=ask.key,
-            opening=prompt.pieces[0].digest,
-        )
-        if before is not None and had and had[-1] and (problem := _problem_of(before)) is not None:
-            request = _corrected(request, had[-1], problem)
-        state: State = "failed"
-        answer = error = expected = note = None
+        record = CallRecord()
         try:
-            for number in range(len(had) + 1, max(len(had) + 1, self._patience.replies) + 1):
-                try:
-                    reply = await self._reply(replace(request, number=number), record, ask.group.tally)
-                    problem = None
-                except UnusableError as unusable:
-                    reply, problem = unusable.reply, unusable.problem
-                record.count(reply)
-                at = 0
-                if problem is None:
-                    parsed = parse(reply.text, rubric, counts=prompt.counts, asked=prompt.asked)
-                    answer, problem, at = parsed.answer, parsed.problem, parsed.at
-                if problem is None:
-                    state, error = "answered", None
-                    if self._sampling.probabilities and rubric.kind == "level" and prompt.asked is None:
-                        expected, note = _expected(reply, rubric, at)
-                    break
-                if reply.cut:
-                    problem = f"{problem}; it was cut off at {self._sampling.max_tokens} tokens, so be brief"
-                state, error = "unusable", _UNUSABLE.format(number, problem)
-                if reply.text:
-                    request = _corrected(request, reply.text, problem)
-        except FaultError as fault:
-            state, error = "failed", f"{fault.what}, after {self._patience.attempts} attempts"
-        except RefusedError as refused:
-            state, error = "failed", str(refused)
-        except NotAskedError:
-            if not record.replies:
-                raise
-            state = "failed"  # what was paid for is kept, and the next run goes on from there
+            outcome = await self._outcome(ask, record)
+        finally:
+            ask.group.tally.calls += record.calls
+        prompt, before = ask.prompt, ask.before
+        spent = (before.input_tokens, before.output_tokens, before.cost) if before else (None, None, None)
         return Judgement(
             key=ask.key,
             model=self._name.identity,
@@ -517,14 +355,14 @@ class JudgementQueue:
             transcript=ask.group.transcript.id,
             unit=prompt.unit,
             items=prompt.asked,
-            rubric=rubric.name,
+            rubric=ask.group.question.rubric.name,
             version=ask.group.question.version,
-            state=state,
-            answer=answer,
-            error=error,
-            expected=expected,
-            expected_note=note,
-            replies=(*had, *record.replies),
+            state=outcome.state,
+            answer=outcome.answer,
+            error=outcome.error,
+            expected=outcome.expected,
+            expected_note=outcome.expected_note,
+            replies=(*(before.replies if before else ()), *record.replies),
             faults=(*(before.faults if before else ()), *record.faults),
             calls=record.calls + (before.calls if before else 0),
             input_tokens=_sum(record.input_tokens, spent[0]),
@@ -535,7 +373,71 @@ class JudgementQueue:
             endpoint=record.endpoint or (before.endpoint if before else None),
         )
 
-    def _count(self, record: _Record, tally: Tally) -> float | None:
+    async def _outcome(self, ask: _Ask, record: CallRecord) -> _Outcome:
+        """What comes of asking, however often that takes.
+
+        Raises:
+            NotAskedError, NotAskableError: nothing was sent.
+        """
+        request = self._request(ask)
+        first = len(ask.before.replies) + 1 if ask.before else 1
+        outcome = _Outcome("failed")
+        try:
+            for number in range(first, max(first, self._patience.replies) + 1):
+                try:
+                    reply = await self._requests.reply(replace(request, number=number), record)
+                    problem = None
+                except UnusableError as unusable:
+                    reply, problem = unusable.reply, unusable.problem
+                record.count(reply)
+                if problem is None:
+                    outcome, problem = self._read(reply, ask)
+                if problem is None:
+                    break
+                if reply.cut:
+                    problem = f"{problem}; it was cut off at {self._sampling.max_tokens} tokens, so be brief"
+                outcome = _Outcome("unusable", error=_UNUSABLE.format(number, problem))
+                if reply.text:
+                    request = _objecting(request, reply.text, problem)
+        except FaultError as fault:
+            outcome = _Outcome("failed", error=f"{fault.what}, after {self._patience.attempts} attempts")
+        except RefusedError as refused:
+            outcome = _Outcome("failed", error=str(refused))
+        except NotAskedError:
+            if not record.replies:
+                raise
+            # What was paid for is kept, and the next run goes on from there.
+            outcome = _Outcome("failed", error=outcome.error)
+        return outcome
+
+    def _request(self, ask: _Ask) -> Request:
+        prompt, before = ask.prompt, ask.before
+        request = Request.of_text(
+            prompt.text,
+            prompt.schema.text,
+            schema_name="judgement",
+            seed=self._sampling.pass_seed(ask.group.number),
+            items=prompt.asked,
+            choices=prompt.choices,
+            key=ask.key,
+            opening=prompt.pieces[0].digest,
+        )
+        if before is None or not before.replies or not before.replies[-1]:
+            return request
+        problem = _problem_of(before)
+        return request if problem is None else _objecting(request, before.replies[-1], problem)
+
+    def _read(self, reply: Reply, ask: _Ask) -> tuple[_Outcome, str | None]:
+        """What a reply comes to, and what is wrong with it."""
+        rubric, prompt = ask.group.question.rubric, ask.prompt
+        parsed = parse(reply.text, rubric, counts=prompt.counts, asked=prompt.asked)
+        outcome = _Outcome("answered", parsed.answer)
+        weighed = self._sampling.probabilities and rubric.kind == "level" and prompt.asked is None
+        if parsed.problem is None and weighed:
+            outcome.expected, outcome.expected_note = _expected(reply, rubric, parsed.at)
+        return outcome, parsed.problem
+
+    def _count(self, record: CallRecord, tally: Tally) -> float | None:
         """Add a judgement's tokens to the rubric's; returns its cost."""
         tally.input_tokens += record.input_tokens or 0
         tally.output_tokens += record.output_tokens or 0
@@ -548,99 +450,9 @@ class JudgementQueue:
             tally.cost += cost
         return cost
 
-    async def _reply(self, request: Request, record: _Record, tally: Tally) -> Reply:
-        """A reply to one request, however many attempts it takes.
 
-        Raises:
-            FaultError: the attempts are used up.
-            RefusedError, NotAskableError, UnusableError, JudgeError: as the client does.
-            NotAskedError: the limit of calls is reached, or the client sends nothing.
-        """
-        attempt = 0
-        while True:
-            await self._wait_for_server()
-            if self._max_calls is not None and self.calls >= self._max_calls:
-                raise NotAskedError(f"not asked: the limit of {self._max_calls} calls was reached")
-            self._count_call(1, record, tally)
-            try:
-                reply = await self._client.complete(replace(request, form=record.form))
-            except (NotAskedError, NotAskableError):
-                self._count_call(-1, record, tally)
-                raise
-            except WrongFormError as wrong:
-                self._server_answered = True
-                record.form = wrong.form
-                record.faults.append(f"form {wrong.form - 1} of structured output not taken")
-            except FaultError as fault:
-                record.faults.append(fault.what)
-                if fault.elsewhere:
-                    continue
-                attempt += 1
-                self._server_answered = self._server_answered or not fault.unreachable
-                if not self._server_answered and attempt >= _FIRST_ATTEMPTS:
-                    raise JudgeError(
-                        f"no server answers: {fault.what}",
-                        where=self._name.url or self._name.identity,
-                        todo="check that it runs and its address",
-                    ) from fault
-                if attempt >= self._patience.attempts:
-                    self._came_to_nothing(fault.what)
-                    raise
-                await self._wait_after(fault, attempt)
-            except RefusedError as refused:
-                record.faults.append(str(refused))
-                if not self._model_replied:
-                    self._came_to_nothing(str(refused))
-                raise
-            except UnusableError:
-                self._has_replied()
-                raise
-            else:
-                self._has_replied()
-                return reply
-
-    def _count_call(self, one: int, record: _Record, tally: Tally) -> None:
-        self.calls += one
-        record.calls += one
-        tally.calls += one
-
-    def _has_replied(self) -> None:
-        self._server_answered = self._model_replied = True
-        self._in_vain = 0
-
-    def _came_to_nothing(self, what: str) -> None:
-        """Count calls in a row that were given up.
-
-        Raises:
-            JudgeError: there were too many.
-        """
-        self._in_vain += 1
-        if self._in_vain >= _GIVE_UP:
-            raise JudgeError(
-                f"{self._in_vain} judgements in a row were given up, the last because {what}",
-                where=self._name.url or self._name.identity,
-                todo="what is finished is kept; run the same command again to go on",
-            )
-
-    async def _wait_for_server(self) -> None:
-        loop = asyncio.get_running_loop()
-        while (left := self._resume_at - loop.time()) > 0:
-            await asyncio.sleep(left + self._jitter(self._patience.first_wait))
-
-    async def _wait_after(self, fault: FaultError, attempt: int) -> None:
-        doubled = self._patience.first_wait * 2 ** (attempt - 1)
-        wait = min(max(doubled, fault.wait or 0.0), self._patience.longest_wait)
-        if fault.busy:
-            asked = min(fault.wait or self._patience.first_wait, self._patience.longest_wait)
-            self._resume_at = max(self._resume_at, asyncio.get_running_loop().time() + asked)
-        await asyncio.sleep(wait + self._jitter(wait / 2))
-
-    def _jitter(self, most: float) -> float:
-        return self._random.random() * most
-
-
-def _corrected(request: Request, text: str, problem: str) -> Request:
-    return replace(request, corrections=((text[:_SHOWN_AGAIN], problem),))
+def _objecting(request: Request, reply: str, problem: str) -> Request:
+    return request.objecting(reply[:_SHOWN_AGAIN], objection(problem))
 
 
 def _problem_of(judgement: Judgement) -> str | None:
@@ -654,7 +466,7 @@ def _sum(one: Number | None, other: Number | None) -> Number | None:
     return other if one is None else one if other is None else one + other
 
 
-def _expected(reply: Reply, rubric: Any, at: int) -> tuple[float | None, str | None]:
+def _expected(reply: Reply, rubric: Rubric, at: int) -> tuple[float | None, str | None]:
     if not reply.tokens:
         return None, "the provider gives no probabilities of tokens"
     with suppress(IndexError, ValueError):

@@ -17,7 +17,9 @@ from typing import Literal
 
 import orjson
 
-from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric, RubricPart
+from bedside.llm.tokens import estimate_tokens
+from bedside.rubrics.answer_form import RubricPart
+from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric
 from bedside.transcripts.transcript import Transcript, Turn
 
 Order = Literal["transcript-first", "rubric-first"]
@@ -40,15 +42,6 @@ _CONTROLS: dict[int, int] = {code: 0x2400 + code for code in range(32) if code !
 _UNCLEAN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]|\[DEEPEVAL:")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 _SENTENCE = re.compile(r"[^.!?。！？…\n]*[.!?。！？…]*")
-
-
-def estimate_tokens(text: str) -> int:
-    """About how many tokens a text is: one for four ASCII characters, and one for each other character.
-
-    Tokenizers differ; English comes out within about a fifth, Chinese and other scripts a little high.
-    """
-    ascii_characters = len(text) if text.isascii() else len(text.encode("ascii", "ignore"))
-    return -(-ascii_characters // 4) + len(text) - ascii_characters
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +258,14 @@ class Conversation:
             f"\n{before}--- {name} begins, code {self.code} ---\n"
             f"{content}\n--- {name} ends, code {self.code} ---\n"
         )
+
+
+def objection(problem: str) -> str:
+    """What is said to a model whose reply couldn't be used."""
+    return (
+        f"That reply can't be used: {problem}. Reply again, with one JSON object of the form described and "
+        "nothing else."
+    )
 
 
 # -- material ---------------------------------------------------------------------------------------

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bedside.llm.tokens import Token
 from bedside.rubrics.rubric import Rubric
 
 #: Longer texts are no reply to a rubric.
@@ -145,19 +146,6 @@ MIN_COVERAGE = 0.8
 #: How much probability may stay undivided between levels that begin alike, such as 1 and 10.
 MAX_UNDIVIDED = 0.001
 _DIGITS = re.compile(rb"-?[0-9.]*")
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One token of a reply; a token may end in the middle of a character, so its text is bytes.
-
-    Attributes:
-        text: its text in UTF-8.
-        alternatives: the likeliest tokens at its place with their log-probabilities, natural, itself included.
-    """
-
-    text: bytes
-    alternatives: tuple[tuple[bytes, float], ...]
 
 
 def expected_score(

@@ -25,7 +25,7 @@ import filelock
 import orjson
 
 from bedside.judges.prompt import PromptPiece
-from bedside.llm.client import Sampling
+from bedside.llm.protocol import Sampling
 from bedside.support.errors import RunError
 from bedside.support.files import saying_where
 

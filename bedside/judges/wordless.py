@@ -9,7 +9,8 @@ from typing import Any
 
 from bedside.judges.store import Judgement
 from bedside.ratings.table import SAID
-from bedside.rubrics.rubric import Rubric, RubricPart
+from bedside.rubrics.answer_form import RubricPart
+from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import InputError
 
 

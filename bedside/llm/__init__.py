@@ -1,1 +1,1 @@
-"""Asking language models: their names, requests and replies, clients, endpoints, prices."""
+"""Asking language models, whatever they are asked: names, requests and replies, clients, endpoints, waiting, prices."""

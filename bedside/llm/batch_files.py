@@ -2,7 +2,7 @@
 
 A line of calls is ``{"custom_id", "method", "url", "body"}``, a line of answers ``{"custom_id", "response":
 {"status_code", "body"}, "error"}``. OpenAI, Azure and other services take such files, and so do vLLM (``run-batch``)
-and SGLang. The body is what a live run would send, and the id names the judgement and which reply to its prompt is
+and SGLang. The body is what a live run would send, and the id names what the request is for and which reply to it is
 wanted, so that live and batch mix, and an answer counts once however often its file is read.
 """
 
@@ -21,17 +21,11 @@ from typing import Any, BinaryIO
 
 import orjson
 
-from bedside.judges.prompt import estimate_tokens
-from bedside.llm.client import (
-    FaultError,
-    JudgeName,
-    NotAskedError,
-    Reply,
-    Request,
-    Sampling,
-    check_batchable,
-)
-from bedside.llm.clients.openai_compatible import OpenAICompatible, message_of
+from bedside.llm.model_names import ModelName
+from bedside.llm.openai_chat import OpenAIChat, error_message
+from bedside.llm.protocol import FaultError, NotAskedError, Reply, Request, Sampling
+from bedside.llm.secrets import Secrets
+from bedside.llm.tokens import estimate_tokens
 from bedside.support.errors import InputError
 from bedside.support.files import opened, saying_where, sync
 
@@ -41,7 +35,7 @@ MAX_BYTES = 200_000_000
 URL = "/v1/chat/completions"
 #: Longest line of answers, in bytes.
 _MOST_LINE = 2**26
-#: How much of a judgement's key its id holds: an id has at most 64 characters.
+#: How much of a request's key its id holds: an id has at most 64 characters.
 KEY_DIGITS = 48
 _ID = re.compile(rf"([0-9a-f]{{{KEY_DIGITS}}})-(\d+)")
 
@@ -56,13 +50,13 @@ class BatchFile:
 
     Attributes:
         path: where.
-        judge: the rater that is asked.
+        model: the model that is asked.
         calls: number of lines.
         tokens: estimated tokens of the prompts.
     """
 
     path: Path
-    judge: str
+    model: str
     calls: int
     tokens: int
 
@@ -101,7 +95,7 @@ class CallWriter:
         """Whether as many calls are written as may be."""
         return self._max_calls is not None and self._written >= self._max_calls
 
-    def add(self, judge: str, custom_id: str, body: bytes, tokens: int) -> None:
+    def add(self, model: str, custom_id: str, body: bytes, tokens: int) -> None:
         """Write a call."""
         if custom_id in self._ids:
             return
@@ -112,13 +106,13 @@ class CallWriter:
             part = self._parts[-1] if self._parts else None
             if (
                 part is None
-                or part.judge != judge
+                or part.model != model
                 or part.calls >= self._max_requests
                 or part.size + len(line) > self._max_bytes
             ):
                 if part is not None:
                     part.file.close()
-                part = _FilePart.beside(self._path, judge)
+                part = _FilePart.beside(self._path, model)
                 self._parts.append(part)
             part.file.write(line)
         part.calls += 1
@@ -132,7 +126,7 @@ class CallWriter:
         Raises:
             RunError: they can't be written.
         """
-        made = []
+        files = []
         with saying_where(self._path):
             for number, part in enumerate(self._parts, 1):
                 part.file.close()
@@ -141,10 +135,10 @@ class CallWriter:
                     path = path.with_name(f"{path.stem}-{number}{path.suffix}")
                 sync(part.temporary)
                 os.replace(part.temporary, path)
-                made.append(BatchFile(path, part.judge, part.calls, part.tokens))
+                files.append(BatchFile(path, part.model, part.calls, part.tokens))
             sync(self._path.parent)
         self._parts = []
-        return tuple(made)
+        return tuple(files)
 
     def discard(self) -> None:
         """Leave nothing of what isn't finished."""
@@ -166,7 +160,7 @@ def writing(path: Path | None, max_calls: int | None = None) -> Iterator[CallWri
 
 @dataclass(slots=True)
 class _FilePart:
-    judge: str
+    model: str
     temporary: Path
     file: BinaryIO
     calls: int = 0
@@ -174,9 +168,9 @@ class _FilePart:
     tokens: int = 0
 
     @classmethod
-    def beside(cls, path: Path, judge: str) -> _FilePart:
+    def beside(cls, path: Path, model: str) -> _FilePart:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".partial", dir=path.parent)
-        return cls(judge, Path(name), os.fdopen(handle, "wb"))
+        return cls(model, Path(name), os.fdopen(handle, "wb"))
 
 
 class Answers:
@@ -215,18 +209,18 @@ class Answers:
                 for line_number, start, line in _lines(file):
                     if not line.strip():
                         continue
-                    found = _read(line)
-                    if found is None:
+                    answer = _read(line)
+                    if answer is None:
                         self.unreadable += 1
                         self.first_unreadable = self.first_unreadable or f"{path}:{line_number}"
                         continue
                     self.lines += 1
-                    custom_id, failed = str(found["custom_id"]), _body(found) is None
+                    custom_id, failed = str(answer["custom_id"]), _body(answer) is None
                     self.errors += failed
-                    known = self._places.get(custom_id)
+                    earlier = self._places.get(custom_id)
                     # An answer goes before an error to the same call, and the first before later ones.
-                    self.twice += known is not None and known[2] == failed
-                    if known is None or (known[2] and not failed):
+                    self.twice += earlier is not None and earlier[2] == failed
+                    if earlier is None or (earlier[2] and not failed):
                         self._places[custom_id] = (number, start, failed)
         except OSError as error:
             raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
@@ -239,11 +233,11 @@ class Answers:
 
     def take(self, custom_id: str) -> dict[str, Any] | None:
         """The line with this id; None where there is none."""
-        found = self._places.get(custom_id)
-        if found is None:
+        place = self._places.get(custom_id)
+        if place is None:
             return None
         self._taken.add(custom_id)
-        number, start, _ = found
+        number, start, _ = place
         path = self._paths[number]
         try:
             with path.open("rb") as file:
@@ -269,9 +263,9 @@ class Answers:
 
 
 def key_of(custom_id: str) -> str | None:
-    """The digits of a judgement's key that an id of ours holds; None for others' ids."""
-    found = _ID.fullmatch(custom_id)
-    return found[1] if found else None
+    """The digits of a request's key that an id of ours holds; None for others' ids."""
+    match = _ID.fullmatch(custom_id)
+    return match[1] if match else None
 
 
 def _lines(file: io.BufferedReader[Any]) -> Iterator[tuple[int, int, bytes]]:
@@ -306,8 +300,22 @@ def _body(line: dict[str, Any]) -> Any:
     return body if replied else None
 
 
+def check_batchable(name: ModelName) -> None:
+    """Refuse models that are not asked in OpenAI's form, which batch files have.
+
+    Raises:
+        InputError: it is one.
+    """
+    if name.url is None:
+        raise InputError(
+            f"{name.identity} can't be asked by batch files",
+            where="`judge`",
+            todo="name an openai/ model, or http://host:port/v1#model of the server that will answer",
+        )
+
+
 class BatchClient:
-    """Answers from a batch, and writes down what isn't answered; a :class:`bedside.llm.client.Client`.
+    """Answers from a batch, and writes down what isn't answered; a :class:`bedside.llm.protocol.Client`.
 
     Args:
         name: the model.
@@ -320,12 +328,12 @@ class BatchClient:
     """
 
     def __init__(
-        self, name: JudgeName, sampling: Sampling, answers: Answers | None, writer: CallWriter | None
+        self, name: ModelName, sampling: Sampling, answers: Answers | None, writer: CallWriter | None
     ) -> None:
         check_batchable(name)
         self.max_prompt_tokens = sampling.max_prompt_tokens
-        self._rater = name.rater
-        self._chat = OpenAICompatible(name, "", sampling)
+        self._model = name.identity
+        self._chat = OpenAIChat(name, sampling, Secrets())
         self._answers = answers
         self._writer = writer
 
@@ -353,7 +361,8 @@ class BatchClient:
             if self._writer.full:
                 raise NotAskedError("not asked: the limit of calls was reached")
             body = self._chat.content(request)
-            self._writer.add(self._rater, custom_id, body, estimate_tokens(request.text))
+            tokens = estimate_tokens(request.messages[0].content)
+            self._writer.add(self._model, custom_id, body, tokens)
         raise NotAskedError(why)
 
     def _error(self, line: dict[str, Any]) -> str:
@@ -361,7 +370,7 @@ class BatchClient:
         status, said = "an error", line.get("error")
         if isinstance(response, dict):
             status, said = str(response.get("status_code", status)), said or response.get("body")
-        text = self._chat.secrets.line(message_of(orjson.dumps(said)))
+        text = self._chat.secrets.line(error_message(orjson.dumps(said)))
         return f"the batch answered {status}: {text}"
 
     async def close(self) -> None:

@@ -1,14 +1,15 @@
 """Sharing calls out among endpoints that serve one model.
 
-Calls whose prompts begin alike (those about one transcript) go to one endpoint, so that its prefix cache serves them:
-the one that weighted rendezvous hashing prefers, which is the same in every run and each as often as its weight says.
+Calls whose chats begin alike (in judging, those about one transcript) go to one endpoint, so that its prefix cache
+serves them: the one that weighted rendezvous hashing prefers, which is the same in every run and each as often as its
+weight says.
 They wait there while it is full; an endpoint that has nothing to do takes over what came last to the one where most
-waits, whole transcripts first.
+waits, all calls that begin alike first.
 
 An endpoint at its limit (429, 503) is left alone for as long as it says, and then sent less until it keeps up. One
 that doesn't answer, refuses access or fails three times in a row is set aside, and tried with a single call after a
-while. Where all are set aside, calls go to them as if they weren't, and what becomes of that is the engine's to
-decide, as it is with a single endpoint.
+while. Where all are set aside, calls go to them as if they weren't, and what becomes of that is for whoever
+asks to decide, as it is with a single endpoint.
 """
 
 from __future__ import annotations
@@ -21,19 +22,20 @@ from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from bedside.llm.client import (
+from bedside.llm.contract import open_model
+from bedside.llm.endpoints import label, rooms
+from bedside.llm.model_names import Endpoint, ModelName
+from bedside.llm.protocol import (
     Client,
-    Endpoint,
     FaultError,
-    JudgeError,
+    LanguageModelError,
     RefusedError,
     Reply,
     Request,
-    Sharing,
+    Sampling,
     UnusableError,
     WrongFormError,
 )
-from bedside.llm.endpoints import label, rooms
 
 _LOG = logging.getLogger(__name__)
 #: Faults in a row that set an endpoint aside; one that never answered is set aside by its first.
@@ -42,6 +44,21 @@ _STRIKES = 3
 _OWN_FIRST = 0.02
 #: How much longer than after a busy answer an endpoint that was set aside is left alone.
 _ASIDE = 4.0
+
+
+@dataclass(frozen=True, slots=True)
+class Sharing:
+    """How calls are shared out among endpoints.
+
+    Attributes:
+        max_concurrency: requests under way at the endpoint of the largest weight.
+        first_wait: seconds that an endpoint at its limit is left alone where it doesn't say; doubled each time.
+        longest_wait: seconds that no wait exceeds.
+    """
+
+    max_concurrency: int = 8
+    first_wait: float = 0.5
+    longest_wait: float = 60.0
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +90,7 @@ class _Server:
     rests: int = 0
     resume: float = 0.0
     aside: bool = False
-    refusal: JudgeError | None = None
+    refusal: LanguageModelError | None = None
 
     @property
     def waits(self) -> int:
@@ -88,7 +105,7 @@ class _Server:
 
 
 class SharedOut:
-    """Asks several endpoints; a :class:`bedside.llm.client.Client`.
+    """Asks several endpoints; a :class:`bedside.llm.protocol.Client`.
 
     Args:
         endpoints: where the model is served.
@@ -113,7 +130,7 @@ class SharedOut:
         self._timer: asyncio.TimerHandle | None = None
 
     async def complete(self, request: Request) -> Reply:
-        """Send one request when an endpoint has room for it; see :class:`bedside.llm.client.Client`."""
+        """Send one request when an endpoint has room for it; see :class:`bedside.llm.protocol.Client`."""
         opening = request.opening
         try:
             server = await self._place(opening)
@@ -129,7 +146,7 @@ class SharedOut:
                 raise
             except FaultError as fault:
                 raise self._bad(server, fault, began) from fault
-            except JudgeError as refusal:
+            except LanguageModelError as refusal:
                 raise self._no_entry(server, refusal) from refusal
             except RefusedError as refused:
                 raise self._refused(server, refused) from refused
@@ -268,7 +285,7 @@ class SharedOut:
             elsewhere=server.resume > self._now() and self._others_serve,
         )
 
-    def _no_entry(self, server: _Server, refusal: JudgeError) -> Exception:
+    def _no_entry(self, server: _Server, refusal: LanguageModelError) -> Exception:
         """Note that nothing can be asked of an endpoint; returns what is to be told."""
         server.refusal = refusal
         self._set_aside(server, refusal.what)
@@ -314,3 +331,21 @@ class SharedOut:
             home = self._preferred(opening)
             home.waiting.setdefault(opening, deque()).extend(calls)
             self._homes[opening] = (home, self._homes[opening][1])
+
+
+def open_client(name: ModelName, sampling: Sampling, sharing: Sharing | None = None) -> Client:
+    """Make ready to ask a model, wherever it is served.
+
+    Args:
+        name: the model's.
+        sampling: how it is asked to write.
+        sharing: how calls are shared out where several endpoints serve it.
+
+    Raises:
+        MissingExtraError: a library for it isn't installed.
+        LanguageModelError: it isn't set up, as where its key is missing.
+    """
+    if len(name.endpoints) > 1:
+        clients = [open_model(endpoint.name, sampling) for endpoint in name.endpoints]
+        return SharedOut(name.endpoints, clients, sharing or Sharing())
+    return open_model(name, sampling)

@@ -15,9 +15,9 @@ import pytest
 
 from bedside.judges import deepeval_metric as module
 from bedside.judges.deepeval_metric import deepeval_metric
-from bedside.llm.client import JudgeError
-from bedside.rubrics.files import RUBRICS, find_rubric
+from bedside.llm.protocol import LanguageModelError
 from bedside.rubrics.rubric import Rubric, read
+from bedside.rubrics.rubric_files import RUBRICS, find_rubric
 from bedside.support.errors import BedsideError, DataError, MissingExtraError, RegistryError
 
 TALK = (
@@ -211,7 +211,7 @@ def test_every_rubric_is_a_metric_or_says_that_it_cannot_be() -> None:
     ("arguments", "match"),
     [
         (("empaty", "openai/gpt"), "empathy"),
-        (("empathy", "nonsense"), "names no judge"),
+        (("empathy", "nonsense"), "is not the name of a model"),
         (("empathy", 5), "5 is no judge"),
         (("empathy", None), "None is no judge"),
     ],
@@ -296,7 +296,7 @@ def test_a_judge_by_name() -> None:
         assert [data.score for result in results for data in result.metrics_data] == [0.75, 0.75]
         assert {request.form for request in server.received} == {"json_schema"}
         assert metric.evaluation_model == "tiny"
-    with pytest.raises(JudgeError, match="no server answers"):
+    with pytest.raises(LanguageModelError, match="no server answers"):
         metric.measure(case())
 
 
@@ -311,7 +311,7 @@ assert "deepeval" not in sys.modules
 try:
     deepeval_metric("empathy", "nonsense")
 except Exception as error:
-    assert "names no judge" in str(error), error
+    assert "is not the name of a model" in str(error), error
 assert "deepeval" in sys.modules
 from deepeval.config.settings import get_settings
 settings = get_settings()

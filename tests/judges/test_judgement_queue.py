@@ -21,18 +21,23 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from bedside.judges.judgement_queue import JudgeAnswer, JudgingProgress, Patience
-from bedside.judges.questioning import Asking, Judged
-from bedside.judges.rubric_ratings import judge_transcripts, plan_judging, ratings_of
+from bedside.judges.counts import JudgingProgress, JudgingSummary
+from bedside.judges.questions import JudgeAnswer
+from bedside.judges.rubric_ratings import ratings_of
+from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Judgement, read_judgements, read_prompt
-from bedside.llm.client import JudgeError, Price, judge_name
-from bedside.ratings.run import COLUMNS, frame_of
-from bedside.rubrics.files import find_rubric
+from bedside.llm.endpoints import model_name
+from bedside.llm.prices import Price
+from bedside.llm.protocol import LanguageModelError
+from bedside.llm.queue import Patience
+from bedside.ratings.table import COLUMNS, frame_of
+from bedside.rubrics.rubric_files import find_rubric
 from bedside.support.errors import InputError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 from tests.forked import CONTEXT, preload
-from tests.llm.server import FAULTS, Action, JudgeServer, Received, asking, faulty, fitting
+from tests.judges.judging import judge_transcripts, plan_judging
+from tests.llm.server import FAULTS, Action, JudgeServer, Received, faulty, fitting, with_settings
 
 pytestmark = pytest.mark.server
 
@@ -68,7 +73,7 @@ class Bench:
 
     def judge(
         self, server: JudgeServer | str, transcripts: Any, names: tuple[str, ...] = NAMES, **options: Any
-    ) -> Judged:
+    ) -> JudgingSummary:
         self.rows = []
         judge = server if isinstance(server, str) else server.judge
         return judge_transcripts(
@@ -77,7 +82,7 @@ class Bench:
             judge,
             store_path=self.path,
             add=self.rows.append,
-            **asking({"patience": QUICK, **options}),
+            **with_settings({"patience": QUICK, **options}),
         )
 
     @property
@@ -216,7 +221,7 @@ def test_progress_counts(bench: Bench) -> None:
 def test_within_a_running_loop(bench: Bench) -> None:
     import asyncio
 
-    async def notebook() -> Judged:
+    async def notebook() -> JudgingSummary:
         with JudgeServer() as server:
             return bench.judge(server, talks(2))
 
@@ -255,7 +260,7 @@ def test_the_plan_is_what_is_then_asked(bench: Bench) -> None:
             [find_rubric(name) for name in (*NAMES, "client_consistency")],
             "http://127.0.0.1:9/v1#tiny",
             store_path=bench.path,
-            asking=Asking(passes=2, price=Price(1, 1)),
+            settings=JudgeSettings(passes=2, price=Price(1, 1)),
         )
 
     planned = plan(10)
@@ -491,7 +496,7 @@ def test_one_that_is_refused_is_an_error_and_the_run_goes_on(bench: Bench) -> No
 
 
 def stopped(bench: Bench, judge: JudgeServer | str, **options: Any) -> str:
-    with pytest.raises(JudgeError) as raised:
+    with pytest.raises(LanguageModelError) as raised:
         bench.judge(judge, talks(200), **options)
     text = str(raised.value)
     assert "\n" not in text
@@ -508,7 +513,7 @@ def test_no_server(bench: Bench) -> None:
 def test_a_server_that_dies(bench: Bench) -> None:
     with JudgeServer(lambda request, number: Action(drop=number > 50)) as server:
         text = stopped(bench, server)
-    assert "judgements in a row were given up, the last because the connection failed" in text
+    assert "requests in a row were given up, the last because the connection failed" in text
     answered = sum(each.state == "answered" for each in bench.stored)
     assert answered == 50
     with JudgeServer() as server:
@@ -592,7 +597,7 @@ def test_what_was_paid_for_before_a_stop_counts(bench: Bench) -> None:
 
 def test_numbers_out_of_range(bench: Bench) -> None:
     for option in ("passes", "max_concurrency", "items_per_call", "max_tokens"):
-        with pytest.raises(InputError, match="give a number from 1"):
+        with pytest.raises(InputError, match="must be 1 or more, and is 0"):
             bench.judge("http://127.0.0.1:9/v1#tiny", [], **{option: 0})
 
 
@@ -601,15 +606,16 @@ def test_numbers_out_of_range(bench: Bench) -> None:
 PROGRAM = """
     import sys
     from pathlib import Path
-    from bedside.judges import find_rubric
-    from bedside.judges.questioning import Asking
-    from bedside.judges.rubric_ratings import judge_transcripts
+    from bedside.judges.settings import JudgeSettings
+    from bedside.rubrics.rubric_files import find_rubric
+    from tests.judges.judging import judge_transcripts
     from tests.judges.test_judgement_queue import NAMES, QUICK, talks
 
     judge, path, count, concurrency = sys.argv[1:]
     rows = []
     judged = judge_transcripts(talks(int(count)), [find_rubric(name) for name in NAMES], judge, store_path=Path(path),
-                               add=rows.append, asking=Asking(max_concurrency=int(concurrency), patience=QUICK))
+                               add=rows.append,
+                               settings=JudgeSettings(max_concurrency=int(concurrency), patience=QUICK))
     print(judged.calls, len(rows), sum(row[10] is not None for row in rows))
 """
 
@@ -638,8 +644,8 @@ preload("pytest", "tests.judges.test_judgement_queue")
 def work(judge: str, path: Path, count: int, concurrency: int) -> None:
     """What PROGRAM does, for a process that is forked."""
     rubrics = [find_rubric(name) for name in NAMES]
-    how = Asking(max_concurrency=concurrency, patience=QUICK)
-    judge_transcripts(talks(count), rubrics, judge, store_path=path, add=lambda row: None, asking=how)
+    how = JudgeSettings(max_concurrency=concurrency, patience=QUICK)
+    judge_transcripts(talks(count), rubrics, judge, store_path=path, add=lambda row: None, settings=how)
 
 
 def prompts_of(bench: Bench) -> set[str]:
@@ -752,7 +758,7 @@ def test_the_key_is_written_nowhere(
     assert KEY not in repr(bench.stored)
     for path in bench.path.parent.rglob("*"):
         assert KEY.encode() not in path.read_bytes()
-    assert KEY not in judge_name(server.judge).rater
+    assert KEY not in model_name(server.judge).rater
 
 
 def test_no_text_keeps_no_prompt(bench: Bench) -> None:

@@ -20,28 +20,27 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.cli import main
 from bedside.coders import CODE_ROLES, CODES
-from bedside.coders.testing import human_ceilings
-from bedside.judges.judgement_queue import Patience
+from bedside.coders.testing.code_scores import human_ceilings
 from bedside.judges.prompt import Conversation, Prompt
-from bedside.judges.questioning import Asking
+from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.judges.turn_codes import (
-    CODEBOOK,
-    Batches,
-    _parse,
+    CodeQuestion,
     code_transcripts,
     coded_by_people,
     evaluate_judge,
     plan_coding,
 )
+from bedside.llm.queue import Patience
 from bedside.metrics.families.behaviour import FAMILY, METRICS
-from bedside.ratings.run import COLUMNS, frame_of
-from bedside.rubrics.check import check
+from bedside.ratings.table import COLUMNS, frame_of
+from bedside.rubrics.code_rubrics import CODEBOOK, _parse
+from bedside.rubrics.linter import check
 from bedside.scoring.score import score
 from bedside.support.errors import DataError, InputError, RegistryError
 from bedside.transcripts import Transcript, read_transcripts
 from tests.conftest import conversation
-from tests.llm.server import Action, JudgeServer, Received, Script, asking, faulty
+from tests.llm.server import Action, JudgeServer, Received, Script, faulty, with_settings
 
 Labels = Mapping[str, Mapping[int, str]]
 QUICK = Patience(first_wait=0.01, longest_wait=0.02)
@@ -103,7 +102,7 @@ def code(server: JudgeServer, folder: Path, *transcripts: Transcript, **options:
         server.judge,
         store_path=folder / "store.sqlite",
         add=rows.append,
-        **asking({"patience": QUICK, **options}),
+        **with_settings({"patience": QUICK, **options}),
     )
     assert judged.ratings == len(rows)
     return rows, judged
@@ -179,8 +178,8 @@ def test_a_codebook_that_does_not_fit_is_refused(tmp_path: Path, old: str, new: 
 
 
 @cache
-def batches(name: str, turns_per_call: int, context: int) -> Batches:
-    return Batches(CODEBOOK.load(name), turns_per_call, context)
+def batches(name: str, turns_per_call: int, context: int) -> CodeQuestion:
+    return CodeQuestion(CODEBOOK.load(name), turns_per_call, context)
 
 
 def prompts(name: str, transcript: Transcript, turns_per_call: int = 12, context: int = 3) -> list[Prompt]:
@@ -446,14 +445,14 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path: Path) -> None:
     transcripts = [SESSION, dialogue(60, id="long"), conversation(id="empty")]
     labels = {name: dict.fromkeys(range(60), CODES[name][0]) for name in CODES}
     with JudgeServer(labelling(labels)) as server:
-        plans = plan_coding(transcripts, server.judge, store_path=store, asking=Asking(passes=2))
+        plans = plan_coding(transcripts, server.judge, store_path=store, settings=JudgeSettings(passes=2))
         assert server.count == 0
         assert not store.exists()
         code(server, tmp_path, *transcripts, passes=2)
         assert sum(plan.calls for plan in plans) == server.count
         sent = sum(len(request.prompt) for request in server.received)
         assert sum(plan.input_tokens for plan in plans) == pytest.approx(sent / 4, rel=0.05)
-        after = plan_coding(transcripts, server.judge, store_path=store, asking=Asking(passes=2))
+        after = plan_coding(transcripts, server.judge, store_path=store, settings=JudgeSettings(passes=2))
     assert [(plan.rubric, plan.calls, plan.not_askable) for plan in after] == [(name, 0, 2) for name in CODES]
     assert [plan.stored for plan in after] == [plan.calls for plan in plans]
     assert {judgement.rubric for judgement in read_judgements(store)} == set(CODES)
@@ -461,7 +460,9 @@ def test_a_dry_run_counts_what_is_then_sent(tmp_path: Path) -> None:
 
 def test_arguments_out_of_range_end_in_one_line(tmp_path: Path) -> None:
     def plan(**options: Any) -> object:
-        return plan_coding([SESSION], "http://127.0.0.1:1/v1#m", store_path=tmp_path / "s", **asking(options))
+        return plan_coding(
+            [SESSION], "http://127.0.0.1:1/v1#m", store_path=tmp_path / "s", **with_settings(options)
+        )
 
     with pytest.raises(RegistryError, match="no code is called 'questions'; did you mean question"):
         plan(codes=("questions",))
@@ -541,7 +542,7 @@ def test_turns_without_a_code_are_counted_and_a_judge_without_any_is_an_error(tm
         entries = answers(request, labels)
         return Action(text="no") if entries[0]["item"] == 0 else reply(entries)
 
-    options: dict[str, Any] = {"codes": ("question",), "asking": Asking(patience=QUICK)}
+    options: dict[str, Any] = {"codes": ("question",), "settings": JudgeSettings(patience=QUICK)}
     with JudgeServer(script) as server:
         found, _ = evaluate_judge(
             transcripts, server.judge, store_path=tmp_path / "a.sqlite", turns_per_call=4, **options

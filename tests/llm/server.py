@@ -1,6 +1,6 @@
 """A real HTTP server on loopback that speaks OpenAI's chat protocol and does as a script says.
 
-As a program (``python tests/judges/server.py --latency 0.2``) it prints its address and serves until it is ended.
+As a program (``python tests/llm/server.py --latency 0.2``) it prints its address and serves until it is ended.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 from aiohttp import web
 
-from bedside.judges.questioning import Asking
+from bedside.judges.settings import JudgeSettings
 
 
 @dataclass
@@ -92,12 +92,12 @@ def fill(schema: dict[str, Any], number: int, asked: list[int]) -> Any:
     return {"string": "because of turn 0", "integer": 0, "number": 0.5, "boolean": True}[kind]
 
 
-def asking(options: dict[str, Any]) -> dict[str, Any]:
-    """Options of which those of :class:`Asking` are put into one."""
-    names = {each.name for each in fields(Asking)}
+def with_settings(options: dict[str, Any]) -> dict[str, Any]:
+    """Options of which those of :class:`JudgeSettings` are put into one."""
+    names = {each.name for each in fields(JudgeSettings)}
     how = {name: options[name] for name in options if name in names}
     rest = {name: options[name] for name in options if name not in names}
-    return {"asking": Asking(**how), **rest}
+    return {"settings": JudgeSettings(**how), **rest}
 
 
 class JudgeServer:

@@ -17,10 +17,10 @@ pytest.importorskip("aiohttp")
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
-from bedside.judges.questioning import Asking
+from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.llm.batch_files import Answers, CallWriter
-from bedside.llm.client import Price
+from bedside.llm.prices import Price
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
 from bedside.scoring.judged import STORE, Work, batch_again, batch_out, chosen_rubrics, judge_run
@@ -164,7 +164,7 @@ def test_live_and_batch_mix(folder: Path, tmp_path: Path) -> None:
     calls, answers = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl"
     work = Work(chosen_rubrics(["empathy", "partnership"]))
     with JudgeServer() as server:
-        judge_run(Run(folder), [EXAMPLE], [server.judge], EMPATHY, asking=Asking(max_calls=5))
+        judge_run(Run(folder), [EXAMPLE], [server.judge], EMPATHY, asking=JudgeSettings(max_calls=5))
         first = batch_out(Run(folder), [JUDGE], work, calls)
         assert [(file.calls, file.judge) for file in first.files] == [(24 - 5, "judge:tiny")]
         assert first.open == 19
@@ -226,7 +226,7 @@ def test_a_rubric_of_ones_own_is_remembered(tmp_path: Path, folder: Path) -> Non
 
 def exported(folder: Path, tmp_path: Path, **how: Any) -> tuple[Path, Path]:
     calls = tmp_path / "calls.jsonl"
-    batch_out(Run(folder), [JUDGE], EMPATHY, calls, asking=Asking(**how))
+    batch_out(Run(folder), [JUDGE], EMPATHY, calls, asking=JudgeSettings(**how))
     return calls, tmp_path / "answers.jsonl"
 
 
@@ -372,7 +372,9 @@ def test_the_same_export_is_the_same_file(folder: Path, tmp_path: Path) -> None:
 
 
 def test_calls_are_no_more_than_allowed(folder: Path, tmp_path: Path) -> None:
-    batched = batch_out(Run(folder), [JUDGE], EMPATHY, tmp_path / "calls.jsonl", asking=Asking(max_calls=5))
+    batched = batch_out(
+        Run(folder), [JUDGE], EMPATHY, tmp_path / "calls.jsonl", asking=JudgeSettings(max_calls=5)
+    )
     assert (batched.files[0].calls, batched.open) == (5, 12)
     assert "not asked: the limit of calls was reached" in by_judge(folder)["error"].to_list()
 
@@ -435,8 +437,8 @@ def test_answers_are_looked_up_and_not_held(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--judge", "anthropic/x", "--rubrics", "empathy"], "batch files are not for anthropic/x"),
-        (["--judge", "local", "--rubrics", "empathy"], "batch files are not for local/"),
+        (["--judge", "anthropic/x", "--rubrics", "empathy"], "anthropic/x can't be asked by batch files"),
+        (["--judge", "local", "--rubrics", "empathy"], "can't be asked by batch files"),
         ([], "no judge is named"),
     ],
 )
@@ -462,7 +464,7 @@ def test_what_is_said(
     assert command("judgements", "import", folder, answers) == 0
     out = capsys.readouterr().out
     assert "Read 11 answers: 10 taken." in out
-    assert "1 errors in place of an answer; these calls are made again" in out
+    assert "1 error in place of an answer; to be asked again" in out
     assert f"2 judgements are open: bedside judgements export {folder} FILE.jsonl" in out
     assert "$0.0" in out
     assert command("judgements", "import", folder, answers, "--json") == 0

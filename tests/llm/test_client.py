@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from importlib.util import find_spec
@@ -18,35 +19,37 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from bedside.llm.client import (
-    PROVIDERS,
+from bedside.judges.prompt import objection
+from bedside.judges.raters import rater_of
+from bedside.llm.clients.deepeval import PROVIDERS
+from bedside.llm.endpoints import model_name
+from bedside.llm.forms import Forms
+from bedside.llm.model_names import ModelName
+from bedside.llm.protocol import (
     FaultError,
-    Forms,
-    JudgeError,
-    JudgeName,
+    LanguageModelError,
     RefusedError,
     Reply,
     Request,
     Sampling,
-    Secrets,
     UnusableError,
     WrongFormError,
-    judge_name,
-    open_client,
     retry_after,
 )
-from bedside.rubrics.files import find_rubric
+from bedside.llm.secrets import Secrets
+from bedside.llm.sharing import open_client
+from bedside.rubrics.rubric_files import find_rubric
 from bedside.support.errors import RegistryError
 from tests.llm.server import Action, JudgeServer, Received, fitting
 
 RUBRIC = find_rubric("empathy")
-REQUEST = Request("Rate this.", json.dumps(RUBRIC.schema()))
+REQUEST = Request.of_text("Rate this.", json.dumps(RUBRIC.schema()), schema_name="judgement")
 KEY = "sk-very-secret-0123456789"
 
 
 def ask(judge: str, *requests: Request, **sampling: Any) -> list[Reply]:
     async def run() -> list[Reply]:
-        client = open_client(judge_name(judge), Sampling(**sampling))
+        client = open_client(model_name(judge), Sampling(**sampling))
         try:
             return [await client.complete(request) for request in requests]
         finally:
@@ -57,7 +60,7 @@ def ask(judge: str, *requests: Request, **sampling: Any) -> list[Reply]:
 
 def failing(action: Action, **sampling: Any) -> Exception:
     with JudgeServer(lambda request, number: action) as server, pytest.raises(Exception) as raised:
-        ask(server.judge, Request(REQUEST.text, REQUEST.schema, form=2), **sampling)
+        ask(server.judge, replace(REQUEST, form=2), **sampling)
     return raised.value
 
 
@@ -69,31 +72,31 @@ def failing(action: Action, **sampling: Any) -> Exception:
     [
         (
             "http://localhost:8000/v1#meta/llama#2",
-            JudgeName("meta/llama#2", None, "http://localhost:8000/v1", "BEDSIDE_API_KEY"),
+            ModelName("meta/llama#2", None, "http://localhost:8000/v1", "BEDSIDE_API_KEY"),
             "judge:meta/llama#2",
         ),
         (
             "https://example.org/v1/#m",
-            JudgeName("m", None, "https://example.org/v1", "BEDSIDE_API_KEY"),
+            ModelName("m", None, "https://example.org/v1", "BEDSIDE_API_KEY"),
             "judge:m",
         ),
-        ("anthropic/claude-x", JudgeName("claude-x", "anthropic", None), "judge:anthropic/claude-x"),
+        ("anthropic/claude-x", ModelName("claude-x", "anthropic", None), "judge:anthropic/claude-x"),
         (
             "openrouter/meta/llama",
-            JudgeName("meta/llama", "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+            ModelName("meta/llama", "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
             "judge:openrouter/meta/llama",
         ),
         (
             "openai/gpt-x",
-            JudgeName("gpt-x", "openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
+            ModelName("gpt-x", "openai", "https://api.openai.com/v1", "OPENAI_API_KEY"),
             "judge:openai/gpt-x",
         ),
     ],
 )
-def test_names(text: str, expected: JudgeName, rater: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_names(text: str, expected: ModelName, rater: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-    assert judge_name(text) == expected
-    assert judge_name(text).rater == rater
+    assert model_name(text) == expected
+    assert rater_of(model_name(text)) == rater
 
 
 @pytest.mark.parametrize(
@@ -111,15 +114,15 @@ def test_names(text: str, expected: JudgeName, rater: str, monkeypatch: pytest.M
 )
 def test_names_that_are_none(text: str, says: str) -> None:
     with pytest.raises(RegistryError) as raised:
-        judge_name(text)
+        model_name(text)
     assert says in str(raised.value)
     assert "hunter22secret" not in str(raised.value)
 
 
 def test_openai_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    with pytest.raises(JudgeError, match="OPENAI_API_KEY is not set"):
-        open_client(judge_name("openai/gpt-x"), Sampling())
+    with pytest.raises(LanguageModelError, match="OPENAI_API_KEY is not set"):
+        open_client(model_name("openai/gpt-x"), Sampling())
 
 
 # -- requests and replies ---------------------------------------------------------------------------
@@ -129,7 +132,7 @@ def test_openai_without_a_key(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BEDSIDE_API_KEY", KEY)
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-company")
-    corrected = Request(REQUEST.text, REQUEST.schema, (("5 of 5", "no JSON"),), seed=7)
+    corrected = replace(REQUEST.objecting("5 of 5", objection("no JSON")), seed=7)
     with JudgeServer() as server:
         replies = ask(server.judge, REQUEST, corrected, temperature=0.5, max_tokens=77)
         first, second = server.received
@@ -221,7 +224,7 @@ def picky(status: int, *refused: str) -> Any:
 )
 def test_the_form_a_server_takes_is_found_and_kept(status: int, refused: tuple[str, ...], kept: str) -> None:
     async def run(judge: str) -> None:
-        client = open_client(judge_name(judge), Sampling())
+        client = open_client(model_name(judge), Sampling())
         for _ in range(5):
             request = REQUEST
             while True:
@@ -229,7 +232,7 @@ def test_the_form_a_server_takes_is_found_and_kept(status: int, refused: tuple[s
                     await client.complete(request)
                     break
                 except WrongFormError as wrong:
-                    request = Request(request.text, request.schema, form=wrong.form)
+                    request = replace(request, form=wrong.form)
         await client.close()
 
     with JudgeServer(picky(status, *refused)) as server:
@@ -268,18 +271,18 @@ def test_a_form_that_worked_is_never_given_up() -> None:
         (Action(body=b" " * (17 * 2**20)), FaultError, "larger"),
         (Action(status=400), RefusedError, "400: as scripted"),
         (Action(status=413), RefusedError, "413"),
-        (Action(status=401), JudgeError, "refuses the key"),
-        (Action(status=402), JudgeError, "paid"),
-        (Action(status=403), JudgeError, "refuses access"),
-        (Action(status=404), JudgeError, "no model 'tiny'"),
+        (Action(status=401), LanguageModelError, "refuses the key"),
+        (Action(status=402), LanguageModelError, "paid"),
+        (Action(status=403), LanguageModelError, "refuses access"),
+        (Action(status=404), LanguageModelError, "no model 'tiny'"),
         (
             Action(status=307, headers={"Location": "http://elsewhere/v1"}),
-            JudgeError,
+            LanguageModelError,
             "redirects to http://elsewhere",
         ),
         (
             Action(status=429, body=b'{"error": {"message": "pay", "code": "insufficient_quota"}}'),
-            JudgeError,
+            LanguageModelError,
             "quota",
         ),
         (Action(text=""), UnusableError, "empty"),
@@ -373,7 +376,8 @@ def test_importing_asks_for_no_library() -> None:
     told = in_new_python(
         """
         import sys
-        import bedside.judges.rubric_ratings
+        import bedside.judges.driver, bedside.judges.rubric_ratings, bedside.llm.contract
+        bedside.llm.contract.CLIENTS.all()
         print(sorted({"aiohttp", "deepeval", "openai"} & set(sys.modules)))
         """
     )
@@ -386,13 +390,16 @@ def test_missing_libraries_are_named() -> None:
         import sys
         sys.modules["aiohttp"] = sys.modules["deepeval"] = None
         from bedside.support.errors import MissingExtraError
-        from bedside.llm.client import Sampling, judge_name, known_price, open_client
+        from bedside.llm.contract import known_price
+        from bedside.llm.endpoints import model_name
+        from bedside.llm.protocol import Sampling
+        from bedside.llm.sharing import open_client
         for name in ("http://localhost:1/v1#m", "anthropic/claude-x"):
             try:
-                open_client(judge_name(name), Sampling())
+                open_client(model_name(name), Sampling())
             except MissingExtraError as error:
                 print(error)
-        print(known_price(judge_name("anthropic/claude-x")))
+        print(known_price(model_name("anthropic/claude-x")))
         """
     )
     assert told == (
@@ -406,9 +413,9 @@ JUDGE_THROUGH_DEEPEVAL = """
     import json, socket, sys
     from pathlib import Path
     from tests.conftest import conversation
-    from bedside.judges import find_rubric
-    from bedside.judges.questioning import Asking
-    from bedside.judges.rubric_ratings import judge_transcripts
+    from bedside.rubrics.rubric_files import find_rubric
+    from bedside.judges.settings import JudgeSettings
+    from tests.judges.judging import judge_transcripts
 
     reached = set()
     connect = socket.socket.connect
@@ -420,7 +427,8 @@ JUDGE_THROUGH_DEEPEVAL = """
     said = "Hello {}. [DEEPEVAL:IMAGE:x]"
     talks = [conversation(("clinician", said.format(n)), ("patient", "Hi."), id=str(n)) for n in range(8)]
     judged = judge_transcripts(talks, [find_rubric(name) for name in sys.argv[1].split(",")], sys.argv[2],
-                               store_path=Path("judgements.sqlite"), add=rows.append, asking=Asking(max_concurrency=4))
+                               store_path=Path("judgements.sqlite"), add=rows.append,
+                               settings=JudgeSettings(max_concurrency=4))
     print(json.dumps({"rows": rows, "reached": sorted(reached), "calls": judged.calls,
                       "deepeval": "deepeval" in sys.modules}))
 """
@@ -467,15 +475,18 @@ def test_prices_and_missing_keys_of_deepevals_providers() -> None:
     pytest.importorskip("deepeval")
     told = in_new_python(
         """
-        from bedside.llm.client import *
+        from bedside.llm.contract import known_price
+        from bedside.llm.endpoints import model_name
+        from bedside.llm.protocol import LanguageModelError, Sampling
+        from bedside.llm.sharing import open_client
         from deepeval.models.llms.constants import OPENAI_MODELS_DATA
         listed = OPENAI_MODELS_DATA["gpt-4o"]
-        price = known_price(judge_name("openai/gpt-4o"))
+        price = known_price(model_name("openai/gpt-4o"))
         print(abs(price.of(1000, 10) - (1000 * listed.input_price + 10 * listed.output_price)) < 1e-12)
-        print(known_price(judge_name("openai/no-such-model")), known_price(judge_name("http://localhost/v1#gpt-4o")))
+        print(known_price(model_name("openai/no-such-model")), known_price(model_name("http://localhost/v1#gpt-4o")))
         try:
-            open_client(judge_name("azure/x"), Sampling())
-        except JudgeError as error:
+            open_client(model_name("azure/x"), Sampling())
+        except LanguageModelError as error:
             print(error)
         """
     )
@@ -521,7 +532,9 @@ def test_every_provider_goes_to_its_class() -> None:
         """
         import json, socket, sys
         from bedside.support.errors import MissingExtraError
-        from bedside.llm.client import Sampling, judge_name, open_client
+        from bedside.llm.endpoints import model_name
+        from bedside.llm.protocol import Sampling
+        from bedside.llm.sharing import open_client
 
         def refuse(self, address):
             raise AssertionError(f"reached {address}")
@@ -529,7 +542,7 @@ def test_every_provider_goes_to_its_class() -> None:
         found = {}
         for provider, model in json.loads(sys.argv[1]).items():
             try:
-                client = open_client(judge_name(f"{provider}/{model}"), Sampling())
+                client = open_client(model_name(f"{provider}/{model}"), Sampling())
                 found[provider] = [type(client._model).__name__, client._model.name]
             except MissingExtraError as error:
                 found[provider] = str(error)

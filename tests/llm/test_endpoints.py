@@ -15,15 +15,17 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from bedside.judges.judgement_queue import Patience
-from bedside.judges.rubric_ratings import judge_transcripts
+from bedside.judges.raters import endpoint_lines, rater_of
 from bedside.judges.store import read_judgements
-from bedside.llm.client import Endpoint, JudgeError, JudgeName, judge_name
-from bedside.llm.endpoints import judge_names, listing, rooms
-from bedside.rubrics.files import find_rubric
+from bedside.llm.endpoints import model_name, named_models, rooms
+from bedside.llm.model_names import Endpoint, ModelName
+from bedside.llm.protocol import LanguageModelError
+from bedside.llm.queue import Patience
+from bedside.rubrics.rubric_files import find_rubric
 from bedside.support.errors import RegistryError
+from tests.judges.judging import judge_transcripts
 from tests.judges.test_judgement_queue import talks
-from tests.llm.server import Action, JudgeServer, Received, Script, asking, fitting
+from tests.llm.server import Action, JudgeServer, Received, Script, fitting, with_settings
 
 pytestmark = pytest.mark.server
 
@@ -32,7 +34,7 @@ QUICK = Patience(first_wait=0.02, longest_wait=0.3)
 
 
 def judge(
-    path: Path, name: JudgeName, transcripts: Any, names: tuple[str, ...] = NAMES, **options: Any
+    path: Path, name: ModelName, transcripts: Any, names: tuple[str, ...] = NAMES, **options: Any
 ) -> Any:
     rows: list[Any] = []
     judged = judge_transcripts(
@@ -41,17 +43,17 @@ def judge(
         name,
         store_path=path,
         add=rows.append,
-        **asking({"patience": QUICK, **options}),
+        **with_settings({"patience": QUICK, **options}),
     )
     return judged, rows
 
 
-def served(*servers: JudgeServer | str, weights: tuple[float, ...] = ()) -> JudgeName:
-    names = [judge_name(each if isinstance(each, str) else each.judge) for each in servers]
+def served(*servers: JudgeServer | str, weights: tuple[float, ...] = ()) -> ModelName:
+    names = [model_name(each if isinstance(each, str) else each.judge) for each in servers]
     endpoints = tuple(
         Endpoint(name, weight) for name, weight in zip(names, weights or [1.0] * len(names), strict=True)
     )
-    return JudgeName("tiny", None, names[0].url, names[0].key, endpoints=endpoints)
+    return ModelName("tiny", None, names[0].url, names[0].key, endpoints=endpoints)
 
 
 @pytest.fixture
@@ -73,10 +75,10 @@ def test_addresses_of_one_model_are_one_judge(tmp_path: Path) -> None:
         "- {address: 'http://b:1/v1#llama', weight: 3, max_concurrency: 5, key_env: B_KEY}\n"
         "- http://a:1/v1#qwen\n"
     )
-    names = judge_names(
+    names = named_models(
         ["http://c:1/v1#qwen", str(file), "http://c:1/v1#llama", "http://c:1/v1#llama", "local"]
     )
-    assert [name.rater for name in names] == ["judge:qwen", "judge:llama", "judge:local/smollm2-135m-toy"]
+    assert [rater_of(name) for name in names] == ["judge:qwen", "judge:llama", "judge:local/smollm2-135m-toy"]
     qwen, llama, local = names
     assert [each.name.url for each in qwen.endpoints] == ["http://c:1/v1", "http://a:1/v1"]
     assert [(each.name.url, each.weight, each.name.key) for each in llama.endpoints] == [
@@ -87,7 +89,7 @@ def test_addresses_of_one_model_are_one_judge(tmp_path: Path) -> None:
     assert local.endpoints == ()
     assert rooms(llama.endpoints, 9) == [3, 5, 3]
     assert rooms([Endpoint(qwen, weight) for weight in (60, 40, 0.1)], 8) == [8, 5, 1]
-    assert next(listing([str(file)], 9)) == (
+    assert next(endpoint_lines([str(file)], 9)) == (
         "judge:llama is asked at http://a:1/v1 (weight 1, 3 at once), "
         "http://b:1/v1 (key in B_KEY) (weight 3, 5 at once)."
     )
@@ -96,7 +98,7 @@ def test_addresses_of_one_model_are_one_judge(tmp_path: Path) -> None:
 def test_one_key_after_another_at_one_address(tmp_path: Path) -> None:
     file = tmp_path / "e.yml"
     file.write_text("- {address: openai/m, key_env: ONE}\n- {address: openai/m, key_env: TWO}\n")
-    assert [each.name.key for each in judge_name(str(file)).endpoints] == ["ONE", "TWO"]
+    assert [each.name.key for each in model_name(str(file)).endpoints] == ["ONE", "TWO"]
 
 
 @pytest.mark.parametrize(
@@ -104,25 +106,25 @@ def test_one_key_after_another_at_one_address(tmp_path: Path) -> None:
     [
         ("[]", "holds a list"),
         ("address: http://a:1/v1#m", "holds a list"),
-        ("- 5", "entry 1: an endpoint has an address"),
+        ("- 5", "entry 1: an endpoint needs an address"),
         ("- http://a:1/v1#m\n- {address: 'http://b:1/v1'}", "entry 2: no model is named"),
         ("- {address: 'http://a:1/v1#m', wieght: 2}", "no 'wieght'.*weight"),
-        ("- {address: 'http://a:1/v1#m', weight: 0}", "weight is no number above 0"),
-        ("- {address: 'http://a:1/v1#m', weight: .inf}", "weight is no number above 0"),
-        ("- {address: 'http://a:1/v1#m', weight: true}", "weight is no number above 0"),
+        ("- {address: 'http://a:1/v1#m', weight: 0}", "weight must be a number above 0"),
+        ("- {address: 'http://a:1/v1#m', weight: .inf}", "weight must be a number above 0"),
+        ("- {address: 'http://a:1/v1#m', weight: true}", "weight must be a number above 0"),
         ("- {address: 'http://a:1/v1#m', max_concurrency: 1.5}", "no whole number from 1"),
-        ("- {address: anthropic/m, key_env: KEY}", "takes no key_env"),
-        ("- other.yaml", "names no other"),
+        ("- {address: anthropic/m, key_env: KEY}", "is asked without a key_env"),
+        ("- other.yaml", "can't name another one"),
         ("- &a http://a:1/v1#m\n- *a", "not plain YAML"),
         ("- http://a:1/v1#m\n- {address: 'http://a:1/v1#m', weight: 2}", "named twice"),
-        ("- http://a:1/v1#m\n- http://a:1/v1#n", "serves several models"),
+        ("- http://a:1/v1#m\n- http://a:1/v1#n", "names several models"),
     ],
 )
 def test_files_that_are_none(tmp_path: Path, text: str, words: str) -> None:
     file = tmp_path / "endpoints.yaml"
     file.write_text(text)
     with pytest.raises(RegistryError, match=words) as raised:
-        judge_name(str(file))
+        model_name(str(file))
     assert "\n" not in str(raised.value)
 
 
@@ -130,10 +132,10 @@ def test_a_key_in_place_of_its_name_is_not_repeated(tmp_path: Path) -> None:
     file = tmp_path / "endpoints.yaml"
     file.write_text("- {address: 'http://a:1/v1#m', key_env: sk-secret-123456789}\n")
     with pytest.raises(RegistryError, match="not the name of an environment variable") as raised:
-        judge_names([str(file)])
+        named_models([str(file)])
     assert "secret" not in str(raised.value)
     with pytest.raises(RegistryError, match="can't be read"):
-        judge_names([str(tmp_path / "none.yaml")])
+        named_models([str(tmp_path / "none.yaml")])
 
 
 # -- shared out -------------------------------------------------------------------------------------
@@ -191,7 +193,7 @@ def test_nobody_is_idle_while_one_transcript_is_long(path: Path) -> None:
 @pytest.mark.parametrize("count", [1, 2, 3])
 def test_the_ratings_are_the_same_however_many_endpoints(tmp_path: Path, count: int) -> None:
     with JudgeServer() as alone:
-        _, expected = judge(tmp_path / "alone.sqlite", judge_name(alone.judge), talks(12), passes=2)
+        _, expected = judge(tmp_path / "alone.sqlite", model_name(alone.judge), talks(12), passes=2)
     with ExitStack() as stack:
         servers = [stack.enter_context(JudgeServer(latency=0.01)) for _ in range(count)]
         judged, rows = judge(tmp_path / "several.sqlite", served(*servers), talks(12), passes=2)
@@ -337,21 +339,21 @@ def test_a_limit_of_requests_is_kept_to(path: Path) -> None:
 
 def test_all_dead_from_the_start_is_one_line(path: Path) -> None:
     dead = ["http://127.0.0.1:9/v1#tiny", "http://127.0.0.1:19/v1#tiny"]
-    with pytest.raises(JudgeError, match="no server answers") as raised:
+    with pytest.raises(LanguageModelError, match="no server answers") as raised:
         judge(path, served(*dead), talks(20))
     assert "\n" not in str(raised.value)
 
 
 def test_nobody_lets_us_in(path: Path) -> None:
     with JudgeServer(refusing(401)) as one, JudgeServer(refusing(403)) as other:
-        with pytest.raises(JudgeError, match="refuses"):
+        with pytest.raises(LanguageModelError, match="refuses"):
             judge(path, served(one, other), talks(20), max_concurrency=4)
         assert one.count + other.count <= 16, "those under way when the last one refused"
 
 
 def test_all_that_die_leave_what_was_done(path: Path) -> None:
     with JudgeServer(refusing(200, 40, drop=True)) as one, JudgeServer(refusing(200, 30, drop=True)) as other:
-        with pytest.raises(JudgeError, match="in a row were given up") as raised:
+        with pytest.raises(LanguageModelError, match="in a row were given up") as raised:
             judge(path, served(one, other), talks(40), max_concurrency=4)
         assert "\n" not in str(raised.value)
         kept = sum(each.state == "answered" for each in read_judgements(path))
@@ -385,7 +387,7 @@ def test_keys_go_to_their_endpoint_and_nowhere_else(
             {"address": other.judge, "key_env": "SECOND_NAME"},
         ]
         file.write_text(json.dumps(entries))
-        _, rows = judge(path, judge_names([str(file)])[0], talks(20))
+        _, rows = judge(path, named_models([str(file)])[0], talks(20))
         assert {request.headers["Authorization"] for request in one.received} == {f"Bearer {keys['FIRST']}"}
         assert {request.headers["Authorization"] for request in other.received} == {
             f"Bearer {keys['SECOND_NAME']}"
@@ -405,6 +407,6 @@ def test_a_key_that_isnt_set_is_told_before_anything_is_asked(tmp_path: Path, pa
         file.write_text(
             f"- {server.judge}\n- {{address: 'http://127.0.0.1:9/v1#tiny', key_env: NOT_SET_ANYWHERE}}\n"
         )
-        with pytest.raises(JudgeError, match="NOT_SET_ANYWHERE is not set"):
-            judge(path, judge_name(str(file)), talks(1))
+        with pytest.raises(LanguageModelError, match="NOT_SET_ANYWHERE is not set"):
+            judge(path, model_name(str(file)), talks(1))
         assert server.count == 0

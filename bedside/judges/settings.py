@@ -1,0 +1,70 @@
+"""How judges are asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from bedside.judges.prompt import Order
+from bedside.llm.prices import Price
+from bedside.llm.protocol import Sampling
+from bedside.llm.queue import Patience
+from bedside.support.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeSettings:
+    """How judges are asked.
+
+    Attributes:
+        passes: how often each thing is asked; the pass is the rating's replicate.
+        temperature: 0 to 2; None leaves it to the provider, for models that refuse one.
+        max_concurrency: requests under way at once; where several endpoints serve a judge, at that of the largest
+            weight.
+        max_calls: requests sent at most, repeated ones included; the rest is left missing and isn't kept, so that the
+            same call asks it the next time. None for no limit.
+        max_prompt_tokens: what is estimated to be longer is not sent, and its rating says so.
+        order: whether a prompt begins with the transcript (a server's prefix cache then serves all rubrics) or with
+            the rubric.
+        expected: also ask for token probabilities, and rate ``<rubric>.expected`` where a rubric has levels.
+        price: of the model, where deepeval's tables don't know it.
+        seed: of random waits, and of sampling where the temperature isn't 0: each pass has its own.
+        max_tokens: limit of a reply's tokens.
+        timeout: seconds until a request counts as unanswered.
+        patience: how hard to try.
+
+    Raises:
+        InputError: a number is out of range.
+    """
+
+    passes: int = 1
+    temperature: float | None = 0.0
+    max_concurrency: int = 8
+    max_calls: int | None = None
+    max_prompt_tokens: int | None = None
+    order: Order = "transcript-first"
+    expected: bool = False
+    price: Price | None = None
+    seed: int = 0
+    max_tokens: int = 4096
+    timeout: float = 120.0
+    patience: Patience = field(default_factory=Patience)
+
+    def __post_init__(self) -> None:
+        check_numbers(passes=self.passes, max_concurrency=self.max_concurrency, max_tokens=self.max_tokens)
+
+    def sampling(self) -> Sampling:
+        """How a model is asked to write."""
+        return Sampling(
+            self.temperature, self.max_tokens, self.expected, self.seed, self.timeout, self.max_prompt_tokens
+        )
+
+
+def check_numbers(**numbers: int) -> None:
+    """Refuse numbers that must be 1 or more.
+
+    Raises:
+        InputError: one is less.
+    """
+    for name, number in numbers.items():
+        if number < 1:
+            raise InputError(f"`{name}` must be 1 or more, and is {number}")

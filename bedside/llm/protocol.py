@@ -1,0 +1,246 @@
+"""What asking a language model is: a request goes in, and a reply or one of these errors comes out.
+
+A client sends one request when it is asked to and keeps no results; waiting, asking again and counting are
+:mod:`bedside.llm.queue`'s.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any, Literal, Protocol
+
+from bedside.llm.tokens import Token
+from bedside.support.errors import BedsideError
+
+
+class LanguageModelError(BedsideError):
+    """A model can't be asked at all: no such model, no permission, no server. The run stops."""
+
+
+class FaultError(Exception):
+    """A request failed in a way that may pass.
+
+    Args:
+        what: what happened, without secrets.
+        wait: how long the server asks to wait, in seconds.
+        busy: whether the server is at its limit, so that other requests had better wait too.
+        unreachable: whether no answer came at all.
+        elsewhere: whether another server is there to be asked at once, so that this counts as no attempt.
+    """
+
+    def __init__(
+        self,
+        what: str,
+        *,
+        wait: float | None = None,
+        busy: bool = False,
+        unreachable: bool = False,
+        elsewhere: bool = False,
+    ) -> None:
+        super().__init__(what)
+        self.what = what
+        self.wait = wait
+        self.busy = busy
+        self.unreachable = unreachable
+        self.elsewhere = elsewhere
+
+
+class RefusedError(Exception):
+    """This one request is not accepted, and won't be if it is sent again."""
+
+
+class NotAskableError(Exception):
+    """The request can't be put to this model, as where it is longer than the model takes in; others can."""
+
+
+class NotAskedError(Exception):
+    """The request was not sent, for a reason that has nothing to do with it; another run may send it."""
+
+
+class WrongFormError(Exception):
+    """The model may not take the form of structured output that was asked for; ``form`` is the next to try."""
+
+    def __init__(self, form: int) -> None:
+        super().__init__("another form of structured output")
+        self.form = form
+
+
+class UnusableError(Exception):
+    """The model replied, but with nothing that could be used.
+
+    Args:
+        problem: what is wrong.
+        text: what there is of the reply.
+        input_tokens: tokens of the request; None where the provider doesn't say.
+        output_tokens: tokens of the reply, likewise.
+    """
+
+    def __init__(
+        self,
+        problem: str,
+        text: str = "",
+        input_tokens: int | None = None,
+        output_tokens: int | None = None,
+    ) -> None:
+        super().__init__(problem)
+        self.problem = problem
+        self.reply = Reply(text, input_tokens, output_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What one side says in a chat with a model."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One thing to ask a model.
+
+    Attributes:
+        messages: the chat so far, whose last message is to be answered.
+        schema: JSON Schema of the reply, as JSON; None for free text.
+        schema_name: what the schema is called, for providers that want a name.
+        seed: for sampling; None where it isn't sent.
+        form: the first form of structured output to try; see :class:`bedside.llm.forms.Forms`.
+        items: what the ``item`` of each answer is to be, in order, where the reply is a list of answers about items.
+        choices: the numbers that each key of the reply can have whose value is a whole number.
+        key: digest of what the request is for; the same in every run.
+        number: which reply to it is wanted, from 1.
+        opening: digest of what the chat begins with; chats that have it in common share a server's prefix cache.
+    """
+
+    messages: tuple[Message, ...]
+    schema: str | None = None
+    schema_name: str = "reply"
+    seed: int | None = None
+    form: int = 0
+    items: tuple[int, ...] | None = None
+    choices: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    key: str = ""
+    number: int = 1
+    opening: str = ""
+
+    @classmethod
+    def of_text(cls, text: str, schema: str | None = None, **fields: Any) -> Request:
+        """A request whose chat is one message of the user's."""
+        return cls((Message("user", text),), schema, **fields)
+
+    def objecting(self, reply: str, objection: str) -> Request:
+        """The request again, after a reply that was none: the first message, that reply, and what is said to it."""
+        chat = (self.messages[0], Message("assistant", reply), Message("user", objection))
+        return replace(self, messages=chat)
+
+    def single(self) -> str:
+        """The chat as one text, for models that take no chat."""
+        text, before = self.messages[0].content, self.messages[0]
+        for message in self.messages[1:]:
+            if message.role == "assistant":
+                text += f"\n\nYour earlier reply:\n{message.content}\n"
+            elif before.role == "assistant":
+                text += f"\n{message.content}\n"
+            else:
+                text += f"\n\n{message.content}"
+            before = message
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a model replied.
+
+    Attributes:
+        text: its words.
+        input_tokens: tokens of the request as the provider counts them; None where it doesn't say.
+        output_tokens: tokens of the reply, likewise.
+        tokens: the reply's tokens with their probabilities; empty where not asked for or not given.
+        cut: whether the reply ended at the limit of tokens.
+        endpoint: the address of the server that replied; None where there is none.
+    """
+
+    text: str
+    input_tokens: int | None = None
+    output_tokens: int | None = None
+    tokens: tuple[Token, ...] = ()
+    cut: bool = False
+    endpoint: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How a model is asked to write.
+
+    Attributes:
+        temperature: None leaves it to the provider, for models that refuse one.
+        max_tokens: limit of a reply's tokens.
+        probabilities: whether the probabilities of tokens are wanted.
+        seed: of the first pass; sent, plus the number of the pass, only where the temperature isn't 0.
+        timeout: seconds until a request counts as unanswered.
+        max_prompt_tokens: for servers that must be told how much room to make.
+    """
+
+    temperature: float | None = 0.0
+    max_tokens: int = 4096
+    probabilities: bool = False
+    seed: int = 0
+    timeout: float = 120.0
+    max_prompt_tokens: int | None = None
+
+    def pass_seed(self, number: int) -> int | None:
+        """The seed that is sent with a pass."""
+        return self.seed + number if self.temperature else None
+
+    def parameters(self) -> dict[str, Any]:
+        """What tells two replies to the same request apart."""
+        return {
+            "temperature": self.temperature,
+            "max_tokens": self.max_tokens,
+            "probabilities": self.probabilities,
+            "seed": self.seed if self.temperature else None,
+        }
+
+
+class Client(Protocol):
+    """A model that can be asked; ``max_prompt_tokens`` is how much it takes in, None where not known."""
+
+    max_prompt_tokens: int | None
+
+    async def complete(self, request: Request) -> Reply:
+        """Send one request.
+
+        Raises:
+            LanguageModelError: nothing can be asked of this model.
+            FaultError: it may work another time.
+            RefusedError: this request won't be answered.
+            NotAskableError: it can't be put to this model.
+            NotAskedError: it wasn't sent.
+            WrongFormError: to be sent again in another form.
+            UnusableError: there is a reply, but none that could be read.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of connections."""
+        ...
+
+
+def retry_after(value: str | None) -> float | None:
+    """Seconds to wait as a ``Retry-After`` header gives them, as a number or as a date; None where it doesn't."""
+    if value is None:
+        return None
+    try:
+        seconds = float(value)
+    except ValueError:
+        try:
+            when = parsedate_to_datetime(value)
+        except ValueError:
+            return None
+        if when.tzinfo is None:
+            when = when.replace(tzinfo=UTC)
+        seconds = (when - datetime.now(UTC)).total_seconds()
+    return max(0.0, seconds) if seconds == seconds else None
