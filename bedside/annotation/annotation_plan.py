@@ -1,8 +1,8 @@
 """An annotation plan: who rates what, by which rubrics, in which order.
 
-A plan is a JSON file that people can read and that bedside checks: it is sealed by a hash, so that a plan edited by
-hand is noticed, and it names the run by the content of its transcripts, so that it can't be used with another. It holds
-the map from opaque item ids to transcripts, so it stays with the run and never goes to raters or a server.
+A plan names its run by the content of its transcripts, so that it can't be used with another. It holds the map from
+opaque item ids to transcripts, so it stays with the run and never goes to raters or a server. How it is kept in a file
+says :mod:`~bedside.annotation.plan_file`.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ RaterName = Annotated[str, StringConstraints(pattern=RATER)]
 Unit = Annotated[str, StringConstraints(pattern=r"^(transcript|turn:[0-9]{1,9})$")]
 
 
-class _RubricPart(BaseModel):
+class _PlanPart(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
-class PlannedRubric(_RubricPart):
+class PlannedRubric(_PlanPart):
     """A rubric in full, with the hash of its wording.
 
     Attributes:
@@ -67,7 +67,7 @@ class PlannedRubric(_RubricPart):
         return self
 
 
-class Stratum(_RubricPart):
+class Stratum(_PlanPart):
     """A stratum of the run's transcripts.
 
     Attributes:
@@ -88,7 +88,7 @@ class Stratum(_RubricPart):
         return " · ".join(self.factors.values()) or "all"
 
 
-class PlanItem(_RubricPart):
+class PlanItem(_PlanPart):
     """What is rated: a transcript, or a turn of one.
 
     Attributes:
@@ -106,7 +106,7 @@ class PlanItem(_RubricPart):
     drawn: Focus
 
 
-class TrainingItem(_RubricPart):
+class TrainingItem(_PlanPart):
     """A transcript with known answers, rated first by everyone and never counted as a rating.
 
     Attributes:
@@ -125,7 +125,7 @@ class TrainingItem(_RubricPart):
     answers: dict[str, Any]
 
 
-class AnnotationPlan(_RubricPart):
+class AnnotationPlan(_PlanPart):
     """Who rates what.
 
     Attributes:
@@ -171,24 +171,31 @@ class AnnotationPlan(_RubricPart):
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
-        names = [each.rubric.name for each in self.rubrics]
-        for what, found in (("rubric", names), ("rater", [rater.casefold() for rater in self.raters])):
-            doubled = [name for name, count in Counter(found).items() if count > 1]
+        names = {
+            "rubric": [rubric.name for rubric in self.questions],
+            "rater": [rater.casefold() for rater in self.raters],
+        }
+        for kind, names_of_kind in names.items():
+            doubled = [name for name, count in Counter(names_of_kind).items() if count > 1]
             if doubled:
-                raise ValueError(f"the {what} {doubled[0]} is there twice")
-        check_rubrics(self.mode, [each.rubric for each in self.rubrics])
+                raise ValueError(f"the {kind} {doubled[0]} is there twice")
+        check_rubrics(self.mode, self.questions)
         ids = [item.id for item in self.everything]
         if len(set(ids)) != len(ids):
             raise ValueError("an item's id is there twice")
         if set(self.assignment) != set(self.raters):
             raise ValueError("the assignment is not of the plan's raters")
-        known = set(ids)
         for rater, order in self.assignment.items():
-            if not known.issuperset(order) or len(set(order)) != len(order):
+            if not set(ids).issuperset(order) or len(set(order)) != len(order):
                 raise ValueError(f"the assignment of {rater} names an unknown item, or one twice")
         if any(not 0 <= item.stratum < len(self.strata) for item in self.items):
             raise ValueError("an item is of an unknown stratum")
         return self
+
+    @property
+    def questions(self) -> tuple[Rubric, ...]:
+        """The rubrics themselves, in the order they are shown."""
+        return tuple(planned_rubric.rubric for planned_rubric in self.rubrics)
 
     @property
     def everything(self) -> tuple[PlanItem | TrainingItem, ...]:
@@ -203,11 +210,11 @@ class AnnotationPlan(_RubricPart):
     @cached_property
     def raters_of(self) -> Mapping[str, tuple[str, ...]]:
         """Item's id → its raters."""
-        found: dict[str, list[str]] = {}
+        raters_by_item: dict[str, list[str]] = {}
         for rater in self.raters:
             for item in self.assignment[rater]:
-                found.setdefault(item, []).append(rater)
-        return {item: tuple(raters) for item, raters in found.items()}
+                raters_by_item.setdefault(item, []).append(rater)
+        return {item: tuple(raters) for item, raters in raters_by_item.items()}
 
 
 def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
@@ -249,8 +256,8 @@ def plan_hash(plan: AnnotationPlan) -> str:
 
 def page_version(plan: AnnotationPlan) -> str:
     """What answers on one labelling page have in common, as 12 hexadecimal digits: mode, rubrics and their wording."""
-    seen = [plan.mode, *([each.rubric.name, each.version] for each in plan.rubrics)]
-    return hashlib.sha256(json.dumps(seen).encode()).hexdigest()[:12]
+    asked = [plan.mode, *([planned.rubric.name, planned.version] for planned in plan.rubrics)]
+    return hashlib.sha256(json.dumps(asked).encode()).hexdigest()[:12]
 
 
 def rater_of(plan: AnnotationPlan, name: str, where: str) -> str:
@@ -259,15 +266,15 @@ def rater_of(plan: AnnotationPlan, name: str, where: str) -> str:
     Raises:
         InputError: there is none.
     """
-    found = {rater.casefold(): rater for rater in plan.raters}.get(name.strip().casefold())
-    if found is None:
+    rater = {rater.casefold(): rater for rater in plan.raters}.get(name.strip().casefold())
+    if rater is None:
         raise InputError(
-            f"{name!r} is no rater of the plan", where=where, todo=f"its raters: {', '.join(plan.raters)}"
+            f"{name!r} is not a rater of the plan", where=where, todo=f"its raters: {', '.join(plan.raters)}"
         )
-    return found
+    return rater
 
 
-def planned(rubrics: Sequence[Rubric]) -> tuple[PlannedRubric, ...]:
+def planned_rubrics(rubrics: Sequence[Rubric]) -> tuple[PlannedRubric, ...]:
     """Rubrics as a plan holds them."""
     return tuple(PlannedRubric(version=rubric.version, rubric=rubric) for rubric in rubrics)
 

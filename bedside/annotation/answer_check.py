@@ -30,24 +30,22 @@ class AnswerCheck:
     def __init__(
         self, plan: AnnotationPlan, positions: Mapping[str, Mapping[str, Sequence[int]]] | None
     ) -> None:
-        self._plan = plan
         self._single: dict[str, frozenset[str]] = {}
         self._several: dict[str, frozenset[str]] = {}
         self._texts: set[str] = {NOTES}
         self._codes: dict[str, tuple[str, frozenset[str]]] = {}
         self._positions = positions
-        for each in plan.rubrics:
-            rubric = each.rubric
-            known = frozenset(choice for choice, _ in choices(rubric))
+        for rubric in plan.questions:
+            allowed = frozenset(choice for choice, _ in choices(rubric))
             if plan.mode == "findings":
                 self._single[rubric.name] = frozenset((LISTED, NOTHING))
                 self._texts |= set(entry_fields(rubric))
             elif plan.mode == "codes":
-                self._codes[rubric.name] = (str(rubric.role), known)
+                self._codes[rubric.name] = (str(rubric.role), allowed)
             elif rubric.kind == "set":
-                self._several[rubric.name] = known
+                self._several[rubric.name] = allowed
             else:
-                self._single[rubric.name] = known
+                self._single[rubric.name] = allowed
             if plan.mode == "audit":
                 self._single[agree_field(rubric.name)] = frozenset((AGREE, DISAGREE))
 
@@ -58,33 +56,35 @@ class AnswerCheck:
             InputError: an unknown field or choice, or several where one is asked for; the place is named.
         """
         for name, chosen in answer.choices.items():
-            known = self._single.get(name)
-            if known is None:
-                known = self._several.get(name)
-            elif len(chosen) > 1:
+            if name in self._single and len(chosen) > 1:
                 raise InputError(
-                    f"{name} has {len(chosen)} choices ({', '.join(chosen)})", where=answer.where, todo="leave one"
-                )  # fmt: skip
-            if known is None:
-                known = self._code(name, answer)
+                    f"{name} has {len(chosen)} choices ({', '.join(chosen)})",
+                    where=answer.where,
+                    todo="leave one of them",
+                )
+            allowed = self._allowed(name, answer)
             for choice in chosen:
-                if choice not in known:
+                if choice not in allowed:
                     raise InputError(
-                        f"{choice!r} is no choice of {name}",
+                        f"{choice!r} is not a choice of {name}",
                         where=answer.where,
-                        todo=f"its choices: {', '.join(sorted(known))}; was the page changed?",
+                        todo=f"its choices are {', '.join(sorted(allowed))}; was the page changed?",
                     )
         for name in answer.texts:
             if name not in self._texts:
-                raise self._unknown(name, answer)
+                raise self._unknown_field(name, answer)
 
-    def _code(self, name: str, answer: RaterAnswer) -> frozenset[str]:
+    def _allowed(self, name: str, answer: RaterAnswer) -> frozenset[str]:
+        """The choices of a field."""
+        for allowed_by_field in (self._single, self._several):
+            if name in allowed_by_field:
+                return allowed_by_field[name]
         code, _, position = name.rpartition("__")
         if code not in self._codes or not position.isdecimal() or len(position) > 9:
-            raise self._unknown(name, answer)
-        role, known = self._codes[code]
+            raise self._unknown_field(name, answer)
+        role, allowed = self._codes[code]
         if self._positions is None:
-            return known
+            return allowed
         turns = len(self._positions[answer.item][role])
         if int(position) >= turns:
             raise InputError(
@@ -92,9 +92,11 @@ class AnswerCheck:
                 where=answer.where,
                 todo="was the page changed?",
             )
-        return known
+        return allowed
 
-    def _unknown(self, name: str, answer: RaterAnswer) -> InputError:
+    def _unknown_field(self, name: str, answer: RaterAnswer) -> InputError:
         return InputError(
-            f"the plan asks for no {name!r}", where=answer.where, todo="was the page changed, or is it another plan's?"
-        )  # fmt: skip
+            f"the plan does not ask for {name!r}",
+            where=answer.where,
+            todo="was the page changed, or is it another plan's?",
+        )

@@ -1,11 +1,23 @@
-"""From answers to ratings."""
+"""The ratings that answers give.
+
+- rate: ``<rubric>``, a value or label; of a set, the number of labels, which begin the reason. No answer, and "no
+  answer can be given", are missing ratings.
+- audit: ``<rubric>.agrees``, a label; and ``<rubric>.audited``, the rater's own level or label, or the judge's where
+  the rater agrees; beside it, the judge's as it was shown. They are metrics of their own because somebody who has seen
+  the judge's score is no independent rater.
+- findings: ``<rubric>``, the number of entries, with the list as JSON in the reason; and ``<rubric>.<label>`` for each
+  label, such as a category of concerns, the number of its entries.
+- codes: ``<code>``, a label, of each turn of the code's role; turns without are missing.
+
+The rater is the person, the reason the notes. What a rater skipped is missing. The training set gives no ratings.
+"""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 import polars as pl
@@ -24,25 +36,35 @@ from bedside.annotation.fields import (
     entry_part,
 )
 from bedside.annotation.items import judge_scores
+from bedside.ratings.names import human_rater, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
 from bedside.rubrics.rubric import Rubric
 
 SKIPPED = "skipped by the rater"
-
-
 UNANSWERED = "not answered"
-
-
 UNCODED = "not coded"
-
-
 NO_ANSWER = "the rater says that no answer can be given"
 
 
-#: unit, metric, value, label, reason, error
-_Rating = tuple[str, str, float | None, str | None, str | None, str | None]
+class AnswerRating(NamedTuple):
+    """A rating that an answer gives.
+
+    Attributes:
+        unit: what was rated.
+        metric: by what.
+        value, label: the rating; without either it is missing.
+        reason: the rater's notes, or what they listed.
+        error: why it is missing.
+    """
+
+    unit: str
+    metric: str
+    value: float | None
+    label: str | None
+    reason: str | None
+    error: str | None
 
 
 def audited_metric(rubric: str) -> str:
@@ -57,32 +79,32 @@ def agreement_metric(rubric: str) -> str:
 
 def entry_metrics(rubric: Rubric) -> dict[str, str]:
     """Label → metric that counts its entries, of a list rubric."""
-    label, _ = entry_part(rubric)
+    label_part, _ = entry_part(rubric)
     return {
-        each.label: f"{rubric.name}.{re.sub(r'[^a-z0-9]+', '_', each.label.casefold()).strip('_')}"
-        for each in label.labels
+        name: f"{rubric.name}.{re.sub(r'[^a-z0-9]+', '_', name.casefold()).strip('_')}"
+        for name in (label.label for label in label_part.labels)
     }
 
 
 def plan_scales(plan: AnnotationPlan) -> dict[str, Scale]:
     """The scale of each metric that the plan's answers give and that has one."""
-    found: dict[str, Scale] = {}
-    for each in plan.rubrics:
-        scale = each.rubric.rating_scale()
+    scales: dict[str, Scale] = {}
+    for rubric in plan.questions:
+        scale = rubric.rating_scale()
         if scale is None:
             continue
         if plan.mode == "audit":
-            found[audited_metric(each.rubric.name)] = scale
-            found[agreement_metric(each.rubric.name)] = Scale((AGREE, DISAGREE), False)
+            scales[audited_metric(rubric.name)] = scale
+            scales[agreement_metric(rubric.name)] = Scale((AGREE, DISAGREE), False)
         else:
-            found[each.rubric.name] = scale
-    return found
+            scales[rubric.name] = scale
+    return scales
 
 
-def answer_ratings(
+def plan_ratings(
     run: Run,
     plan: AnnotationPlan,
-    counting: Mapping[tuple[str, str], RaterAnswer],
+    answers: Mapping[tuple[str, str], RaterAnswer],
     positions: Mapping[str, Mapping[str, Sequence[int]]],
 ) -> pl.DataFrame:
     """The ratings that answers give, as a ratings table in the order of items and raters.
@@ -90,131 +112,170 @@ def answer_ratings(
     Args:
         run: the run.
         plan: the plan.
-        counting: :func:`current`.
-        positions: :func:`coded_positions`.
+        answers: (item, rater) → the answer that counts.
+        positions: :func:`~bedside.annotation.items.coded_positions`.
     """
-    about = {
+    origins = {
         name: (system, case) for name, system, case in run.index.select("id", "system", "case_id").iter_rows()
     }
-    shown = judge_scores(plan, run) if plan.mode == "audit" else {}
+    shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
     rows: list[tuple[Any, ...]] = []
-    judged: set[str] = set()
-    for (name, rater), answer in sorted(counting.items(), key=lambda entry: entry[0]):
+    judged_items: set[str] = set()
+    for (name, rater), answer in sorted(answers.items(), key=lambda entry: entry[0]):
         item = plan.by_id[name]
         if isinstance(item, TrainingItem):
             continue
-        system, case = about[item.transcript]
-        for each in plan.rubrics:
-            given = ratings_of_answer(plan, each.rubric, item, answer, positions.get(name, {}), shown)
+        system, case = origins[item.transcript]
+        for rubric in plan.questions:
             rows += [
-                (item.transcript, system, case, unit, metric, f"human:{rater}", 0, *rest)
-                for unit, metric, *rest in given
-            ]
-            if plan.mode == "audit" and name not in judged:
-                said = _chosen(each.rubric, shown[item.transcript, item.unit, each.rubric.name][0])
-                metric = audited_metric(each.rubric.name)
-                rows.append(
-                    (item.transcript, system, case, item.unit, metric, plan.judge, 0, *said, None, None)
+                (
+                    item.transcript,
+                    system,
+                    case,
+                    rating.unit,
+                    rating.metric,
+                    human_rater(rater),
+                    0,
+                    *rating[2:],
                 )
-        judged.add(name)
+                for rating in answer_ratings(
+                    plan, rubric, item, answer, positions.get(name, {}), shown_scores
+                )
+            ]
+            if plan.mode == "audit" and name not in judged_items:
+                value, label = _rating_of(rubric, shown_scores[item.transcript, item.unit, rubric.name][0])
+                metric = audited_metric(rubric.name)
+                rows.append(
+                    (
+                        item.transcript,
+                        system,
+                        case,
+                        item.unit,
+                        metric,
+                        plan.judge,
+                        0,
+                        value,
+                        label,
+                        None,
+                        None,
+                    )
+                )
+        judged_items.add(name)
     return frame_of(rows)
 
 
-def ratings_of_answer(
+def answer_ratings(
     plan: AnnotationPlan,
     rubric: Rubric,
     item: PlanItem | TrainingItem,
     answer: RaterAnswer,
     positions: Mapping[str, Sequence[int]],
-    shown: Mapping[tuple[str, str, str], tuple[str, str]],
-) -> Iterator[_Rating]:
-    """The ratings that one answer gives by one rubric."""
-    why = SKIPPED if answer.state == "skipped" else None
-    notes = answer.notes or None
+    shown_scores: Mapping[tuple[str, str, str], tuple[str, str]],
+) -> Iterator[AnswerRating]:
+    """The ratings that one answer gives by one rubric.
+
+    Args:
+        plan: the plan.
+        rubric: one of its rubrics.
+        item: what was rated.
+        answer: what the rater said of it.
+        positions: in codes mode, role → indices of the turns that are coded.
+        shown_scores: in audit mode, :func:`~bedside.annotation.items.judge_scores`.
+    """
+    missing = SKIPPED if answer.state == "skipped" else None
     match plan.mode:
         case "codes":
             for position, turn in enumerate(positions[str(rubric.role)]):
                 chosen = answer.choices.get(code_field(rubric.name, position), ())
-                yield _rated(rubric, f"turn:{turn}", rubric.name, chosen, notes, why, UNCODED)
+                yield _rated(
+                    rubric, unit_name(turn), rubric.name, chosen, answer, missing or _lack(chosen, UNCODED)
+                )
         case "findings":
-            yield from _findings(rubric, item.unit, answer, why)
+            yield from _findings(rubric, item.unit, answer, missing)
         case "audit":
-            judge = shown[item.transcript, item.unit, rubric.name][0]
-            yield from _audit(rubric, item.unit, answer, judge, why)
+            judge_choice = shown_scores[item.transcript, item.unit, rubric.name][0]
+            yield from _audit(rubric, item.unit, answer, judge_choice, missing)
         case _:
             chosen = answer.choices.get(rubric.name, ())
-            if rubric.kind == "set" and why is None and chosen:
-                yield _set(item.unit, rubric.name, chosen, notes)
+            if rubric.kind == "set" and missing is None and chosen:
+                yield _set(item.unit, rubric.name, chosen, answer)
             else:
-                yield _rated(rubric, item.unit, rubric.name, chosen, notes, why, UNANSWERED)
+                yield _rated(
+                    rubric, item.unit, rubric.name, chosen, answer, missing or _lack(chosen, UNANSWERED)
+                )
+
+
+def _lack(chosen: Sequence[str], reason: str) -> str | None:
+    """The reason where nothing is chosen."""
+    return None if chosen else reason
+
+
+def _missing(unit: str, metric: str, answer: RaterAnswer, why: str) -> AnswerRating:
+    return AnswerRating(unit, metric, None, None, answer.notes or None, why)
 
 
 def _rated(
-    rubric: Rubric,
-    unit: str,
-    metric: str,
-    chosen: Sequence[str],
-    notes: str | None,
-    why: str | None,
-    unanswered: str,
-) -> _Rating:
-    if why is None and not chosen:
-        why = unanswered
-    if why is None and chosen[0] == NOT_APPLICABLE:
-        why = NO_ANSWER
-    if why is not None:
-        return unit, metric, None, None, notes, why
-    value, label = _chosen(rubric, chosen[0])
-    return unit, metric, value, label, notes, None
+    rubric: Rubric, unit: str, metric: str, chosen: Sequence[str], answer: RaterAnswer, missing: str | None
+) -> AnswerRating:
+    if missing is None and chosen[0] == NOT_APPLICABLE:
+        missing = NO_ANSWER
+    if missing is not None:
+        return _missing(unit, metric, answer, missing)
+    value, label = _rating_of(rubric, chosen[0])
+    return AnswerRating(unit, metric, value, label, answer.notes or None, None)
 
 
-def _set(unit: str, metric: str, chosen: Sequence[str], notes: str | None) -> _Rating:
+def _set(unit: str, metric: str, chosen: Sequence[str], answer: RaterAnswer) -> AnswerRating:
     labels = sorted(set(chosen) - {NONE})
     if labels and NONE in chosen:
-        return unit, metric, None, None, notes, f"says {NONE!r} and names {len(labels)}"
-    named = ", ".join(labels) or "none"
-    return unit, metric, float(len(labels)), None, f"{named}: {notes}" if notes else named, None
+        return _missing(unit, metric, answer, f"says {NONE!r} and names {len(labels)}")
+    names = ", ".join(labels) or "none"
+    reason = f"{names}: {answer.notes}" if answer.notes else names
+    return AnswerRating(unit, metric, float(len(labels)), None, reason, None)
 
 
-def _chosen(rubric: Rubric, choice: str) -> tuple[float | None, str | None]:
+def _rating_of(rubric: Rubric, choice: str) -> tuple[float | None, str | None]:
+    """The value and label that a choice is."""
     return (float(choice), None) if rubric.kind == "level" else (None, choice)
 
 
-def _audit(rubric: Rubric, unit: str, answer: RaterAnswer, judge: str, why: str | None) -> Iterator[_Rating]:
-    notes = answer.notes or None
-    said = answer.choices.get(agree_field(rubric.name), ())
-    own = answer.choices.get(rubric.name, ())
-    opinion = said[0] if said else None
-    wrong = why or (UNANSWERED if opinion is None else None)
-    if wrong is None and opinion == AGREE and own and own[0] != judge:
+def _audit(
+    rubric: Rubric, unit: str, answer: RaterAnswer, judge_choice: str, missing: str | None
+) -> Iterator[AnswerRating]:
+    opinions = answer.choices.get(agree_field(rubric.name), ())
+    chosen = answer.choices.get(rubric.name, ())
+    opinion = opinions[0] if opinions else None
+    wrong = missing or _lack(opinions, UNANSWERED)
+    if wrong is None and opinion == AGREE and chosen and chosen[0] != judge_choice:
         wrong = "says that the judge is right, and gives another answer"
-    if wrong is None and opinion == DISAGREE and own and own[0] == judge:
+    if wrong is None and opinion == DISAGREE and chosen and chosen[0] == judge_choice:
         wrong = "says that the judge is wrong, and gives the same answer"
-    yield unit, agreement_metric(rubric.name), None, None if wrong else opinion, notes, wrong
-    taken = own or ((judge,) if opinion == AGREE else ())
-    yield _rated(
-        rubric, unit, audited_metric(rubric.name), taken, notes, why, "gives no answer beside the judge's"
+    yield AnswerRating(
+        unit, agreement_metric(rubric.name), None, None if wrong else opinion, answer.notes or None, wrong
     )
+    implied = chosen or ((judge_choice,) if opinion == AGREE else ())
+    lack = missing or _lack(implied, "gives no answer beside the judge's")
+    yield _rated(rubric, unit, audited_metric(rubric.name), implied, answer, lack)
 
 
-def _findings(rubric: Rubric, unit: str, answer: RaterAnswer, why: str | None) -> Iterator[_Rating]:
+def _findings(rubric: Rubric, unit: str, answer: RaterAnswer, missing: str | None) -> Iterator[AnswerRating]:
     entries = listed_entries(rubric, answer)
-    said = answer.choices.get(rubric.name, ())
-    if why is None and entries and said == (NOTHING,):
-        why = f"says that there is nothing to list, and lists {len(entries)}"
-    if why is None and not entries and said != (NOTHING,):
-        why = "lists nothing, and doesn't say that there is nothing"
+    says_nothing = answer.choices.get(rubric.name, ()) == (NOTHING,)
+    if missing is None and entries and says_nothing:
+        missing = f"says that there is nothing to list, and lists {len(entries)}"
+    if missing is None and not entries and not says_nothing:
+        missing = "lists nothing, and doesn't say that there is nothing"
     metrics = entry_metrics(rubric)
-    if why is not None:
+    if missing is not None:
         for metric in (rubric.name, *metrics.values()):
-            yield unit, metric, None, None, answer.notes or None, why
+            yield _missing(unit, metric, answer, missing)
         return
     label, _ = entry_part(rubric)
     counts = Counter(entry[label.name] for entry in entries)
-    listed = orjson.dumps({"reason": answer.notes, rubric.answer[0].name: entries}).decode()
-    yield unit, rubric.name, float(len(entries)), None, listed, None
+    reason = orjson.dumps({"reason": answer.notes, rubric.answer[0].name: entries}).decode()
+    yield AnswerRating(unit, rubric.name, float(len(entries)), None, reason, None)
     for name, metric in metrics.items():
-        yield unit, metric, float(counts[name]), None, answer.notes or None, None
+        yield AnswerRating(unit, metric, float(counts[name]), None, answer.notes or None, None)
 
 
 def listed_entries(rubric: Rubric, answer: RaterAnswer) -> list[dict[str, str]]:
@@ -222,7 +283,7 @@ def listed_entries(rubric: Rubric, answer: RaterAnswer) -> list[dict[str, str]]:
     label, text = entry_part(rubric)
     return [
         {label.name: name, text.name: entry.strip()}
-        for field_, name in entry_fields(rubric).items()
-        for entry in answer.texts.get(field_, ())
+        for field, name in entry_fields(rubric).items()
+        for entry in answer.texts.get(field, ())
         if entry.strip()
     ]

@@ -1,4 +1,9 @@
-"""The store."""
+"""The run's store of what raters answered: every revision is kept, the latest counts.
+
+A plan's answers stand in ``annotations/<plan hash>/answers.jsonl``, which only grows: one line a revision of what a
+rater said of an item. Ratings are made of the store alone, so that what was pulled once stays, whatever becomes of the
+server.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.annotation.answer_check import AnswerCheck
-from bedside.annotation.answer_ratings import answer_ratings, plan_scales
+from bedside.annotation.answer_ratings import plan_ratings, plan_scales
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import write_plan
@@ -26,8 +31,6 @@ from bedside.support.errors import InputError, RunError
 from bedside.support.files import make_folder, replacing, saying_where
 
 FOLDER = "annotations"
-
-
 STORE = "answers.jsonl"
 
 
@@ -86,8 +89,8 @@ def read_store(run: Run, plan: AnnotationPlan) -> list[Revision]:
     path = plan_folder(run, plan) / STORE
     if not path.is_file():
         return []
-    found = []
-    checker = AnswerCheck(plan, None)
+    revisions = []
+    answer_check = AnswerCheck(plan, None)
     for number, line in enumerate(path.read_bytes().splitlines()):
         try:
             data = orjson.loads(line)
@@ -95,27 +98,21 @@ def read_store(run: Run, plan: AnnotationPlan) -> list[Revision]:
             for key in ("choices", "texts"):
                 data[key] = {name: tuple(values) for name, values in data[key].items()}
             revision = Revision(RaterAnswer(**data), received, number)
-            _check_stored(revision, plan, checker)
-            found.append(revision)
+            _check_stored(revision, plan, answer_check)
+            revisions.append(revision)
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             raise RunError(
                 "the store of answers is damaged", where=f"{path}:{number + 1}", todo="restore it from a copy"
             ) from error
-    return found
+    return revisions
 
 
-def _check_stored(revision: Revision, plan: AnnotationPlan, checker: AnswerCheck) -> None:
+def _check_stored(revision: Revision, plan: AnnotationPlan, answer_check: AnswerCheck) -> None:
     answer = revision.answer
-    texts = [
-        answer.id,
-        answer.created,
-        answer.updated,
-        answer.where,
-        revision.received,
-    ]
+    texts = [answer.id, answer.created, answer.updated, answer.where, revision.received]
     texts += [] if answer.changed_by is None else [answer.changed_by]
-    for given in (answer.choices, answer.texts):
-        texts += [text for values in given.values() for text in values]
+    for fields in (answer.choices, answer.texts):
+        texts += [text for values in fields.values() for text in values]
     if (
         answer.item not in plan.by_id
         or answer.rater not in plan.raters
@@ -123,9 +120,9 @@ def _check_stored(revision: Revision, plan: AnnotationPlan, checker: AnswerCheck
         or not all(isinstance(text, str) for text in texts)
         or not isinstance(answer.seconds, int | float | None)
     ):
-        raise ValueError("what no answer says")
+        raise ValueError("the line is not an answer")
     if answer.state == "submitted":
-        checker.check(answer)
+        answer_check.check(answer)
 
 
 def latest_answers(revisions: Iterable[Revision]) -> dict[tuple[str, str], RaterAnswer]:
@@ -133,7 +130,7 @@ def latest_answers(revisions: Iterable[Revision]) -> dict[tuple[str, str], Rater
     latest: dict[tuple[str, str], Revision] = {}
     for revision in revisions:
         key = (revision.answer.item, revision.answer.rater)
-        if key not in latest or _when(latest[key]) <= _when(revision):
+        if key not in latest or _changed_at(latest[key]) <= _changed_at(revision):
             latest[key] = revision
     return {key: revision.answer for key, revision in latest.items()}
 
@@ -141,12 +138,13 @@ def latest_answers(revisions: Iterable[Revision]) -> dict[tuple[str, str], Rater
 _SECONDS = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?")
 
 
-def _when(revision: Revision) -> tuple[str, str, int]:
-    found = _SECONDS.match(revision.answer.updated or revision.received)
-    return (found[1], (found[2] or "").ljust(7, "0"), revision.number) if found else ("", "", revision.number)
+def _changed_at(revision: Revision) -> tuple[str, str, int]:
+    """When the answer was changed, in a form that sorts: seconds, their fraction, and the place in the store."""
+    time = _SECONDS.match(revision.answer.updated or revision.received)
+    return (time[1], (time[2] or "").ljust(7, "0"), revision.number) if time else ("", "", revision.number)
 
 
-def _same(answer: RaterAnswer) -> tuple[Any, ...]:
+def _content(answer: RaterAnswer) -> tuple[Any, ...]:
     """What makes two revisions the same."""
     return (answer.state, dict(answer.choices), dict(answer.texts), answer.seconds, answer.changed_by)
 
@@ -162,18 +160,18 @@ def keep_answers(run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer])
         RunError: another process holds the run, or it can't be written; nothing is half done then.
     """
     positions = coded_positions(plan, run)
-    checker = AnswerCheck(plan, positions)
+    answer_check = AnswerCheck(plan, positions)
     handed_in = [answer for answer in answers if answer.state != "draft"]
     for answer in handed_in:
         if answer.state == "submitted":
-            checker.check(answer)
+            answer_check.check(answer)
     with run.locked():
         revisions = read_store(run, plan)
         new, revised, lines = _added(revisions, handed_in)
         if lines:
             _append(run, plan, lines)
         counting = latest_answers(revisions)
-        rows = answer_ratings(run, plan, counting, positions)
+        rows = plan_ratings(run, plan, counting, positions)
         _put(run, plan, rows)
     drafts = {(answer.item, answer.rater) for answer in answers if answer.state == "draft"}
     states = Counter(answer.state for answer in counting.values())
@@ -196,7 +194,7 @@ def _added(revisions: list[Revision], answers: Sequence[RaterAnswer]) -> tuple[i
     now = datetime.now(UTC).isoformat(timespec="microseconds")
     timed: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
     for answer in (revision.answer for revision in revisions):
-        timed.setdefault((answer.item, answer.rater, answer.updated), []).append(_same(answer))
+        timed.setdefault((answer.item, answer.rater, answer.updated), []).append(_content(answer))
     counting = latest_answers(revisions)
     new = revised = 0
     lines = []
@@ -204,12 +202,12 @@ def _added(revisions: list[Revision], answers: Sequence[RaterAnswer]) -> tuple[i
         key = (answer.item, answer.rater)
         before = counting.get(key)
         if answer.updated:
-            known = timed.setdefault((*key, answer.updated), [])
+            stored = timed.setdefault((*key, answer.updated), [])
         else:
-            known = [] if before is None else [_same(before)]
-        if _same(answer) in known:
+            stored = [] if before is None else [_content(before)]
+        if _content(answer) in stored:
             continue
-        known.append(_same(answer))
+        stored.append(_content(answer))
         if before is None:
             new += 1
         else:
@@ -241,8 +239,8 @@ def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
     """Add the ratings to the run where they aren't there yet."""
     if rows.is_empty():
         return
-    there = run.scan().join(rows.lazy().select(KEY), on=KEY, how="semi").collect()
-    if there.sort(KEY).equals(rows.sort(KEY)):
+    stored = run.scan().join(rows.lazy().select(KEY), on=KEY, how="semi").collect()
+    if stored.sort(KEY).equals(rows.sort(KEY)):
         return
     store = plan_folder(run, plan) / STORE
     entry = {
@@ -254,7 +252,7 @@ def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
         "scales": {metric: scale.to_json() for metric, scale in plan_scales(plan).items()},
         "plan": plan_hash(plan),
         "mode": plan.mode,
-        "rubrics": {each.rubric.name: each.version for each in plan.rubrics},
+        "rubrics": {planned.rubric.name: planned.version for planned in plan.rubrics},
     }
-    others = [imported for imported in run.manifest["imports"] if imported.get("plan") != entry["plan"]]
-    run.add(rows.lazy(), {**run.manifest, "imports": [*others, entry]})
+    imports = [imported for imported in run.manifest["imports"] if imported.get("plan") != entry["plan"]]
+    run.add(rows.lazy(), {**run.manifest, "imports": [*imports, entry]})

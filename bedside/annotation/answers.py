@@ -1,31 +1,4 @@
-"""From what raters answered to ratings: every revision is kept, the latest counts.
-
-Answers come from a Label Studio export (below), or from an offline file (:mod:`~bedside.annotation.offline_files`). They are
-put in the run's store of the plan's answers, ``annotations/<plan hash>/answers.jsonl``, which only grows: one line a
-revision of what a rater said of an item. Ratings are made of the store alone, so that what was pulled once stays,
-whatever becomes of the server.
-
-The export form of Label Studio is a list of tasks::
-
-    {"id": 17, "data": {"external_id": …}, "annotations": [{"unique_id": …, "completed_by": 3, "updated_by": 3,
-     "was_cancelled": false, "created_at": …, "updated_at": …, "lead_time": 61.2, "result":
-     [{"from_name": …, "type": "choices", "value": {"choices": ["4"]}}, …]}], "drafts": […]}
-
-Fields (``from_name``) are those of :mod:`~bedside.annotation.fields`; the value of a text area is ``{"text": ["…"]}``.
-
-Which ratings an answer gives:
-
-- rate: ``<rubric>``, a value or label; of a set, the number of labels, which begin the reason. No answer, and "no
-  answer can be given", are missing ratings.
-- audit: ``<rubric>.agrees``, a label; and ``<rubric>.audited``, the rater's own level or label, or the judge's where
-  the rater agrees; beside it, the judge's as it was shown. They are metrics of their own because somebody who has seen
-  the judge's score is no independent rater.
-- findings: ``<rubric>``, the number of entries, with the list as JSON in the reason; and ``<rubric>.<label>`` for each
-  label, such as a category of concerns, the number of its entries.
-- codes: ``<code>``, a label, of each turn of the code's role; turns without are missing.
-
-The rater is ``human:<name>``, the reason the notes. What a rater skipped is missing. The training set gives no ratings.
-"""
+"""What a rater said of an item: the one form that exports, offline files and the run's store agree on."""
 
 from __future__ import annotations
 
@@ -77,17 +50,17 @@ class RaterAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CollectedAnswers:
-    """What was found in an export or file.
+    """The answers in an export or in files, and what there was beside them.
 
     Attributes:
-        answers: in the order found.
-        strangers: user → answers left out because the user is no rater of the plan.
-        foreign: tasks left out because they are of no item of the plan.
+        answers: in the order they stand there.
+        strangers: user → answers left out because the user is not a rater of the plan.
+        unplanned_tasks: tasks left out because they are of no item of the plan.
     """
 
     answers: tuple[RaterAnswer, ...]
     strangers: Mapping[str, int] = field(default_factory=dict)
-    foreign: int = 0
+    unplanned_tasks: int = 0
 
 
 # -- Label Studio -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Which raters rate which item: blocks of raters, balanced as far as the numbers allow."""
+"""Which raters rate which item, in which order: blocks of raters, balanced as far as the numbers allow."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def balanced_blocks(raters: int, size: int, count: int, seed: int) -> list[Block
         rng.shuffle(every)
         every = _in_balance(every, raters)
         blocks = every * (count // whole)
-    rest = count - len(blocks)
-    blocks += _in_balance(_even(_least_loaded(raters, size, rest, rng), raters, rng), raters)
+    remainder = _least_loaded(raters, size, count - len(blocks), rng)
+    blocks += _in_balance(_even(remainder, raters, rng), raters)
     return [tuple(sorted(names[rater] for rater in block)) for block in blocks]
 
 
@@ -57,10 +57,10 @@ def _least_loaded(raters: int, size: int, count: int, rng: random.Random) -> lis
     for _ in range(count):
         block: list[int] = []
         for _ in range(size):
-            left = [rater for rater in range(raters) if rater not in block]
-            rng.shuffle(left)
+            candidates = [rater for rater in range(raters) if rater not in block]
+            rng.shuffle(candidates)
             together = shared[block].sum(axis=0)
-            block.append(min(left, key=lambda rater: (loads[rater], together[rater])))
+            block.append(min(candidates, key=lambda rater: (loads[rater], together[rater])))
         for rater in block:
             loads[rater] += 1
         for a, b in combinations(block, 2):
@@ -83,29 +83,29 @@ def _even(blocks: list[Block], raters: int, rng: random.Random) -> list[Block]:
     """Exchange raters between items, which leaves loads as they are, while that evens out the pairs."""
     if not blocks or not 1 < len(blocks[0]) < raters:
         return blocks
-    found = [set(block) for block in blocks]
+    members = [set(block) for block in blocks]
     shared = np.zeros((raters, raters), dtype=int)
     for (a, b), number in pair_counts(blocks, raters).items():
         shared[a, b] = shared[b, a] = number
     upper = np.triu_indices(raters, 1)
-    for _ in range(_EXCHANGES * len(found)):
+    for _ in range(_EXCHANGES * len(members)):
         if np.ptp(shared[upper]) <= 1:
             break
-        first, second = rng.randrange(len(found)), rng.randrange(len(found))
-        mine, yours = sorted(found[first] - found[second]), sorted(found[second] - found[first])
+        first, second = rng.randrange(len(members)), rng.randrange(len(members))
+        mine, yours = sorted(members[first] - members[second]), sorted(members[second] - members[first])
         if not mine:
             continue
         a, b = rng.choice(mine), rng.choice(yours)
-        with_a, with_b = sorted(found[first] - {a}), sorted(found[second] - {b})
+        with_a, with_b = sorted(members[first] - {a}), sorted(members[second] - {b})
         changed = shared.copy()
-        for rater, others, step in ((a, with_a, -1), (b, with_a, 1), (b, with_b, -1), (a, with_b, 1)):
-            changed[rater, others] += step
-            changed[others, rater] += step
+        for rater, companions, step in ((a, with_a, -1), (b, with_a, 1), (b, with_b, -1), (a, with_b, 1)):
+            changed[rater, companions] += step
+            changed[companions, rater] += step
         if (changed[upper] ** 2).sum() <= (shared[upper] ** 2).sum():
             shared = changed
-            found[first] = {*with_a, b}
-            found[second] = {*with_b, a}
-    return [tuple(sorted(block)) for block in found]
+            members[first] = {*with_a, b}
+            members[second] = {*with_b, a}
+    return [tuple(sorted(block)) for block in members]
 
 
 def _in_balance(blocks: list[Block], raters: int) -> list[Block]:
@@ -114,14 +114,14 @@ def _in_balance(blocks: list[Block], raters: int) -> list[Block]:
         return blocks
     members = np.array(blocks)
     loads = np.zeros(raters, dtype=int)
-    left = np.arange(len(blocks))
+    remaining = np.arange(len(blocks))
     order = []
-    while left.size:
+    while remaining.size:
         # Squares, so that two loads of 2 come before loads of 1 and 3.
-        at = int((loads[members[left]] ** 2).sum(axis=1).argmin())
-        chosen = left[at]
+        at = int((loads[members[remaining]] ** 2).sum(axis=1).argmin())
+        chosen = remaining[at]
         loads[members[chosen]] += 1
-        left = np.delete(left, at)
+        remaining = np.delete(remaining, at)
         order.append(blocks[chosen])
     return order
 
@@ -134,13 +134,25 @@ def assigned_items(
     shared: int,
     seed: int,
 ) -> dict[str, tuple[str, ...]]:
-    by_all = {item.id for item in random.Random(f"{seed}:shared").sample(items, min(shared, len(items)))}
-    others = [item.id for item in items if item.id not in by_all]
-    own: dict[str, list[str]] = {rater: sorted(by_all) for rater in raters}
-    for item, block in zip(others, balanced_blocks(len(raters), overlap, len(others), seed), strict=True):
+    """The items of each rater, in the order the rater sees them: the training set, then the others, shuffled.
+
+    Args:
+        items: what is rated, stratum by stratum.
+        training: the training set, in order.
+        raters: their names.
+        overlap: raters of each item.
+        shared: how many of the items all raters rate.
+        seed: of everything drawn at random.
+    """
+    shared_items = random.Random(f"{seed}:shared").sample(items, min(shared, len(items)))
+    shared_ids = {item.id for item in shared_items}
+    divided_ids = [item.id for item in items if item.id not in shared_ids]
+    blocks = balanced_blocks(len(raters), overlap, len(divided_ids), seed)
+    ids_by_rater: dict[str, list[str]] = {rater: sorted(shared_ids) for rater in raters}
+    for item_id, block in zip(divided_ids, blocks, strict=True):
         for position in block:
-            own[raters[position]].append(item)
-    for rater, mine in own.items():
-        random.Random(f"{seed}:order:{rater}").shuffle(mine)
-    first = tuple(item.id for item in training)
-    return {rater: (*first, *mine) for rater, mine in own.items()}
+            ids_by_rater[raters[position]].append(item_id)
+    for rater, item_ids in ids_by_rater.items():
+        random.Random(f"{seed}:order:{rater}").shuffle(item_ids)
+    training_ids = tuple(item.id for item in training)
+    return {rater: (*training_ids, *item_ids) for rater, item_ids in ids_by_rater.items()}

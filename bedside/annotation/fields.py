@@ -32,13 +32,13 @@ LISTED, NOTHING = "listed", "nothing to list"
 def choices(rubric: Rubric) -> tuple[tuple[str, str], ...]:
     """What a rater can choose by a rubric of levels or labels, each with its descriptor, in order."""
     shown = rubric.shown()
-    found = [(f"{level.value:g}", level.descriptor) for level in shown.scale]
-    found += [(label.label, label.descriptor) for label in shown.labels]
+    described = [(f"{level.value:g}", level.descriptor) for level in shown.scale]
+    described += [(label.label, label.descriptor) for label in shown.labels]
     if shown.kind == "set":
-        found.append((NONE, "None of them applies."))
+        described.append((NONE, "None of them applies."))
     if shown.not_applicable:
-        found.append((NOT_APPLICABLE, shown.not_applicable))
-    return tuple(found)
+        described.append((NOT_APPLICABLE, shown.not_applicable))
+    return tuple(described)
 
 
 def agree_field(rubric: str) -> str:
@@ -54,15 +54,15 @@ def entry_part(rubric: Rubric) -> tuple[RubricPart, RubricPart]:
     """
     items = rubric.answer[0].items if rubric.kind == "list" else ()
     if sorted(item.type for item in items) != ["label", "text"]:
-        raise ValueError(f"{rubric.name} is no list of entries with a label and a text")
+        raise ValueError(f"{rubric.name} is not a list of entries with a label and a text")
     label, text = sorted(items, key=lambda item: item.type)
     return label, text
 
 
 def entry_fields(rubric: Rubric) -> dict[str, str]:
     """Field → label, for each label of a list rubric."""
-    label, _ = entry_part(rubric)
-    return {f"{rubric.name}__{number}": each.label for number, each in enumerate(label.labels)}
+    label_part, _ = entry_part(rubric)
+    return {f"{rubric.name}__{number}": label.label for number, label in enumerate(label_part.labels)}
 
 
 def code_field(code: str, position: int) -> str:

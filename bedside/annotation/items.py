@@ -26,6 +26,7 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem, TrainingItem
 from bedside.annotation.fields import choices
+from bedside.ratings.names import TRANSCRIPT, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.transcript_rows import parse_transcript
 from bedside.rubrics.rubric import Rubric
@@ -45,17 +46,12 @@ def clean(text: str) -> str:
     return _UNWRITABLE.sub("\ufffd", text)
 
 
-def dialogue(transcript: Transcript, unit: str = "transcript") -> list[dict[str, str]]:
+def dialogue(transcript: Transcript, unit: str = TRANSCRIPT) -> list[dict[str, str]]:
     """The turns shown for a unit of a transcript."""
-    shown = transcript.turns if unit == "transcript" else transcript.turns[: turn_of(unit) + 1]
+    shown = transcript.turns if unit == TRANSCRIPT else transcript.turns[: turn_index(unit) + 1]
     return [
         {"speaker": turn.role.capitalize(), "text": clean(turn.text).strip() or EMPTY_TURN} for turn in shown
     ]
-
-
-def turn_of(unit: str) -> int:
-    """The turn's index (from 0) in a unit ``turn:<index>``."""
-    return int(unit.removeprefix("turn:"))
 
 
 def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript) -> dict[str, str]:
@@ -100,12 +96,12 @@ def shown_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:
     Raises:
         RunError: the run keeps no text.
     """
-    wanted = {item.transcript for item in plan.everything}
-    found = {transcript.id: transcript for transcript in run.transcripts() if transcript.id in wanted}
-    shown = {item.id: found[item.transcript] for item in plan.items}
+    ids = {item.transcript for item in plan.everything}
+    transcripts = {transcript.id: transcript for transcript in run.transcripts() if transcript.id in ids}
+    shown = {item.id: transcripts[item.transcript] for item in plan.items}
     for item in plan.training:
         content = item.content
-        shown[item.id] = found[item.transcript] if content is None else parse_transcript(content)
+        shown[item.id] = transcripts[item.transcript] if content is None else parse_transcript(content)
     return shown
 
 
@@ -122,24 +118,23 @@ def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None)
         DataError: in audit mode, the judge has not rated an item.
         InputError: a transcript is too long for a page, or can't be shown by the plan's rubrics.
     """
-    rubrics = [each.rubric for each in plan.rubrics]
     transcripts = shown_transcripts(plan, run)
-    said = judge_scores(plan, run) if plan.judge is not None else {}
+    scores = judge_scores(plan, run) if plan.judge is not None else {}
     order = plan.assignment[rater] if rater is not None else [item.id for item in plan.everything]
-    return [{"data": dict(_data(plan, rubrics, plan.by_id[name], transcripts[name], said))} for name in order]
+    return [{"data": dict(_data(plan, plan.by_id[name], transcripts[name], scores))} for name in order]
 
 
 def _data(
     plan: AnnotationPlan,
-    rubrics: Sequence[Rubric],
     item: PlanItem | TrainingItem,
     transcript: Transcript,
-    said: Mapping[tuple[str, str, str], tuple[str, str]],
+    scores: Mapping[tuple[str, str, str], tuple[str, str]],
 ) -> Iterator[tuple[str, Any]]:
-    wrong = problem(rubrics, transcript)
-    if wrong is not None:
+    rubrics = plan.questions
+    reason = problem(rubrics, transcript)
+    if reason is not None:
         raise InputError(
-            f"transcript {transcript.id!r} can't be shown: {wrong}",
+            f"transcript {transcript.id!r} can't be shown: {reason}",
             where="the plan",
             todo="make another plan with bedside sample",
         )
@@ -147,15 +142,15 @@ def _data(
     yield "dialogue", dialogue(transcript, item.unit)
     for name, text in inputs_of(rubrics, transcript).items():
         yield f"input_{name}", text
-    if item.unit != "transcript":
-        yield "rated_turn", str(turn_of(item.unit))
+    if item.unit != TRANSCRIPT:
+        yield "rated_turn", str(turn_index(item.unit))
     if plan.mode == "codes":
         for role, indices in coded_turns(rubrics, transcript).items():
             turns = dialogue(transcript)
             yield f"{role}_turns", [{"turn": str(index), **turns[index]} for index in indices]
     if plan.mode == "audit":
         for rubric in rubrics:
-            score, reason = said[item.transcript, item.unit, rubric.name]
+            score, reason = scores[item.transcript, item.unit, rubric.name]
             yield f"judge_{rubric.name}", score
             yield f"judge_reason_{rubric.name}", reason
 
@@ -167,48 +162,49 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
         DataError: it has not rated one of the items.
     """
     table = run.ratings
-    names = [each.rubric.name for each in plan.rubrics]
+    names = [rubric.name for rubric in plan.questions]
     rows = table.filter(
         pl.col("rater") == plan.judge, pl.col("metric").is_in(names), pl.col("error").is_null()
     ).sort("replicate", maintain_order=True)
-    found: dict[tuple[str, str, str], tuple[str, str]] = {}
+    scores: dict[tuple[str, str, str], tuple[str, str]] = {}
     columns = ("transcript_id", "unit", "metric", "value", "label", "reason")
     for transcript, unit, metric, value, label, reason in rows.select(columns).iter_rows():
         choice = label if label is not None else f"{value:g}"
-        found.setdefault((transcript, unit, metric), (choice, clean(reason or "").strip() or _NO_REASON))
+        scores.setdefault((transcript, unit, metric), (choice, clean(reason or "").strip() or _NO_REASON))
     for item in plan.items:
-        for each in plan.rubrics:
-            key = (item.transcript, item.unit, each.rubric.name)
-            if key not in found:
+        for rubric in plan.questions:
+            score = scores.get((item.transcript, item.unit, rubric.name))
+            if score is None:
                 raise DataError(
-                    f"{plan.judge} has not rated transcript {item.transcript!r} on {each.rubric.name}",
+                    f"{plan.judge} has not rated transcript {item.transcript!r} on {rubric.name}",
                     where=str(run.path),
                     todo="have it judged, or make another plan",
                 )
-            if found[key][0] not in [choice for choice, _ in choices(each.rubric)]:
+            if score[0] not in [choice for choice, _ in choices(rubric)]:
                 raise DataError(
-                    f"{plan.judge} gave {found[key][0]!r} on {each.rubric.name}, which is not on the rubric's scale",
+                    f"{plan.judge} gave {score[0]!r} on {rubric.name}, which is not on the rubric's scale",
                     where=str(run.path),
-                )  # fmt: skip
-    return found
+                    todo="have it judged again, or make another plan",
+                )
+    return scores
 
 
 def coded_positions(plan: AnnotationPlan, run: Run) -> dict[str, dict[str, list[int]]]:
     """In codes mode: item → role → indices of the turns that are coded; nothing in other modes."""
     if plan.mode != "codes":
         return {}
-    rubrics = [each.rubric for each in plan.rubrics]
-    wanted: dict[str, list[str]] = {}
+    rubrics = plan.questions
+    items_by_transcript: dict[str, list[str]] = {}
     for item in plan.everything:
         if isinstance(item, TrainingItem) and item.content is not None:
             continue
-        wanted.setdefault(item.transcript, []).append(item.id)
-    found = {
+        items_by_transcript.setdefault(item.transcript, []).append(item.id)
+    positions = {
         item: coded_turns(rubrics, transcript)
         for transcript in run.transcripts()
-        for item in wanted.get(transcript.id, ())
+        for item in items_by_transcript.get(transcript.id, ())
     }
     for item in plan.training:
         if item.content is not None:
-            found[item.id] = coded_turns(rubrics, parse_transcript(item.content))
-    return found
+            positions[item.id] = coded_turns(rubrics, parse_transcript(item.content))
+    return positions

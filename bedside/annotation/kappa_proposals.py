@@ -18,70 +18,82 @@ from bedside.annotation.rating_state import (
     RatingState,
     half_width,
 )
+from bedside.ratings.scales import Scale
+
+_QUANTITY = "kappa of people"
 
 
 def kappa_proposals(state: RatingState, count: int, rng: random.Random) -> list[RatingProposal]:
-    half = [unit for unit in state.units if state.have(unit) == 1]
-    new = [unit for unit in state.units if state.have(unit) == 0]
-    rng.shuffle(half)
-    rng.shuffle(new)
-    found = [state.proposal(unit, 1, "one person rated it: a second rating makes a pair") for unit in half]
-    found += [state.proposal(unit, 2, "nobody rated it") for unit in new]
-    return found[:count]
+    """The units to rate next: those that one person rated, then those that nobody did, each at random."""
+    rated_once = [unit for unit in state.units if state.rated_by(unit) == 1]
+    unrated = [unit for unit in state.units if state.rated_by(unit) == 0]
+    rng.shuffle(rated_once)
+    rng.shuffle(unrated)
+    pair = "one person rated it: a second rating makes a pair"
+    proposals = [state.proposal(unit, 1, pair) for unit in rated_once]
+    proposals += [state.proposal(unit, 2, "nobody rated it") for unit in unrated]
+    return proposals[:count]
 
 
 def kappa_gains(state: RatingState, chosen: Sequence[RatingProposal], seed: int) -> list[ExpectedGain]:
+    """What the proposed ratings would bring to each metric's kappa."""
     gains = []
-    for metric in state.names:
+    added = len(chosen)
+    for metric in state.metrics:
         table = state.people.filter(pl.col("metric") == metric)
         if table.is_empty() or metric not in state.scales:
-            gains.append(
-                ExpectedGain(metric, "kappa of people", 0, len(chosen), missing="nobody has rated it")
-            )
+            gains.append(ExpectedGain(metric, _QUANTITY, 0, added, missing="nobody has rated it"))
             continue
         grid = state.grid(metric)
-        rated = (grid.cells != None).sum(axis=1) >= 2  # noqa: E711
-        cells, members = grid.cells[rated], grid.transcripts[rated]
-        groups = list(dict.fromkeys(members))
-        if len(groups) < FEWEST:
-            reason = f"two people rated {len(groups)} of it, fewer than {FEWEST}"
-            gains.append(ExpectedGain(metric, "kappa of people", len(cells), len(chosen), missing=reason))
+        rated_twice = (grid.cells != None).sum(axis=1) >= 2  # noqa: E711
+        cells, members = grid.cells[rated_twice], grid.transcripts[rated_twice]
+        transcripts = len(set(members))
+        if transcripts < FEWEST:
+            reason = f"two people rated {transcripts} of it, fewer than {FEWEST}"
+            gains.append(ExpectedGain(metric, _QUANTITY, len(cells), added, missing=reason))
             continue
-        gains.append(_kappa_gain(state, metric, cells, members, groups, len(chosen), seed))
+        gains.append(_kappa_gain(metric, state.scales[metric], cells, members, added=added, seed=seed))
     return gains
 
 
 def _kappa_gain(
-    state: RatingState,
-    metric: str,
-    cells: NDArray[Any],
-    members: NDArray[Any],
-    groups: Sequence[str],
-    added: int,
-    seed: int,
+    metric: str, scale: Scale, cells: NDArray[Any], members: NDArray[Any], *, added: int, seed: int
 ) -> ExpectedGain:
-    scale = state.scales[metric]
+    """What new transcripts would bring that are rated like those there are.
+
+    Args:
+        metric: what is rated.
+        scale: its scale.
+        cells: a row a unit, a column a rater.
+        members: the transcript of each row.
+        added: how many transcripts are added.
+        seed: of the simulations.
+    """
     rng = np.random.default_rng(seed)
-    by_group = {group: cells[members == group] for group in groups}
-
-    def kappa_half_width(rows: NDArray[Any], clusters: NDArray[Any]) -> float | None:
-        from bedside.stats import many_raters
-
-        nested = len(set(clusters)) < len(clusters)
-        kappa = many_raters.mean_pairwise_kappa(
-            rows, scale=scale.levels, weights="quadratic" if scale.ordered else "unweighted",
-            clusters=clusters if nested else None,
-        )  # fmt: skip
-        return half_width(kappa)
-
+    transcripts = list(dict.fromkeys(members))
+    cells_by_transcript = {transcript: cells[members == transcript] for transcript in transcripts}
     widths = []
     for _ in range(SIMULATIONS):
-        drawn = [by_group[groups[position]] for position in rng.integers(len(groups), size=added)]
+        positions = rng.integers(len(transcripts), size=added)
+        drawn = [cells_by_transcript[transcripts[position]] for position in positions]
         clusters = [members, *(np.full(len(rows), f"new {place}") for place, rows in enumerate(drawn))]
-        width = kappa_half_width(np.concatenate([cells, *drawn]), np.concatenate(clusters))
+        width = _kappa_half_width(scale, np.concatenate([cells, *drawn]), np.concatenate(clusters))
         if width is not None:
             widths.append(width)
-    now = kappa_half_width(cells, members)
-    after = float(np.mean(widths)) if widths else None
-    missing = None if now is not None and after is not None else "kappa has no interval yet"
-    return ExpectedGain(metric, "kappa of people", len(cells), added, now, after, missing)
+    width_now = _kappa_half_width(scale, cells, members)
+    expected = float(np.mean(widths)) if widths else None
+    missing = None if width_now is not None and expected is not None else "kappa has no interval yet"
+    return ExpectedGain(metric, _QUANTITY, len(cells), added, width_now, expected, missing)
+
+
+def _kappa_half_width(scale: Scale, rows: NDArray[Any], clusters: NDArray[Any]) -> float | None:
+    from bedside.stats import many_raters
+
+    nested = len(set(clusters)) < len(clusters)
+    kappa = many_raters.mean_pairwise_kappa(
+        rows,
+        scale=scale.levels,
+        weights="quadratic" if scale.ordered else "unweighted",
+        clusters=clusters if nested else None,
+    )
+    return half_width(kappa)

@@ -1,4 +1,8 @@
-"""A client of a Label Studio server: its projects, their tasks, and their answers."""
+"""A client of a Label Studio server: the projects of a plan, their tasks, and their answers.
+
+The server would take the same task twice, so that nothing is sent twice on a cut connection. A project is known by a
+mark in its description: the plan, the version of its page, and whose tasks it holds.
+"""
 
 from __future__ import annotations
 
@@ -13,37 +17,26 @@ import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
 from bedside.support.errors import InputError, LabelStudioError, MissingExtraError
-from bedside.support.urls import holds_secret, shown
+from bedside.support.urls import holds_secret, without_secrets
 
-#: Tasks of one call, and about how many bytes: a call is taken whole or not at all. Of a page of a listing, too.
+#: Tasks of one call, and of a page of a listing.
 BATCH = 500
-
-
+#: A project's mark: its plan, the version of its page, and whose tasks it holds.
+PROJECT_MARK = re.compile(r"bedside plan=(\w+) page=(\w+) for=(.+)")
 #: What is asked of each task of a listing.
 _LISTED = "id,data,overlap,total_annotations,cancelled_annotations"
-
-
 _DRAFTED = json.dumps({
     "filters": {
         "conjunction": "and",
         "items": [{"filter": "filter:tasks:draft_exists", "operator": "equal", "type": "Boolean", "value": True}],
     }
 })  # fmt: skip
-
-
 #: Tasks that one address can name.
 _NAMED = 200
-
-
 _TIMEOUT = 120.0
-
-
-PROJECT_MARK = re.compile(r"bedside plan=(\w+) page=(\w+) for=(.+)")
-
-
 _SERVER_FAULT = 500
 
-
+#: Takes how many tasks are done, and how many there are.
 TaskProgress = Callable[[int, int], None]
 
 
@@ -62,6 +55,10 @@ class ServerTask:
     data: Mapping[str, Any]
     overlap: int
     answers: int
+
+
+class UnreachableError(LabelStudioError):
+    """The server was not reached, or failed: the same call can be made again."""
 
 
 class LabelStudioClient:
@@ -85,13 +82,15 @@ class LabelStudioClient:
             ) from error
         if not re.match(r"https?://[^/]", url):
             raise InputError(
-                f"{shown(url)!r} is no address", where="--url", todo="write http://… or https://…"
+                f"{without_secrets(url)!r} is not an address",
+                where="`url`",
+                todo="write http://… or https://…",
             )
         if holds_secret(url):
             raise InputError(
                 "the address holds a name, password or query",
-                where="--url",
-                todo="put the key into an environment variable, see --key-env",
+                where="`url`",
+                todo="leave it out; the server's key is named by `key`",
             )
         self.url = url.rstrip("/")
         if not (key.isascii() and key.isprintable()):
@@ -125,12 +124,12 @@ class LabelStudioClient:
                 todo="see that it runs, then run the same command again: nothing is lost or done twice",
             ) from error
         except (httpx.HTTPError, httpx.InvalidURL) as error:
-            said = self._scrubbed(error)
-            raise LabelStudioError(f"Label Studio can't be asked ({said})", where=self.url) from error
+            fault = self._scrubbed(error)
+            raise LabelStudioError(f"Label Studio can't be asked ({fault})", where=self.url) from error
 
-    def _scrubbed(self, said: object) -> str:
+    def _scrubbed(self, fault: object) -> str:
         """What went wrong, without the key, which a server or the client library may repeat."""
-        return " ".join(str(said).replace(self._key, "[key removed]").split())
+        return " ".join(str(fault).replace(self._key, "[key removed]").split())
 
     def _refused(self, status: int | None, body: Any) -> LabelStudioError:
         if status in (401, 403):
@@ -147,34 +146,35 @@ class LabelStudioClient:
             return UnreachableError(
                 f"Label Studio failed (status {status})", where=self.url, todo="run it again"
             )
-        said = body.get("detail", body) if isinstance(body, dict) else re.sub(r"<[^>]+>", " ", str(body))
+        fault = body.get("detail", body) if isinstance(body, dict) else re.sub(r"<[^>]+>", " ", str(body))
         return LabelStudioError(
-            f"Label Studio refused (status {status}: {self._scrubbed(said)[:200]})", where=self.url
+            f"Label Studio refused (status {status}: {self._scrubbed(fault)[:200]})", where=self.url
         )
 
     def projects(self, plan: AnnotationPlan) -> dict[str, list[Any]]:
         """The plan's projects, oldest first, by whose tasks they hold."""
-        found: dict[str, list[Any]] = {}
+        projects: dict[str, list[Any]] = {}
         with self.speaking():
-            for project in sorted(self.client.projects.list(title=plan_hash(plan)), key=lambda each: each.id):
+            listed = self.client.projects.list(title=plan_hash(plan))
+            for project in sorted(listed, key=lambda project: project.id):
                 mark = PROJECT_MARK.search(project.description or "")
                 if mark and mark[1] == plan_hash(plan):
-                    found.setdefault(mark[3], []).append(project)
-        return found
+                    projects.setdefault(mark[3], []).append(project)
+        return projects
 
     def tasks(self, projects: Sequence[Any]) -> dict[str, list[ServerTask]]:
         """Tasks of projects by the item's id."""
-        found: dict[str, list[ServerTask]] = {}
+        tasks: dict[str, list[ServerTask]] = {}
         for project in projects:
-            for each in self._listed(project, include=_LISTED):
-                answers = int(each["total_annotations"] or 0) + int(each["cancelled_annotations"] or 0)
-                task = ServerTask(each["id"], each["data"], each["overlap"], answers)
-                found.setdefault(task.data.get("external_id", ""), []).append(task)
-        return found
+            for entry in self._listed(project, include=_LISTED):
+                answers = int(entry["total_annotations"] or 0) + int(entry["cancelled_annotations"] or 0)
+                task = ServerTask(entry["id"], entry["data"], entry["overlap"], answers)
+                tasks.setdefault(task.data.get("external_id", ""), []).append(task)
+        return tasks
 
     def drafts(self, project: Any) -> list[int]:
         """Ids of the tasks of a project that somebody has begun and not handed in."""
-        return [each["id"] for each in self._listed(project, include="id", query=_DRAFTED)]
+        return [task["id"] for task in self._listed(project, include="id", query=_DRAFTED)]
 
     def answers(self, project: Any, progress: Callable[[int], None]) -> Iterator[Mapping[str, Any]]:
         """The tasks of a project in the form of an export.
@@ -184,12 +184,12 @@ class LabelStudioClient:
         """
         begun = sorted(self.drafts(project))
         fields = {"fields": "all", "include": "id,data,annotations", "expand": "annotations"}
-        known = set(begun)
+        begun_ids = set(begun)
         for task in self._listed(project, progress, **fields):
-            if task["id"] not in known:
+            if task["id"] not in begun_ids:
                 yield task
         for at in range(0, len(begun), _NAMED):
-            named = {"ids[]": begun[at : at + _NAMED]}
+            ids = {"ids[]": begun[at : at + _NAMED]}
             with self.speaking():
                 # Without the files that tasks could name: looking for them takes longer than all the rest.
                 parts = self.client.projects.exports.download_sync(
@@ -197,7 +197,7 @@ class LabelStudioClient:
                     export_type="JSON",
                     download_all_tasks=True,
                     download_resources=False,
-                    request_options={"additional_query_parameters": named},
+                    request_options={"additional_query_parameters": ids},
                 )
                 tasks = orjson.loads(b"".join(parts))
             yield from tasks
@@ -210,52 +210,44 @@ class LabelStudioClient:
         Pages shift when a task is deleted meanwhile, and one could fall between them: then the list is read again.
         """
         while True:
-            found: dict[int, dict[str, Any]] = {}
+            tasks: dict[int, dict[str, Any]] = {}
             totals: set[int] = set()
             page = 1
-            while page == 1 or (len(found) < min(totals) and len(totals) == 1):
-                asked = {
-                    "project": project.id,
-                    "page": page,
-                    "page_size": BATCH,
-                    "resolve_uri": False,
-                    **fields,
-                }
-                total, tasks = self._page(asked)
+            while page == 1 or (len(tasks) < min(totals) and len(totals) == 1):
+                total, tasks_of_page = self._page({
+                    "project": project.id, "page": page, "page_size": BATCH, "resolve_uri": False, **fields,
+                })  # fmt: skip
                 totals.add(total)
-                if not tasks:
+                if not tasks_of_page:
                     break
-                found |= {task["id"]: task for task in tasks}
-                progress(len(found))
+                tasks |= {task["id"]: task for task in tasks_of_page}
+                progress(len(tasks))
                 page += 1
-            if totals == {len(found)}:
-                return list(found.values())
+            if totals == {len(tasks)}:
+                return list(tasks.values())
 
-    def _page(self, asked: Mapping[str, Any]) -> tuple[int, list[dict[str, Any]]]:
+    def _page(self, query: Mapping[str, Any]) -> tuple[int, list[dict[str, Any]]]:
         """How many tasks there are, and those of a page, as they are: the client's own models take most of the time
         of a long list, and change its times."""
         with self.speaking():
             answer = self.client._client_wrapper.httpx_client.request(
-                "api/tasks/", method="GET", params=asked
+                "api/tasks/", method="GET", params=query
             )
             if not answer.is_success:
                 raise self._refused(answer.status_code, answer.text)
-            got = orjson.loads(answer.content)
-        match got:
+            listing = orjson.loads(answer.content)
+        match listing:
             case {"total": int(total), "tasks": list(tasks)} if all(
                 isinstance(task, dict) and isinstance(task.get("id"), int) for task in tasks
             ):
                 return total, tasks
         raise LabelStudioError(
-            "what answers lists tasks as no Label Studio does",
+            "the server lists tasks as no Label Studio does",
             where=self.url,
-            todo="check --url and Label Studio's version: see bedside doctor",
+            todo="check `url` and Label Studio's version: see bedside doctor",
         )
 
 
-class UnreachableError(LabelStudioError):
-    """The server was not reached, or failed: the same call can be made again."""
-
-
 def report_tasks(progress: TaskProgress, base: int, total: int, done: int) -> None:
+    """Say how many tasks of all are done, where ``base`` were done before."""
     progress(base + done, total)

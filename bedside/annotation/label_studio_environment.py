@@ -1,4 +1,7 @@
-"""The environment of a Label Studio of one's own, installed on first use."""
+"""The environment of a Label Studio of one's own, installed on first use.
+
+It is kept apart, since Label Studio's libraries don't go together with those of a scoring environment.
+"""
 
 from __future__ import annotations
 
@@ -14,15 +17,12 @@ from bedside.support.files import saying_where
 
 #: The release of Label Studio that is installed; the one all this is tested with.
 VERSION = "1.23.2"
-
-
 #: Names an environment that has Label Studio already.
 ENVIRONMENT = "BEDSIDE_LABEL_STUDIO"
-
-
+#: Says that an environment was installed to the end.
 _COMPLETE = ".complete"
 
-
+#: Takes a line that is shown to the user.
 ShowLine = Callable[[str], None]
 
 

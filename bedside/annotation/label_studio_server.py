@@ -1,6 +1,5 @@
-"""A Label Studio server of one's own: installed on first use, kept on this machine, with a login for every rater.
+"""A Label Studio server of one's own: kept on this machine, with a login for every rater.
 
-The server has an environment of its own, since its libraries don't go together with those of a scoring environment.
 It listens on the loopback interface only, and whatever it would fetch from elsewhere is sent to a closed port. All it
 keeps lies in one folder: its database, its log, and two files that only their owner can read: ``logins.json`` with the
 passwords and ``api-key`` with the key that ``push`` and ``pull`` need.

@@ -57,7 +57,7 @@ _STYLE = """
 
 def labelling_page(plan: AnnotationPlan) -> str:
     """The page of a plan, in Label Studio's XML; equal for equal rubrics and mode."""
-    rubrics = [each.rubric.shown() for each in plan.rubrics]
+    rubrics = [rubric.shown() for rubric in plan.questions]
     return (
         f"<View><Style>{_STYLE}</Style>"
         '<View className="bedside">'
@@ -85,8 +85,8 @@ def instructions_page(plan: AnnotationPlan, markdown: str = "") -> str:
         ) from error
     reader = MarkdownIt("commonmark", {"html": False}).enable("table")
     parts = [reader.render(clean(markdown))] if markdown.strip() else []
-    for each in plan.rubrics:
-        shown = each.rubric.shown()
+    for rubric in plan.questions:
+        shown = rubric.shown()
         about = f"{shown.definition} {shown.instructions or ''}".strip()
         parts.append(f"<h3>{escape(clean(shown.title))}</h3><p>{escape(clean(about))}</p>")
     return "\n".join(parts)
@@ -192,14 +192,14 @@ def _findings(rubric: Rubric) -> Iterator[str]:
         f"requiredMessage={_text(f'Please answer: {rubric.title}')}>"
         f'<Choice value="{LISTED}"/><Choice value="{NOTHING}"/></Choices>'
     )
-    label, text = entry_part(rubric)
+    label_part, text_part = entry_part(rubric)
     yield f'<View visibleWhen="choice-selected" whenTagName="{rubric.name}" whenChoiceValue="{LISTED}">'
-    yield f'<Text name="about__entry" value={_text(f"{text.descriptor} Enter adds it to the list.")}/>'
-    for each, field in zip(label.labels, entry_fields(rubric), strict=True):
-        yield _header(each.label.capitalize(), 6)
+    yield f'<Text name="about__entry" value={_text(f"{text_part.descriptor} Enter adds it to the list.")}/>'
+    for label, field in zip(label_part.labels, entry_fields(rubric), strict=True):
+        yield _header(label.label.capitalize(), 6)
         yield (
             f'<TextArea name="{field}" toName="{_ABOUT}" rows="1" editable="true" '
-            f"placeholder={_text(each.descriptor)}/>"
+            f"placeholder={_text(label.descriptor)}/>"
         )
     yield "</View></View>"
 
@@ -242,10 +242,10 @@ def controls(page: str) -> dict[str, tuple[str, ...]]:
         root = ElementTree.fromstring(page)
     except ElementTree.ParseError as error:
         raise ValueError(str(error)) from error
-    found: dict[str, tuple[str, ...]] = {}
+    recorded: dict[str, tuple[str, ...]] = {}
     for control in [*root.iter("Choices"), *root.iter("TextArea")]:
-        recorded = [str(each.get("alias", each.get("value"))) for each in control.iter("Choice")]
-        found[str(control.get("name"))] = tuple(recorded)
+        values = [str(choice.get("alias", choice.get("value"))) for choice in control.iter("Choice")]
+        recorded[str(control.get("name"))] = tuple(values)
     for shown in root.iter("Paragraphs"):
-        found[f"${shown.get('name')}"] = (str(shown.get("value")),)
-    return found
+        recorded[f"${shown.get('name')}"] = (str(shown.get("value")),)
+    return recorded

@@ -21,6 +21,8 @@ from bedside.annotation.rating_state import (
     RatingState,
     half_width,
 )
+from bedside.ratings.names import rated_by_humans
+from bedside.ratings.scales import Scale
 from bedside.support.errors import DataError
 
 
@@ -30,33 +32,45 @@ class CorrectedUnits:
 
     Attributes:
         human, judge: people's mean and the judge's value of the units that both rated.
-        rest: the judge's values of the others.
+        judge_alone: the judge's values of the others.
     """
 
     human: NDArray[Any]
     judge: NDArray[Any]
-    rest: NDArray[Any]
+    judge_alone: NDArray[Any]
 
 
 def mean_proposals(
     state: RatingState, judge: str, count: int, rng: random.Random, seed: int
 ) -> tuple[list[RatingProposal], list[ExpectedGain]]:
+    """The units to rate next, and what their ratings would bring.
+
+    Args:
+        state: what is rated, and what could be.
+        judge: whose ratings are corrected.
+        count: how many units.
+        rng: what they are drawn with.
+        seed: of the simulations.
+
+    Raises:
+        DataError: no rubric of the plan has levels.
+    """
     values = {
-        metric: _by_system(state, judge, metric) for metric in state.names if state.scales[metric].ordered
+        metric: _by_system(state, judge, metric) for metric in state.metrics if state.scales[metric].ordered
     }
     if not values:
-        raise DataError("no rubric of the plan has levels", where="the plan", todo="aim for kappa")
+        raise DataError("no rubric of the plan has levels", where="the plan", todo="choose `aim=kappa`")
     free: dict[str, list[RatedUnit]] = {}
     for unit in state.units:
-        if state.have(unit) == 0:
+        if state.rated_by(unit) == 0:
             free.setdefault(state.systems[unit[0]] or ALL, []).append(unit)
     for units in free.values():
         rng.shuffle(units)
     shares = _allocate(values, state.scales, {system: len(units) for system, units in free.items()}, count)
     chosen = [
         state.proposal(unit, 1, f"narrows the corrected mean of {system}")
-        for system, number in sorted(shares.items())
-        for unit in free[system][:number]
+        for system, share in sorted(shares.items())
+        for unit in free[system][:share]
     ]
     gains = [
         _estimate_gain(metric, system, data, shares.get(system, 0), seed)
@@ -70,30 +84,30 @@ def _by_system(state: RatingState, judge: str, metric: str) -> dict[str, Correct
     table = state.ratings.filter(pl.col("metric") == metric, pl.col("value").is_not_null())
     who = pl.when(pl.col("rater") == judge).then(pl.lit("judge"))
     means = (
-        table.with_columns(who.when(pl.col("rater").str.starts_with("human:")).then(pl.lit("people")).alias("who"))
+        table.with_columns(who.when(rated_by_humans()).then(pl.lit("people")).alias("who"))
         .drop_nulls("who")
         .group_by("transcript_id", "unit", "who", maintain_order=True)
         .agg(pl.col("value").mean())
-    )  # fmt: skip
-    said: dict[RatedUnit, dict[str, float]] = {}
+    )
+    means_by_unit: dict[RatedUnit, dict[str, float]] = {}
     for transcript, unit, name, value in means.iter_rows():
-        said.setdefault((transcript, unit), {})[name] = value
-    found: dict[str, tuple[list[float], list[float], list[float]]] = {}
-    for key, each in sorted(said.items()):
-        if "judge" not in each:
+        means_by_unit.setdefault((transcript, unit), {})[name] = value
+    by_system: dict[str, tuple[list[float], list[float], list[float]]] = {}
+    for (transcript, _), unit_means in sorted(means_by_unit.items()):
+        if "judge" not in unit_means:
             continue
-        human, own, rest = found.setdefault(state.systems[key[0]] or ALL, ([], [], []))
-        if "people" in each:
-            human.append(each["people"])
-            own.append(each["judge"])
+        human, judged, judged_alone = by_system.setdefault(state.systems[transcript] or ALL, ([], [], []))
+        if "people" in unit_means:
+            human.append(unit_means["people"])
+            judged.append(unit_means["judge"])
         else:
-            rest.append(each["judge"])
-    return {system: CorrectedUnits(*map(np.array, lists)) for system, lists in found.items()}
+            judged_alone.append(unit_means["judge"])
+    return {system: CorrectedUnits(*map(np.array, lists)) for system, lists in by_system.items()}
 
 
 def _allocate(
     values: Mapping[str, Mapping[str, CorrectedUnits]],
-    known: Mapping[str, Any],
+    scales: Mapping[str, Scale],
     free: Mapping[str, int],
     count: int,
 ) -> dict[str, int]:
@@ -104,14 +118,15 @@ def _allocate(
     """
     shares = dict.fromkeys(free, 0)
     for _ in range(min(count, sum(free.values()))):
-        left = [system for system in sorted(free) if shares[system] < free[system]]
-        shares[max(left, key=lambda system: _saving(values, known, system, shares[system]))] += 1
-    return {system: number for system, number in shares.items() if number}
+        systems = [system for system in sorted(free) if shares[system] < free[system]]
+        shares[max(systems, key=lambda system: _saving(values, scales, system, shares[system]))] += 1
+    return {system: share for system, share in shares.items() if share}
 
 
 def _saving(
-    values: Mapping[str, Mapping[str, CorrectedUnits]], known: Mapping[str, Any], system: str, added: int
+    values: Mapping[str, Mapping[str, CorrectedUnits]], scales: Mapping[str, Scale], system: str, added: int
 ) -> float:
+    """What one more unit of a system takes off its standard errors, where ``added`` are added already."""
     total = 0.0
     for metric, systems in values.items():
         if system not in systems:
@@ -119,9 +134,9 @@ def _saving(
         data = systems[system]
         if data.human.size + added < FEWEST:
             return float("inf")
-        if data.human.size < 2 or data.rest.size - added < 3:
+        if data.human.size < 2 or data.judge_alone.size - added < 3:
             continue
-        levels = known[metric].levels
+        levels = [float(level) for level in scales[metric].levels]
         step = _error(data, added) - _error(data, added + 1)
         total += step / (levels[-1] - levels[0])
     return total
@@ -132,11 +147,12 @@ def _error(data: CorrectedUnits, added: int) -> float:
     from bedside.stats import prediction_powered
 
     weight = (
-        prediction_powered.mean(data.human, data.judge, data.rest, interval="t").details.get("weight") or 0.0
+        prediction_powered.mean(data.human, data.judge, data.judge_alone, interval="t").details.get("weight")
+        or 0.0
     )
     error = float((data.human - weight * data.judge).var(ddof=1))
-    spread = float(data.rest.var(ddof=1))
-    variance = weight**2 * spread / (data.rest.size - added) + error / (data.human.size + added)
+    spread = float(data.judge_alone.var(ddof=1))
+    variance = weight**2 * spread / (data.judge_alone.size - added) + error / (data.human.size + added)
     return float(np.sqrt(variance))
 
 
@@ -144,30 +160,30 @@ def _estimate_gain(metric: str, system: str, data: CorrectedUnits, added: int, s
     from bedside.stats import prediction_powered
 
     quantity = f"corrected mean of {system}"
-    if data.human.size < FEWEST or data.rest.size < 2:
+    if data.human.size < FEWEST or data.judge_alone.size < 2:
         reason = (
             f"people rated {data.human.size} of it, fewer than {FEWEST}"
             if data.human.size < FEWEST
             else "fewer than two are left that only the judge rated"
         )
         return ExpectedGain(metric, quantity, data.human.size, added, missing=reason)
-    now = half_width(prediction_powered.mean(data.human, data.judge, data.rest, interval="t"))
+    now = half_width(prediction_powered.mean(data.human, data.judge, data.judge_alone, interval="t"))
     if added == 0:
         return ExpectedGain(
             metric, quantity, data.human.size, 0, now, now, None if now is not None else "no interval"
         )
-    if data.rest.size - added < 2:
+    if data.judge_alone.size - added < 2:
         reason = "too little would be left that only the judge rated"
         return ExpectedGain(metric, quantity, data.human.size, added, now, None, reason)
     rng = np.random.default_rng(seed)
     errors = data.human - data.judge
     widths = []
     for _ in range(SIMULATIONS):
-        order = rng.permutation(data.rest.size)
-        new, rest = data.rest[order[:added]], data.rest[order[added:]]
+        order = rng.permutation(data.judge_alone.size)
+        new, judged_alone = data.judge_alone[order[:added]], data.judge_alone[order[added:]]
         human = np.concatenate([data.human, new + rng.choice(errors, size=added)])
         width = half_width(
-            prediction_powered.mean(human, np.concatenate([data.judge, new]), rest, interval="t")
+            prediction_powered.mean(human, np.concatenate([data.judge, new]), judged_alone, interval="t")
         )
         if width is not None:
             widths.append(width)

@@ -1,4 +1,4 @@
-"""What raters filled into a table, as answers."""
+"""The answers in a table that a rater filled in; its columns are those of :mod:`~bedside.annotation.offline_tables`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,13 @@ from bedside.transcripts.table_rows import table_records
 
 
 class FilledTable:
-    """A table that a rater filled in."""
+    """A table that a rater filled in.
+
+    Args:
+        plan: the plan that it was made of.
+        run: its run.
+        path: the file.
+    """
 
     def __init__(self, plan: AnnotationPlan, run: Run, path: Path) -> None:
         self._plan = plan
@@ -29,13 +35,17 @@ class FilledTable:
         self._places: dict[tuple[str, str], str] = {}
 
     def answers(self) -> list[RaterAnswer]:
-        """The answers; items without any are left out."""
+        """The answers; items without any are left out.
+
+        Raises:
+            InputError: a column, row or cell that doesn't fit the plan; the place is named.
+        """
         first = True
         for where, row in table_records(self._path):
             place = self._place(where)
             cells = {name.strip().lstrip("\ufeff"): cell.strip() for name, cell in row.items()}
             if first:
-                self._header(cells, place)
+                self._check_header(cells)
                 first = False
             self._row(cells, place)
         return [
@@ -49,7 +59,7 @@ class FilledTable:
             return f"{self._path}: sheet {ANSWER_SHEET}, row {row}"
         return f"{self._path}: row that ends in line {row}"
 
-    def _header(self, cells: Mapping[str, str], place: str) -> None:
+    def _check_header(self, cells: Mapping[str, str]) -> None:
         needed = ["rater", "item", *(["turn"] if self._plan.mode == "codes" else [])]
         for name in (*needed, *(column.name for column in self._columns)):
             if name not in cells and name != NOTES:
@@ -70,15 +80,11 @@ class FilledTable:
         item = cells["item"]
         if item not in self._plan.by_id:
             raise InputError(
-                f"{item!r} is no item of this plan", where=place, todo="name the plan that the file was made of"
+                f"{item!r} is not an item of this plan", where=place, todo="name the plan that the file was made of"
             )  # fmt: skip
         key = (item, rater)
         filled = {column.name: cells.get(column.name, "") for column in self._columns}
-        notes = (
-            filled.pop(NOTES).removeprefix("'")
-            if filled.get(NOTES, "").startswith("'")
-            else filled.pop(NOTES)
-        )
+        notes = filled.pop(NOTES).removeprefix("'")
         if self._plan.mode == "findings":
             self._entry(key, filled, place)
         elif self._plan.mode == "codes":
@@ -89,15 +95,15 @@ class FilledTable:
                     f"item {cells.get('no') or item} is answered twice", where=f"{self._places[key]} and {place}",
                     todo="leave one of the rows",
                 )  # fmt: skip
-            into = self._answer(key, place)
+            chosen = self._choices_of(key, place)
             for column in self._columns:
                 if filled.get(column.name):
-                    into[column.name] = self._chosen(column, filled[column.name], place)
+                    chosen[column.name] = self._chosen(column, filled[column.name], place)
         if notes:
             self._texts.setdefault(key, {})
             self._texts[key][NOTES] = (*self._texts[key].get(NOTES, ()), notes)
 
-    def _answer(self, key: tuple[str, str], place: str) -> dict[str, tuple[str, ...]]:
+    def _choices_of(self, key: tuple[str, str], place: str) -> dict[str, tuple[str, ...]]:
         self._places.setdefault(key, place)
         return self._choices.setdefault(key, {})
 
@@ -110,59 +116,61 @@ class FilledTable:
             lacking = text_column.name if label else label_column.name
             raise InputError(f"the entry has no {lacking}", where=place, todo="fill in both, or empty both")
         label = self._chosen(label_column, label, place)[0]
-        into = self._answer(key, place)
+        chosen = self._choices_of(key, place)
         rubric = next(iter(self._rubrics.values()))
         if label == NOTHING:
-            into[rubric.name] = (NOTHING,)
+            chosen[rubric.name] = (NOTHING,)
             return
-        into.setdefault(rubric.name, (LISTED,))
-        field = next(name for name, known in entry_fields(rubric).items() if known == label)
+        chosen.setdefault(rubric.name, (LISTED,))
+        field = next(name for name, entry_label in entry_fields(rubric).items() if entry_label == label)
         texts = self._texts.setdefault(key, {})
         texts[field] = (*texts.get(field, ()), text)
 
     def _codes(
         self, key: tuple[str, str], cells: Mapping[str, str], filled: Mapping[str, str], place: str
     ) -> None:
-        given = {column.name: column for column in self._columns if filled.get(column.name)}
-        if not given:
+        coded = [column for column in self._columns if filled.get(column.name)]
+        if not coded:
             return
         turn = cells["turn"].removesuffix(".0")
-        for name, column in given.items():
+        for column in coded:
+            name = column.name
             role = str(self._rubrics[name].role)
             turns = self._positions[key[0]][role]
             if not turn.isdecimal() or len(turn) > 9 or int(turn) not in turns:
                 raise InputError(
-                    f"turn {turn!r} is no turn of the {role}",
+                    f"turn {turn!r} is not a turn of the {role}",
                     where=f"{place}, column {name}",
                     todo="empty the cell",
                 )
             field = code_field(name, turns.index(int(turn)))
-            into = self._answer(key, place)
-            chosen = self._chosen(column, filled[name], place)
-            if into.setdefault(field, chosen) != chosen:
+            labels = self._chosen(column, filled[name], place)
+            if self._choices_of(key, place).setdefault(field, labels) != labels:
                 raise InputError(
-                    f"turn {turn} is coded twice", where=f"{place}, column {name}", todo="leave one"
+                    f"turn {turn} is coded twice",
+                    where=f"{place}, column {name}",
+                    todo="leave one of the codes",
                 )
 
     def _chosen(self, column: AnswerColumn, cell: str, place: str) -> tuple[str, ...]:
         assert column.choices is not None
         parts = [part.strip() for part in cell.split(LABEL_SEPARATOR)] if column.several else [cell]
-        found = []
+        chosen = []
         for part in parts:
             choice = _choice(part.removeprefix("'"), column.choices)
             if choice is None:
                 raise InputError(
-                    f"{part!r} is no choice",
+                    f"{part!r} is not a choice",
                     where=f"{place}, column {column.name}",
-                    todo=f"one of {', '.join(column.choices)}",
+                    todo=f"choose one of {', '.join(column.choices)}",
                 )
-            found.append(choice)
-        return tuple(found)
+            chosen.append(choice)
+        return tuple(chosen)
 
 
-def _choice(cell: str, known: Sequence[str]) -> str | None:
+def _choice(cell: str, allowed: Sequence[str]) -> str | None:
     """The choice that a cell names: as it stands, in another case, or as another spelling of a number."""
-    folded = {choice.casefold(): choice for choice in known}
+    folded = {choice.casefold(): choice for choice in allowed}
     if cell.casefold() in folded:
         return folded[cell.casefold()]
     try:

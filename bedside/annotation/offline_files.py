@@ -1,24 +1,15 @@
 """Annotation without a server: files that raters fill in, and their answers.
 
 One file a rater: Label Studio's JSON (tasks to import into a Label Studio of the rater's own, and its JSON export
-back), or a table as CSV or XLSX with the same columns. Either is read as :class:`~bedside.annotation.answers.RaterAnswer`.
-
-Columns of a table: ``rater``, ``no`` and ``item``, then
-
-- rate, audit: a column for each field of :mod:`~bedside.annotation.fields`, a row an item; of a set, the labels with
-  semicolons between them; in audit before them ``judge__<rubric>`` and ``judge_reason__<rubric>``; where single turns
-  are rated, ``turn`` is the number of the turn (from 0);
-- findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
-  :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
-- codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
-
-``notes`` is the last one to fill in. In CSV the conversation follows, in XLSX it has a sheet of its own.
+back), or a table as CSV or XLSX with the columns of :mod:`~bedside.annotation.offline_tables`. Either is read as
+:class:`~bedside.annotation.answers.RaterAnswer`.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
@@ -28,49 +19,57 @@ import orjson
 from bedside.annotation.annotation_plan import AnnotationPlan, rater_of
 from bedside.annotation.answers import CollectedAnswers, RaterAnswer
 from bedside.annotation.items import label_studio_tasks
-from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.label_studio_export import EXPORT_AGAIN, annotator, read_export
 from bedside.annotation.labelling_page import labelling_page
 from bedside.annotation.offline_answers import FilledTable
-from bedside.annotation.offline_tables import (
-    csv_table,
-)
+from bedside.annotation.offline_tables import csv_table
 from bedside.annotation.offline_workbooks import write_workbook
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
 from bedside.support.files import contents, making, write_text
 
-Form = Literal["label-studio", "csv", "xlsx"]
-FORMS: Mapping[Form, str] = {"label-studio": ".json", "csv": ".csv", "xlsx": ".xlsx"}
+FileForm = Literal["label-studio", "csv", "xlsx"]
+FORMS: Mapping[FileForm, str] = {"label-studio": ".json", "csv": ".csv", "xlsx": ".xlsx"}
 #: Largest export, in bytes.
 _MOST_BYTES = 2**28
-_EXPORT = "export the project as JSON"
 
 
-def export_files(plan: AnnotationPlan, run: Run, form: Form, folder: Path) -> list[Path]:
+def export_files(plan: AnnotationPlan, run: Run, form: FileForm, folder: Path) -> list[Path]:
     """Write a file for each rater of a plan.
+
+    Args:
+        plan: the plan.
+        run: its run.
+        form: of the files.
+        folder: where they are written; made if it isn't there.
+
+    Returns:
+        Where they are.
 
     Raises:
         InputError: a form that isn't known, or a file that is there already: it may have been filled in.
         RunError: the run keeps no text, or the folder can't be written.
     """
     if form not in FORMS:
-        raise InputError(f"{form!r} is not known", where="--format", todo=f"one of {', '.join(FORMS)}")
+        raise InputError(
+            f"there is no form {form!r}", where="`form`", todo=f"choose one of {', '.join(FORMS)}"
+        )
     for rater in plan.raters:
         path = folder / f"{rater}{FORMS[form]}"
         if path.exists():
             raise InputError(
-                "is there already, and may have been filled in",
+                "the file is there already, and may have been filled in",
                 where=str(path),
-                todo="remove it, or choose another folder with --out",
+                todo="remove it, or choose another `folder`",
             )
     if folder.is_dir() and any(folder.iterdir()):
         return _write_files(plan, run, form, folder)
     with making(folder) as new:  # all of them, or none: the same command goes on where it was stopped
-        made = _write_files(plan, run, form, new)
-    return [folder / path.name for path in made]
+        new_paths = _write_files(plan, run, form, new)
+    return [folder / path.name for path in new_paths]
 
 
-def _write_files(plan: AnnotationPlan, run: Run, form: Form, folder: Path) -> list[Path]:
+def _write_files(plan: AnnotationPlan, run: Run, form: FileForm, folder: Path) -> list[Path]:
     paths = [folder / f"{rater}{FORMS[form]}" for rater in plan.raters]
     for rater, path in zip(plan.raters, paths, strict=True):
         tasks = [task["data"] for task in label_studio_tasks(plan, run, rater)]
@@ -88,18 +87,6 @@ def _write_files(plan: AnnotationPlan, run: Run, form: Form, folder: Path) -> li
         write_text(folder / "page.xml", labelling_page(plan))
         paths.append(folder / "page.xml")
     return paths
-
-
-# -- what a table holds -------------------------------------------------------------------------------
-
-
-# -- CSV ----------------------------------------------------------------------------------------------
-
-
-# -- XLSX ---------------------------------------------------------------------------------------------
-
-
-# -- reading ------------------------------------------------------------------------------------------
 
 
 def read_files(
@@ -124,35 +111,34 @@ def read_files(
             twice in different ways; file, sheet and row are named, or the task.
     """
     answers: list[RaterAnswer] = []
-    strangers: dict[str, int] = {}
-    foreign = 0
-    for each in paths:
-        path = Path(each)
+    strangers: Counter[str] = Counter()
+    unplanned_tasks = 0
+    for path in map(Path, paths):
         if not os.path.isfile(path):
             raise InputError("there is no such file", where=str(path))
         if path.suffix.lower() == ".json":
-            found = _read_json(plan, path, rater, users or {})
-            answers += found.answers
-            foreign += found.foreign
-            for user, count in found.strangers.items():
-                strangers[user] = strangers.get(user, 0) + count
+            export = _read_json(plan, path, rater, users or {})
+            answers += export.answers
+            unplanned_tasks += export.unplanned_tasks
+            strangers.update(export.strangers)
         else:
             answers += FilledTable(plan, run, path).answers()
-    return CollectedAnswers(tuple(_once(answers)), strangers, foreign)
+    return CollectedAnswers(tuple(_once(answers)), strangers, unplanned_tasks)
 
 
 def _once(answers: Iterable[RaterAnswer]) -> Iterator[RaterAnswer]:
     """The answers, each of a table once: the same in two files is one, two different ones are a mistake."""
-    seen: dict[tuple[str, str], RaterAnswer] = {}
+    first_answers: dict[tuple[str, str], RaterAnswer] = {}
     for answer in answers:
         key = (answer.item, answer.rater)
-        other = seen.setdefault(key, answer) if not answer.updated and answer.state != "draft" else answer
-        if other is answer:
+        is_of_table = not answer.updated and answer.state != "draft"
+        first = first_answers.setdefault(key, answer) if is_of_table else answer
+        if first is answer:
             yield answer
-        elif replace(other, where="") != replace(answer, where=""):
+        elif replace(first, where="") != replace(answer, where=""):
             raise InputError(
                 f"{answer.rater} answers item {answer.item} in two ways",
-                where=f"{other.where} and {answer.where}",
+                where=f"{first.where} and {answer.where}",
                 todo="leave one of them",
             )
 
@@ -163,38 +149,43 @@ def _read_json(
     try:
         tasks = orjson.loads(contents(path, _MOST_BYTES).removeprefix(b"\xef\xbb\xbf"))
     except OSError as error:
-        raise InputError(f"can't be read ({error.strerror})", where=str(path), todo="check it") from error
-    except ValueError as error:
-        raise InputError(f"not JSON ({error})", where=str(path), todo=_EXPORT) from error
-    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
-        raise InputError("no list of tasks", where=str(path), todo=_EXPORT)
-    named = {user: rater_of(plan, name, "--users") for user, name in users.items()}
-    if not named:
-        try:
-            answered = {_answered_by(given) for task in tasks for given in task.get("annotations") or ()}
-        except TypeError as error:
-            raise InputError(
-                "not the form of a Label Studio export", where=str(path), todo=_EXPORT
-            ) from error
-        who = sorted(answered, key=str)
-        if not who:
-            return CollectedAnswers(())
-        if rater is None or len(who) > 1:
-            several = ", ".join(f"{user}=NAME" for user in who)
-            raise InputError(
-                f"it doesn't say which of the plan's raters answered ({len(who)} users of Label Studio)",
-                where=str(path),
-                todo=f"say who is who: --users {several}" + (", or --rater NAME" if len(who) < 2 else ""),
-            )
-        named = dict.fromkeys(who, rater_of(plan, rater, "--rater"))
-    found = read_export(plan, tasks, named, where=str(path))
-    if found.foreign == len(tasks) and tasks:
         raise InputError(
-            "none of its tasks is of this plan", where=str(path), todo="name the plan that the tasks were made of"
-        )  # fmt: skip
-    return found
+            f"the file can't be read ({error.strerror})", where=str(path), todo="check it"
+        ) from error
+    except ValueError as error:
+        raise InputError(f"the file is not JSON ({error})", where=str(path), todo=EXPORT_AGAIN) from error
+    if not isinstance(tasks, list) or not all(isinstance(task, dict) for task in tasks):
+        raise InputError("the file is not a list of tasks", where=str(path), todo=EXPORT_AGAIN)
+    raters = {user: rater_of(plan, name, "`users`") for user, name in users.items()}
+    if not raters:
+        annotators = _annotators(tasks, path)
+        if not annotators:
+            return CollectedAnswers(())
+        if rater is None or len(annotators) > 1:
+            pairs = ",".join(f"{user}=NAME" for user in annotators)
+            raise InputError(
+                f"the file names users of Label Studio ({', '.join(map(str, annotators))}) and not the plan's raters",
+                where=str(path),
+                todo=f"say who is who: `users={pairs}`"
+                + (", or `rater=NAME`" if len(annotators) < 2 else ""),
+            )
+        raters = dict.fromkeys(annotators, rater_of(plan, rater, "`rater`"))
+    answers = read_export(plan, tasks, raters, where=str(path))
+    if answers.unplanned_tasks == len(tasks) and tasks:
+        raise InputError(
+            "none of the file's tasks is of this plan",
+            where=str(path),
+            todo="name the plan that the tasks were made of",
+        )
+    return answers
 
 
-def _answered_by(given: Any) -> Any:
-    user = given.get("completed_by") if isinstance(given, dict) else None
-    return user["id"] if isinstance(user, dict) and "id" in user else user
+def _annotators(tasks: Sequence[Mapping[str, Any]], path: Path) -> list[Any]:
+    """The ids of the users who answered."""
+    try:
+        users = {annotator(annotation) for task in tasks for annotation in task.get("annotations") or ()}
+    except TypeError as error:
+        raise InputError(
+            "this is not the form of a Label Studio export", where=str(path), todo=EXPORT_AGAIN
+        ) from error
+    return sorted(users, key=str)

@@ -1,4 +1,16 @@
-"""The tables that raters fill in: their columns and rows, and their text as CSV."""
+"""The tables that raters fill in where there is no server: their columns and rows, and their text as CSV.
+
+Columns are ``rater``, ``no`` and ``item``, then
+
+- rate, audit: a column for each field of :mod:`~bedside.annotation.fields`, a row an item; of a set, the labels with
+  semicolons between them; in audit before them ``judge__<rubric>`` and ``judge_reason__<rubric>``; where single turns
+  are rated, ``turn`` is the number of the turn (from 0);
+- findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
+  :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
+- codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
+
+``notes`` is the last one to fill in. In CSV the conversation follows, in XLSX it has a sheet of its own.
+"""
 
 from __future__ import annotations
 
@@ -13,24 +25,25 @@ from bedside.annotation.fields import AGREE, DISAGREE, NOTES, NOTHING, agree_fie
 
 #: Rows for the entries of one list; more can be put in.
 ENTRY_ROWS = 8
-
-
+#: The sheet to fill in.
 ANSWER_SHEET = "Answers"
-
-
 #: Characters that one cell of a spreadsheet holds.
 CELL_LENGTH = 32_000
-
-
-_FORMULA = tuple("=+-@＝＋－＠\t\r")
-
-
+#: What stands between the labels of a set.
 LABEL_SEPARATOR = ";"
+_FORMULA = tuple("=+-@＝＋－＠\t\r")
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerColumn:
-    """A column to fill in: what may be chosen, or None for text; and what it asks, as a comment."""
+    """A column to fill in.
+
+    Attributes:
+        name: its heading.
+        choices: what may be chosen; None for text.
+        several: whether several may be chosen.
+        about: what it asks, as a comment.
+    """
 
     name: str
     choices: tuple[str, ...] | None = None
@@ -39,29 +52,29 @@ class AnswerColumn:
 
 
 def answer_columns(plan: AnnotationPlan) -> list[AnswerColumn]:
+    """The columns that a rater fills in."""
     columns = []
-    for each in plan.rubrics:
-        rubric = each.rubric.shown()
-        known = choices(each.rubric)
-        about = "\n".join([rubric.title, rubric.definition, *(f"{choice}: {text}" for choice, text in known)])
+    for question in plan.questions:
+        rubric = question.shown()
+        described = choices(question)
+        about = "\n".join([
+            rubric.title, rubric.definition, *(f"{choice}: {text}" for choice, text in described)
+        ])  # fmt: skip
         if plan.mode == "findings":
-            label, text = entry_part(rubric)
-            labels = (*(each.label for each in label.labels), NOTHING)
-            told = "\n".join(f"{each.label}: {each.descriptor}" for each in label.labels)
+            label_part, text_part = entry_part(rubric)
+            labels = (*(label.label for label in label_part.labels), NOTHING)
+            descriptors = "\n".join(f"{label.label}: {label.descriptor}" for label in label_part.labels)
             columns += [
-                AnswerColumn(label.name, labels, about=told),
-                AnswerColumn(text.name, about=text.descriptor),
+                AnswerColumn(label_part.name, labels, about=descriptors),
+                AnswerColumn(text_part.name, about=text_part.descriptor),
             ]
             continue
         if plan.mode == "audit":
-            columns.append(
-                AnswerColumn(
-                    agree_field(rubric.name), (AGREE, DISAGREE), about=f"{rubric.title}: is the judge right?"
-                )
-            )
+            field, opinions = agree_field(rubric.name), (AGREE, DISAGREE)
+            columns.append(AnswerColumn(field, opinions, about=f"{rubric.title}: is the judge right?"))
         several = rubric.kind == "set"
         about += "\nSeveral: put semicolons between them." if several else ""
-        columns.append(AnswerColumn(rubric.name, tuple(choice for choice, _ in known), several, about))
+        columns.append(AnswerColumn(rubric.name, tuple(choice for choice, _ in described), several, about))
     return [*columns, AnswerColumn(NOTES, about="Anything you want to say about the item.")]
 
 
@@ -70,11 +83,11 @@ def prefilled_columns(plan: AnnotationPlan) -> list[str]:
     names = ["rater", "no", "item"]
     if plan.mode == "codes":
         names += ["turn", "speaker", "text"]
-    elif plan.rubrics[0].rubric.unit == "turn":
+    elif plan.questions[0].unit == "turn":
         names.append("turn")
     if plan.mode == "audit":
-        for each in plan.rubrics:
-            names += [f"judge__{each.rubric.name}", f"judge_reason__{each.rubric.name}"]
+        for rubric in plan.questions:
+            names += [f"judge__{rubric.name}", f"judge_reason__{rubric.name}"]
     return names
 
 
@@ -85,14 +98,14 @@ def prefilled_rows(
     for number, data in enumerate(tasks):
         row = {"rater": rater, "no": str(number + 1), "item": data["external_id"]}
         if plan.mode == "codes":
-            for turn, said in enumerate(data["dialogue"]):
-                yield number, {**row, "turn": str(turn), **said}
+            for index, turn in enumerate(data["dialogue"]):
+                yield number, {**row, "turn": str(index), **turn}
             continue
         if "rated_turn" in data:
             row["turn"] = data["rated_turn"]
-        for each in plan.rubrics if plan.mode == "audit" else ():
+        for rubric in plan.questions if plan.mode == "audit" else ():
             for kind in ("judge", "judge_reason"):
-                row[f"{kind}__{each.rubric.name}"] = data[f"{kind}_{each.rubric.name}"]
+                row[f"{kind}__{rubric.name}"] = data[f"{kind}_{rubric.name}"]
         for _ in range(ENTRY_ROWS if plan.mode == "findings" else 1):
             yield number, row
 
@@ -109,26 +122,28 @@ def shown_conversation(data: Mapping[str, Any]) -> list[tuple[str, str, str]]:
 
 
 def csv_table(plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> str:
+    """The table of a rater as CSV; the conversation stands in the first row of its task, in cells of its own."""
     columns = [column.name for column in answer_columns(plan)]
-    told = [_pieces(data) for data in tasks] if plan.mode != "codes" else [[] for _ in tasks]
-    most = max(map(len, told), default=0)
+    conversations = [_pieces(data) for data in tasks] if plan.mode != "codes" else [[] for _ in tasks]
+    most = max(map(len, conversations), default=0)
     names = ["conversation", *(f"conversation {number}" for number in range(2, most + 1))][:most]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\r\n")
     writer.writerow([*prefilled_columns(plan), *columns, *names])
-    seen: set[int] = set()
+    begun: set[int] = set()
     for number, row in prefilled_rows(plan, rater, tasks):
-        pieces = told[number] if number not in seen else []
-        seen.add(number)
+        pieces = conversations[number] if number not in begun else []
+        begun.add(number)
         cells = [*(row.get(name, "") for name in prefilled_columns(plan)), *("" for _ in columns), *pieces]
         writer.writerow([_safe(cell) for cell in cells] + [""] * (most - len(pieces)))
     return out.getvalue()
 
 
 def _pieces(data: Mapping[str, Any]) -> list[str]:
+    """A conversation in parts that fit a cell."""
     text = "\n\n".join(
-        f"[{number}] {speaker}: {said}" if number else f"{speaker}: {said}"
-        for number, speaker, said in shown_conversation(data)
+        f"[{number}] {speaker}: {words}" if number else f"{speaker}: {words}"
+        for number, speaker, words in shown_conversation(data)
     )
     return [text[at : at + CELL_LENGTH] for at in range(0, len(text), CELL_LENGTH)]
 

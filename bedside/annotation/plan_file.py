@@ -1,4 +1,7 @@
-"""The file of an annotation plan: written, sealed, read and checked."""
+"""The file of an annotation plan: JSON that people can read and that bedside checks.
+
+It is sealed by a hash, so that a plan edited by hand is noticed.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, run_identity
+from bedside.ratings.names import is_turn, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.transcript_rows import parse_transcript
 from bedside.rubrics.rubric import Rubric
@@ -48,18 +52,18 @@ def _text(plan: AnnotationPlan) -> str:
     data: dict[str, Any] = plan.model_dump(mode="json")
     data["rubrics"] = [
         {
-            "version": each.version,
-            "rubric": _RUBRIC.dump_python(each.rubric, mode="json", exclude_defaults=True),
+            "version": planned.version,
+            "rubric": _RUBRIC.dump_python(planned.rubric, mode="json", exclude_defaults=True),
         }
-        for each in plan.rubrics
+        for planned in plan.rubrics
     ]
     lines = [f"{json.dumps(key)}: {_lines(value)}" for key, value in data.items()]
     return "{\n  " + ",\n  ".join(lines) + "\n}\n"
 
 
 def _lines(value: Any) -> str:
-    def compact(each: Any) -> str:
-        return json.dumps(each, ensure_ascii=False)
+    def compact(part: Any) -> str:
+        return json.dumps(part, ensure_ascii=False)
 
     if isinstance(value, list) and value and isinstance(value[0], dict):
         return "[\n    " + ",\n    ".join(map(compact, value)) + "\n  ]"
@@ -84,7 +88,9 @@ def read_plan(path: str | os.PathLike[str], run: Run | None = None) -> Annotatio
     except FileNotFoundError as error:
         raise PlanError("there is no such plan", where=where, todo="make one with bedside sample") from error
     except OSError as error:
-        raise PlanError(f"can't be read ({error.strerror})", where=where, todo="check its path") from error
+        raise PlanError(
+            f"the plan can't be read ({error.strerror})", where=where, todo="check its path"
+        ) from error
     except ValidationError as error:
         first = error.errors(include_url=False, include_context=False, include_input=False)[0]
         key = ".".join(map(str, first["loc"])) or "the file"
@@ -111,39 +117,40 @@ def _check_items(plan: AnnotationPlan, run: Run, where: str) -> None:
     """See that the run has all that is rated. Plans that bedside made need no such look."""
     turns = dict(run.index.select("id", "turns").iter_rows())
     for item in plan.everything:
-        known = turns.get(item.transcript)
+        turn_count = turns.get(item.transcript)
         if isinstance(item, TrainingItem) and item.content is not None:
             try:
-                known = len(parse_transcript(item.content).turns)
+                turn_count = len(parse_transcript(item.content).turns)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
                 raise PlanError(
                     f"the content of training item {item.id} can't be read", where=where
                 ) from error
-        if known is None or (item.unit != "transcript" and int(item.unit.removeprefix("turn:")) >= known):
+        if turn_count is None or (is_turn(item.unit) and turn_index(item.unit) >= turn_count):
             raise PlanError(
                 f"the run has no {item.unit} of item {item.id}",
                 where=where,
-                todo="make another with bedside sample",
+                todo="make another plan with bedside sample",
             )
 
 
-def check_current(plan: AnnotationPlan, known: Iterable[Rubric], where: str) -> None:
+def check_current(plan: AnnotationPlan, rubrics: Iterable[Rubric], where: str) -> None:
     """See that the rubrics of a plan still are those of their name.
 
     Args:
         plan: the plan.
-        known: rubrics as they are now; those that the plan hasn't are ignored.
+        rubrics: rubrics as they are now; those that the plan hasn't are ignored.
         where: the plan's place, for the message.
 
     Raises:
         PlanError: one has changed since.
     """
-    versions = {rubric.name: rubric.version for rubric in known}
-    for each in plan.rubrics:
-        now = versions.get(each.rubric.name, each.version)
-        if now != each.version:
+    versions = {rubric.name: rubric.version for rubric in rubrics}
+    for planned in plan.rubrics:
+        name, version = planned.rubric.name, planned.version
+        version_now = versions.get(name, version)
+        if version_now != version:
             raise PlanError(
-                f"the rubric {each.rubric.name} was changed since the plan was made ({each.version}, now {now})",
+                f"the rubric {name} was changed since the plan was made ({version}, now {version_now})",
                 where=where,
                 todo="make another plan with bedside sample, or restore the rubric",
             )

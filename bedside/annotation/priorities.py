@@ -1,4 +1,4 @@
-"""Which units go first."""
+"""Which units people should rate first: where judges disagree, or where they are unsure."""
 
 from __future__ import annotations
 
@@ -9,39 +9,49 @@ from collections.abc import Sequence
 import polars as pl
 
 from bedside.annotation.annotation_plan import Focus
+from bedside.ratings.names import TRANSCRIPT, is_turn, rated_by_humans
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
 
 
-def priorities(
-    run: Run, names: Sequence[str], focus: Focus, rubrics: Sequence[Rubric]
-) -> dict[tuple[str, str], float]:
-    found = disagreement(run, rubrics) if focus == "disagreement" else uncertainty(run, rubrics)
-    if not found:
-        needed = {
-            "disagreement": "no unit was rated twice by judges: neither by two of them nor in two passes",
-            "uncertain": "no judge has rated any of it on a scale",
+def priorities(run: Run, focus: Focus, rubrics: Sequence[Rubric]) -> dict[tuple[str, str], float]:
+    """(transcript, unit) → how early it should be rated, 0 (late) to 1.
+
+    Args:
+        run: the run.
+        focus: ``disagreement`` or ``uncertain``.
+        rubrics: what is rated.
+
+    Raises:
+        DataError: judges have rated too little to say so.
+    """
+    scores = disagreement(run, rubrics) if focus == "disagreement" else uncertainty(run, rubrics)
+    if not scores:
+        lack = {
+            "disagreement": "no unit was rated twice by judges, neither by two of them nor in two passes",
+            "uncertain": "no judge has rated any unit on a scale",
         }[focus]
         raise DataError(
-            f"{needed} ({', '.join(names)})",
+            f"{lack} ({', '.join(rubric.name for rubric in rubrics)})",
             where=str(run.path),
-            todo="score with --passes 3, --expected or another --judge, or use --focus random",
+            todo="have it judged by several judges or in several passes (bedside score --passes 3), or choose "
+            "`focus=random`",
         )
-    if rubrics[0].unit == "transcript" or not any(unit.startswith("turn:") for _, unit in found):
-        return found
+    if rubrics[0].unit == "transcript" or not any(is_turn(unit) for _, unit in scores):
+        return scores
     # Coded turns are rated transcript by transcript: a transcript has the mean of its turns.
     grouped: dict[str, list[float]] = {}
-    for (transcript, _), score in found.items():
+    for (transcript, _), score in scores.items():
         grouped.setdefault(transcript, []).append(score)
-    return found | {(name, "transcript"): statistics.fmean(values) for name, values in grouped.items()}
+    return scores | {(name, TRANSCRIPT): statistics.fmean(values) for name, values in grouped.items()}
 
 
-def given_by_machines(run: Run, names: Sequence[str]) -> pl.DataFrame:
+def _machine_ratings(run: Run, names: Sequence[str]) -> pl.DataFrame:
     """What judges and algorithms said: one row a unit and metric, with lists of values and labels."""
     return (
         run.ratings.filter(
-            pl.col("metric").is_in(names), ~pl.col("rater").str.starts_with("human:"), pl.col("error").is_null()
+            pl.col("metric").is_in(names), ~rated_by_humans(), pl.col("error").is_null()
         )
         .group_by("transcript_id", "unit", "metric", maintain_order=True)
         .agg(pl.col("value").drop_nulls(), pl.col("label").drop_nulls())
@@ -56,8 +66,8 @@ def disagreement(run: Run, rubrics: Sequence[Rubric]) -> dict[tuple[str, str], f
     count given. Units that were rated once only are left out.
     """
     widths = {rubric.name: _width(rubric) for rubric in rubrics}
-    found: dict[tuple[str, str], list[float]] = {}
-    for transcript, unit, metric, values, labels in given_by_machines(run, list(widths)).iter_rows():
+    scores: dict[tuple[str, str], list[float]] = {}
+    for transcript, unit, metric, values, labels in _machine_ratings(run, list(widths)).iter_rows():
         if len(labels) > 1:
             score = 1 - Counter(labels).most_common(1)[0][1] / len(labels)
         elif len(values) > 1:
@@ -65,8 +75,8 @@ def disagreement(run: Run, rubrics: Sequence[Rubric]) -> dict[tuple[str, str], f
             score = 2 * statistics.pstdev(values) / width
         else:
             continue
-        found.setdefault((transcript, unit), []).append(score)
-    return {key: statistics.fmean(scores) for key, scores in found.items()}
+        scores.setdefault((transcript, unit), []).append(score)
+    return {key: statistics.fmean(by_rubric) for key, by_rubric in scores.items()}
 
 
 def uncertainty(run: Run, rubrics: Sequence[Rubric]) -> dict[tuple[str, str], float]:
@@ -79,24 +89,25 @@ def uncertainty(run: Run, rubrics: Sequence[Rubric]) -> dict[tuple[str, str], fl
     levels = {
         rubric.name: [float(level.value) for level in rubric.scale] for rubric in rubrics if rubric.scale
     }
-    found: dict[tuple[str, str], dict[str, float]] = {}
-    for transcript, unit, metric, values, _ in given_by_machines(run, list(levels)).iter_rows():
+    by_metric: dict[tuple[str, str], dict[str, float]] = {}
+    for transcript, unit, metric, values, _ in _machine_ratings(run, list(levels)).iter_rows():
         if values:
             low, high = levels[metric][0], levels[metric][-1]
             off = abs(statistics.fmean(values) - (low + high) / 2) / ((high - low) / 2)
-            found.setdefault((transcript, unit), {})[metric] = 1 - off
+            by_metric.setdefault((transcript, unit), {})[metric] = 1 - off
     expected = {f"{name}.expected": name for name in levels}
-    for transcript, unit, metric, values, _ in given_by_machines(run, list(expected)).iter_rows():
+    for transcript, unit, metric, values, _ in _machine_ratings(run, list(expected)).iter_rows():
         if values:
             score = _between_levels(statistics.fmean(values), levels[expected[metric]])
-            found.setdefault((transcript, unit), {})[expected[metric]] = score
-    scores = {key: list(by_metric.values()) for key, by_metric in found.items()}
+            by_metric.setdefault((transcript, unit), {})[expected[metric]] = score
+    scores = {key: list(by_rubric.values()) for key, by_rubric in by_metric.items()}
     for key, score in disagreement(run, [rubric for rubric in rubrics if not rubric.scale]).items():
         scores.setdefault(key, []).append(score)
-    return {key: statistics.fmean(each) for key, each in scores.items()}
+    return {key: statistics.fmean(by_rubric) for key, by_rubric in scores.items()}
 
 
 def _between_levels(value: float, levels: Sequence[float]) -> float:
+    """How far a value is from the nearest level, over half the distance between levels."""
     above = next((number for number, level in enumerate(levels) if level >= value), len(levels) - 1)
     if above == 0:
         return 0.0

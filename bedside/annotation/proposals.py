@@ -19,9 +19,7 @@ import random
 from dataclasses import dataclass
 from typing import Literal
 
-from bedside.annotation.annotation_plan import (
-    AnnotationPlan,
-)
+from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.disagreement_proposals import disagreement_proposals
 from bedside.annotation.kappa_proposals import kappa_gains, kappa_proposals
 from bedside.annotation.mean_proposals import mean_proposals
@@ -78,15 +76,19 @@ def propose(
         DataError: a mode that has no kappa, no judge, nobody's ratings, or nothing left to rate.
     """
     if aim not in AIMS:
-        raise DataError(f"{aim!r} is not known", where="--aim", todo=f"one of {', '.join(AIMS)}")
+        raise DataError(f"there is no aim {aim!r}", where="`aim`", todo=f"choose one of {', '.join(AIMS)}")
     if plan.mode not in ("rate", "codes") or (plan.mode == "codes" and aim != "kappa"):
         raise DataError(
-            f"mode {plan.mode} has nothing to propose for {aim}",
+            f"for a plan of mode {plan.mode} nothing can be proposed with the aim {aim}",
             where="the plan",
             todo="give a plan of mode rate (or, for kappa, codes)",
         )
     if count < 1:
-        raise DataError(f"{count} units", where="--count", todo="give a number from 1")
+        raise DataError(
+            f"at least one unit must be proposed, and {count} is less",
+            where="`count`",
+            todo="give a number from 1",
+        )
     state = RatingState(run, plan)
     rng = random.Random(f"{seed}:{aim}")
     if aim == "kappa":
@@ -99,15 +101,3 @@ def propose(
     if not chosen:
         raise DataError("nothing is left to propose", where=str(run.path), todo="see bedside annotate status")
     return Proposals(aim, tuple(chosen), tuple(gains), len(state.open))
-
-
-# -- kappa ------------------------------------------------------------------------------------------
-
-
-# -- corrected means --------------------------------------------------------------------------------
-
-
-# -- disagreement -----------------------------------------------------------------------------------
-
-
-# -- a plan of it -------------------------------------------------------------------------------------

@@ -1,10 +1,10 @@
-"""A plan's answers come from a Label Studio server into its run."""
+"""The pull: a plan's answers come from a Label Studio server into its run."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -19,15 +19,15 @@ from bedside.support.errors import LabelStudioError
 
 @dataclass(frozen=True, slots=True)
 class PullSummary:
-    """What a pull found and did.
+    """What a pull did.
 
     Attributes:
-        read: what was on the server.
-        kept: what became of it in the run.
+        collected: what was on the server.
+        stored: what became of it in the run.
     """
 
-    read: CollectedAnswers
-    kept: StoreSummary
+    collected: CollectedAnswers
+    stored: StoreSummary
 
 
 def pull(
@@ -52,8 +52,7 @@ def pull(
         LabelStudioError: the server can't be reached, has no project of the plan, or two users can be one rater.
         InputError: an answer that the plan's page can't have given; the task is named. Nothing is changed then.
     """
-    by_part = server.projects(plan)
-    projects = [project for known in by_part.values() for project in known]
+    projects = [project for of_part in server.projects(plan).values() for project in of_part]
     if not projects:
         raise LabelStudioError(
             f"the server has no project of plan {plan_hash(plan)}",
@@ -66,11 +65,11 @@ def pull(
     for project in projects:
         tasks += server.answers(project, partial(report_tasks, progress, done, total))
         done += project.task_number
-    read = read_export(plan, tasks, raters, where=server.url)
-    emails = _emails(server) if read.strangers else {}
-    named = Counter({emails.get(user, user): count for user, count in read.strangers.items()})
-    read = CollectedAnswers(read.answers, dict(sorted(named.items())), read.foreign)
-    return PullSummary(read, keep_answers(run, plan, read.answers))
+    collected = read_export(plan, tasks, raters, where=server.url)
+    emails = _emails(server) if collected.strangers else {}
+    strangers = Counter({emails.get(user, user): count for user, count in collected.strangers.items()})
+    collected = replace(collected, strangers=dict(sorted(strangers.items())))
+    return PullSummary(collected, keep_answers(run, plan, collected.answers))
 
 
 def _emails(server: LabelStudioClient) -> dict[str, str]:
@@ -79,30 +78,30 @@ def _emails(server: LabelStudioClient) -> dict[str, str]:
 
 
 def _raters(
-    server: LabelStudioClient, plan: AnnotationPlan, given: Mapping[str, str]
+    server: LabelStudioClient, plan: AnnotationPlan, users: Mapping[str, str]
 ) -> dict[int | str, str]:
     """The users who are raters of the plan, by id and by address."""
     emails = _emails(server)
-    named = {key.casefold(): rater_of(plan, name, "--users") for key, name in given.items()}
-    known = {rater.casefold(): rater for rater in plan.raters}
+    named = {user.casefold(): rater_of(plan, name, "`users`") for user, name in users.items()}
+    plan_raters = {rater.casefold(): rater for rater in plan.raters}
     candidates: dict[str, list[str]] = {}
-    found: dict[str, str] = {}
+    rater_by_user: dict[str, str] = {}
     for user, email in emails.items():
         address = email.casefold()
         rater = named.get(user) or named.get(address)
         if rater is not None:
-            found[user] = rater
+            rater_by_user[user] = rater
             continue
-        rater = known.get(address) or known.get(address.partition("@")[0])
+        rater = plan_raters.get(address) or plan_raters.get(address.partition("@")[0])
         if rater is not None and rater not in named.values():
             candidates.setdefault(rater, []).append(user)
-    for rater, several in candidates.items():
-        if len(several) > 1:
-            addresses = " and ".join(emails[user] for user in several)
+    for rater, same_named in candidates.items():
+        if len(same_named) > 1:
+            addresses = " and ".join(emails[user] for user in same_named)
             raise LabelStudioError(
                 f"{addresses} could both be the rater {rater}",
                 where=server.url,
-                todo=f"say who is: --users {emails[several[0]]}={rater}",
+                todo=f"say who is: `users={emails[same_named[0]]}={rater}`",
             )
-        found[several[0]] = rater
-    return {key: rater for user, rater in found.items() for key in (int(user), emails[user])}
+        rater_by_user[same_named[0]] = rater
+    return {key: rater for user, rater in rater_by_user.items() for key in (int(user), emails[user])}

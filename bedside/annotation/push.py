@@ -1,4 +1,9 @@
-"""A plan's tasks go to a Label Studio server."""
+"""The push: a plan's tasks go to a Label Studio server.
+
+What the server lacks is made up for here. It would take the same task twice, so what it has is listed before anything
+is sent, and a copy nobody answered is taken away. It does not check what a page's answers mean, so a page that somebody
+changed is noticed. It can't hide anything from its members, so nothing that tells systems apart is sent.
+"""
 
 from __future__ import annotations
 
@@ -27,15 +32,12 @@ from bedside.ratings.run import Run
 from bedside.support.errors import LabelStudioError
 from bedside.support.files import make_folder, saying_where
 
+#: About how many bytes one call sends: it is taken whole or not at all.
 BATCH_BYTES = 8_000_000
-
-
 _ATTEMPTS = 4
-
-
+#: Characters of a project's title at most.
 _TITLE = 50
-
-
+#: Whose tasks a project holds that all raters share.
 _EVERYONE = "everyone"
 
 
@@ -98,72 +100,79 @@ def push(
 
 
 def _push(
-    plan: AnnotationPlan, run: Run, server: LabelStudioClient, strict: bool, text: str, progress: TaskProgress
+    plan: AnnotationPlan,
+    run: Run,
+    server: LabelStudioClient,
+    strict: bool,
+    text: str,
+    progress: TaskProgress,
 ) -> PushSummary:
-    parts: dict[str, list[dict[str, Any]]] = (
+    tasks_by_part: dict[str, list[dict[str, Any]]] = (
         {rater: label_studio_tasks(plan, run, rater) for rater in plan.raters}
         if strict
         else {_EVERYONE: label_studio_tasks(plan, run)}
     )
-    there = server.projects(plan)
-    others = set(there) - set(parts)
-    if others:
+    projects_by_part = server.projects(plan)
+    if set(projects_by_part) - set(tasks_by_part):
         raise LabelStudioError(
             f"this plan is on the server {'as one project' if strict else 'with a project for each rater'}",
             where=server.url,
-            todo="push it in that form" + ("" if strict else ", with --strict"),
+            todo="push it in that form, " + ("without `strict`" if strict else "with `strict`"),
         )
-    for known in there.values():
-        _see_page(server, plan, known)
+    for projects in projects_by_part.values():
+        _check_pages(server, plan, projects)
     answered = _answered(plan, run)
-    total = sum(map(len, parts.values()))
+    total = sum(map(len, tasks_by_part.values()))
     done = sent = removed = skipped = 0
-    projects = {}
-    for part, tasks in parts.items():
-        project = _project(server, plan, part, text, there.get(part, []))
-        every = there.get(part) or [project]
-        wanted = []
-        found, copies = _tidy(server, every)
-        removed += copies
-        for task in tasks:
-            name = task["data"]["external_id"]
-            if name in found:
-                continue
-            if answered.get(name, frozenset()).issuperset(
-                plan.raters_of[name] if part == _EVERYONE else (part,)
-            ):
-                skipped += 1
-                continue
-            wanted.append(task)
-        base = done + len(tasks) - len(wanted)
+    addresses = {}
+    for part, tasks in tasks_by_part.items():
+        project = _project(server, plan, part, text, projects_by_part.get(part, []))
+        projects = projects_by_part.get(part) or [project]
+        present, copies = _tidy(server, projects)
+        absent = [task for task in tasks if _item_of(task) not in present]
+        unsent = [task for task in absent if not _is_answered(plan, part, _item_of(task), answered)]
+        skipped += len(absent) - len(unsent)
+        base = done + len(tasks) - len(unsent)
         progress(base, total)
-        sending = TaskSender(server, every, project.id, partial(report_tasks, progress, base, total))
-        sending.send(wanted)
-        sent += len(wanted)
-        removed += sending.removed
+        sending = TaskSender(server, projects, project.id, partial(report_tasks, progress, base, total))
+        sending.send(unsent)
+        sent += len(unsent)
+        removed += copies + sending.removed
         done += len(tasks)
         if part == _EVERYONE:
-            _set_overlap(server, plan, every)
-        projects[project.title] = f"{server.url}/projects/{project.id}/data"
-    return PushSummary(projects, sent, total - sent - skipped, removed, skipped)
+            _set_overlap(server, plan, projects)
+        addresses[project.title] = f"{server.url}/projects/{project.id}/data"
+    return PushSummary(
+        projects=addresses, sent=sent, present=total - sent - skipped, removed=removed, answered=skipped
+    )
+
+
+def _item_of(task: Mapping[str, Any]) -> str:
+    return str(task["data"]["external_id"])
+
+
+def _is_answered(plan: AnnotationPlan, part: str, item: str, answered: Mapping[str, frozenset[str]]) -> bool:
+    """Whether all who would see a task in a part have answered it."""
+    raters = plan.raters_of[item] if part == _EVERYONE else (part,)
+    return answered.get(item, frozenset()).issuperset(raters)
 
 
 def _answered(plan: AnnotationPlan, run: Run) -> dict[str, frozenset[str]]:
     """Item → raters whose answer is in the run."""
-    found: dict[str, set[str]] = {}
+    answered: dict[str, set[str]] = {}
     for item, rater in latest_answers(read_store(run, plan)):
-        found.setdefault(item, set()).add(rater)
-    return {item: frozenset(raters) for item, raters in found.items()}
+        answered.setdefault(item, set()).add(rater)
+    return {item: frozenset(raters) for item, raters in answered.items()}
 
 
 def _project(
-    server: LabelStudioClient, plan: AnnotationPlan, part: str, text: str, known: Sequence[Any]
+    server: LabelStudioClient, plan: AnnotationPlan, part: str, text: str, projects: Sequence[Any]
 ) -> Any:
     """The project of a part, made or brought up to date; without a text, the one it has stays."""
     page, instructions = labelling_page(plan), instructions_page(plan, text)
-    if known:
-        project = known[0]
-        if project.label_config != page and not _annotations(project):
+    if projects:
+        project = projects[0]
+        if project.label_config != page and not _annotation_count(project):
             with server.speaking():
                 project = server.client.projects.update(project.id, label_config=page)
         if text and project.expert_instruction != instructions:
@@ -179,7 +188,7 @@ def _project(
         "show_instruction": True,
         "enable_empty_annotation": False,
         "show_collab_predictions": False,
-        "maximum_annotations": _usual(plan) if part == _EVERYONE else 1,
+        "maximum_annotations": _usual_overlap(plan) if part == _EVERYONE else 1,
         "sampling": "Sequential sampling",
     }
     try:
@@ -187,20 +196,20 @@ def _project(
             return server.client.projects.create(**settings, request_options={"max_retries": 0})
     except UnreachableError:
         # It may be there all the same.
-        made = server.projects(plan).get(part)
-        if not made:
+        arrived = server.projects(plan).get(part)
+        if not arrived:
             raise
-        return made[0]
+        return arrived[0]
 
 
-def _annotations(project: Any) -> int:
+def _annotation_count(project: Any) -> int:
     return int(project.total_annotations_number or 0) + int(project.skipped_annotations_number or 0)
 
 
-def _see_page(server: LabelStudioClient, plan: AnnotationPlan, projects: Sequence[Any]) -> None:
+def _check_pages(server: LabelStudioClient, plan: AnnotationPlan, projects: Sequence[Any]) -> None:
     """Refuse a page that asks something else than the plan and has answers already."""
     for project in projects:
-        if not _annotations(project):
+        if not _annotation_count(project):
             continue
         mark = PROJECT_MARK.search(project.description or "")
         try:
@@ -217,7 +226,7 @@ def _see_page(server: LabelStudioClient, plan: AnnotationPlan, projects: Sequenc
 
 def _tidy(server: LabelStudioClient, projects: Sequence[Any]) -> tuple[dict[str, ServerTask], int]:
     """The task of each item; second copies without answers are taken away."""
-    found: dict[str, ServerTask] = {}
+    tasks: dict[str, ServerTask] = {}
     removed = 0
     listed = server.tasks(projects)
     begun: set[int] = set()
@@ -225,13 +234,13 @@ def _tidy(server: LabelStudioClient, projects: Sequence[Any]) -> tuple[dict[str,
         begun = {task for project in projects for task in server.drafts(project)}
     for name, copies in listed.items():
         ordered = sorted(copies, key=lambda task: (not task.answers, task.id not in begun, task.id))
-        found[name] = ordered[0]
+        tasks[name] = ordered[0]
         for copy in ordered[1:]:
             if name and not copy.answers and copy.id not in begun:
                 with server.speaking():
                     server.client.tasks.delete(copy.id)
                 removed += 1
-    return found, removed
+    return tasks, removed
 
 
 class TaskSender:
@@ -247,28 +256,33 @@ class TaskSender:
         self.removed = 0
 
     def send(self, tasks: Sequence[dict[str, Any]]) -> None:
-        left = list(tasks)
+        """Send tasks, all of them.
+
+        Raises:
+            LabelStudioError: the server refuses, or was not reached several times in a row.
+        """
+        unsent = list(tasks)
         faults = 0
-        while left:
-            batch = _batch(left)
+        while unsent:
+            batch = _batch(unsent)
             try:
                 with self.server.speaking():
                     self.server.client.projects.import_tasks(
                         self.target, request=batch, return_task_ids=True, request_options={"max_retries": 0}
                     )
-                left = left[len(batch) :]
+                unsent = unsent[len(batch) :]
                 faults = 0
             except UnreachableError as error:
                 faults += 1
                 if faults == _ATTEMPTS:
                     raise UnreachableError(
-                        f"{error.what}, after {len(tasks) - len(left):,} of {len(tasks):,} tasks",
+                        f"{error.what}, after {len(tasks) - len(unsent):,} of {len(tasks):,} tasks",
                         where=self.server.url,
                         todo="run the same command again: what is there is not sent twice",
                     ) from error
                 time.sleep(2.0**faults / 4)
-                left = self._still_missing(left)
-            self.progress(len(tasks) - len(left))
+                unsent = self._still_missing(unsent)
+            self.progress(len(tasks) - len(unsent))
 
     def _still_missing(self, tasks: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """What has not arrived. A call whose answer was lost may be at work still: wait until nothing more comes."""
@@ -277,11 +291,11 @@ class TaskSender:
             while (count := self._count()) != before:
                 before = count
                 time.sleep(0.5)
-            found, removed = _tidy(self.server, self.projects)
+            present, removed = _tidy(self.server, self.projects)
         except UnreachableError:
             return tasks
         self.removed += removed
-        return [task for task in tasks if task["data"]["external_id"] not in found]
+        return [task for task in tasks if _item_of(task) not in present]
 
     def _count(self) -> int:
         with self.server.speaking():
@@ -297,14 +311,14 @@ def _batch(tasks: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
     return list(tasks[:BATCH])
 
 
-def _usual(plan: AnnotationPlan) -> int:
+def _usual_overlap(plan: AnnotationPlan) -> int:
     """The number of raters that most items have."""
     return Counter(map(len, plan.raters_of.values())).most_common(1)[0][0]
 
 
 def _set_overlap(server: LabelStudioClient, plan: AnnotationPlan, projects: Sequence[Any]) -> None:
     """Items that have more raters or fewer than most: the training set, what everyone rates."""
-    usual = _usual(plan)
+    usual = _usual_overlap(plan)
     special = {name: len(raters) for name, raters in plan.raters_of.items() if len(raters) != usual}
     if not special:
         return

@@ -11,6 +11,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem
 from bedside.annotation.answer_ratings import plan_scales
 from bedside.annotation.answer_store import latest_answers, read_store
 from bedside.annotation.items import problem
+from bedside.ratings.names import TRANSCRIPT, rated_by_humans, rated_by_judges, unit_name
 from bedside.ratings.run import Run
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -22,7 +23,7 @@ SIMULATIONS = 40
 #: Fewer ratings than this say nothing of how they vary.
 FEWEST = 3
 
-
+#: The id of a transcript, and the unit of it.
 RatedUnit = tuple[str, str]
 
 
@@ -33,17 +34,17 @@ class RatingProposal:
     Attributes:
         transcript, unit: what.
         system: of the transcript, where it has one.
-        have: people who have rated it.
-        need: how many more are wanted.
-        why: in words.
+        rated_by: how many people have rated it.
+        raters_wanted: how many more are wanted.
+        reason: why, in words.
     """
 
     transcript: str
     unit: str
     system: str | None
-    have: int
-    need: int
-    why: str
+    rated_by: int
+    raters_wanted: int
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +56,7 @@ class ExpectedGain:
         quantity: ``kappa of people``, or the corrected mean of a system.
         units: units it rests on now.
         added: units that would be added.
-        now, after: half-width of its 95 % interval, now and expected; None where it can't be said.
+        half_width, expected_half_width: of its 95 % interval, now and with the new ratings; None where unknown.
         missing: why not.
     """
 
@@ -63,22 +64,38 @@ class ExpectedGain:
     quantity: str
     units: int
     added: int
-    now: float | None = None
-    after: float | None = None
+    half_width: float | None = None
+    expected_half_width: float | None = None
     missing: str | None = None
 
 
 class RatingState:
-    """What is rated, and what could be."""
+    """What is rated, and what could be.
+
+    Args:
+        run: the run.
+        plan: a plan of it.
+
+    Attributes:
+        run, plan: as given.
+        metrics: names of the plan's rubrics.
+        scales: metric → its scale.
+        ratings: those of the metrics that have a value or label.
+        people: those of them that people gave.
+        open: (item, rater) of the answers that are still to come.
+        units: what could be rated and isn't waiting for an answer, in the order of transcripts.
+        systems: transcript → system.
+        raters: unit → the people who rated it.
+    """
 
     def __init__(self, run: Run, plan: AnnotationPlan) -> None:
-        rubrics = [each.rubric for each in plan.rubrics]
+        rubrics = plan.questions
         self.run = run
         self.plan = plan
-        self.names = [rubric.name for rubric in rubrics]
+        self.metrics = [rubric.name for rubric in rubrics]
         self.scales = plan_scales(plan)
-        self.ratings = run.ratings.filter(pl.col("metric").is_in(self.names), pl.col("error").is_null())
-        self.people = self.ratings.filter(pl.col("rater").str.starts_with("human:"))
+        self.ratings = run.ratings.filter(pl.col("metric").is_in(self.metrics), pl.col("error").is_null())
+        self.people = self.ratings.filter(rated_by_humans())
         answered = latest_answers(read_store(run, plan))
         self.open = [
             (name, rater)
@@ -86,10 +103,9 @@ class RatingState:
             for name in order
             if (name, rater) not in answered and not isinstance(plan.by_id[name], TrainingItem)
         ]
-        waiting = {
-            (item.transcript, item.unit) for item in plan.items if item.id in {n for n, _ in self.open}
-        }
-        turns = plan.mode == "rate" and rubrics[0].unit == "turn"
+        open_items = {name for name, _ in self.open}
+        waiting = {(item.transcript, item.unit) for item in plan.items if item.id in open_items}
+        about_turns = plan.mode == "rate" and rubrics[0].unit == "turn"
         training = {(item.transcript, item.unit) for item in plan.training if item.content is None}
         self.systems = dict(run.index.select("id", "system").iter_rows())
         self.units: list[RatedUnit] = [
@@ -97,41 +113,59 @@ class RatingState:
             for transcript in sorted(run.transcripts(), key=lambda transcript: transcript.id)
             if problem(rubrics, transcript) is None
             for unit in (
-                [f"turn:{turn.index}" for turn in transcript.turns if turn.role == rubrics[0].role]
-                if turns
-                else ["transcript"]
+                [unit_name(turn.index) for turn in transcript.turns if turn.role == rubrics[0].role]
+                if about_turns
+                else [TRANSCRIPT]
             )
             if (transcript.id, unit) not in waiting | training
         ]
         self.raters: dict[RatedUnit, set[str]] = {}
-        unit = pl.lit("transcript") if plan.mode == "codes" else pl.col("unit")
+        unit = pl.lit(TRANSCRIPT) if plan.mode == "codes" else pl.col("unit")
         for transcript, name, rater in (
             self.people.select("transcript_id", unit.alias("unit"), "rater").unique(maintain_order=True).iter_rows()
         ):  # fmt: skip
             self.raters.setdefault((transcript, name), set()).add(rater)
 
-    def have(self, unit: RatedUnit) -> int:
+    def rated_by(self, unit: RatedUnit) -> int:
         """How many people have rated a unit."""
         return len(self.raters.get(unit, ()))
 
-    def proposal(self, unit: RatedUnit, need: int, why: str) -> RatingProposal:
-        return RatingProposal(*unit, self.systems[unit[0]], self.have(unit), need, why)
+    def proposal(self, unit: RatedUnit, raters_wanted: int, reason: str) -> RatingProposal:
+        """The proposal that more people rate a unit."""
+        return RatingProposal(*unit, self.systems[unit[0]], self.rated_by(unit), raters_wanted, reason)
 
-    def grid(self, metric: str, ratings: pl.DataFrame | None = None) -> Grid:
-        table = self.people if ratings is None else ratings
-        return grid_of(table.filter(pl.col("metric") == metric))
+    def grid(self, metric: str) -> Grid:
+        """What people gave by a metric: a row a unit, a column a rater."""
+        return grid_of(self.people.filter(pl.col("metric") == metric))
 
 
 def chosen_judge(state: RatingState, judge: str | None) -> str:
-    known = sorted(set(state.ratings.filter(pl.col("rater").str.starts_with("judge:"))["rater"]))
-    if judge in known:
+    """The judge that is named, or the only one there is.
+
+    Raises:
+        DataError: there is none, or there are several and none of them is named.
+    """
+    judges = sorted(set(state.ratings.filter(rated_by_judges())["rater"]))
+    if judge in judges:
         return str(judge)
-    if judge is None and len(known) == 1:
-        return str(known[0])
-    what = "no judge has rated it" if not known else f"{len(known)} judges have rated it"
-    todo = f"name one with --judge: {', '.join(known)}" if known else "score the run with --judge first"
-    raise DataError(what, where=str(state.run.path), todo=todo)
+    if judge is None and len(judges) == 1:
+        return str(judges[0])
+    where = str(state.run.path)
+    names = ", ".join(state.metrics)
+    if not judges:
+        raise DataError(
+            f"no judge has rated the run by {names}",
+            where=where,
+            todo="have it judged first: bedside score --judge MODEL",
+        )
+    what = (
+        f"{judge!r} has rated nothing by {names}"
+        if judge is not None
+        else f"{len(judges)} judges have rated the run"
+    )
+    raise DataError(what, where=where, todo=f"name one with `judge`: {', '.join(judges)}")
 
 
 def half_width(result: Result) -> float | None:
+    """Half the width of a result's interval; None where it has none."""
     return None if result.interval is None else (result.interval.high - result.interval.low) / 2

@@ -1,4 +1,4 @@
-"""Drawing a plan: strata, what goes first in them, a training set, and who rates what."""
+"""The drawing of a plan: units of each stratum, a training set, and who rates what."""
 
 from __future__ import annotations
 
@@ -20,14 +20,15 @@ from bedside.annotation.annotation_plan import (
     TrainingItem,
     check_rubrics,
     opaque_id,
-    planned,
+    planned_rubrics,
     run_identity,
 )
 from bedside.annotation.assignment import assigned_items
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.priorities import priorities
-from bedside.annotation.strata import drawn_units, unit_pool
+from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_pool
 from bedside.annotation.training_cases import TrainingCase
+from bedside.ratings.names import rated_by_judges
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
@@ -37,7 +38,7 @@ MOST_RATERS = 100
 
 
 def rater_slots(count: int) -> tuple[str, ...]:
-    """Names for raters who aren't known yet."""
+    """Names for raters whose names aren't known yet."""
     return tuple(f"rater-{number}" for number in range(1, count + 1))
 
 
@@ -61,9 +62,10 @@ def make_plan(
     """Draw an annotation plan.
 
     Units (transcripts, or turns where the rubrics are about turns) are drawn from each stratum: at random; or, with
-    another focus, ``random_share`` of them at random and the others in the order of :func:`disagreement` or
-    :func:`uncertainty`. Raters are assigned in balanced blocks (:func:`~bedside.annotation.assignment.balanced_blocks`)
-    stratum by stratum; each rater sees the training set first and then the items in an order of their own.
+    another focus, ``random_share`` of them at random, and the others by their
+    :func:`~bedside.annotation.priorities.priorities`. Raters are assigned in balanced blocks
+    (:func:`~bedside.annotation.assignment.balanced_blocks`), stratum by stratum; each rater sees the training set first
+    and then the items in an order of their own.
 
     Args:
         run: the run; it must keep the text.
@@ -85,63 +87,39 @@ def make_plan(
         DataError: a number, factor, focus or judge that doesn't fit, or nothing left to rate.
         RunError: the run keeps no text.
     """
-    _check(mode, rubrics, raters, per, overlap, focus, random_share)
+    _check_question(mode, rubrics, focus)
+    _check_numbers(raters, per, overlap, random_share)
     if mode == "audit":
-        judge = _judge(run, rubrics, judge)
+        judge = _audited_judge(run, rubrics, judge)
     elif judge is not None:
-        raise DataError("a judge's scores are shown in mode audit only", where="--judge")
-    names = [rubric.name for rubric in rubrics]
+        raise DataError(
+            f"mode {mode} shows no judge's scores",
+            where="`judge`",
+            todo="leave it out, or choose `mode=audit`",
+        )
     excluded = {*without, *((case.transcript, case.unit) for case in training if case.content is None)}
     pool = unit_pool(run, mode, rubrics, by, judge, excluded)
-    scores = {} if focus == "random" else priorities(run, names, focus, rubrics)
+    priority = {} if focus == "random" else priorities(run, focus, rubrics)
     strata, drawn = [], []
     for number, (values, units) in enumerate(sorted(pool.strata.items())):
         wanted = len(units) if per is None else per
+        rng = random.Random(f"{seed}:{number}:{values}")
         chosen = drawn_units(
-            units, wanted, scores, focus, random_share, random.Random(f"{seed}:{number}:{values}")
+            units=units, count=wanted, priority=priority, focus=focus, random_share=random_share, rng=rng
         )
-        strata.append(
-            Stratum(
-                factors=dict(zip(by, values, strict=True)),
-                available=len(units),
-                wanted=wanted,
-                drawn=len(chosen),
-            )
-        )
+        factors = dict(zip(by, values, strict=True))
+        strata.append(Stratum(factors=factors, available=len(units), wanted=wanted, drawn=len(chosen)))
         drawn += [(unit, number) for unit in chosen]
     if not drawn:
-        reasons = "; ".join(f"{count} {reason}" for reason, count in pool.left_out.items())
-        raise DataError(
-            f"nothing is left to rate{f' ({reasons})' if reasons else ''}",
-            where=str(run.path),
-            todo="choose other rubrics or fewer to leave out",
-        )
+        raise _nothing_left(run, pool)
     identity = run_identity(run)
-    items = [
-        PlanItem(
-            id=opaque_id(identity, seed, mode, unit.transcript, unit.unit),
-            transcript=unit.transcript,
-            unit=unit.unit,
-            stratum=number,
-            drawn=unit.drawn,
-        )
-        for unit, number in drawn
-    ]
-    trained = tuple(
-        TrainingItem(
-            id=opaque_id(identity, seed, "training", case.transcript, case.unit),
-            transcript=case.transcript,
-            unit=case.unit,
-            content=case.content,
-            answers=dict(case.answers),
-        )
-        for case in training
-    )
+    items = _plan_items(drawn, identity, seed, mode)
+    training_items = _training_items(training, identity, seed)
     return sealed(
         AnnotationPlan(
             mode=mode,
             run=identity,
-            rubrics=planned(rubrics),
+            rubrics=planned_rubrics(rubrics),
             judge=judge,
             raters=tuple(raters),
             overlap=overlap,
@@ -152,84 +130,126 @@ def make_plan(
             seed=seed,
             strata=tuple(strata),
             left_out=dict(sorted(pool.left_out.items())),
-            training=trained,
+            training=training_items,
             items=tuple(sorted(items, key=lambda item: item.id)),
-            assignment=assigned_items(items, trained, raters, overlap, shared, seed),
+            assignment=assigned_items(
+                items, training_items, raters=raters, overlap=overlap, shared=shared, seed=seed
+            ),
         )
     )
 
 
-def _check(
-    mode: Mode,
-    rubrics: Sequence[Rubric],
-    raters: Sequence[str],
-    per: int | None,
-    overlap: int,
-    focus: str,
-    random_share: float,
-) -> None:
+def _nothing_left(run: Run, pool: UnitPool) -> DataError:
+    reasons = "; ".join(f"{count} {reason}" for reason, count in pool.left_out.items())
+    return DataError(
+        f"nothing is left to rate{f' ({reasons})' if reasons else ''}",
+        where=str(run.path),
+        todo="choose other rubrics, or leave out fewer units",
+    )
+
+
+def _plan_items(
+    drawn: Sequence[tuple[DrawableUnit, int]], identity: str, seed: int, mode: Mode
+) -> list[PlanItem]:
+    """The plan's items, in the order of their strata."""
+    return [
+        PlanItem(
+            id=opaque_id(identity, seed, mode, unit.transcript, unit.unit),
+            transcript=unit.transcript,
+            unit=unit.unit,
+            stratum=stratum,
+            drawn=unit.drawn,
+        )
+        for unit, stratum in drawn
+    ]
+
+
+def _training_items(training: Sequence[TrainingCase], identity: str, seed: int) -> tuple[TrainingItem, ...]:
+    return tuple(
+        TrainingItem(
+            id=opaque_id(identity, seed, "training", case.transcript, case.unit),
+            transcript=case.transcript,
+            unit=case.unit,
+            content=case.content,
+            answers=dict(case.answers),
+        )
+        for case in training
+    )
+
+
+def _check_question(mode: Mode, rubrics: Sequence[Rubric], focus: str) -> None:
     if mode not in MODES:
-        raise DataError(f"{mode!r} is not known", where="--mode", todo=f"one of {', '.join(MODES)}")
+        raise DataError(
+            f"there is no mode {mode!r}", where="`mode`", todo=f"choose one of {', '.join(MODES)}"
+        )
     if focus not in FOCI:
-        raise DataError(f"{focus!r} is not known", where="--focus", todo=f"one of {', '.join(FOCI)}")
+        raise DataError(
+            f"there is no focus {focus!r}", where="`focus`", todo=f"choose one of {', '.join(FOCI)}"
+        )
     if not rubrics:
-        raise DataError("no rubric is named", where="--rubrics", todo="name some: a,b,c")
+        raise DataError("no rubric is named", where="`rubrics`", todo="name one or more")
     try:
         check_rubrics(mode, rubrics)
     except ValueError as error:
-        raise DataError(str(error), where="--rubrics", todo="choose others, or another --mode") from error
+        raise DataError(
+            str(error), where="`rubrics`", todo="choose other rubrics, or another `mode`"
+        ) from error
+
+
+def _check_numbers(raters: Sequence[str], per: int | None, overlap: int, random_share: float) -> None:
     if not 1 <= len(raters) <= MOST_RATERS:
         raise DataError(
-            f"{len(raters)} raters", where="--raters", todo=f"name 1 to {MOST_RATERS}, or give their number"
+            f"a plan has 1 to {MOST_RATERS} raters, and {len(raters)} are named",
+            where="`raters`",
+            todo="name them, or give their number",
         )
     for rater in raters:
         if not re.fullmatch(RATER, rater):
             raise DataError(
-                f"{rater!r} is no name for a rater",
-                where="--raters",
+                f"{rater!r} can't be a rater's name",
+                where="`raters`",
                 todo="use letters, digits and . _ - + @",
             )
     if len({rater.casefold() for rater in raters}) < len(raters):
-        raise DataError("a rater is named twice", where="--raters", todo="give each a name of their own")
+        raise DataError("a rater is named twice", where="`raters`", todo="give each a name of their own")
     if not 1 <= overlap <= len(raters):
         raise DataError(
             f"an overlap of {overlap} needs as many raters, and there are {len(raters)}",
-            where="--overlap",
-            todo="name more with --raters, or lower it",
+            where="`overlap`",
+            todo="name more `raters`, or choose an overlap from 1 to their number",
         )
     if per is not None and per < 1:
-        raise DataError(f"{per} of each stratum", where="--per", todo="give a number from 1")
-    if not 0 <= random_share <= 1:
-        raise DataError(f"{random_share:g} is no share", where="--random", todo="give a number from 0 to 1")
-
-
-# -- what can be rated ------------------------------------------------------------------------------
-
-
-def _judge(run: Run, rubrics: Sequence[Rubric], judge: str | None) -> str:
-    names = [rubric.name for rubric in rubrics]
-    rated = run.ratings.filter(
-        pl.col("metric").is_in(names), pl.col("rater").str.starts_with("judge:"), pl.col("error").is_null()
-    )
-    known = sorted(rated["rater"].unique())
-    if judge is not None and judge in known:
-        return judge
-    if judge is None and len(known) == 1:
-        return str(known[0])
-    if not known:
         raise DataError(
-            f"no judge has rated {', '.join(names)}",
-            where=str(run.path),
-            todo="score the run with --judge first",
+            f"at least one unit of each stratum must be drawn, and {per} is less",
+            where="`per`",
+            todo="give a number from 1",
         )
-    what = f"{judge!r} has rated none of it" if judge is not None else f"{len(known)} judges have rated it"
-    raise DataError(what, where="--judge", todo=f"name one: {', '.join(known)}")
+    if not 0 <= random_share <= 1:
+        raise DataError(
+            f"a share must lie between 0 and 1, and {random_share:g} does not",
+            where="`random_share`",
+            todo="give a number from 0 to 1",
+        )
 
 
-# -- what goes first --------------------------------------------------------------------------------
-
-
-# -- who rates what ---------------------------------------------------------------------------------
-
-
-# -- the training set -------------------------------------------------------------------------------
+def _audited_judge(run: Run, rubrics: Sequence[Rubric], judge: str | None) -> str:
+    """The judge whose scores are shown: the one that is named, or the only one that rated by the rubrics."""
+    names = [rubric.name for rubric in rubrics]
+    rated = run.ratings.filter(pl.col("metric").is_in(names), rated_by_judges(), pl.col("error").is_null())
+    judges = sorted(rated["rater"].unique())
+    if judge is not None and judge in judges:
+        return judge
+    if judge is None and len(judges) == 1:
+        return str(judges[0])
+    if not judges:
+        raise DataError(
+            f"no judge has rated the run by {', '.join(names)}",
+            where=str(run.path),
+            todo="have it judged first: bedside score --judge MODEL",
+        )
+    what = (
+        f"{judge!r} has rated nothing by {', '.join(names)}"
+        if judge is not None
+        else f"{len(judges)} judges have rated the run"
+    )
+    raise DataError(what, where="`judge`", todo=f"name one: {', '.join(judges)}")

@@ -1,4 +1,4 @@
-"""What can be rated."""
+"""The units of a run that can be rated, stratum by stratum, and those of a stratum that are drawn."""
 
 from __future__ import annotations
 
@@ -12,16 +12,26 @@ import polars as pl
 
 from bedside.annotation.annotation_plan import Focus, Mode
 from bedside.annotation.items import problem
+from bedside.ratings.names import TRANSCRIPT, unit_name
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 
+#: The stratum of transcripts without a value.
 _NO_VALUE = "(none)"
 
 
 @dataclass(slots=True)
 class DrawableUnit:
+    """A transcript or turn that can be drawn.
+
+    Attributes:
+        transcript: id of the transcript.
+        unit: the unit of it.
+        drawn: why it comes into the plan, if it does.
+    """
+
     transcript: str
     unit: str
     drawn: Focus = "random"
@@ -29,7 +39,12 @@ class DrawableUnit:
 
 @dataclass(slots=True)
 class UnitPool:
-    """What can be rated: by stratum (the values of its factors), and why the rest can't."""
+    """What can be rated.
+
+    Attributes:
+        strata: the values of a stratum's factors → its units.
+        left_out: reason → how many units can't be rated for it.
+    """
 
     strata: dict[tuple[str, ...], list[DrawableUnit]] = field(default_factory=dict)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -43,23 +58,37 @@ def unit_pool(
     judge: str | None,
     excluded: set[tuple[str, str]],
 ) -> UnitPool:
+    """What of a run can be rated.
+
+    Args:
+        run: the run.
+        mode: how people rate.
+        rubrics: what they are asked.
+        by: factors that divide the strata.
+        judge: in audit mode, who must have rated a unit by every rubric.
+        excluded: (transcript, unit) to leave out.
+
+    Raises:
+        DataError: a factor that the run doesn't have, or one named twice.
+        RunError: the run keeps no text.
+    """
     values = _strata_values(run, by)
-    audited = _audited(run, rubrics, judge) if judge is not None else None
-    turns = mode != "codes" and rubrics[0].unit == "turn"
+    judged = _judged_units(run, rubrics, judge) if judge is not None else None
+    about_turns = mode != "codes" and rubrics[0].unit == "turn"
     role = rubrics[0].role
     pool = UnitPool()
     for transcript in sorted(run.transcripts(), key=lambda transcript: transcript.id):
-        wrong = problem(rubrics, transcript)
-        if wrong is not None:
-            pool.left_out[wrong] += 1
+        reason = problem(rubrics, transcript)
+        if reason is not None:
+            pool.left_out[reason] += 1
             continue
         units = (
-            [f"turn:{turn.index}" for turn in transcript.turns if role in (None, turn.role)]
-            if turns
-            else ["transcript"]
+            [unit_name(turn.index) for turn in transcript.turns if role in (None, turn.role)]
+            if about_turns
+            else [TRANSCRIPT]
         )
         for unit in units:
-            if audited is not None and (transcript.id, unit) not in audited:
+            if judged is not None and (transcript.id, unit) not in judged:
                 pool.left_out[f"not rated by {judge}"] += 1
             elif (transcript.id, unit) in excluded:
                 pool.left_out["rated already, or in the training set"] += 1
@@ -73,19 +102,19 @@ def _strata_values(run: Run, by: Sequence[str]) -> dict[str, tuple[str, ...]]:
     table = run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id", "language").join(
         run.factors, on="transcript_id", how="left", suffix=" (factor)"
     )
-    known = [name for name in table.columns if name != "transcript_id"]
+    factors = [name for name in table.columns if name != "transcript_id"]
     for name in by:
-        if name not in known:
-            raise DataError(f"there is no factor {name!r}", where="--by", todo=nearest(name, known))
+        if name not in factors:
+            raise DataError(f"there is no factor {name!r}", where="`by`", todo=nearest(name, factors))
     if len(set(by)) != len(by):
-        raise DataError("a factor is named twice", where="--by")
+        raise DataError("a factor is named twice", where="`by`", todo="name each factor once")
     return {
         name: tuple(_NO_VALUE if value is None else str(value) for value in values)
         for name, *values in table.select("transcript_id", *by).iter_rows()
     }
 
 
-def _audited(run: Run, rubrics: Sequence[Rubric], judge: str) -> set[tuple[str, str]]:
+def _judged_units(run: Run, rubrics: Sequence[Rubric], judge: str) -> set[tuple[str, str]]:
     """Units that the judge rated by every rubric."""
     names = [rubric.name for rubric in rubrics]
     rated = run.ratings.filter(
@@ -97,22 +126,32 @@ def _audited(run: Run, rubrics: Sequence[Rubric], judge: str) -> set[tuple[str, 
 
 def drawn_units(
     units: Sequence[DrawableUnit],
-    wanted: int,
-    scores: Mapping[tuple[str, str], float],
+    count: int,
+    priority: Mapping[tuple[str, str], float],
     focus: Focus,
     random_share: float,
     rng: random.Random,
 ) -> list[DrawableUnit]:
-    left = list(units)
-    rng.shuffle(left)
+    """The units of a stratum that come into the plan.
+
+    Args:
+        units: all of the stratum.
+        count: how many are drawn; all where there are fewer.
+        priority: (transcript, unit) → how early it comes, with a focus other than random.
+        focus: what comes first.
+        random_share: share drawn at random whatever the focus.
+        rng: what they are drawn with.
+    """
+    candidates = list(units)
+    rng.shuffle(candidates)
     if focus == "random":
-        return left[:wanted]
-    at_random = math.floor(random_share * min(wanted, len(left)) + 0.5)
-    chosen, left = left[:at_random], left[at_random:]
-    # What has no score can't be compared and goes last, at random. The sort is stable, so ties stay shuffled.
-    left.sort(key=lambda unit: -scores.get((unit.transcript, unit.unit), -1.0))
-    for unit in left[: wanted - len(chosen)]:
-        if (unit.transcript, unit.unit) in scores:
+        return candidates[:count]
+    at_random = math.floor(random_share * min(count, len(candidates)) + 0.5)
+    chosen, candidates = candidates[:at_random], candidates[at_random:]
+    # What has no priority can't be compared and goes last, at random. The sort is stable, so ties stay shuffled.
+    candidates.sort(key=lambda unit: -priority.get((unit.transcript, unit.unit), -1.0))
+    for unit in candidates[: count - len(chosen)]:
+        if (unit.transcript, unit.unit) in priority:
             unit.drawn = focus
         chosen.append(unit)
     return chosen

@@ -13,13 +13,14 @@ import polars as pl
 from bedside.annotation.annotation_plan import Mode
 from bedside.annotation.fields import choices, entry_part
 from bedside.annotation.items import problem
+from bedside.ratings.names import rated_by_humans, unit_name
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Reading, Transcript
 
 #: Key of a transcript's reference that holds the known answers of a training set.
-KNOWN = "answers"
+ANSWERS_KEY = "answers"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,20 +52,24 @@ def read_training(
         InputError: no answers, or one that the rubric doesn't have; the transcript is named.
     """
     if mode == "audit":
-        raise InputError("a training set is for raters who don't see a judge's scores", where="--training")
+        raise InputError(
+            "in mode audit raters see a judge's scores, and there is nothing to train them for",
+            where="`training`",
+            todo="leave it out, or choose another `mode`",
+        )
     cases: list[TrainingCase] = []
     for transcript in Reading([path]):
-        answers = transcript.reference.get(KNOWN)
+        answers = transcript.reference.get(ANSWERS_KEY)
         if not isinstance(answers, Mapping):
             raise InputError(
-                f"the reference of transcript {transcript.id!r} has no {KNOWN}",
+                f"the reference of transcript {transcript.id!r} has no {ANSWERS_KEY}",
                 where=transcript.source,
                 todo='give it "reference": {"answers": {RUBRIC: LEVEL}}',
             )
-        wrong = problem(rubrics, transcript)
-        if wrong is not None:
+        reason = problem(rubrics, transcript)
+        if reason is not None:
             raise InputError(
-                f"transcript {transcript.id!r} can't be shown to raters: {wrong}", where=transcript.source
+                f"transcript {transcript.id!r} can't be shown to raters: {reason}", where=transcript.source
             )
         cases += _cases(transcript, mode, rubrics, answers)
     return tuple(cases)
@@ -74,63 +79,76 @@ def _cases(
     transcript: Transcript, mode: Mode, rubrics: Sequence[Rubric], answers: Mapping[str, Any]
 ) -> list[TrainingCase]:
     where = f"{transcript.source}: transcript {transcript.id!r}"
-    known: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     for rubric in rubrics:
         if rubric.name not in answers:
-            raise InputError(f"no known answer on {rubric.name}", where=where, todo="give one")
-        known[rubric.name] = _known(rubric, answers[rubric.name], transcript, mode, where)
+            raise InputError(f"there is no known answer on {rubric.name}", where=where, todo="give one")
+        answer = answers[rubric.name]
+        if mode == "findings":
+            checked[rubric.name] = _known_list(rubric, answer, where)
+        elif rubric.unit == "turn":
+            checked[rubric.name] = _known_turns(rubric, answer, len(transcript.turns), where)
+        elif rubric.kind == "set":
+            checked[rubric.name] = sorted(_choice(rubric, label, where) for label in answer)
+        else:
+            checked[rubric.name] = _choice(rubric, answer, where)
     content = transcript.to_json().decode()
     if mode == "codes" or rubrics[0].unit == "transcript":
-        return [TrainingCase(transcript.id, known, content=content)]
-    turns = sorted({turn for by_turn in known.values() for turn in by_turn}, key=int)
+        return [TrainingCase(transcript.id, checked, content=content)]
+    turns = sorted({turn for by_turn in checked.values() for turn in by_turn}, key=int)
     return [
         TrainingCase(
             transcript.id,
-            {name: by_turn[turn] for name, by_turn in known.items() if turn in by_turn},
-            f"turn:{turn}",
+            {name: by_turn[turn] for name, by_turn in checked.items() if turn in by_turn},
+            unit_name(int(turn)),
             content,
         )
         for turn in turns
     ]
 
 
-def _known(rubric: Rubric, given: Any, transcript: Transcript, mode: Mode, where: str) -> Any:
-    if mode == "findings":
-        label, text = entry_part(rubric)
-        labels = {each.label for each in label.labels}
-        if not isinstance(given, list) or any(
-            not isinstance(entry, Mapping)
-            or entry.get(label.name) not in labels
-            or not str(entry.get(text.name, "")).strip()
-            for entry in given
-        ):
-            raise InputError(
-                f"the known {rubric.name} are no list of {label.name} and {text.name}", where=where
-            )
-        return [{label.name: entry[label.name], text.name: str(entry[text.name]).strip()} for entry in given]
-    if rubric.unit == "turn":
-        if not isinstance(given, Mapping):
-            raise InputError(
-                f"the known answer on {rubric.name} is of no turn", where=where, todo="give turn: label"
-            )
-        found = {}
-        for turn, choice in given.items():
-            if not str(turn).isdigit() or int(turn) >= len(transcript.turns):
-                raise InputError(f"there is no turn {turn!r}", where=where, todo="count turns from 0")
-            found[str(int(turn))] = _choice(rubric, choice, where)
-        return found
-    if rubric.kind == "set":
-        return sorted(_choice(rubric, each, where) for each in given)
-    return _choice(rubric, given, where)
-
-
-def _choice(rubric: Rubric, given: Any, where: str) -> str:
-    number = isinstance(given, int | float) and not isinstance(given, bool)
-    text = f"{given:g}" if number else str(given)
-    known = [choice for choice, _ in choices(rubric)]
-    if text not in known:
+def _known_list(rubric: Rubric, entries: Any, where: str) -> list[dict[str, str]]:
+    label_part, text_part = entry_part(rubric)
+    labels = {label.label for label in label_part.labels}
+    if not isinstance(entries, list) or any(
+        not isinstance(entry, Mapping)
+        or entry.get(label_part.name) not in labels
+        or not str(entry.get(text_part.name, "")).strip()
+        for entry in entries
+    ):
         raise InputError(
-            f"{text!r} is no answer to {rubric.name}", where=where, todo=f"one of {', '.join(known)}"
+            f"the known answer on {rubric.name} is not a list of entries with {label_part.name} and {text_part.name}",
+            where=where,
+            todo=f"give each entry both; {label_part.name} is one of {', '.join(sorted(labels))}",
+        )
+    return [
+        {label_part.name: entry[label_part.name], text_part.name: str(entry[text_part.name]).strip()}
+        for entry in entries
+    ]
+
+
+def _known_turns(rubric: Rubric, labels: Any, turn_count: int, where: str) -> dict[str, str]:
+    if not isinstance(labels, Mapping):
+        raise InputError(
+            f"the known answer on {rubric.name} names no turn", where=where, todo="give turn: label"
+        )
+    checked = {}
+    for turn, label in labels.items():
+        if not str(turn).isdigit() or int(turn) >= turn_count:
+            raise InputError(f"there is no turn {turn!r}", where=where, todo="count turns from 0")
+        checked[str(int(turn))] = _choice(rubric, label, where)
+    return checked
+
+
+def _choice(rubric: Rubric, answer: Any, where: str) -> str:
+    is_number = isinstance(answer, int | float) and not isinstance(answer, bool)
+    text = f"{answer:g}" if is_number else str(answer)
+    allowed = [choice for choice, _ in choices(rubric)]
+    if text not in allowed:
+        raise InputError(
+            f"{text!r} is not an answer to {rubric.name}",
+            where=where,
+            todo=f"choose one of {', '.join(allowed)}",
         )
     return text
 
@@ -147,31 +165,36 @@ def training_from_run(
     """
     if mode != "rate":
         raise DataError(
-            f"in mode {mode} there is no consensus to train by", where="--training", todo="give a file of transcripts"
-        )  # fmt: skip
+            f"in mode {mode} there is no consensus to train by",
+            where="`training`",
+            todo="give a file of transcripts with known answers",
+        )
     names = [rubric.name for rubric in rubrics]
-    people = run.ratings.filter(
-        pl.col("metric").is_in(names), pl.col("rater").str.starts_with("human:"), pl.col("error").is_null()
+    consensus = _consensus(run, names)
+    if len(consensus) < count:
+        raise DataError(
+            f"people agree on {len(consensus)} units by all of {', '.join(names)}, fewer than {count}",
+            where="`training`",
+            todo="give a lower number, or a file of transcripts with known answers",
+        )
+    chosen = random.Random(f"{seed}:training").sample(sorted(consensus), count)
+    return tuple(
+        TrainingCase(transcript, {name: consensus[transcript, unit][name] for name in names}, unit)
+        for transcript, unit in chosen
     )
-    said: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
+
+
+def _consensus(run: Run, names: Sequence[str]) -> dict[tuple[str, str], dict[str, str]]:
+    """Units on which two or more people agree by every metric: (transcript, unit) → metric → what they all chose."""
+    people = run.ratings.filter(pl.col("metric").is_in(names), rated_by_humans(), pl.col("error").is_null())
+    chosen: dict[tuple[str, str], dict[str, dict[str, str]]] = {}
     columns = ("transcript_id", "unit", "metric", "rater", "value", "label")
     for transcript, unit, metric, rater, value, label in people.select(columns).iter_rows():
         choice = label if label is not None else f"{value:g}"
-        said.setdefault((transcript, unit), {}).setdefault(metric, {})[rater] = choice
-    agreed = {
+        chosen.setdefault((transcript, unit), {}).setdefault(metric, {})[rater] = choice
+    return {
         key: {metric: next(iter(by_rater.values())) for metric, by_rater in by_metric.items()}
-        for key, by_metric in said.items()
+        for key, by_metric in chosen.items()
         if len(by_metric) == len(names)
         and all(len(by_rater) > 1 and len(set(by_rater.values())) == 1 for by_rater in by_metric.values())
     }
-    if len(agreed) < count:
-        raise DataError(
-            f"people agree on {len(agreed)} units by all of {', '.join(names)}, fewer than {count}",
-            where="--training",
-            todo="give a lower number, or a file of transcripts with known answers",
-        )
-    chosen = random.Random(f"{seed}:training").sample(sorted(agreed), count)
-    return tuple(
-        TrainingCase(transcript, {name: agreed[transcript, unit][name] for name in names}, unit)
-        for transcript, unit in chosen
-    )

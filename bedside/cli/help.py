@@ -93,7 +93,14 @@ def _split(text: str | None) -> tuple[str, list[str]]:
 
 
 #: Arguments of the library that the commands call by another name.
-_OTHER_NAMES = {"scales": "scale", "format": "format_", "judges": "judge", "speakers": "roles"}
+_OTHER_NAMES = {
+    "scales": "scale",
+    "format": "format_",
+    "judges": "judge",
+    "speakers": "roles",
+    "folder": "out",
+    "key": "key_env",
+}
 
 
 def _options_by_argument(command: Any) -> dict[str, str]:

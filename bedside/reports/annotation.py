@@ -169,8 +169,8 @@ def _time(seconds: float | None) -> str:
 
 def _training_table(progress: PlanProgress) -> Table:
     rows = [
-        Row(tuple(map(Cell, (each.rater, f"{each.answers}", decimal(each.score), number(each.off)))))
-        for each in progress.training
+        Row(tuple(map(Cell, (score.rater, f"{score.answers}", decimal(score.score), number(score.off)))))
+        for score in progress.training
     ]
     return Table(
         name="training",
@@ -182,29 +182,30 @@ def _training_table(progress: PlanProgress) -> Table:
             "the known level. The training set gives no ratings.",
         ),
         records=tuple(
-            {"rater": each.rater, "answers": each.answers, "right": each.score, "off": each.off}
-            for each in progress.training
+            {"rater": score.rater, "answers": score.answers, "right": score.score, "off": score.off}
+            for score in progress.training
         ),
     )
 
 
 def _lists_table(lists: Sequence[ListAgreement]) -> Table:
     rows, records = [], []
-    for each in lists:
-        results = (each.f1, each.by_label)
+    for agreement in lists:
+        results = (agreement.f1, agreement.by_label)
         bounds = [
             (result.interval.low, result.interval.high) if result.interval is not None else (None, None)
             for result in results
         ]
-        who = " and ".join(each.raters) if len(each.raters) == 2 else "all pairs"
-        cells = [who, f"{each.items}", f"{each.entries}", f"{each.matched}"]
+        who = " and ".join(agreement.raters) if len(agreement.raters) == 2 else "all pairs"
+        cells = [who, f"{agreement.items}", f"{agreement.entries}", f"{agreement.matched}"]
         for result, bound in zip(results, bounds, strict=True):
             cells += [decimal(result.estimate), between(*bound)]
         rows.append(Row(tuple(map(Cell, cells))))
         records.append({
-            "raters": list(each.raters), "items": each.items, "entries": each.entries, "matched": each.matched,
-            "f1": each.f1.estimate, "f1_low": bounds[0][0], "f1_high": bounds[0][1],
-            "label_f1": each.by_label.estimate, "label_f1_low": bounds[1][0], "label_f1_high": bounds[1][1],
+            "raters": list(agreement.raters), "items": agreement.items, "entries": agreement.entries,
+            "matched": agreement.matched,
+            "f1": agreement.f1.estimate, "f1_low": bounds[0][0], "f1_high": bounds[0][1],
+            "label_f1": agreement.by_label.estimate, "label_f1_low": bounds[1][0], "label_f1_high": bounds[1][1],
         })  # fmt: skip
     return Table(
         name="lists",
@@ -225,27 +226,36 @@ def _lists_table(lists: Sequence[ListAgreement]) -> Table:
     )  # fmt: skip
 
 
-def proposal_tables(found: Proposals) -> tuple[Table, ...]:
+def proposal_tables(proposals: Proposals) -> tuple[Table, ...]:
     """What to rate next, and what it would bring."""
-    tables = [_proposals_table(found)]
-    if found.gains:
-        tables.append(_gains_table(found))
+    tables = [_proposals_table(proposals)]
+    if proposals.gains:
+        tables.append(_gains_table(proposals))
     return tuple(tables)
 
 
-def _proposals_table(found: Proposals) -> Table:
+def _proposals_table(proposals: Proposals) -> Table:
     rows = []
-    for each in found.proposals:
-        cells = (each.transcript, each.unit, each.system or DASH, f"{each.have}", f"{each.need}", each.why)
+    for proposal in proposals.proposals:
+        cells = (
+            proposal.transcript,
+            proposal.unit,
+            proposal.system or DASH,
+            f"{proposal.rated_by}",
+            f"{proposal.raters_wanted}",
+            proposal.reason,
+        )
         rows.append(Row(tuple(map(Cell, cells))))
     notes = []
-    if found.open:
-        notes.append(f"{found.open:,} answers of the plan are still to come; what they bring is not counted.")
-    if found.aim == "disagreement":
+    if proposals.open:
+        notes.append(
+            f"{proposals.open:,} answers of the plan are still to come; what they bring is not counted."
+        )
+    if proposals.aim == "disagreement":
         notes.append("No random sample: leave these ratings out of corrected means.")
     return Table(
         name="next",
-        title=f"To be rated next, for {found.aim}",
+        title=f"To be rated next, for {proposals.aim}",
         columns=(
             Column("Transcript", "left"), Column("Unit", "left"), Column("System", "left"), Column("Rated by"),
             Column("Raters wanted"), Column("Why", "left"),
@@ -254,23 +264,24 @@ def _proposals_table(found: Proposals) -> Table:
         notes=tuple(notes),
         records=tuple(
             {
-                "transcript_id": each.transcript, "unit": each.unit, "system": each.system, "rated_by": each.have,
-                "wanted": each.need, "why": each.why,
+                "transcript_id": proposal.transcript, "unit": proposal.unit, "system": proposal.system,
+                "rated_by": proposal.rated_by,
+                "wanted": proposal.raters_wanted, "why": proposal.reason,
             }
-            for each in found.proposals
+            for proposal in proposals.proposals
         ),
     )  # fmt: skip
 
 
-def _gains_table(found: Proposals) -> Table:
+def _gains_table(proposals: Proposals) -> Table:
     rows = []
-    for each in found.gains:
-        cells = (each.metric, each.quantity, f"{each.units}", f"{each.added}", number(each.now, 3),
-                 number(each.after, 3), each.missing or "")  # fmt: skip
+    for gain in proposals.gains:
+        cells = (gain.metric, gain.quantity, f"{gain.units}", f"{gain.added}", number(gain.half_width, 3),
+                 number(gain.expected_half_width, 3), gain.missing or "")  # fmt: skip
         rows.append(Row(tuple(map(Cell, cells))))
     how = (
         "drawn from the rated ones with all their ratings"
-        if found.aim == "kappa"
+        if proposals.aim == "kappa"
         else "given the judge's rating and an error drawn from the judge's errors so far"
     )
     return Table(
@@ -287,9 +298,9 @@ def _gains_table(found: Proposals) -> Table:
         ),
         records=tuple(
             {
-                "metric": each.metric, "quantity": each.quantity, "units": each.units, "added": each.added,
-                "half_width": each.now, "expected_half_width": each.after, "missing": each.missing,
+                "metric": gain.metric, "quantity": gain.quantity, "units": gain.units, "added": gain.added,
+                "half_width": gain.half_width, "expected_half_width": gain.expected_half_width, "missing": gain.missing,
             }
-            for each in found.gains
+            for gain in proposals.gains
         ),
     )  # fmt: skip

@@ -54,7 +54,7 @@ def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
     # The same again is the same plan; another one doesn't take its place.
     assert call(*SAMPLE, "--raters", "anna,ben,cleo", "--out", "plan.json")[0] == 0
     code, _, err = call(*SAMPLE[:-1], 8, "--raters", "anna,ben,cleo", "--out", "plan.json")
-    assert (code, "plan.json: holds another plan" in err) == (2, True)
+    assert (code, "plan.json: the file holds another plan" in err) == (2, True)
 
     code, out, _ = call("annotate", "export", "plan.json")
     assert (code, out.split()) == (0, [f"to-rate/{rater}.xlsx" for rater in ("anna", "ben", "cleo")])
@@ -93,7 +93,10 @@ def test_the_run_is_found_or_named(call: Call, tmp_path: Path) -> None:
     call(*SAMPLE, "--out", "plan.json")
     shutil.move(tmp_path / "run", tmp_path / "elsewhere")
     code, _, err = call("annotate", "status", "plan.json")
-    assert (code, err.strip()) == (2, "bedside: plan.json: its run is not beside it; name the run with --run")
+    assert (code, err.strip()) == (
+        2,
+        "bedside: plan.json: the run of the plan is not beside it; name the run with --run",
+    )
     assert call("annotate", "status", "plan.json", "--run", "elsewhere")[0] == 0
     inside = next((tmp_path / "elsewhere").rglob("plan.json"))
     assert call("annotate", "status", inside)[0] == 0
@@ -116,7 +119,7 @@ def test_every_mode_is_drawn_and_exported_in_every_form(call: Call, mode: str) -
         (("--training", "3"), "people agree on 0 units"),
         (("--mode", "codes", "--training", "1"), "in mode codes there is no consensus to train by"),
         (("--raters", "0"), "0 raters"),
-        (("--raters", "a/b"), "'a/b' is no name for a rater"),
+        (("--raters", "a/b"), "'a/b' can't be a rater's name"),
     ],
 )
 def test_bad_calls_end_in_one_line(call: Call, arguments: tuple[str, ...], message: str) -> None:

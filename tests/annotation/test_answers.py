@@ -167,16 +167,16 @@ def test_strangers_and_foreign_tasks_are_left_out_and_counted(run: Run) -> None:
     tasks.append({"id": 500, "data": {"external_id": "unknown"}, "annotations": []})
     tasks.append({"id": 501, "data": {}, "annotations": []})
     found = read_export(plan, tasks, RATERS, where="export")
-    assert (len(found.answers), found.strangers, found.foreign) == (23, {"77": 1}, 2)
+    assert (len(found.answers), found.strangers, found.unplanned_tasks) == (23, {"77": 1}, 2)
 
 
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
-        ("empathy", ["9"], r"task 0: '9' is no choice of empathy; its choices: 1, 2, 3, 4, 5"),
+        ("empathy", ["9"], r"task 0: '9' is not a choice of empathy; its choices are 1, 2, 3, 4, 5"),
         ("empathy", ["1", "2"], r"task 0: empathy has 2 choices"),
-        ("sympathy", ["1"], r"task 0: the plan asks for no 'sympathy'"),
-        ("remarks", ("text", "x"), r"task 0: the plan asks for no 'remarks'"),
+        ("sympathy", ["1"], r"task 0: the plan does not ask for 'sympathy'"),
+        ("remarks", ("text", "x"), r"task 0: the plan does not ask for 'remarks'"),
     ],
 )
 def test_what_the_page_cannot_have_given_names_the_task_and_nothing_is_kept(
@@ -379,8 +379,9 @@ def test_a_run_that_is_held_is_refused(run: Run) -> None:
 
 _PULL = """
 import sys, orjson
-from bedside.annotation.answers import keep_answers, read_export
-from bedside.annotation.annotation_plan import read_plan
+from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.plan_file import read_plan
 from bedside.ratings.run import Run
 run = Run(sys.argv[1])
 plan = read_plan(sys.argv[2], run)

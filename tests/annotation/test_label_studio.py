@@ -31,7 +31,7 @@ from bedside.annotation import label_studio_server as own
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.annotation.plan_file import write_plan
-from bedside.annotation.progress import progress
+from bedside.annotation.plan_progress import plan_progress
 from bedside.annotation.pull import pull
 from bedside.annotation.push import push
 from bedside.annotation.training_cases import read_training
@@ -132,9 +132,9 @@ def test_answers_of_three_people_come_back_as_given(
     for (item, rater), level in typed.items():
         answer(people[rater], tasks[item], {"empathy": str(level), "goal_alignment": str(6 - level)})
     pulled = pull(plan, run, server)
-    assert (pulled.kept.new, pulled.kept.submitted, pulled.kept.missing) == (36, 36, 0)
+    assert (pulled.stored.new, pulled.stored.submitted, pulled.stored.missing) == (36, 36, 0)
     again_pulled = pull(plan, run_again(run), server)
-    assert (again_pulled.kept.new, again_pulled.kept.revised, again_pulled.kept.unchanged) == (0, 0, 36)
+    assert (again_pulled.stored.new, again_pulled.stored.revised, again_pulled.stored.unchanged) == (0, 0, 36)
     names = {item.id: item.transcript for item in plan.items}
     _agreement_is_of_what_was_typed(
         run, {(names[item], rater): level for (item, rater), level in typed.items()}, tmp_path / "typed.csv"
@@ -352,7 +352,7 @@ def test_findings_come_back(run: Run, server: LabelStudioClient, people: dict[st
         assert said["reason"] == ("" if value else "really")
     assert counts == {3.0: 7, 0.0: 1}
     # Three of four lists are the same, and one of the two is empty in the fourth.
-    (lists,) = progress(run_again(run), plan).lists
+    (lists,) = plan_progress(run_again(run), plan).lists
     assert (lists.items, lists.entries, lists.matched) == (4, 21, 9)
     assert lists.f1.estimate == lists.by_label.estimate == 0.75
     row = people_of(run, "finding_extraction.emotional_discomfort_or_fear")
@@ -491,7 +491,7 @@ def test_a_changed_page_is_put_right_or_refused(
     assert server.client.projects.get(project.id).label_config == page
     task = tasks_of(server, plan)[0]
     answer(people["anna"], task, {"empathy": "9", "goal_alignment": "1"})
-    with pytest.raises(InputError, match=rf"task {task.id}: '9' is no choice of empathy"):
+    with pytest.raises(InputError, match=rf"task {task.id}: '9' is not a choice of empathy"):
         pull(plan, run, server)
     assert not run.ratings["rater"].str.starts_with("human:").any()
     changed = page.replace('alias="5"', 'alias="7"')
@@ -646,7 +646,7 @@ def test_wrong_key_and_absent_server_are_one_line(
     assert "0" * 40 not in str(wrong.value)
     with pytest.raises(LabelStudioError, match="can't be reached"):
         LabelStudioClient(f"http://127.0.0.1:{free_port()}", "0" * 40)
-    with pytest.raises(InputError, match="is no address"):
+    with pytest.raises(InputError, match="is not an address"):
         LabelStudioClient("127.0.0.1:8080", "0" * 40)
 
 

@@ -175,13 +175,14 @@ def test_label_studio_files_go_both_ways(run: Run, tmp_path: Path) -> None:
         keep_answers(run, plan, read_files(plan, run, [path], rater=rater).answers)
     assert human(run) == expected
     with pytest.raises(
-        InputError, match=r"anna\.json: it doesn't say which .* --users 1=NAME, or --rater NAME"
+        InputError,
+        match=r"anna\.json: the file names users of Label Studio \(1\) .* `users=1=NAME`, or `rater=NAME`",
     ):
         read_files(plan, run, [anna])
-    with pytest.raises(InputError, match="'zoe' is no rater of the plan"):
+    with pytest.raises(InputError, match="'zoe' is not a rater of the plan"):
         read_files(plan, run, [anna], rater="zoe")
     other = rating_plan(run, per=3, raters=("anna", "ben"), seed=99)
-    with pytest.raises(InputError, match="none of its tasks is of this plan"):
+    with pytest.raises(InputError, match="none of the file's tasks is of this plan"):
         read_files(other, run, [anna], rater="anna")
 
 
@@ -229,11 +230,11 @@ def plan_and_file(run: Run, tmp_path: Path, form: Any = "xlsx") -> tuple[Annotat
     [
         (
             {"empathy": "9"},
-            r"anna\.xlsx: sheet Answers, row 2, column empathy: '9' is no choice; one of 1, 2, 3, 4, 5",
+            r"anna\.xlsx: sheet Answers, row 2, column empathy: '9' is not a choice; choose one of 1, 2, 3, 4, 5",
         ),
-        ({"empathy": "good"}, r"row 2, column empathy: 'good' is no choice"),
-        ({"item": "beef"}, r"sheet Answers, row 2: 'beef' is no item of this plan"),
-        ({"rater": "zoe"}, r"sheet Answers, row 2: 'zoe' is no rater of the plan; its raters: anna"),
+        ({"empathy": "good"}, r"row 2, column empathy: 'good' is not a choice"),
+        ({"item": "beef"}, r"sheet Answers, row 2: 'beef' is not an item of this plan"),
+        ({"rater": "zoe"}, r"sheet Answers, row 2: 'zoe' is not a rater of the plan; its raters: anna"),
         ({"item": "", "rater": "", "empathy": "3"}, r"sheet Answers, row 2: the row has no item"),
     ],
 )
@@ -270,9 +271,9 @@ def test_an_item_answered_twice_is_named_with_both_rows(run: Run, tmp_path: Path
 
 def test_a_file_filled_in_is_never_overwritten(run: Run, tmp_path: Path) -> None:
     plan, _ = plan_and_file(run, tmp_path)
-    with pytest.raises(InputError, match=r"anna\.xlsx: is there already"):
+    with pytest.raises(InputError, match=r"anna\.xlsx: the file is there already"):
         export_files(plan, run, "xlsx", tmp_path / "files")
-    with pytest.raises(InputError, match="'docx' is not known"):
+    with pytest.raises(InputError, match="there is no form 'docx'"):
         export_files(plan, run, "docx", tmp_path / "files")  # type: ignore[arg-type]
 
 

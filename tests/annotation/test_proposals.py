@@ -11,7 +11,7 @@ from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
-from bedside.annotation.follow_up import follow_up
+from bedside.annotation.follow_up import follow_up_plan
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.mean_proposals import CorrectedUnits, _allocate, _error
 from bedside.annotation.proposals import propose
@@ -58,7 +58,7 @@ def test_units_that_one_person_rated_come_first_for_kappa(large: Run, tmp_path: 
     rated(run, plan)
     found = propose(run, plan, aim="kappa", count=8)
     assert {each.transcript for each in found.proposals[:5]} == {item.transcript for item in once.items}
-    assert [(each.have, each.need) for each in found.proposals] == [(1, 1)] * 5 + [(0, 2)] * 3
+    assert [(each.rated_by, each.raters_wanted) for each in found.proposals] == [(1, 1)] * 5 + [(0, 2)] * 3
     assert not {each.transcript for each in found.proposals} & {item.transcript for item in plan.items}
 
 
@@ -72,10 +72,10 @@ def test_the_half_width_now_is_that_of_the_agreement_table(large: Run, tmp_path:
         if row.kind == "people":
             interval = row.statistics["kappa"].interval
             assert interval is not None
-            assert by_metric[row.metric].now == pytest.approx((interval.high - interval.low) / 2)
+            assert by_metric[row.metric].half_width == pytest.approx((interval.high - interval.low) / 2)
             assert by_metric[row.metric].units == 40
     # Twice the units: about 1/√2 of the width.
-    ratio = by_metric["empathy"].after / by_metric["empathy"].now  # type: ignore[operator]
+    ratio = by_metric["empathy"].expected_half_width / by_metric["empathy"].half_width  # type: ignore[operator]
     assert 0.6 < ratio < 0.8
 
 
@@ -86,11 +86,11 @@ def test_what_kappa_would_gain_is_what_is_gained(large: Run, tmp_path: object) -
     rated(run, plan)
     found = propose(run, plan, aim="kappa", count=30)
     (gain,) = found.gains
-    more = follow_up(run, plan, found)
+    more = follow_up_plan(run, plan, found)
     rated(run, more)
     (after,) = propose(run, more, aim="kappa", count=5).gains
     assert after.units == 60
-    assert after.now == pytest.approx(gain.after, rel=0.3)
+    assert after.half_width == pytest.approx(gain.expected_half_width, rel=0.3)
 
 
 def test_new_units_go_where_the_judge_is_least_sure(large: Run, tmp_path: object) -> None:
@@ -131,11 +131,11 @@ def test_the_half_width_of_a_corrected_mean_is_that_of_the_estimate(large: Run, 
         interval = each.corrected.interval
         if " − " not in each.quantity and interval is not None:
             gain = now["empathy", f"corrected mean of {each.quantity}"]
-            assert gain.now == pytest.approx((interval.high - interval.low) / 2)
-            assert gain.after is not None
-            assert gain.added == 0 or gain.after < gain.now  # type: ignore[operator]
+            assert gain.half_width == pytest.approx((interval.high - interval.low) / 2)
+            assert gain.expected_half_width is not None
+            assert gain.added == 0 or gain.expected_half_width < gain.half_width  # type: ignore[operator]
     assert sum(gain.added for gain in found.gains if gain.metric == "empathy") == 20
-    assert all(each.have == 0 for each in found.proposals)
+    assert all(each.rated_by == 0 for each in found.proposals)
     assert "half-width" in markdown(proposal_tables(found)[1])
 
 
@@ -153,7 +153,7 @@ def test_the_most_disputed_units_are_proposed_and_go_to_somebody_else(large: Run
         apart[item.transcript] = max(abs(judge - float(np.median(people))), max(people) - min(people))
     worst = sorted(apart.values(), reverse=True)[:4]
     assert [apart[each.transcript] for each in found.proposals] == worst
-    more = follow_up(run, plan, found)
+    more = follow_up_plan(run, plan, found)
     for item in more.items:
         (rater,) = more.raters_of[item.id]
         before = next(
@@ -166,7 +166,7 @@ def test_the_most_disputed_units_are_proposed_and_go_to_somebody_else(large: Run
     both = rating_plan(run, per=10, raters=("anna", "ben"), rubrics=(EMPATHY,), seed=4)
     rated(run, both)
     with pytest.raises(DataError, match="have rated all that is proposed"):
-        follow_up(run, both, propose(run, both, aim="disagreement", count=1))
+        follow_up_plan(run, both, propose(run, both, aim="disagreement", count=1))
 
 
 def test_answers_still_to_come_are_counted_and_not_proposed_again(large: Run, tmp_path: object) -> None:
@@ -187,7 +187,7 @@ def test_without_ratings_it_says_that_nothing_can_be_said(run: Run) -> None:
     assert all(gain.missing == "people rated 0 of it, fewer than 3" for gain in found.gains)
     with pytest.raises(DataError, match="nothing is left to propose"):
         propose(run, plan, aim="disagreement")
-    with pytest.raises(DataError, match="'more' is not known"):
+    with pytest.raises(DataError, match="there is no aim 'more'"):
         propose(run, plan, aim="more")  # type: ignore[arg-type]
 
 

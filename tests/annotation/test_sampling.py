@@ -57,7 +57,7 @@ def test_the_same_seed_gives_the_same_bytes_in_another_process(run: Run, tmp_pat
     write_plan(rating_plan(run, per=4, by=("system",)), tmp_path / "a.json")
     code = (
         "import sys; from tests.annotation.study import rating_plan; from bedside.ratings.run import Run;"
-        "from bedside.annotation.annotation_plan import write_plan;"
+        "from bedside.annotation.plan_file import write_plan;"
         "write_plan(rating_plan(Run(sys.argv[1]), per=4, by=('system',)), sys.argv[2])"
     )
     for hash_seed in ("1", "2"):
@@ -99,9 +99,9 @@ def known_answers(folder: Path, **answers: object) -> Path:
 def test_a_training_set_has_answers_that_its_rubrics_know(tmp_path: Path) -> None:
     cases = read_training(known_answers(tmp_path), "rate", (EMPATHY, GOAL))
     assert [dict(case.answers) for case in cases] == [{"empathy": "4", "goal_alignment": "2"}] * 2
-    with pytest.raises(InputError, match=r"known\.jsonl.*'9' is no answer to empathy"):
+    with pytest.raises(InputError, match=r"known\.jsonl.*'9' is not an answer to empathy"):
         read_training(known_answers(tmp_path, empathy=9), "rate", (EMPATHY,))
-    with pytest.raises(InputError, match="no known answer on partnership"):
+    with pytest.raises(InputError, match="there is no known answer on partnership"):
         read_training(known_answers(tmp_path), "rate", (RUBRICS.load("partnership"),))
     with pytest.raises(InputError, match="has no answers"):
         read_training(write_transcripts(tmp_path / "without.jsonl", 1), "rate", (EMPATHY,))
@@ -182,12 +182,12 @@ def test_what_cannot_be_rated_is_left_out_and_counted(tmp_path: Path) -> None:
         ({"mode": "findings"}, "asks for a level; mode findings takes rubrics of kind list"),
         ({"mode": "codes", "rubrics": (EMPATHY,)}, "asks for a level"),
         ({"rubrics": (EMPATHY, RUBRICS.load("open_question"))}, "is about turns"),
-        ({"focus": "certain"}, "'certain' is not known"),
-        ({"judge": JUDGE}, "in mode audit only"),
+        ({"focus": "certain"}, "there is no focus 'certain'"),
+        ({"judge": JUDGE}, "mode rate shows no judge's scores"),
         ({"mode": "audit", "judge": "judge:other"}, "name one: judge:invented/model"),
         ({"rubrics": (RUBRICS.load("partnership"),), "focus": "disagreement"}, "no unit was rated twice"),
         ({"raters": ("anna", "Anna")}, "a rater is named twice"),
-        ({"raters": ("../anna", "ben")}, "no name for a rater"),
+        ({"raters": ("../anna", "ben")}, "can't be a rater's name"),
     ],
 )
 def test_what_does_not_go_is_said(run: Run, options: dict[str, object], message: str) -> None:

@@ -14,7 +14,7 @@ from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answer_store import keep_answers
 from bedside.annotation.findings import f1, list_agreement, matched_entries
 from bedside.annotation.label_studio_export import read_export
-from bedside.annotation.progress import Share, progress
+from bedside.annotation.plan_progress import RaterShare, plan_progress
 from bedside.annotation.training_cases import TrainingCase
 from bedside.ratings.run import Run
 from bedside.reports.annotation import plan_tables, status_tables
@@ -34,14 +34,14 @@ def test_done_skipped_and_open_are_counted_by_stratum(run: Run) -> None:
     plan = rating_plan(run, by=("system",), raters=("anna", "ben"))
     done = {item.id for item in plan.items if item.stratum == 0}
     answer(run, plan, lambda item, rater: levels(item, rater) if rater == "anna" and item in done else None)
-    found = progress(run, plan)
+    found = plan_progress(run, plan)
     assert found.shares == (
-        Share("anna", None, 12, 6, 0, 60.0),
-        Share("anna", "GPT-Secret", 6, 6, 0, 60.0),
-        Share("anna", "Llama-Hidden", 6, 0, 0, None),
-        Share("ben", None, 12, 0, 0, None),
-        Share("ben", "GPT-Secret", 6, 0, 0, None),
-        Share("ben", "Llama-Hidden", 6, 0, 0, None),
+        RaterShare("anna", None, 12, 6, 0, 60.0),
+        RaterShare("anna", "GPT-Secret", 6, 6, 0, 60.0),
+        RaterShare("anna", "Llama-Hidden", 6, 0, 0, None),
+        RaterShare("ben", None, 12, 0, 0, None),
+        RaterShare("ben", "GPT-Secret", 6, 0, 0, None),
+        RaterShare("ben", "Llama-Hidden", 6, 0, 0, None),
     )
     assert found.shares[0].open == 6
     answer(
@@ -50,15 +50,15 @@ def test_done_skipped_and_open_are_counted_by_stratum(run: Run) -> None:
         lambda item, rater: levels(item, rater) if rater == "ben" else None,
         was_cancelled=True,
     )
-    found = progress(Run(run.path), plan)
-    assert found.shares[3] == Share("ben", None, 12, 0, 12, None)
+    found = plan_progress(Run(run.path), plan)
+    assert found.shares[3] == RaterShare("ben", None, 12, 0, 12, None)
     assert not [row for row in found.agreement if row.kind == "people"]
 
 
 def test_agreement_so_far_is_of_the_plan_and_beside_the_judge(run: Run) -> None:
     plan = rating_plan(run, raters=("anna", "ben"), per=8)
     answer(run, plan, levels)
-    found = progress(Run(run.path), plan)
+    found = plan_progress(Run(run.path), plan)
     kinds = {(row.metric, row.kind): row for row in found.agreement}
     assert kinds["empathy", "people"].units == 8
     assert kinds["empathy", "mean"].rater is not None
@@ -74,11 +74,11 @@ def test_training_is_scored_and_the_median_time_is_of_the_items(run: Run, right:
     plan = rating_plan(run, training=cases, raters=("anna",), overlap=1)
     said = {"empathy": "4" if right else "1", "goal_alignment": "2"}
     answer(run, plan, lambda item, rater: said)
-    found = progress(Run(run.path), plan)
+    found = plan_progress(Run(run.path), plan)
     (trained,) = found.training
     assert (trained.answers, trained.score) == (4, 1.0 if right else 0.5)
     assert trained.off == (0.0 if right else 1.5)
-    assert found.shares[1] == Share("anna", "training", 2, 2, 0, 60.0)
+    assert found.shares[1] == RaterShare("anna", "training", 2, 2, 0, 60.0)
     assert found.shares[0].assigned == 10
 
 
@@ -87,7 +87,7 @@ def test_training_in_codes_is_scored_by_turn(run: Run) -> None:
     codes = (CODEBOOK.load("question"),)
     plan = rating_plan(run, mode="codes", rubrics=codes, training=(case,), raters=("anna",), overlap=1)
     answer(run, plan, lambda item, rater: {"question__0": "open", "question__1": "closed"})
-    (trained,) = progress(Run(run.path), plan).training
+    (trained,) = plan_progress(Run(run.path), plan).training
     assert (trained.answers, trained.right, trained.off) == (2, 1, None)
 
 
@@ -102,7 +102,7 @@ def test_training_of_lists_is_scored_by_what_is_matched(run: Run) -> None:
     plan = rating_plan(run, mode="findings", rubrics=(rubric,), training=(case,), raters=("anna",), overlap=1)
     said = {"finding_extraction": "listed", "finding_extraction__1": ("text", "the needles make her afraid")}
     answer(run, plan, lambda item, rater: said)
-    (trained,) = progress(Run(run.path), plan).training
+    (trained,) = plan_progress(Run(run.path), plan).training
     assert trained.right == pytest.approx(2 / 3)
 
 
@@ -113,7 +113,7 @@ def test_answers_nobody_asked_for_and_changes_are_said(run: Run) -> None:
     other = {**mine["annotations"][0], "completed_by": 2, "unique_id": "x", "updated_by": 1}
     mine["annotations"].append(other)
     keep_answers(run, plan, read_export(plan, tasks, RATERS, where="x").answers)
-    found = progress(Run(run.path), plan)
+    found = plan_progress(Run(run.path), plan)
     assert (found.outside, found.changed_by) == (1, {"ben": {"anna": 1}})
     notes = " ".join(status_tables(plan, found)[0].notes)
     assert "Answers of ben were changed by somebody else: 1 by anna." in notes
@@ -186,7 +186,7 @@ def test_lists_are_in_the_status(run: Run) -> None:
         plan,
         lambda item, rater: {"finding_extraction": "listed", "finding_extraction__0": ("text", rater)},
     )
-    found = progress(Run(run.path), plan)
+    found = plan_progress(Run(run.path), plan)
     (pair,) = found.lists
     assert (pair.items, pair.entries, pair.matched, pair.f1.estimate, pair.by_label.estimate) == (
         12,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,23 +14,24 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem
 from bedside.annotation.answer_ratings import (
     agreement_metric,
+    answer_ratings,
     audited_metric,
     listed_entries,
     plan_scales,
-    ratings_of_answer,
 )
 from bedside.annotation.answer_store import latest_answers, read_store
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NOTHING, entry_part
 from bedside.annotation.findings import Entry, ListAgreement, f1, list_agreement, matched_entries
 from bedside.annotation.items import coded_positions
+from bedside.ratings.names import human_rater, rated_by_humans, turn_index
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
 
 
 @dataclass(frozen=True, slots=True)
-class Share:
+class RaterShare:
     """A rater's part of a stratum, or of the training set or everything.
 
     Attributes:
@@ -88,7 +89,7 @@ class PlanProgress:
         lists: so far, of lists, in mode findings.
     """
 
-    shares: tuple[Share, ...]
+    shares: tuple[RaterShare, ...]
     training: tuple[TrainingScore, ...]
     changed_by: Mapping[str, Mapping[str, int]]
     outside: int
@@ -96,7 +97,7 @@ class PlanProgress:
     lists: tuple[ListAgreement, ...]
 
 
-def progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgress:
+def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgress:
     """Where a plan stands by the answers in the run.
 
     Args:
@@ -113,15 +114,17 @@ def progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgress:
     assigned = {rater: set(order) for rater, order in plan.assignment.items()}
     return PlanProgress(
         shares=tuple(share for rater in plan.raters for share in _shares(plan, rater, answers)),
-        training=tuple(_trained(run, plan, answers)) if plan.training else (),
+        training=_training_scores(run, plan, answers) if plan.training else (),
         changed_by=changed,
         outside=sum(item not in assigned.get(rater, ()) for item, rater in answers),
         agreement=_agreement(run, plan, answers, seed),
-        lists=list_agreement(lists(plan, answers), seed=seed) if plan.mode == "findings" else (),
+        lists=list_agreement(entry_lists(plan, answers), seed=seed) if plan.mode == "findings" else (),
     )
 
 
-def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]) -> list[Share]:
+def _shares(
+    plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], RaterAnswer]
+) -> list[RaterShare]:
     groups: dict[str | None, list[str]] = {None: []}
     if plan.training:
         groups["training"] = [item.id for item in plan.training]
@@ -134,65 +137,79 @@ def _shares(plan: AnnotationPlan, rater: str, answers: Mapping[tuple[str, str], 
             groups[plan.strata[item.stratum].name].append(name)
     shares = []
     for group, names in groups.items():
-        given = [answers[name, rater] for name in names if (name, rater) in answers]
-        done = [answer for answer in given if answer.state == "submitted"]
+        answered = [answers[name, rater] for name in names if (name, rater) in answers]
+        done = [answer for answer in answered if answer.state == "submitted"]
         times = [answer.seconds for answer in done if answer.seconds is not None]
         median = statistics.median(times) if times else None
         shares.append(
-            Share(rater, group, len(names), len(done), len(given) - len(done), median)
+            RaterShare(rater, group, len(names), len(done), len(answered) - len(done), median)
         )  # fmt: skip
     return shares
 
 
-def _trained(
+def _training_scores(
     run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
-) -> list[TrainingScore]:
+) -> tuple[TrainingScore, ...]:
     positions = coded_positions(plan, run)
-    found = []
+    scores = []
     for rater in plan.raters:
-        count, right, off = 0, 0.0, []
+        right: list[float] = []
+        distances: list[float] = []
         for item in plan.training:
             answer = answers.get((item.id, rater))
             if answer is None or answer.state != "submitted":
                 continue
-            for each in plan.rubrics:
-                rubric = each.rubric
+            for rubric in plan.questions:
                 if rubric.name not in item.answers:
                     continue
-                known = item.answers[rubric.name]
                 if plan.mode == "findings":
-                    count += 1
-                    right += _list_score(rubric, known, answer)
+                    right.append(_list_score(rubric, item.answers[rubric.name], answer))
                     continue
-                for unit, _, value, label, *_ in ratings_of_answer(
-                    plan, rubric, item, answer, positions.get(item.id, {}), {}
+                for correct, distance in _choice_scores(
+                    plan, rubric, item, answer, positions.get(item.id, {})
                 ):
-                    true = known if plan.mode != "codes" else known.get(unit.removeprefix("turn:"))
-                    if true is None:
-                        continue
-                    count += 1
-                    if rubric.kind == "set":
-                        right += set(answer.choices.get(rubric.name, ())) == set(true)
-                    elif label is not None:
-                        right += label == true
-                    elif value is not None:
-                        right += value == float(true)
-                        off.append(abs(value - float(true)))
-        found.append(TrainingScore(rater, count, right, statistics.fmean(off) if off else None))
-    return found
+                    right.append(correct)
+                    distances += [] if distance is None else [distance]
+        mean_distance = statistics.fmean(distances) if distances else None
+        scores.append(TrainingScore(rater, len(right), sum(right), mean_distance))
+    return tuple(scores)
+
+
+def _choice_scores(
+    plan: AnnotationPlan,
+    rubric: Rubric,
+    item: TrainingItem,
+    answer: RaterAnswer,
+    positions: Mapping[str, Sequence[int]],
+) -> Iterator[tuple[float, float | None]]:
+    """For each known answer: 1 where the rater chose it, else 0; and how many levels off, where there are levels."""
+    for rating in answer_ratings(plan, rubric, item, answer, positions, {}):
+        known = item.answers[rubric.name]
+        if plan.mode == "codes":
+            known = known.get(str(turn_index(rating.unit)))
+        if known is None:
+            continue
+        if rubric.kind == "set":
+            yield float(set(answer.choices.get(rubric.name, ())) == set(known)), None
+        elif rating.label is not None:
+            yield float(rating.label == known), None
+        elif rating.value is not None:
+            yield float(rating.value == float(known)), abs(rating.value - float(known))
+        else:
+            yield 0.0, None
 
 
 def _list_score(rubric: Rubric, known: Any, answer: RaterAnswer) -> float:
-    own, true = _entries(rubric, listed_entries(rubric, answer)), _entries(rubric, known)
-    return f1(matched_entries(own, true), len(own), len(true))
+    listed, true = _entries(rubric, listed_entries(rubric, answer)), _entries(rubric, known)
+    return f1(matched_entries(listed, true), len(listed), len(true))
 
 
-def _entries(rubric: Rubric, given: list[dict[str, str]]) -> list[Entry]:
+def _entries(rubric: Rubric, entries: list[dict[str, str]]) -> list[Entry]:
     label, text = entry_part(rubric)
-    return [(entry[label.name], entry[text.name]) for entry in given]
+    return [(entry[label.name], entry[text.name]) for entry in entries]
 
 
-def lists(
+def entry_lists(
     plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
 ) -> dict[str, dict[str, list[Entry]]]:
     """What raters listed in mode findings: rater → item → entries.
@@ -200,7 +217,7 @@ def lists(
     Left out are the training set, and answers that neither list anything nor say that there is nothing.
     """
     rubric = plan.rubrics[0].rubric
-    found: dict[str, dict[str, list[Entry]]] = {}
+    lists: dict[str, dict[str, list[Entry]]] = {}
     for (item, rater), answer in answers.items():
         entries = _entries(rubric, listed_entries(rubric, answer))
         nothing = answer.choices.get(rubric.name) == (NOTHING,)
@@ -209,21 +226,19 @@ def lists(
             and bool(entries) != nothing
             and not isinstance(plan.by_id[item], TrainingItem)
         ):
-            found.setdefault(rater, {})[item] = entries
-    return found
+            lists.setdefault(rater, {})[item] = entries
+    return lists
 
 
 def plan_metrics(plan: AnnotationPlan) -> list[str]:
     """The metrics that a plan's answers give and that agreement is computed on."""
-    names = [each.rubric.name for each in plan.rubrics]
+    names = [rubric.name for rubric in plan.questions]
     if plan.mode == "audit":
         return [metric for name in names for metric in (agreement_metric(name), audited_metric(name))]
     return names
 
 
-def plan_evaluation(
-    run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
-) -> RatingsView:
+def plan_view(run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]) -> RatingsView:
     """The ratings that a plan's answers gave, and those of judges and algorithms on the same transcripts.
 
     Args:
@@ -231,27 +246,27 @@ def plan_evaluation(
         plan: its plan.
         answers: those that count.
     """
-    given = {
-        (item.transcript, f"human:{rater}")
+    answered = {
+        (item.transcript, human_rater(rater))
         for (name, rater) in answers
         for item in (plan.by_id[name],)
         if not isinstance(item, TrainingItem)
     }
     columns = pl.Schema({"transcript_id": pl.String(), "rater": pl.String()})
-    pairs = pl.DataFrame(sorted(given), schema=columns, orient="row")
+    pairs = pl.DataFrame(sorted(answered), schema=columns, orient="row")
     of_plan = run.ratings.filter(pl.col("metric").is_in(plan_metrics(plan)))
     people = of_plan.join(pairs, on=list(columns), how="semi", maintain_order="left")
-    others = of_plan.filter(~pl.col("rater").str.starts_with("human:")).join(
+    machines = of_plan.filter(~rated_by_humans()).join(
         pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"
     )
-    rubrics = {each.rubric.name: each.rubric for each in plan.rubrics}
-    return RatingsView(pl.concat([people, others]), plan_scales(plan), None, str(run.path), run, rubrics)
+    rubrics = {rubric.name: rubric for rubric in plan.questions}
+    return RatingsView(pl.concat([people, machines]), plan_scales(plan), None, str(run.path), run, rubrics)
 
 
 def _agreement(
     run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer], seed: int
 ) -> tuple[Agreement, ...]:
-    view = plan_evaluation(run, plan, answers)
+    view = plan_view(run, plan, answers)
     if view.ratings.is_empty():
         return ()
     try:
