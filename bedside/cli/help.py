@@ -100,6 +100,7 @@ _OTHER_NAMES = {
     "speakers": "roles",
     "folder": "out",
     "key": "key_env",
+    "day": "date",
 }
 
 

@@ -138,7 +138,7 @@ def test_the_date_can_come_from_the_environment(monkeypatch: pytest.MonkeyPatch)
 
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert _day(None) == "1970-01-02"
-    with pytest.raises(InputError, match="no date"):
+    with pytest.raises(InputError, match="is not a date"):
         _day("yesterday")
 
 
@@ -431,7 +431,7 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
         (["train", "{coded}", "--out", "x.txt"], "ends in .npz"),
         (["train", "{coded}", "--out", "absent/x.npz"], "can't be written"),
         (["train", "{coded}", "--out", "x.npz", "--name", "a b"], "can't be a coder's name"),
-        (["train", "{coded}", "--out", "x.npz", "--date", "soon"], "no date"),
+        (["train", "{coded}", "--out", "x.npz", "--date", "soon"], "--date: 'soon' is not a date"),
         (["train", "{coded}", "--out", "x.npz", "--embeddings", "nowhere"], "no embedding model is there"),
         (["evaluate", "{coded}", "--folds", "1"], "1 folds are too few"),
         (["evaluate", "{coded}", "--coder", "rules", "--judge", "openai/x"], "a coder and a judge are named"),

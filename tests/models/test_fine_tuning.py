@@ -125,7 +125,7 @@ def test_the_command(folder: str, tmp_path: Path, capsys: pytest.CaptureFixture[
         )
     assert not ended.value.code
     said = capsys.readouterr().out
-    assert "Loss on 1 others, in nats per token: " in said
+    assert "The loss on 1 other, in nats per token: " in said
     assert f"--set redirection.model={tmp_path / 'out'}" in said
     with pytest.raises(SystemExit) as ended:
         main(
