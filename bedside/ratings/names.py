@@ -58,6 +58,11 @@ def person_name(rater: str) -> str:
     return rater.removeprefix(_HUMAN)
 
 
+def judge_model(rater: str) -> str:
+    """A judge's model without ``judge:``; other raters' names as they are."""
+    return rater.removeprefix(_JUDGE)
+
+
 def algorithm_name(rater: str) -> str:
     """An algorithm's name and version without ``algorithm:``; other raters' names as they are."""
     return rater.removeprefix(_ALGORITHM)

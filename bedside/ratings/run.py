@@ -1,4 +1,4 @@
-"""Ratings and runs: the one table of results, and the folder that holds an evaluation.
+"""The run: the folder that holds an evaluation.
 
 Everything is a rating: one value or label that one rater gives one unit of a transcript for one metric.
 Algorithms, judges and people are all raters.
@@ -35,7 +35,7 @@ _RATINGS = "ratings.parquet"
 #: What comes of reading a damaged table.
 _DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 #: What every manifest holds.
-_FORM = {
+_MANIFEST_SHAPE = {
     "transcripts": {
         "count": INTEGER, "turns": INTEGER, "text": BOOLEAN, "skipped": [OrNull(TEXT)], "options": {},
         "inputs": [{"path": TEXT, "format": TEXT, "transcripts": INTEGER}],
@@ -66,7 +66,7 @@ class Run:
             parameters, counts.
 
     Raises:
-        RunError: the folder is missing or is no run.
+        RunError: the folder is missing or is not a run.
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
@@ -95,7 +95,7 @@ class Run:
                 where=str(self.path),
                 todo="use the version of bedside named in its manifest",
             )
-        wrong = misfit(manifest, _FORM)
+        wrong = misfit(manifest, _MANIFEST_SHAPE)
         if wrong is not None:
             raise RunError(
                 f"the manifest is damaged at {wrong}", where=str(file), todo="restore it, or score again"
@@ -142,10 +142,10 @@ class Run:
             rows = [
                 {
                     "transcript_id": name,
-                    **{key: None if value is None else str(value) for key, value in found.items()},
+                    **{key: None if value is None else str(value) for key, value in factors.items()},
                 }
                 for name, text in self.index.select("id", "factors").iter_rows()
-                for found in (orjson.loads(text),)
+                for factors in (orjson.loads(text),)
             ]
         names = sorted({key for row in rows for key in row} - {"transcript_id"})
         return pl.DataFrame(rows, schema={"transcript_id": pl.String(), **dict.fromkeys(names, pl.String())})
@@ -274,12 +274,12 @@ class Run:
         file = self.path / name
         try:
             table = pl.scan_parquet(file)
-            found = table.collect_schema()
+            actual = table.collect_schema()
         except _DAMAGE as error:
             raise RunError(
                 "the table is missing or damaged", where=str(file), todo="score again into a new run"
             ) from error
-        if found != schema:
+        if actual != schema:
             raise RunError("the table has other columns than a run's", where=str(file), todo="score again")
         return table
 
@@ -288,7 +288,7 @@ def read_run(path: str | os.PathLike[str]) -> Run:
     """Open a run.
 
     Raises:
-        RunError: the folder is missing or is no run.
+        RunError: the folder is missing or is not a run.
     """
     return Run(path)
 

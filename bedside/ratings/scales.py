@@ -68,6 +68,7 @@ def parse_scales(texts: Sequence[str]) -> dict[str | None, Scale]:
 
 
 def number_in(cell: str) -> float | None:
+    """The finite number that a cell holds; None where it holds none."""
     try:
         number = float(cell)
     except ValueError:

@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from bedside.ratings.names import has_kind, human_rater, is_turn, turn_index, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale, number_in
 from bedside.ratings.table import frame_of
@@ -88,53 +89,95 @@ def read_rating_file(
     file = Path(path)
     if not os.path.isfile(file):
         raise InputError("there is no such file", where=str(path))
-    rows = _rows(file, columns or {})
-    ratings: list[tuple[Any, ...]] = []
-    places: list[str] = []
-    seen: dict[tuple[Any, ...], str] = {}
-    first_kind: dict[str, tuple[bool, str]] = {}
-    used: dict[str, Scale | None] = {}
-    empty = 0
-    for where, row in rows:
-        name = row["metric"] or metric
-        cell = row["value"].strip()
-        if cell.casefold() in _EMPTY:
-            empty += 1
-            continue
-        rater = row["rater"].strip()
-        rater = rater if ":" in rater else f"human:{rater}"
-        unit = f"turn:{_whole(row['turn'], 'turn', where)}" if row["turn"] else "transcript"
-        replicate = _whole(row["replicate"], "replicate", where) if row["replicate"] else 0
-        key = (row["item"], unit, name, rater, replicate)
-        if key in seen:
-            raise InputError(
-                f"{rater} rates {row['item']!r} on {name} twice",
-                where=f"{seen[key]} and {where}",
-                todo="remove one of the rows",
-            )
-        seen[key] = where
-        if name not in used:
-            given = (scales or {}).get(name) or (scales or {}).get(None)
-            used[name] = given or (known_scale(name) if known_scale is not None else None)
-        scale = used[name]
-        value, label = _value(cell, name, scale, where)
-        is_number, place = first_kind.setdefault(name, (label is None, where))
-        if is_number != (label is None):
-            raise InputError(
-                f"the rating of {name} is {cell!r}, while others are {'numbers' if is_number else 'labels'} ({place})",
-                where=where,
-                todo="give all of them one form, or a scale with `scales`",
-            )
-        ratings.append(
-            (row["item"], row["system"] or None, row["case"] or None, unit, name, rater, replicate, value, label,
-             row["reason"] or None, None)
-        )  # fmt: skip
-        places.append(where)
-    if not ratings:
+    ratings = _CollectedRatings(metric, scales or {}, known_scale)
+    for where, cells in _rating_cells(file, columns or {}):
+        ratings.add(where, cells)
+    if not ratings.rows:
         raise InputError("the file holds no rating", where=str(path), todo="see the docs on ratings and runs")
     return RatingFile(
-        frame_of(ratings), {n: s for n, s in used.items() if s is not None}, empty, tuple(places)
+        ratings=frame_of(ratings.rows),
+        scales={name: scale for name, scale in ratings.scale_of.items() if scale is not None},
+        empty=ratings.empty,
+        places=tuple(ratings.places.values()),
     )
+
+
+class _CollectedRatings:
+    """The ratings of a file, each checked against those before it.
+
+    Args:
+        metric: the metric's name where a row has none.
+        scales: the scale of each metric, or under None of all.
+        known_scale: the scale of a metric for which ``scales`` has none.
+
+    Attributes:
+        rows: of the ratings table.
+        places: the place of each rating by its key, in the order of the rows.
+        scale_of: the scale of each metric that was rated; None where it has none.
+        empty: number of cells without a rating.
+    """
+
+    def __init__(
+        self,
+        metric: str,
+        scales: Mapping[str | None, Scale],
+        known_scale: Callable[[str], Scale | None] | None,
+    ) -> None:
+        self._metric = metric
+        self._scales = scales
+        self._known_scale = known_scale
+        self.rows: list[tuple[Any, ...]] = []
+        self.places: dict[tuple[Any, ...], str] = {}
+        self.scale_of: dict[str, Scale | None] = {}
+        self.empty = 0
+        self._first_kind: dict[str, tuple[bool, str]] = {}
+
+    def add(self, where: str, cells: Mapping[str, str]) -> None:
+        """Add the rating of a row, if its cell holds one.
+
+        Raises:
+            InputError: the rating stands there already, is off its scale, or is a label among numbers.
+        """
+        metric, cell = cells["metric"] or self._metric, cells["value"].strip()
+        if cell.casefold() in _EMPTY:
+            self.empty += 1
+            return
+        rater = cells["rater"].strip()
+        rater = rater if has_kind(rater) else human_rater(rater)
+        unit = unit_name(_whole(cells["turn"], "turn", where) if cells["turn"] else None)
+        replicate = _whole(cells["replicate"], "replicate", where) if cells["replicate"] else 0
+        key = (cells["item"], unit, metric, rater, replicate)
+        if key in self.places:
+            raise InputError(
+                f"{rater} rates {cells['item']!r} on {metric} twice",
+                where=f"{self.places[key]} and {where}",
+                todo="remove one of the rows",
+            )
+        self.places[key] = where
+        value, label = _value(cell, metric, self._scale(metric), where)
+        self._check_kind(metric, cell, label is None, where)
+        self.rows.append(
+            (cells["item"], cells["system"] or None, cells["case"] or None, unit, metric, rater, replicate, value,
+             label, cells["reason"] or None, None)
+        )  # fmt: skip
+
+    def _scale(self, metric: str) -> Scale | None:
+        if metric not in self.scale_of:
+            scale = self._scales.get(metric) or self._scales.get(None)
+            if scale is None and self._known_scale is not None:
+                scale = self._known_scale(metric)
+            self.scale_of[metric] = scale
+        return self.scale_of[metric]
+
+    def _check_kind(self, metric: str, cell: str, is_number: bool, where: str) -> None:
+        first_is_number, place = self._first_kind.setdefault(metric, (is_number, where))
+        if first_is_number != is_number:
+            kind = "numbers" if first_is_number else "labels"
+            raise InputError(
+                f"the rating of {metric} is {cell!r}, while others are {kind} ({place})",
+                where=where,
+                todo="write all of them alike, or give a scale with `scales`",
+            )
 
 
 def import_ratings(run: Run, path: str | os.PathLike[str], file: RatingFile) -> tuple[int, int]:
@@ -144,18 +187,20 @@ def import_ratings(run: Run, path: str | os.PathLike[str], file: RatingFile) -> 
         How many ratings were added, and how many of them replaced one.
 
     Raises:
-        InputError: an item is no transcript of the run, or a turn is past its transcript's end; nothing is
+        InputError: the run has no such transcript, or a turn is past its transcript's end; nothing is
             changed then.
     """
-    known = {name: (system, case, turns) for name, system, case, turns in
-             run.index.select("id", "system", "case_id", "turns").iter_rows()}  # fmt: skip
+    transcripts = {name: (system, case, turns) for name, system, case, turns in
+                   run.index.select("id", "system", "case_id", "turns").iter_rows()}  # fmt: skip
     rows = []
     for where, row in zip(file.places, file.ratings.iter_rows(), strict=True):
         item, _, _, unit, *rest = row
-        if item not in known:
-            raise InputError(f"the run has no transcript {item!r}", where=where, todo=nearest(item, known))
-        system, case, turns = known[item]
-        if unit != "transcript" and int(unit.removeprefix("turn:")) >= turns:
+        if item not in transcripts:
+            raise InputError(
+                f"the run has no transcript {item!r}", where=where, todo=nearest(item, transcripts)
+            )
+        system, case, turns = transcripts[item]
+        if is_turn(unit) and turn_index(unit) >= turns:
             raise InputError(
                 f"{item!r} has {turns} turns and so no {unit}", where=where, todo="count turns from 0"
             )
@@ -175,62 +220,64 @@ def import_ratings(run: Run, path: str | os.PathLike[str], file: RatingFile) -> 
     return len(rows), replaced
 
 
-def _rows(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+def _rating_cells(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
     """Place and cells (by bedside's names) of each rating; a wide row gives one for each rater."""
     names: dict[str, str] | None = None
     raters: list[str] = []
-    for where, row in _cells(path):
+    for where, row in _parquet_rows(path) if path.suffix.lower() == ".parquet" else table_records(path):
         if names is None:
             names = _columns(list(row), columns, where)
-            taken = set(names.values())
-            if "rater" not in names or "value" not in names:
-                if "rater" in names or "value" in names:
-                    lacking = "value" if "rater" in names else "rater"
-                    raise InputError(
-                        f"no column holds the {lacking}",
-                        where=where,
-                        todo=f"say which with `columns={lacking}=NAME`; columns: {', '.join(row)}",
-                    )
-                raters = [column for column in row if column not in taken]
-                if not raters:
-                    raise InputError(
-                        "no column holds ratings", where=where, todo=f"columns: {', '.join(row)}"
-                    )
-        base = {name: row[names[name]].strip() if name in names else "" for name in _NAMES}
-        if not base["item"]:
+            raters = _rater_columns(list(row), names, where)
+        cells = {name: row[names[name]].strip() if name in names else "" for name in _NAMES}
+        if not cells["item"]:
             raise InputError("the row has no item", where=where, todo="fill the item column")
         if not raters:
-            if not base["rater"]:
+            if not cells["rater"]:
                 raise InputError("the row has no rater", where=where, todo="fill the rater column")
-            yield where, base
+            yield where, cells
         for rater in raters:
-            yield f"{where} column {rater}", {**base, "rater": rater, "value": row[rater]}
+            yield f"{where} column {rater}", {**cells, "rater": rater, "value": row[rater]}
 
 
-def _cells(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
-    if path.suffix.lower() == ".parquet":
-        if not _readable(path):
-            raise InputError("the Parquet file can't be read", where=str(path), todo="save it again")
-        try:
-            # Few bytes can be many rows, where all are alike.
-            rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-            table = pl.read_parquet(path, glob=False) if rows <= _MOST_ROWS else pl.DataFrame()
-            texts = table.select(pl.col(pl.String).str.len_bytes().sum())
-        except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-            raise InputError(
-                "the Parquet file can't be read", where=str(path), todo="save it again"
-            ) from error
-        if rows > _MOST_ROWS or sum(texts.row(0) if texts.width else ()) > _MOST_TEXT:
-            raise InputError(
-                f"the file has more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text",
-                where=str(path),
-                todo="split it",
-            )
-        for number, values in enumerate(table.iter_rows(named=True), 1):
-            row = {name: "" if value is None else str(value) for name, value in values.items()}
-            yield f"{path}: row {number}", row
-        return
-    yield from table_records(path)
+def _rater_columns(header: list[str], names: Mapping[str, str], where: str) -> list[str]:
+    """The columns of a wide file that hold a rater's ratings each; none where the file is long."""
+    if "rater" in names and "value" in names:
+        return []
+    if "rater" in names or "value" in names:
+        lacking = "value" if "rater" in names else "rater"
+        raise InputError(
+            f"no column holds the {lacking}",
+            where=where,
+            todo=f"say which with `columns={lacking}=NAME`; columns: {', '.join(header)}",
+        )
+    raters = [column for column in header if column not in names.values()]
+    if not raters:
+        raise InputError("no column holds ratings", where=where, todo=f"columns: {', '.join(header)}")
+    return raters
+
+
+def _parquet_rows(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+    """Place and cells of each row of a Parquet file, as text."""
+    if not _readable(path):
+        raise InputError("the Parquet file can't be read", where=str(path), todo="save it again")
+    try:
+        # Few bytes can be many rows, where all are alike.
+        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
+        table = pl.read_parquet(path, glob=False) if rows <= _MOST_ROWS else pl.DataFrame()
+        texts = table.select(pl.col(pl.String).str.len_bytes().sum())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise InputError("the Parquet file can't be read", where=str(path), todo="save it again") from error
+    if rows > _MOST_ROWS or sum(texts.row(0) if texts.width else ()) > _MOST_TEXT:
+        raise InputError(
+            f"the file has more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text",
+            where=str(path),
+            todo="split it",
+        )
+    for number, values in enumerate(table.iter_rows(named=True), 1):
+        yield (
+            f"{path}: row {number}",
+            {name: "" if value is None else str(value) for name, value in values.items()},
+        )
 
 
 def _readable(path: Path) -> bool:
@@ -242,18 +289,18 @@ def _readable(path: Path) -> bool:
     return tried.returncode == 0
 
 
-def _columns(header: list[str], given: Mapping[str, str], where: str) -> dict[str, str]:
+def _columns(header: list[str], mapping: Mapping[str, str], where: str) -> dict[str, str]:
     lowered = {name.strip().casefold(): name for name in header}
     names: dict[str, str] = {}
-    for name, known in _NAMES.items():
-        if name in given:
-            if given[name] not in header:
+    for name, aliases in _NAMES.items():
+        if name in mapping:
+            if mapping[name] not in header:
                 raise InputError(
-                    f"there is no column {given[name]!r}", where=where, todo=f"columns: {', '.join(header)}"
+                    f"there is no column {mapping[name]!r}", where=where, todo=f"columns: {', '.join(header)}"
                 )
-            names[name] = given[name]
+            names[name] = mapping[name]
         else:
-            match = next((lowered[candidate] for candidate in known if candidate in lowered), None)
+            match = next((lowered[alias] for alias in aliases if alias in lowered), None)
             if match is not None and match not in names.values():
                 names[name] = match
     if "item" not in names:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bedside.ratings.names import rated_by_algorithms
 from bedside.support.errors import MissingExtraError
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ KEY = ("transcript_id", "unit", "metric", "rater", "replicate")
 
 
 #: What went wrong with a judge, after the rubric where it is named; then what a server or model said of it.
-SAID = r"(?s)^((?:\w+(?:, turn \d+)?: )?[^:(]*?)(?:: | \().*$"
+JUDGE_ERROR = r"(?s)^((?:\w+(?:, turn \d+)?: )?[^:(]*?)(?:: | \().*$"
 
 
 #: A value in an error, as Python writes it.
@@ -63,11 +64,11 @@ def to_pandas(table: pl.DataFrame) -> pandas.DataFrame:
 
 def wordless(ratings: pl.LazyFrame) -> pl.LazyFrame:
     """Ratings without what people and judges wrote, nor what an error quotes: where no text is wanted."""
-    algorithm = pl.col("rater").str.starts_with("algorithm:")
+    algorithm = rated_by_algorithms()
     error = pl.col("error").str.replace_all(_QUOTED, "${1}…")
     return ratings.with_columns(
         pl.when(algorithm).then("reason"),
-        pl.when(algorithm).then(error).otherwise(error.str.replace(SAID, "${1}")).alias("error"),
+        pl.when(algorithm).then(error).otherwise(error.str.replace(JUDGE_ERROR, "${1}")).alias("error"),
     )
 
 

@@ -124,6 +124,7 @@ def rating_writer(folder: Path) -> TableWriter:
 
 
 def write_table(target: Path, table: pl.LazyFrame) -> None:
+    """Write a table as one Parquet file, whole or not at all."""
     with replacing(target) as temporary, _writing(temporary):
         # Row groups of a fixed size: the file is the same however the rows were put together.
         table.sink_parquet(

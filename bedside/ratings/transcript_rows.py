@@ -27,7 +27,7 @@ TRANSCRIPT_SCHEMA = pl.Schema(
     }
 )
 
-
+#: Folder of the table's files in a run.
 TRANSCRIPT_FOLDER = "transcripts"
 
 
