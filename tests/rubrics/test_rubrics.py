@@ -387,7 +387,10 @@ MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
     "Python object": ("name: !!python/object/apply:os.system ['true']", ":1: the file is not plain YAML"),
     "Python tuple": ("name: !!python/tuple [a]", "not plain YAML"),
     "alias": ("name: &a [x, x]\ntitle: [*a, *a]", "the alias *a is not allowed"),
-    "doubled key": ("name: pacing\ntitle: a\ntitle: b", ":3: the file is not plain YAML (the key title is there twice)"),
+    "doubled key": (
+        "name: pacing\ntitle: a\ntitle: b",
+        ":3: the file is not plain YAML (the key title is there twice)",
+    ),
     "key that is a list": ("[a, b]: c", "not plain YAML"),
     "key that is a number": ("1: a", "the key '1' is not a word"),
     "merged keys": ("<<: {name: a}", "the key '<<' is not a word"),
