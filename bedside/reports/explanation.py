@@ -61,14 +61,14 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
     records = _matching(view, table, cell)
     metrics = list(dict.fromkeys(str(record["metric"]) for record in records if record.get("metric")))
     ratings = _ratings(view, records)
-    made = [_records_table(table, cell, records)]
+    tables = [_records_table(table, cell, records)]
     if table.name == "results":
-        made += [_values_table(view, record) for record in records[:_SHOWN_RECORDS]]
+        tables += [_values_table(view, record) for record in records[:_SHOWN_RECORDS]]
     if not ratings.is_empty():
-        made.append(_ratings_table(view, ratings))
+        tables.append(_ratings_table(view, ratings))
     if tests is not None and tests.name != table.name:
-        made += _tests_table(tests, records)
-    return Explanation(tuple(_definition(view, name) for name in metrics), tuple(made))
+        tables += _tests_table(tests, records)
+    return Explanation(tuple(_definition(view, name) for name in metrics), tuple(tables))
 
 
 # -- finding the cell -------------------------------------------------------------------------------
@@ -78,27 +78,27 @@ def _matching(view: RatingsView, table: Table, cell: str) -> list[Mapping[str, A
     """The records whose own values are the parts of ``cell``."""
     wanted = cell.strip("/").casefold()
     for strict in (True, False):
-        found = [record for record in table.records if _is_of(wanted, _values(view, record, strict))]
-        if found:
-            return found
-    known = dict.fromkeys(
+        matches = [record for record in table.records if _is_of(wanted, _values(view, record, strict))]
+        if matches:
+            return matches
+    cells = dict.fromkeys(
         "/".join(str(record[name]) for name in ("metric", "system", "a", "b") if record.get(name) is not None)
         for record in table.records
     )
     raise DataError(
         f"the table {table.name!r} has no cell {cell!r}",
         where="--cell",
-        todo=nearest(cell, filter(None, known)),
+        todo=nearest(cell, filter(None, cells)),
     )
 
 
 def _values(view: RatingsView, record: Mapping[str, Any], strict: bool) -> frozenset[str]:
     """What a record says of itself in words; not strictly, also its metric's title and name without role."""
-    found = {value.casefold() for value in record.values() if isinstance(value, str) and value}
+    values = {value.casefold() for value in record.values() if isinstance(value, str) and value}
     if not strict and record.get("metric"):
         name = str(record["metric"])
-        found |= {name.partition(".")[0].casefold(), view.facts(name).title.casefold()}
-    return frozenset(found)
+        values |= {name.partition(".")[0].casefold(), view.facts(name).title.casefold()}
+    return frozenset(values)
 
 
 def _is_of(wanted: str, values: frozenset[str]) -> bool:
@@ -198,17 +198,17 @@ def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
         values = values.filter(pl.col("group") == str(record["raters"]))
     if record.get("system") in set(view.systems()):
         values = values.filter(pl.col("system") == str(record["system"]))
-    there = values.drop_nulls("value")
+    rated = values.drop_nulls("value")
     rows = [
         Row((Cell(name), Cell(number(value, 4)), Cell(error or "")))
         for name, value, error in values.select("transcript_id", "value", "error").iter_rows()
     ]
-    total, n = float(there["value"].sum()), there.height
+    total, n = float(rated["value"].sum()), rated.height
     sums = f"{n:,} values; {values.height - n:,} missing, which count in neither sum nor n."
     if n:
         sums = f"Mean = sum / n = {total:.6g} / {n} = {total / n:.6g}. " + sums
     if n > 1:
-        sums += f" Standard deviation with n − 1: {there['value'].std(ddof=1):.6g}."
+        sums += f" Standard deviation with n − 1: {rated['value'].std(ddof=1):.6g}."
     return Table(
         name="values",
         title=f"{view.facts(metric).title}, {record.get('system', 'all')}: one value a transcript",

@@ -65,33 +65,33 @@ def extremes(view: RatingsView) -> tuple[Extreme, ...]:
     names = quality_metrics(view)
     names += [name for name in view.metrics() if name not in names and _turn_metrics(name)]
     values = view.transcript_values(names).drop_nulls("value")
-    found: list[Extreme] = []
+    ends_of_metrics: list[Extreme] = []
     used = 0
     for metric in names:
-        mine = values.filter(pl.col("metric") == metric)
-        groups = sorted(mine["group"].unique(), key=lambda name: (name != PEOPLE, name))
+        metric_values = values.filter(pl.col("metric") == metric)
+        groups = sorted(metric_values["group"].unique(), key=lambda name: (name != PEOPLE, name))
         if used == MOST_METRICS:
             break
         used += bool(groups)
         for group in groups:
-            rows = mine.filter(pl.col("group") == group).sort("value", "transcript_id")
+            rows = metric_values.filter(pl.col("group") == group).sort("value", "transcript_id")
             if rows["value"].n_unique() < 2:
                 continue
             worst_first = view.facts(metric).direction != "lower"
             ends = [("lowest", rows["value"].min()), ("highest", rows["value"].max())]
             for end, value in ends if worst_first else reversed(ends):
                 at = rows.filter(pl.col("value") == value)
-                found.append(_extreme(view, metric, group, end, at))
-    return tuple(found)
+                ends_of_metrics.append(_extreme(view, metric, group, end, at))
+    return tuple(ends_of_metrics)
 
 
 def _extreme(view: RatingsView, metric: str, group: str, end: str, at: pl.DataFrame) -> Extreme:
     row = at.row(0, named=True)
-    mine = _by(view, row["transcript_id"], group)
-    given = mine.filter((pl.col("metric") == metric) & pl.col("reason").is_not_null()).sort(
+    group_ratings = _by(view, row["transcript_id"], group)
+    with_reason = group_ratings.filter((pl.col("metric") == metric) & pl.col("reason").is_not_null()).sort(
         "rater", "replicate"
     )
-    reasons = tuple(dict.fromkeys(given.select("rater", "reason").iter_rows()))
+    reasons = tuple(dict.fromkeys(with_reason.select("rater", "reason").iter_rows()))
     return Extreme(
         facts=view.facts(metric),
         raters=group,
@@ -200,14 +200,14 @@ def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: i
         text: whether to show what was said.
         most_characters: of turns, over all transcripts shown.
     """
-    found = extremes(view)
+    ends_of_metrics = extremes(view)
     if not text:
-        return Review(tuple(_without_words(one) for one in found), {}, {}, 0)
+        return Review(tuple(_without_words(extreme) for extreme in ends_of_metrics), {}, {}, 0)
     transcripts: dict[str, Transcript] = {}
     left_out = 0
     if run.manifest["transcripts"]["text"]:
         room = most_characters
-        for name in dict.fromkeys(one.transcript for one in found):
+        for name in dict.fromkeys(extreme.transcript for extreme in ends_of_metrics):
             transcript = run.transcript(name)
             size = sum(len(turn.text) for turn in transcript.turns)
             if size > room:
@@ -216,32 +216,37 @@ def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: i
             room -= size
             transcripts[name] = transcript
     marks: dict[str, dict[int, dict[str, None]]] = {}
-    for one in found:
-        if one.transcript not in transcripts:
+    for extreme in ends_of_metrics:
+        if extreme.transcript not in transcripts:
             continue
-        title = _title(one)
-        said = [mark for _, reason in one.reasons for mark in cited(reason, transcripts[one.transcript])]
-        mine = _by(view, one.transcript, one.raters)
-        for mark in (*_turns_rated(view, mine, one.metric, transcripts[one.transcript]), *said):
-            words = marks.setdefault(one.transcript, {}).setdefault(mark.turn, {})
+        title = _title(extreme)
+        said = [
+            mark for _, reason in extreme.reasons for mark in cited(reason, transcripts[extreme.transcript])
+        ]
+        group_ratings = _by(view, extreme.transcript, extreme.raters)
+        for mark in (
+            *_turns_rated(view, group_ratings, extreme.metric, transcripts[extreme.transcript]),
+            *said,
+        ):
+            words = marks.setdefault(extreme.transcript, {}).setdefault(mark.turn, {})
             words[f"{title}: {mark.why}"] = None
     shown = {name: {turn: tuple(words) for turn, words in turns.items()} for name, turns in marks.items()}
-    return Review(found, transcripts, shown, left_out)
+    return Review(ends_of_metrics, transcripts, shown, left_out)
 
 
-def _title(one: Extreme) -> str:
-    return f"{one.facts.title} ({rater_words(one.raters)}), {one.end}"
+def _title(extreme: Extreme) -> str:
+    return f"{extreme.facts.title} ({rater_words(extreme.raters)}), {extreme.end}"
 
 
-def _without_words(one: Extreme) -> Extreme:
+def _without_words(extreme: Extreme) -> Extreme:
     """The same without what may quote a transcript."""
     from dataclasses import replace
 
-    return replace(one, reasons=())
+    return replace(extreme, reasons=())
 
 
-def turns_of(review_: Review, one: Extreme) -> Sequence[int]:
+def turns_of(review_: Review, extreme: Extreme) -> Sequence[int]:
     """The marked turns of one extreme, in order."""
-    title = f"{_title(one)}: "
-    turns = review_.marks.get(one.transcript, {})
+    title = f"{_title(extreme)}: "
+    turns = review_.marks.get(extreme.transcript, {})
     return sorted(turn for turn, words in turns.items() if any(text.startswith(title) for text in words))

@@ -75,8 +75,8 @@ def styled() -> Iterator[None]:
     from matplotlib.font_manager import fontManager
 
     # Fonts that aren't there would be looked for at every word.
-    there = set(fontManager.get_font_names())
-    families = ["DejaVu Sans", *(name for name in _SCRIPTS if name in there), "sans-serif"]
+    installed = set(fontManager.get_font_names())
+    families = ["DejaVu Sans", *(name for name in _SCRIPTS if name in installed), "sans-serif"]
     log = logging.getLogger("matplotlib.font_manager")
     level = log.level
     with mpl.rc_context({**_STYLE, "font.family": families}), warnings.catch_warnings():
@@ -109,7 +109,7 @@ class Drawing:
 
         SVG keeps text as text and begins with its ``svg`` element, so that it can stand in a page.
         """
-        found = {}
+        contents = {}
         with styled():
             from matplotlib.layout_engine import ConstrainedLayoutEngine
 
@@ -120,8 +120,8 @@ class Drawing:
                 out = io.BytesIO()
                 figure.savefig(out, format=name, metadata=_METADATA[name], dpi=_RESOLUTION)
                 content = out.getvalue()
-                found[name] = content[content.index(b"<svg") :] if name == "svg" else content
-        return found
+                contents[name] = content[content.index(b"<svg") :] if name == "svg" else content
+        return contents
 
     def svg(self) -> str:
         """The figure as SVG."""

@@ -80,15 +80,15 @@ def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (
     """What judging took, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
     own = {rubric.name: rubric for rubric in rubrics}
     rows, records = [], []
-    for one in judged:
-        for count in one.rubrics:
+    for of_judge in judged:
+        for count in of_judge.rubrics:
             missing = count.unusable + count.failed + count.not_asked + count.not_askable
             cells = (
                 facts(count.rubric, own).title, f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
                 f"{missing:,}", f"{count.input_tokens:,}", f"{count.output_tokens:,}", _money(count.cost),
             )  # fmt: skip
-            rows.append(Row(tuple(map(Cell, cells)), one.rater))
-            records.append({"judge": one.rater, **asdict(count)})
+            rows.append(Row(tuple(map(Cell, cells)), of_judge.rater))
+            records.append({"judge": of_judge.rater, **asdict(count)})
     notes = []
     for name, words in (
         ("unusable", "replies that could not be used, after asking again"),
@@ -199,30 +199,30 @@ def passes_table(view: RatingsView) -> Table:
     )
 
 
-def _passes(own: pl.DataFrame) -> dict[str, int | float | None]:
+def _passes(ratings: pl.DataFrame) -> dict[str, int | float | None]:
     """Of one rater's ratings of one metric: units, passes and what these come to."""
-    labels = bool(own["label"].is_not_null().any())
+    labels = bool(ratings["label"].is_not_null().any())
     column = pl.col("label" if labels else "value")
     units = (
-        own.filter(column.is_not_null())
+        ratings.filter(column.is_not_null())
         .group_by("transcript_id", "unit", maintain_order=True)
         .agg(column.alias("given"))
         .filter(pl.col("given").list.len() > 1)["given"]
         .to_list()
     )
-    found: dict[str, int | float | None] = {
-        "units": len(units), "passes": own["replicate"].n_unique(),
+    summary: dict[str, int | float | None] = {
+        "units": len(units), "passes": ratings["replicate"].n_unique(),
         **dict.fromkeys(("mean", "median", "mode", "spread", "unanimous")),
     }  # fmt: skip
     if units:
-        found["unanimous"] = statistics.fmean(len(set(given)) == 1 for given in units)
+        summary["unanimous"] = statistics.fmean(len(set(values)) == 1 for values in units)
     if units and not labels:
-        modes = [multiple[0] for given in units if len(multiple := statistics.multimode(given)) == 1]
-        found["mean"] = statistics.fmean(map(statistics.fmean, units))
-        found["median"] = statistics.fmean(map(statistics.median, units))
-        found["mode"] = statistics.fmean(modes) if modes else None
-        found["spread"] = statistics.fmean(map(statistics.stdev, units))
-    return found
+        modes = [multiple[0] for values in units if len(multiple := statistics.multimode(values)) == 1]
+        summary["mean"] = statistics.fmean(map(statistics.fmean, units))
+        summary["median"] = statistics.fmean(map(statistics.median, units))
+        summary["mode"] = statistics.fmean(modes) if modes else None
+        summary["spread"] = statistics.fmean(map(statistics.stdev, units))
+    return summary
 
 
 def judgement_text(path: Path, key: str) -> str:
@@ -232,26 +232,36 @@ def judgement_text(path: Path, key: str) -> str:
         DataError: no judgement, or more than one, has a key that begins so.
     """
     store = Run(path).path / STORE
-    found = [judgement for judgement in read_judgements(store) if judgement.key.startswith(key.lower())]
-    if len(found) != 1:
-        what = "no judgement has" if not found else f"{len(found)} judgements have"
+    matches = [judgement for judgement in read_judgements(store) if judgement.key.startswith(key.lower())]
+    if len(matches) != 1:
+        what = "no judgement has" if not matches else f"{len(matches)} judgements have"
         raise DataError(
             f"{what} a key that begins {key!r}", where=str(path), todo="see bedside judgements list"
         )
-    one = found[0]
-    prompt = read_prompt(store, one.prompt)
+    judgement = matches[0]
+    prompt = read_prompt(store, judgement.prompt)
     facts_of = [
-        ("Key", one.key), ("Model", one.model), ("Parameters", one.parameters), ("Transcript", one.transcript),
-        ("Unit", one.unit), ("Rubric", f"{one.rubric} ({one.version})"), ("Pass", str(one.number)),
-        ("State", one.state), ("Error", one.error), ("Calls", str(one.calls)), ("Faults", "; ".join(one.faults)),
-        ("Tokens", f"{one.input_tokens} in, {one.output_tokens} out"), ("Finished", one.finished),
-        ("Endpoint", one.endpoint),
+        ("Key", judgement.key),
+        ("Model", judgement.model),
+        ("Parameters", judgement.parameters),
+        ("Transcript", judgement.transcript),
+        ("Unit", judgement.unit),
+        ("Rubric", f"{judgement.rubric} ({judgement.version})"),
+        ("Pass", str(judgement.number)),
+        ("State", judgement.state),
+        ("Error", judgement.error),
+        ("Calls", str(judgement.calls)),
+        ("Faults", "; ".join(judgement.faults)),
+        ("Tokens", f"{judgement.input_tokens} in, {judgement.output_tokens} out"), ("Finished", judgement.finished),
+        ("Endpoint", judgement.endpoint),
     ]  # fmt: skip
     lines = [f"{what}: {value}" for what, value in facts_of if value]
     answer = (
-        orjson.dumps(one.answer, option=orjson.OPT_INDENT_2).decode() if one.answer is not None else "none"
+        orjson.dumps(judgement.answer, option=orjson.OPT_INDENT_2).decode()
+        if judgement.answer is not None
+        else "none"
     )
     lines += ["", "--- what was asked", prompt if prompt is not None else "(not kept: the run keeps no text)"]
-    for number, reply in enumerate(one.replies, 1):
+    for number, reply in enumerate(judgement.replies, 1):
         lines += ["", f"--- reply {number}", reply]
     return "\n".join([*lines, "", "--- what was made of it", answer])

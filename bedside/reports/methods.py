@@ -53,19 +53,19 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
     return tuple(paragraphs)
 
 
-def judged_words(view: RatingsView, rater: str, told: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
+def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """What one judge did."""
-    titles = ", ".join(f"{view.facts(name).title} ({version})" for name, version in told["prompts"].items())
+    titles = ", ".join(f"{view.facts(name).title} ({version})" for name, version in judge["prompts"].items())
     missing = sum(row["n"] for row in entry["missing"])
-    calls = sum(count["calls"] for count in told["rubrics"])
+    calls = sum(count["calls"] for count in judge["rubrics"])
     heat = (
         "the provider's temperature"
-        if told["temperature"] is None
-        else f"temperature {told['temperature']:g}"
+        if judge["temperature"] is None
+        else f"temperature {judge['temperature']:g}"
     )
-    passes = "once" if told["passes"] == 1 else f"{told['passes']} times"
+    passes = "once" if judge["passes"] == 1 else f"{judge['passes']} times"
     return (
-        f"{rater} was asked {passes} at {heat}, {told['order'].replace('-', ' ')}, by the rubrics (version) {titles}: "
+        f"{rater} was asked {passes} at {heat}, {judge['order'].replace('-', ' ')}, by the rubrics (version) {titles}: "
         f"{entry['ratings']:,} ratings from {calls:,} calls, {missing:,} of them missing with the reason kept "
         f"(bedside {entry['bedside']})."
     )

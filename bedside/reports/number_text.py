@@ -42,3 +42,9 @@ def between(low: float | None, high: float | None, digits: int = 2) -> str:
     if low is None or high is None:
         return DASH
     return f"[{decimal(low, digits)}, {decimal(high, digits)}]"
+
+
+def signed(value: float | None, digits: int) -> str:
+    """A number as printed, with a plus sign where it is above zero."""
+    text = number(value, digits)
+    return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text

@@ -164,12 +164,14 @@ def _review(review: Review) -> list[str]:
     """The ends of each metric, and the transcripts they link to."""
     numbers = {name: position for position, name in enumerate(review.transcripts, 1)}
     parts = []
-    for known, raters in dict.fromkeys((one.facts, one.raters) for one in review.extremes):
-        parts.append(f'<h3>{escape_html(f"{known.title} ({rater_words(raters)})")}</h3><ul class="ends">')
+    for metric_facts, raters in dict.fromkeys((extreme.facts, extreme.raters) for extreme in review.extremes):
+        parts.append(
+            f'<h3>{escape_html(f"{metric_facts.title} ({rater_words(raters)})")}</h3><ul class="ends">'
+        )
         parts += [
-            _end(review, one, numbers.get(one.transcript))
-            for one in review.extremes
-            if (one.facts, one.raters) == (known, raters)
+            _end(review, extreme, numbers.get(extreme.transcript))
+            for extreme in review.extremes
+            if (extreme.facts, extreme.raters) == (metric_facts, raters)
         ]
         parts.append("</ul>")
     if review.transcripts:
@@ -178,16 +180,18 @@ def _review(review: Review) -> list[str]:
     return parts
 
 
-def _end(review: Review, one: Extreme, position: int | None) -> str:
-    name = escape_html(one.transcript)
+def _end(review: Review, extreme: Extreme, position: int | None) -> str:
+    name = escape_html(extreme.transcript)
     link = name if position is None else f'<a href="#transcript-{position}">{name}</a>'
-    system = f" ({escape_html(one.system)})" if one.system else ""
-    shared = f", as {one.shared - 1} more" if one.shared > 1 else ""
-    text = f"{one.end.capitalize()}: {number(one.value, one.facts.digits)}{shared}: {link}{system}"
-    turns = turns_of(review, one)
+    system = f" ({escape_html(extreme.system)})" if extreme.system else ""
+    shared = f", as {extreme.shared - 1} more" if extreme.shared > 1 else ""
+    text = (
+        f"{extreme.end.capitalize()}: {number(extreme.value, extreme.facts.digits)}{shared}: {link}{system}"
+    )
+    turns = turns_of(review, extreme)
     if position is not None and turns:
         text += "; turns " + ", ".join(f'<a href="#turn-{position}-{turn}">{turn}</a>' for turn in turns)
-    for rater, reason in one.reasons:
+    for rater, reason in extreme.reasons:
         text += f'<br><span class="why">{escape_html(rater_words(rater))}: {escape_html(reason)}</span>'
     return f"<li>{text}</li>"
 

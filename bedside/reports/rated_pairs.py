@@ -56,7 +56,7 @@ def pairs_of(view: RatingsView, options: PairsOptions, *, labels: bool) -> list[
     if not wanted:
         names = [name for name in view.metrics() if name in view.scales]
     people = pl.col("rater").str.starts_with("human:")
-    found: list[Pairs] = []
+    all_pairs: list[Pairs] = []
     for name in names:
         rated = view.ratings.filter(pl.col("metric") == name, pl.col("error").is_null())
         if rated.filter(people).is_empty() or rated.filter(~people).is_empty():
@@ -78,7 +78,7 @@ def pairs_of(view: RatingsView, options: PairsOptions, *, labels: bool) -> list[
                 continue
             by = f" ({rater_words(grid.raters[column])})" if len(others) > 1 else ""
             scale = view.scales.get(name)
-            found.append(
+            all_pairs.append(
                 Pairs(
                     view.facts(name).title + by,
                     rater_words(grid.raters[column]),
@@ -87,7 +87,7 @@ def pairs_of(view: RatingsView, options: PairsOptions, *, labels: bool) -> list[
                     tuple(scale.levels) if scale is not None else (),
                 )
             )
-    return found[:MOST_PANELS]
+    return all_pairs[:MOST_PANELS]
 
 
 def _consensus(cells: list[float | str]) -> float | str | None:

@@ -33,16 +33,16 @@ class ResultsDeviations:
         """The deviation of a cell's mean; None where there is none."""
         position, (system, _) = key
         item = self.layout.items[position]
-        of_mean = self.deviations.get((item.metric, item.group, system))
-        if of_mean is None or of_mean.deviation is None or item.level != "mean":
+        mean_deviation = self.deviations.get((item.metric, item.group, system))
+        if mean_deviation is None or mean_deviation.deviation is None or item.level != "mean":
             return None
-        return of_mean
+        return mean_deviation
 
     def reference_cell(self, item: MeasureRow) -> Cell:
         """The corpus's own mean."""
         means = [
-            of_mean.reference
-            for (metric, raters, _), of_mean in self.deviations.items()
+            mean_deviation.reference
+            for (metric, raters, _), mean_deviation in self.deviations.items()
             if (metric, raters) == (item.metric, item.group)
         ]
         mean = means[0] if means and item.level == "mean" else None
@@ -50,21 +50,21 @@ class ResultsDeviations:
 
     def cell(self, key: CellKey, record: int | None) -> Cell:
         """|mean − mean of the reference| of a cell; ``record`` is the position of the cell's record."""
-        of_mean = self.of_cell(key)
-        if of_mean is None or of_mean.deviation is None or record is None:
+        mean_deviation = self.of_cell(key)
+        if mean_deviation is None or mean_deviation.deviation is None or record is None:
             return Cell(DASH)
         item = self.layout.items[key[0]]
-        return Cell(number(of_mean.deviation * item.scale, item.digits), record=record)
+        return Cell(number(mean_deviation.deviation * item.scale, item.digits), record=record)
 
     def record(self, key: CellKey) -> dict[str, Any]:
         """What a cell's record says of the corpus; nothing where there is no deviation."""
-        of_mean = self.of_cell(key)
-        if of_mean is None:
+        mean_deviation = self.of_cell(key)
+        if mean_deviation is None:
             return {}
         return {
-            "reference": of_mean.reference,
-            "reference_n": of_mean.reference_n,
-            "deviation": of_mean.deviation,
+            "reference": mean_deviation.reference,
+            "reference_n": mean_deviation.reference_n,
+            "deviation": mean_deviation.deviation,
         }
 
 
@@ -77,5 +77,8 @@ def results_deviations(view: RatingsView, layout: ResultsLayout) -> ResultsDevia
         deviations = deviation(view, view.reference, metrics=metrics)
     except DataError:
         return None
-    by_mean = {(of_mean.metric, of_mean.raters, of_mean.system): of_mean for of_mean in deviations}
+    by_mean = {
+        (mean_deviation.metric, mean_deviation.raters, mean_deviation.system): mean_deviation
+        for mean_deviation in deviations
+    }
     return ResultsDeviations(layout, view.reference.name, by_mean)

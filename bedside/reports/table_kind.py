@@ -25,7 +25,7 @@ class Options(BaseModel):
     id: str | None = None
     title: str | None = None
 
-    def named(self, table: Table, notes: Iterable[str] = ()) -> Table:
+    def finish(self, table: Table, notes: Iterable[str] = ()) -> Table:
         """A table under the name and title that are set here, with further notes below it."""
         return replace(
             table,

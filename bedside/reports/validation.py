@@ -59,29 +59,29 @@ def _plain(result: Result | None) -> str:
     return number(result.estimate) + interval
 
 
-def _kappa(one: Validation) -> Result | None:
-    return one.mean.statistics.get("kappa") if one.mean else None
+def _kappa(validation: Validation) -> Result | None:
+    return validation.mean.statistics.get("kappa") if validation.mean else None
 
 
 def _agreement(card: JudgeCard, position: int) -> Table:
     rows = []
-    for one in card.validations:
-        kappa = _kappa(one)
-        beside = one.consensus or one.mean
-        test = one.alternative
+    for validation in card.validations:
+        kappa = _kappa(validation)
+        beside = validation.consensus or validation.mean
+        test = validation.alternative
         cells = (
-            one.facts.title,
-            f"{one.with_people:,}",
+            validation.facts.title,
+            f"{validation.with_people:,}",
             _share(kappa),
             reading(kappa.estimate if kappa else None) or DASH,
-            _share(one.people.statistics.get("kappa") if one.people else None),
+            _share(validation.people.statistics.get("kappa") if validation.people else None),
             _share(beside.statistics.get("ac") if beside else None),
             decimal(test.winning_rate if test else None),
             decimal(test.advantage if test else None),
-            {True: "yes", False: "not shown", None: "can't be said"}[one.stands_in],
+            {True: "yes", False: "not shown", None: "can't be said"}[validation.stands_in],
         )
         rows.append(Row(tuple(map(Cell, cells))))
-    tests = [one.alternative for one in card.validations if one.alternative is not None]
+    tests = [validation.alternative for validation in card.validations if validation.alternative is not None]
     notes = [
         "κ: mean of Cohen's kappa of the judge with each person; People's κ: the mean over pairs of people, the figure "
         "to set it against."
@@ -93,7 +93,11 @@ def _agreement(card: JudgeCard, position: int) -> Table:
             f"one of these people where ω is .5 or more, on {FEWEST_UNITS} units or more (Calderon et al. 2025)."
         )
         notes.append(f"{tests[0].method.capitalize()}.")
-    notes += [f"{one.facts.title} {one.verdict}." for one in card.validations if one.stands_in is None]
+    notes += [
+        f"{validation.facts.title} {validation.verdict}."
+        for validation in card.validations
+        if validation.stands_in is None
+    ]
     return Table(
         name=f"validation-{position}",
         title=f"{card.rater} beside people",
@@ -109,18 +113,18 @@ def _agreement(card: JudgeCard, position: int) -> Table:
 
 def _bias(card: JudgeCard, position: int) -> Table:
     rows = []
-    for one in card.validations:
-        limits = one.limits.details if one.limits else {}
+    for validation in card.validations:
+        limits = validation.limits.details if validation.limits else {}
         low, high = limits.get("lower limit"), limits.get("upper limit")
-        beside = one.consensus or one.mean
+        beside = validation.consensus or validation.mean
         shares = beside.prevalence if beside else {}
         most = max(shares, key=lambda label: shares[label]) if shares else None
         cells = (
-            one.facts.title,
-            _plain(one.bias),
+            validation.facts.title,
+            _plain(validation.bias),
             f"{number(low)} to {number(high)}" if low is not None and high is not None else DASH,
-            _share(one.length),
-            _share(one.self_agreement),
+            _share(validation.length),
+            _share(validation.self_agreement),
             f"{most} ({decimal(shares[most])})" if most is not None else DASH,
         )
         rows.append(Row(tuple(map(Cell, cells))))
@@ -141,33 +145,34 @@ def _bias(card: JudgeCard, position: int) -> Table:
     )  # fmt: skip
 
 
-def _record(one: Validation) -> Mapping[str, Any]:
+def _record(validation: Validation) -> Mapping[str, Any]:
     record: dict[str, Any] = {
-        "metric": one.metric, "rater": one.rater, "rated": one.rated, "with_people": one.with_people,
-        "failures": one.failures, "passes": one.passes, "verdict": one.verdict,
+        "metric": validation.metric, "rater": validation.rater, "rated": validation.rated,
+        "with_people": validation.with_people, "failures": validation.failures, "passes": validation.passes,
+        "verdict": validation.verdict,
     }  # fmt: skip
     results: dict[str, Result | None] = {
-        "kappa": _kappa(one),
-        "kappa_people": one.people.statistics.get("kappa") if one.people else None,
-        "kappa_consensus": one.consensus.statistics.get("kappa") if one.consensus else None,
-        "kappa_ceiling": one.ceiling.statistics.get("kappa") if one.ceiling else None,
-        "ac_consensus": one.consensus.statistics.get("ac") if one.consensus else None,
-        "self_alpha": one.self_agreement,
-        "bias": one.bias,
-        "length": one.length,
+        "kappa": _kappa(validation),
+        "kappa_people": validation.people.statistics.get("kappa") if validation.people else None,
+        "kappa_consensus": validation.consensus.statistics.get("kappa") if validation.consensus else None,
+        "kappa_ceiling": validation.ceiling.statistics.get("kappa") if validation.ceiling else None,
+        "ac_consensus": validation.consensus.statistics.get("ac") if validation.consensus else None,
+        "self_alpha": validation.self_agreement,
+        "bias": validation.bias,
+        "length": validation.length,
     }
     for name, result in results.items():
         record[name] = result.estimate if result else None
         record[f"{name}_low"] = result.interval.low if result and result.interval else None
         record[f"{name}_high"] = result.interval.high if result and result.interval else None
-    limits = one.limits.details if one.limits else {}
+    limits = validation.limits.details if validation.limits else {}
     record |= {"lower_limit": limits.get("lower limit"), "upper_limit": limits.get("upper limit")}
-    test = one.alternative
+    test = validation.alternative
     record |= {
         "omega": test.winning_rate if test else None, "rho": test.advantage if test else None,
         "epsilon": test.epsilon if test else None,
     }  # fmt: skip
-    beside = one.consensus or one.mean
+    beside = validation.consensus or validation.mean
     shares = beside.prevalence if beside else {}
     record["prevalence"] = "; ".join(f"{label} {share:.4f}" for label, share in shares.items())
     return record
@@ -176,8 +181,8 @@ def _record(one: Validation) -> Mapping[str, Any]:
 def estimate_table(estimates: Sequence[Estimate]) -> Table:
     """Naive, human-only and corrected means and differences, side by side."""
     rows, records = [], []
-    for one in estimates:
-        digits = one.facts.digits
+    for estimate in estimates:
+        digits = estimate.facts.digits
 
         def shown(result: Result, digits: int = digits) -> str:
             if result.estimate is None:
@@ -186,13 +191,23 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
             interval = f" [{number(bounds.low, digits)}, {number(bounds.high, digits)}]" if bounds else ""
             return number(result.estimate, digits) + interval
 
-        weight = one.corrected.details.get("weight")
-        cells = (one.quantity, f"{one.labelled:,} of {one.judged:,}", shown(one.naive), shown(one.human),
-                 shown(one.corrected), decimal(weight))  # fmt: skip
-        rows.append(Row(tuple(map(Cell, cells)), one.facts.title))
-        record: dict[str, Any] = {"metric": one.metric, "judge": one.judge, "quantity": one.quantity,
-                                  "labelled": one.labelled, "judged": one.judged}  # fmt: skip
-        for name, result in (("naive", one.naive), ("human", one.human), ("corrected", one.corrected)):
+        weight = estimate.corrected.details.get("weight")
+        cells = (
+            estimate.quantity,
+            f"{estimate.labelled:,} of {estimate.judged:,}",
+            shown(estimate.naive),
+            shown(estimate.human),
+            shown(estimate.corrected),
+            decimal(weight),
+        )
+        rows.append(Row(tuple(map(Cell, cells)), estimate.facts.title))
+        record: dict[str, Any] = {"metric": estimate.metric, "judge": estimate.judge, "quantity": estimate.quantity,
+                                  "labelled": estimate.labelled, "judged": estimate.judged}  # fmt: skip
+        for name, result in (
+            ("naive", estimate.naive),
+            ("human", estimate.human),
+            ("corrected", estimate.corrected),
+        ):
             record[name] = result.estimate
             record[f"{name}_low"] = result.interval.low if result.interval else None
             record[f"{name}_high"] = result.interval.high if result.interval else None
@@ -200,11 +215,11 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
             record[f"{name}_missing"] = result.missing
         record["weight"] = weight
         records.append(record)
-    methods = dict.fromkeys(one.corrected.method for one in estimates)
+    methods = dict.fromkeys(estimate.corrected.method for estimate in estimates)
     reasons = dict.fromkeys(
         result.missing
-        for one in estimates
-        for result in (one.naive, one.human, one.corrected)
+        for estimate in estimates
+        for result in (estimate.naive, estimate.human, estimate.corrected)
         if result.missing
     )
     return Table(

@@ -14,13 +14,13 @@ from bedside.reports.rated_pairs import PairsOptions, pairs_of
 
 def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
     """The figure; None where people and a judge gave no unit both a number."""
-    found = pairs_of(view, options, labels=False)
-    if not found:
+    metrics = pairs_of(view, options, labels=False)
+    if not metrics:
         return None
 
     def draw() -> Any:
-        figure, axes = panels(len(found), 2.9, 2.3)
-        for axis, pairs in zip(axes, found, strict=True):
+        figure, axes = panels(len(metrics), 2.9, 2.3)
+        for axis, pairs in zip(axes, metrics, strict=True):
             difference = pairs.rated - pairs.people
             middle = (pairs.rated + pairs.people) / 2
             points, counts = np.unique(np.column_stack([middle, difference]), axis=0, return_counts=True)

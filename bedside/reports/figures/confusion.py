@@ -16,13 +16,13 @@ _LEVELS = 12
 
 def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
     """The figure; None where people and a judge rated nothing on a scale both."""
-    found = [one for one in pairs_of(view, options, labels=True) if 2 <= len(one.levels) <= _LEVELS]
-    if not found:
+    metrics = [pairs for pairs in pairs_of(view, options, labels=True) if 2 <= len(pairs.levels) <= _LEVELS]
+    if not metrics:
         return None
 
     def draw() -> Any:
-        figure, axes = panels(len(found), 2.9, 2.7)
-        for axis, pairs in zip(axes, found, strict=True):
+        figure, axes = panels(len(metrics), 2.9, 2.7)
+        for axis, pairs in zip(axes, metrics, strict=True):
             counts = _counts(pairs)
             shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
             tiles(axis, shares, cmap="cividis", vmin=0, vmax=1)

@@ -17,24 +17,25 @@ from bedside.reports.figure_kind import (
     legend_below,
     panels,
 )
-from bedside.reports.tables.cumulative import CumulativeOptions, curves, names_of
+from bedside.reports.measures import named_metrics
+from bedside.reports.tables.cumulative import CumulativeOptions
+from bedside.reports.turn_curves import curves_of
 
 
 def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Drawing | None:
     """The figure; None where there are no curves."""
-    names, _ = names_of(view, options.metrics)
-    found = curves(view, names, options.by)
-    if not found:
+    curves = curves_of(view, named_metrics(view, options.metrics).rated, options.by)
+    if not curves:
         return None
-    keys = list(dict.fromkeys((curve.metric, curve.group) for curve in found))
-    lines = sorted({" · ".join((*curve.place[1], curve.place[0])) for curve in found})
+    keys = list(dict.fromkeys((curve.metric, curve.group) for curve in curves))
+    lines = sorted({" · ".join((*curve.place[1], curve.place[0])) for curve in curves})
 
     def draw() -> Any:
         figure, axes = panels(len(keys), 3.6, 2.6)
         for axis, (metric, group) in zip(axes, keys, strict=True):
             several = sum(name == metric for name, _ in keys) > 1
             axis.set_title(view.facts(metric).title + (f" ({rater_words(group)})" if several else ""))
-            for curve in found:
+            for curve in curves:
                 if (curve.metric, curve.group) != (metric, group):
                     continue
                 label = " · ".join((*curve.place[1], curve.place[0]))
@@ -55,7 +56,7 @@ def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Drawing |
         legend_below(figure, axes[0])
         return figure
 
-    people = " People are averaged." if any(curve.group == PEOPLE for curve in found) else ""
+    people = " People are averaged." if any(curve.group == PEOPLE for curve in curves) else ""
     return Drawing(
         options.id or "cumulative",
         options.title or "Cumulative values by clinician turn",

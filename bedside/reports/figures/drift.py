@@ -10,7 +10,7 @@ from bedside.analysis.drift import drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.cell_names import rater_words, several_raters
 from bedside.reports.figure_kind import Drawing, FigureKind, new_figure, tiles
-from bedside.reports.measures import matching
+from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import number
 from bedside.reports.tables.drift import DriftOptions
 from bedside.support.errors import DataError
@@ -18,17 +18,19 @@ from bedside.support.errors import DataError
 
 def build(view: RatingsView, seed: int, options: DriftOptions) -> Drawing | None:
     """The figure; None where the factor, two lengths or cases with both are lacking."""
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(view, metric)]
-    if wanted and not names:
+    metrics = named_metrics(view, options.metrics)
+    if metrics.none_rated:
         return None
     try:
-        found = drift(
-            view, options.by, lengths=options.lengths, metrics=names or None, resamples=1, seed=seed
+        length_drift = drift(
+            view, options.by, lengths=options.lengths, metrics=metrics.rated or None, resamples=1, seed=seed
         )
     except DataError:
         return None
-    changes = {(one.metric, one.raters, one.system): one.change.estimate for one in found.changes}
+    changes = {
+        (system_change.metric, system_change.raters, system_change.system): system_change.change.estimate
+        for system_change in length_drift.changes
+    }
     keys = list(dict.fromkeys(key[:2] for key in changes))
     systems = sorted({key[2] for key in changes})
     grid = np.array([[changes.get((*key, system)) for system in systems] for key in keys], dtype=float)
@@ -57,7 +59,9 @@ def build(view: RatingsView, seed: int, options: DriftOptions) -> Drawing | None
         for spine in axis.spines.values():
             spine.set_visible(False)
         bar = figure.colorbar(image, ax=axis, shrink=0.8, extend="both", use_gridspec=False)
-        bar.set_label(f"change in %, {options.by.replace('_', ' ')} {found.shortest:g} to {found.longest:g}")
+        bar.set_label(
+            f"change in %, {options.by.replace('_', ' ')} {length_drift.shortest:g} to {length_drift.longest:g}"
+        )
         return figure
 
     return Drawing(

@@ -14,15 +14,15 @@ from bedside.reports.rated_pairs import PairsOptions, pairs_of
 
 def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
     """The figure; None where people and a judge gave no unit both a number."""
-    found = pairs_of(view, options, labels=False)
-    if not found:
+    metrics = pairs_of(view, options, labels=False)
+    if not metrics:
         return None
 
     def draw() -> Any:
         from bedside.stats.two_raters import correlation
 
-        figure, axes = panels(len(found), 2.7, 2.6)
-        for axis, pairs in zip(axes, found, strict=True):
+        figure, axes = panels(len(metrics), 2.7, 2.6)
+        for axis, pairs in zip(axes, metrics, strict=True):
             # Equal points are one, its area the number of units.
             points, counts = np.unique(
                 np.column_stack([pairs.people, pairs.rated]), axis=0, return_counts=True

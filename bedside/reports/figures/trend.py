@@ -19,7 +19,7 @@ from bedside.reports.figure_kind import (
     panels,
     wrapped,
 )
-from bedside.reports.measures import matching
+from bedside.reports.measures import named_metrics
 from bedside.reports.tables.length import LengthOptions, bin_words
 from bedside.support.errors import DataError
 
@@ -28,39 +28,51 @@ _PANELS = 12
 
 def build(view: RatingsView, seed: int, options: LengthOptions) -> Drawing | None:
     """The figure; None where no metric has a value or all transcripts fall in one bin."""
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(view, metric)]
-    if wanted and not names:
+    metrics = named_metrics(view, options.metrics)
+    if metrics.none_rated:
         return None
     try:
-        trends = trend(view, edges=options.edges, metrics=names or None)
+        trends = trend(view, edges=options.edges, metrics=metrics.rated or None)
     except DataError:
         return None
     if len(trends[0].bins) < 2:
         return None
-    keys = list(dict.fromkeys((one.metric, one.raters) for one in trends))[:_PANELS]
-    systems = sorted({one.system for one in trends})
+    keys = list(dict.fromkeys((system_trend.metric, system_trend.raters) for system_trend in trends))[
+        :_PANELS
+    ]
+    systems = sorted({system_trend.system for system_trend in trends})
     doubled = several_raters(set(keys))
 
     def draw() -> Any:
         figure, axes = panels(len(keys), 3.2, 2.3)
-        words = [bin_words(each) for each in trends[0].bins]
+        words = [bin_words(length_bin) for length_bin in trends[0].bins]
         for axis, (metric, raters) in zip(axes, keys, strict=True):
             by = f" ({rater_words(raters)})" if metric in doubled else ""
             axis.set_title(wrapped(view.facts(metric).title + by, 38))
-            for one in trends:
-                if (one.metric, one.raters) != (metric, raters):
+            for system_trend in trends:
+                if (system_trend.metric, system_trend.raters) != (metric, raters):
                     continue
-                style = systems.index(one.system)
+                style = systems.index(system_trend.system)
                 # Lines stand beside one another, so that their intervals can be told apart.
                 at = np.arange(len(words)) + 0.08 * (style - (len(systems) - 1) / 2)
-                means = np.array([np.nan if b.mean.estimate is None else b.mean.estimate for b in one.bins])
-                bounds = [b.mean.interval for b in one.bins]
-                low = [m - i.low if i else 0.0 for m, i in zip(means, bounds, strict=True)]
-                high = [i.high - m if i else 0.0 for m, i in zip(means, bounds, strict=True)]
+                means = np.array(
+                    [
+                        np.nan if length_bin.mean.estimate is None else length_bin.mean.estimate
+                        for length_bin in system_trend.bins
+                    ]
+                )
+                bounds = [length_bin.mean.interval for length_bin in system_trend.bins]
+                low = [
+                    mean - bounds_of_mean.low if bounds_of_mean else 0.0
+                    for mean, bounds_of_mean in zip(means, bounds, strict=True)
+                ]
+                high = [
+                    bounds_of_mean.high - mean if bounds_of_mean else 0.0
+                    for mean, bounds_of_mean in zip(means, bounds, strict=True)
+                ]
                 axis.errorbar(at, means, [low, high], color=COLOURS[style % len(COLOURS)], capsize=2.5,
                               linestyle=DASHES[style % len(DASHES)], marker=MARKERS[style % len(MARKERS)],
-                              markersize=4.5, linewidth=1.4, label=one.system)  # fmt: skip
+                              markersize=4.5, linewidth=1.4, label=system_trend.system)  # fmt: skip
             axis.set_xticks(range(len(words)), words)
             axis.set_xlabel("messages")
             axis.grid(axis="y", color="#dddddd", linewidth=0.5)

@@ -44,17 +44,17 @@ def escape_latex(text: str) -> str:
 
     Characters that pdflatex has no letters for go through the fallback that :func:`latex` puts before a table.
     """
-    found = []
+    escaped = []
     for character in unicodedata.normalize("NFC", plain(text)):
         if character in _LATEX:
-            found.append(_LATEX[character])
+            escaped.append(_LATEX[character])
         elif character.isascii() or character in _LETTERS:
             # No ligatures: -- stays two hyphens.
-            twin = found and found[-1] == character and character in "-',"
-            found.append("{}" + character if twin else character)
+            twin = escaped and escaped[-1] == character and character in "-',"
+            escaped.append("{}" + character if twin else character)
         else:
-            found.append(rf"\bedsidecharacter{{{ord(character):04X}}}{{{character}}}")
-    return "".join(found)
+            escaped.append(rf"\bedsidecharacter{{{ord(character):04X}}}{{{character}}}")
+    return "".join(escaped)
 
 
 def latex(table: TableContent) -> str:

@@ -354,7 +354,7 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Table | No
     if not agreements:
         return None
     absent = named_metrics(view, options.metrics).absent
-    return options.named(agreement_table(agreements), absent_notes(absent))
+    return options.finish(agreement_table(agreements), absent_notes(absent))
 
 
 TABLE = TableKind("agreement", "Agreement of raters", 30, build, AgreementOptions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -13,7 +12,7 @@ from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absence import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
-from bedside.reports.measures import Headed, matching
+from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
 from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.reports.table import Table
@@ -23,7 +22,7 @@ from bedside.reports.table_kind import Options, TableKind
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:
     """The table of comparisons already made."""
-    doubled = several_raters({(one.metric, one.raters) for one in comparisons})
+    doubled = several_raters({(comparison.metric, comparison.raters) for comparison in comparisons})
     rows = []
     for position, comparison in enumerate(comparisons):
         by = f" ({rater_words(comparison.raters)})" if comparison.metric in doubled else ""
@@ -39,7 +38,7 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         ),
         rows=tuple(rows),
         notes=_notes(comparisons),
-        records=tuple(_record(one, doubled) for one in comparisons),
+        records=tuple(_record(comparison, doubled) for comparison in comparisons),
     )  # fmt: skip
 
 
@@ -126,26 +125,37 @@ def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, An
 
 def overall_table(overall: Sequence[Overall]) -> Table:
     """The table of all systems at once, metric by metric."""
-    doubled = several_raters({(one.metric, one.raters) for one in overall})
+    doubled = several_raters({(overall_test.metric, overall_test.raters) for overall_test in overall})
     rows, records = [], []
-    for one in overall:
-        test = one.test
+    for overall_test in overall:
+        test = overall_test.test
         size = f"{test.name} {decimal(test.estimate)}" if test.estimate is not None else DASH
-        cells = (one.facts.title, rater_words(one.raters), str(test.n), number(test.statistic),
+        cells = (overall_test.facts.title, rater_words(overall_test.raters), str(test.n), number(test.statistic),
                  p_value(test.p), p_value(test.p_adjusted), size)  # fmt: skip
         rows.append(Row(tuple(map(Cell, cells))))
         records.append(
             {
-                "cell": cell_name(one.metric, one.raters, doubled),
-                "metric": one.metric, "raters": one.raters, "systems": ", ".join(one.systems), "paired": one.paired,
-                "why": one.why, "n": test.n, "dropped": test.dropped, "method": test.method,
-                "statistic": test.statistic, "p": test.p, "p_corrected": test.p_adjusted,
-                "correction": test.correction, "family": test.family,
-                "family_size": test.family_size, "effect": test.name, "effect_estimate": test.estimate,
+                "cell": cell_name(overall_test.metric, overall_test.raters, doubled),
+                "metric": overall_test.metric,
+                "raters": overall_test.raters,
+                "systems": ", ".join(overall_test.systems),
+                "paired": overall_test.paired,
+                "why": overall_test.why,
+                "n": test.n,
+                "dropped": test.dropped,
+                "method": test.method,
+                "statistic": test.statistic,
+                "p": test.p,
+                "p_corrected": test.p_adjusted,
+                "correction": test.correction,
+                "family": test.family,
+                "family_size": test.family_size,
+                "effect": test.name,
+                "effect_estimate": test.estimate,
                 "missing": test.missing,
             }
-        )  # fmt: skip
-    notes = [f"{method}." for method in dict.fromkeys(one.test.method for one in overall)]
+        )
+    notes = [f"{method}." for method in dict.fromkeys(overall_test.test.method for overall_test in overall)]
     notes += _corrections(overall)
     notes += [
         f"{DASH}: {reason}." for reason in dict.fromkeys(o.test.missing for o in overall if o.test.missing)
@@ -165,7 +175,10 @@ def overall_table(overall: Sequence[Overall]) -> Table:
 
 def _corrections(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
     """Which correction was made in which families; only the size of the families where they are many."""
-    families = dict.fromkeys((one.test.correction, one.test.family, one.test.family_size) for one in tested)
+    families = dict.fromkeys(
+        (comparison.test.correction, comparison.test.family, comparison.test.family_size)
+        for comparison in tested
+    )
     if len(families) > 3:
         sizes = sorted({size or 0 for _, _, size in families})
         correction = next(iter(families))[0]
@@ -195,25 +208,18 @@ def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | N
     """All pairs of systems; None where there are fewer than two systems or none of the metrics has a value."""
     if len(view.systems()) < 2:
         return None
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(view, metric)]
-    if wanted and not names:
+    metrics = named_metrics(view, options.metrics)
+    if metrics.none_rated:
         return None
     comparisons = compare(
-        view, metrics=names or None, test=options.test, family=options.family,
+        view, metrics=metrics.rated or None, test=options.test, family=options.family,
         reference=options.against if options.against in view.systems() else None,
         correction=options.correction, seed=seed,
     ).pairs  # fmt: skip
     if not comparisons:
         return None
     table = comparison_table(comparisons)
-    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
-    return replace(
-        table,
-        name=options.id or table.name,
-        title=options.title or table.title,
-        notes=(*table.notes, *absent),
-    )
+    return options.finish(table, absent_notes(metrics.absent))
 
 
 TABLE = TableKind("comparison", "Systems compared pair by pair", 20, build, ComparisonOptions)

@@ -8,10 +8,10 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, rater_group
 from bedside.reports.absence import absent_notes
 from bedside.reports.cell_names import rater_words
-from bedside.reports.measures import Headed, matching
+from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -30,17 +30,16 @@ class CountsOptions(Options):
 
 def build(view: RatingsView, seed: int, options: CountsOptions) -> Table | None:
     """Counts and shares of labels; None where there are none."""
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    people = pl.col("rater").str.starts_with("human:")
-    given = view.ratings.filter(pl.col("label").is_not_null()).with_columns(
-        pl.col("system").fill_null(ALL),
-        pl.when(people).then(pl.lit(PEOPLE)).otherwise(pl.col("rater")).alias("group"),
+    metrics = named_metrics(view, options.metrics)
+    labelled = view.ratings.filter(pl.col("label").is_not_null()).with_columns(
+        pl.col("system").fill_null(ALL), rater_group().alias("group")
     )
-    names = [name for metric in wanted for name in matching(view, metric)] or (
-        [] if wanted else [name for name in view.metrics() if name in set(given["metric"])]
-    )
+    labelled_metrics = set(labelled["metric"])
+    names = metrics.rated
+    if not metrics.names:
+        names = tuple(name for name in view.metrics() if name in labelled_metrics)
     counted = (
-        given.filter(pl.col("metric").is_in(names))
+        labelled.filter(pl.col("metric").is_in(names))
         .group_by("metric", "group", "system", "label")
         .agg(pl.len().alias("n"), pl.col("transcript_id").n_unique().alias("transcripts"))
         .with_columns((pl.col("n") / pl.col("n").sum().over("metric", "group", "system")).alias("share"))
@@ -48,27 +47,29 @@ def build(view: RatingsView, seed: int, options: CountsOptions) -> Table | None:
     if counted.is_empty():
         return None
     systems = sorted(counted["system"].unique())
-    found = {(r["metric"], r["group"], r["label"], r["system"]): r for r in counted.iter_rows(named=True)}
+    counts = {(r["metric"], r["group"], r["label"], r["system"]): r for r in counted.iter_rows(named=True)}
     rows: list[Row] = []
     records: list[dict[str, Any]] = []
     for metric in names:
-        known = view.facts(metric)
+        metric_facts = view.facts(metric)
         groups = sorted(
-            {key[1] for key in found if key[0] == metric}, key=lambda name: (name != PEOPLE, name)
+            {key[1] for key in counts if key[0] == metric}, key=lambda name: (name != PEOPLE, name)
         )
         for group in groups:
             by = f" ({rater_words(group)})" if len(groups) > 1 else ""
-            for label in _ordered(known.labels, {key[2] for key in found if key[:2] == (metric, group)}):
+            for label in _ordered(
+                metric_facts.labels, {key[2] for key in counts if key[:2] == (metric, group)}
+            ):
                 cells = [Cell(label)]
                 for system in systems:
-                    row = found.get((metric, group, label, system))
-                    given_any = any(key[:2] == (metric, group) and key[3] == system for key in found)
+                    row = counts.get((metric, group, label, system))
+                    has_labels = any(key[:2] == (metric, group) and key[3] == system for key in counts)
                     n, share = (row["n"], row["share"]) if row else (0, 0.0)
-                    text = f"{n:,} ({number(100 * share, 1)} %)" if given_any else DASH
-                    cells.append(Cell(text, record=len(records) if given_any else None))
-                    if given_any:
+                    text = f"{n:,} ({number(100 * share, 1)} %)" if has_labels else DASH
+                    cells.append(Cell(text, record=len(records) if has_labels else None))
+                    if has_labels:
                         records.append(_record(metric, group, label, system, row, by))
-                rows.append(Row(tuple(cells), known.title + by))
+                rows.append(Row(tuple(cells), metric_facts.title + by))
     return Table(
         name=options.id or "counts",
         title=options.title or "Labels given, by system",
@@ -76,14 +77,17 @@ def build(view: RatingsView, seed: int, options: CountsOptions) -> Table | None:
         rows=tuple(rows),
         notes=(
             "How often the label was given, and its share of all that the system's transcripts got.",
-            *absent_notes(metric for metric in wanted if not matching(view, metric)),
+            *absent_notes(metrics.absent),
         ),
         records=tuple(records),
     )
 
 
-def _ordered(known: Sequence[str], labels: set[str]) -> list[str]:
-    return sorted(labels, key=lambda label: (known.index(label) if label in known else len(known), label))
+def _ordered(scale_labels: Sequence[str], labels: set[str]) -> list[str]:
+    return sorted(
+        labels,
+        key=lambda label: (scale_labels.index(label) if label in scale_labels else len(scale_labels), label),
+    )
 
 
 def _record(metric: str, group: str, label: str, system: str, row: Any, by: str) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -13,12 +12,11 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.reports.absence import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
-from bedside.reports.measures import Headed, matching
-from bedside.reports.number_text import DASH, number
+from bedside.reports.measures import Headed, named_metrics
+from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.reports.tables.drift import signed
 
 
 class DeviationOptions(Options):
@@ -35,13 +33,15 @@ class DeviationOptions(Options):
 
 def deviation_table(deviations: Sequence[Deviation], reference: str) -> Table:
     """The table of deviations already computed; ``reference`` is the name of the corpus."""
-    doubled = several_raters({(one.metric, one.raters) for one in deviations})
+    doubled = several_raters(
+        {(mean_deviation.metric, mean_deviation.raters) for mean_deviation in deviations}
+    )
     rows = []
-    for position, one in enumerate(deviations):
-        by = f" ({rater_words(one.raters)})" if one.metric in doubled else ""
-        first, *others = _cells(one, one.facts.digits)
+    for position, mean_deviation in enumerate(deviations):
+        by = f" ({rater_words(mean_deviation.raters)})" if mean_deviation.metric in doubled else ""
+        first, *others = _cells(mean_deviation, mean_deviation.facts.digits)
         cells = (Cell(first), *(Cell(text, record=position) for text in others))
-        rows.append(Row(cells, one.facts.title + by))
+        rows.append(Row(cells, mean_deviation.facts.title + by))
     return Table(
         name="deviation",
         title=f"Deviation from the reference corpus {reference}",
@@ -51,22 +51,22 @@ def deviation_table(deviations: Sequence[Deviation], reference: str) -> Table:
         ),
         rows=tuple(rows),
         notes=_notes(deviations),
-        records=tuple(_record(one, doubled) for one in deviations),
+        records=tuple(_record(mean_deviation, doubled) for mean_deviation in deviations),
     )  # fmt: skip
 
 
-def _cells(one: Deviation, digits: int) -> tuple[str, ...]:
-    difference = one.difference
+def _cells(mean_deviation: Deviation, digits: int) -> tuple[str, ...]:
+    difference = mean_deviation.difference
     text = signed(difference.estimate, digits)
     if difference.interval is not None:
         text += f" [{signed(difference.interval.low, digits)}, {signed(difference.interval.high, digits)}]"
     return (
-        one.system,
-        str(one.n),
-        number(one.mean, digits),
-        str(one.reference_n),
-        number(one.reference, digits),
-        number(one.deviation, digits),
+        mean_deviation.system,
+        str(mean_deviation.n),
+        number(mean_deviation.mean, digits),
+        str(mean_deviation.reference_n),
+        number(mean_deviation.reference, digits),
+        number(mean_deviation.deviation, digits),
         text,
     )
 
@@ -76,35 +76,52 @@ def _notes(deviations: Sequence[Deviation]) -> tuple[str, ...]:
         "Deviation: absolute difference between the mean over the system's transcripts and the mean over the "
         "reference's. Difference: system minus reference, with Welch's t interval.",
     ]
-    missing = sum({(one.metric, one.raters, one.system): one.missing for one in deviations}.values())
-    absent = sum({(one.metric, one.raters): one.reference_missing for one in deviations}.values())
+    missing = sum(
+        {
+            (mean_deviation.metric, mean_deviation.raters, mean_deviation.system): mean_deviation.missing
+            for mean_deviation in deviations
+        }.values()
+    )
+    absent = sum(
+        {
+            (mean_deviation.metric, mean_deviation.raters): mean_deviation.reference_missing
+            for mean_deviation in deviations
+        }.values()
+    )
     if missing or absent:
         notes.append(f"Missing values, left out of the means: {missing}, and {absent} in the reference.")
-    for reason in dict.fromkeys(one.difference.missing for one in deviations if one.difference.missing):
-        count = sum(one.difference.missing == reason for one in deviations)
+    for reason in dict.fromkeys(
+        mean_deviation.difference.missing
+        for mean_deviation in deviations
+        if mean_deviation.difference.missing
+    ):
+        count = sum(mean_deviation.difference.missing == reason for mean_deviation in deviations)
         what = (
             DASH
-            if any(one.deviation is None and one.difference.missing == reason for one in deviations)
+            if any(
+                mean_deviation.deviation is None and mean_deviation.difference.missing == reason
+                for mean_deviation in deviations
+            )
             else ""
         )
         notes.append(f"{what} {count} time{'' if count == 1 else 's'}: {reason}.".strip().capitalize())
     return tuple(notes)
 
 
-def _record(one: Deviation, several: Collection[str]) -> Mapping[str, Any]:
-    difference = one.difference
+def _record(mean_deviation: Deviation, several: Collection[str]) -> Mapping[str, Any]:
+    difference = mean_deviation.difference
     return {
-        "cell": cell_name(one.metric, one.raters, several, one.system),
-        "metric": one.metric,
-        "raters": one.raters,
-        "system": one.system,
-        "mean": one.mean,
-        "n": one.n,
-        "missing_values": one.missing,
-        "reference_mean": one.reference,
-        "reference_n": one.reference_n,
-        "reference_missing_values": one.reference_missing,
-        "deviation": one.deviation,
+        "cell": cell_name(mean_deviation.metric, mean_deviation.raters, several, mean_deviation.system),
+        "metric": mean_deviation.metric,
+        "raters": mean_deviation.raters,
+        "system": mean_deviation.system,
+        "mean": mean_deviation.mean,
+        "n": mean_deviation.n,
+        "missing_values": mean_deviation.missing,
+        "reference_mean": mean_deviation.reference,
+        "reference_n": mean_deviation.reference_n,
+        "reference_missing_values": mean_deviation.reference_missing,
+        "deviation": mean_deviation.deviation,
         "difference": difference.estimate,
         "difference_low": difference.interval.low if difference.interval else None,
         "difference_high": difference.interval.high if difference.interval else None,
@@ -116,22 +133,15 @@ def _record(one: Deviation, several: Collection[str]) -> Mapping[str, Any]:
 def build(view: RatingsView, seed: int, options: DeviationOptions) -> Table | None:
     """The deviations of the metrics wanted; None where there is no reference corpus or nothing in common with it."""
     reference = options.reference or view.reference
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(view, metric)]
-    if reference is None or (wanted and not names):
+    metrics = named_metrics(view, options.metrics)
+    if reference is None or metrics.none_rated:
         return None
     try:
-        found = deviation(view, reference, metrics=names or None)
+        deviations = deviation(view, reference, metrics=metrics.rated or None)
     except NothingError:
         return None
-    table = deviation_table(found, reference if isinstance(reference, str) else reference.name)
-    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
-    return replace(
-        table,
-        name=options.id or table.name,
-        title=options.title or table.title,
-        notes=(*table.notes, *absent),
-    )
+    table = deviation_table(deviations, reference if isinstance(reference, str) else reference.name)
+    return options.finish(table, absent_notes(metrics.absent))
 
 
 TABLE = TableKind("deviation", "Deviation from a reference corpus", 34, build, DeviationOptions)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
 from pydantic import Field
@@ -13,7 +12,7 @@ from bedside.analysis.selection import NothingError
 from bedside.analysis.trend import Bin, Trend, trend
 from bedside.reports.absence import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
-from bedside.reports.measures import Headed, matching
+from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -38,30 +37,34 @@ class LengthOptions(Options):
 
 def length_table(trends: Sequence[Trend]) -> Table:
     """The table of trends already computed, which share their bins."""
-    doubled = several_raters({(one.metric, one.raters) for one in trends})
+    doubled = several_raters({(system_trend.metric, system_trend.raters) for system_trend in trends})
     rows: list[Row] = []
     records: list[Mapping[str, Any]] = []
-    for one in trends:
-        by = f" ({rater_words(one.raters)})" if one.metric in doubled else ""
-        cells = [Cell(one.system)]
-        for each in one.bins:
-            cells.append(Cell(_bin_cell(each, one.facts.digits), record=len(records)))
-            records.append({**_named(one, doubled, bin_words(each)), **_bin_record(each)})
-        test = one.correlation
+    for system_trend in trends:
+        by = f" ({rater_words(system_trend.raters)})" if system_trend.metric in doubled else ""
+        cells = [Cell(system_trend.system)]
+        for length_bin in system_trend.bins:
+            cells.append(Cell(_bin_cell(length_bin, system_trend.facts.digits), record=len(records)))
+            records.append(
+                {**_trend_key(system_trend, doubled, bin_words(length_bin)), **_bin_record(length_bin)}
+            )
+        test = system_trend.correlation
         rho = decimal(test.estimate)
         if test.interval is not None:
             rho += f" {between(test.interval.low, test.interval.high)}"
         cells += [
             Cell(text, record=len(records)) for text in (rho, p_value(test.p), p_value(test.p_adjusted))
         ]
-        records.append({**_named(one, doubled, "trend"), **_trend_record(one.correlation)})
-        rows.append(Row(tuple(cells), one.facts.title + by))
+        records.append(
+            {**_trend_key(system_trend, doubled, "trend"), **_trend_record(system_trend.correlation)}
+        )
+        rows.append(Row(tuple(cells), system_trend.facts.title + by))
     return Table(
         name="length",
         title="Means by number of messages",
         columns=(
             Column("System", "left"),
-            *(Column(bin_words(each), group="Messages") for each in trends[0].bins),
+            *(Column(bin_words(length_bin), group="Messages") for length_bin in trends[0].bins),
             Column("ρ [95 % CI]", group="Trend"), Column("p", group="Trend"), Column("p corrected", group="Trend"),
         ),
         rows=tuple(rows),
@@ -70,18 +73,22 @@ def length_table(trends: Sequence[Trend]) -> Table:
     )  # fmt: skip
 
 
-def bin_words(each: Bin) -> str:
+def bin_words(length_bin: Bin) -> str:
     """A bin as it heads a column."""
-    if each.low is None:
-        return "all" if each.below is None else f"under {each.below}"
-    if each.below is None:
-        return f"{each.low} and more"
-    return f"{each.low}–{each.below - 1}" if each.below - each.low > 1 else str(each.low)
+    if length_bin.low is None:
+        return "all" if length_bin.below is None else f"under {length_bin.below}"
+    if length_bin.below is None:
+        return f"{length_bin.low} and more"
+    return (
+        f"{length_bin.low}–{length_bin.below - 1}"
+        if length_bin.below - length_bin.low > 1
+        else str(length_bin.low)
+    )
 
 
-def _bin_cell(each: Bin, digits: int) -> str:
-    mean = each.mean.estimate
-    return DASH if mean is None else f"{number(mean, digits)} (n={each.mean.n})"
+def _bin_cell(length_bin: Bin, digits: int) -> str:
+    mean = length_bin.mean.estimate
+    return DASH if mean is None else f"{number(mean, digits)} (n={length_bin.mean.n})"
 
 
 def _notes(trends: Sequence[Trend]) -> tuple[str, ...]:
@@ -91,32 +98,34 @@ def _notes(trends: Sequence[Trend]) -> tuple[str, ...]:
         f"Trend: {first.method} of value and number of messages over transcripts; p corrected by Holm within the "
         f"family “{first.family}” of {counted(first.family_size or 0, 'test')}.",
     ]
-    missing = sum(each.missing for one in trends for each in one.bins)
+    missing = sum(length_bin.missing for system_trend in trends for length_bin in system_trend.bins)
     if missing:
         notes.append(f"Missing values, left out: {missing}. The CSV counts them by bin.")
-    for reason in dict.fromkeys(one.correlation.missing for one in trends if one.correlation.p is None):
-        count = sum(one.correlation.missing == reason for one in trends)
+    for reason in dict.fromkeys(
+        system_trend.correlation.missing for system_trend in trends if system_trend.correlation.p is None
+    ):
+        count = sum(system_trend.correlation.missing == reason for system_trend in trends)
         notes.append(f"{count} without p: {reason}.")
     return tuple(notes)
 
 
-def _named(one: Trend, several: Collection[str], messages: str) -> Mapping[str, Any]:
+def _trend_key(system_trend: Trend, several: Collection[str], messages: str) -> Mapping[str, Any]:
     return {
-        "cell": cell_name(one.metric, one.raters, several, one.system, messages),
-        "metric": one.metric,
-        "raters": one.raters,
-        "system": one.system,
+        "cell": cell_name(system_trend.metric, system_trend.raters, several, system_trend.system, messages),
+        "metric": system_trend.metric,
+        "raters": system_trend.raters,
+        "system": system_trend.system,
         "messages": messages,
     }
 
 
-def _bin_record(each: Bin) -> Mapping[str, Any]:
-    mean = each.mean
+def _bin_record(length_bin: Bin) -> Mapping[str, Any]:
+    mean = length_bin.mean
     return {
-        "low": each.low,
-        "below": each.below,
+        "low": length_bin.low,
+        "below": length_bin.below,
         "n": mean.n,
-        "missing": each.missing,
+        "missing": length_bin.missing,
         "estimate": mean.estimate,
         "estimate_low": mean.interval.low if mean.interval else None,
         "estimate_high": mean.interval.high if mean.interval else None,
@@ -145,24 +154,21 @@ def _trend_record(test: Result) -> Mapping[str, Any]:
 
 def build(view: RatingsView, seed: int, options: LengthOptions) -> Table | None:
     """The trends of the metrics wanted; None where there are none, or unasked too few transcripts for one."""
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names = [name for metric in wanted for name in matching(view, metric)]
-    if wanted and not names:
+    metrics = named_metrics(view, options.metrics)
+    if metrics.none_rated:
         return None
     try:
-        trends = trend(view, edges=options.edges, metrics=names or None)
+        trends = trend(view, edges=options.edges, metrics=metrics.rated or None)
     except NothingError:
         return None
-    if not wanted and options.edges is None and max(one.correlation.n for one in trends) < FEWEST:
+    if (
+        not metrics.names
+        and options.edges is None
+        and max(system_trend.correlation.n for system_trend in trends) < FEWEST
+    ):
         return None
     table = length_table(trends)
-    absent = absent_notes(metric for metric in wanted if not matching(view, metric))
-    return replace(
-        table,
-        name=options.id or table.name,
-        title=options.title or table.title,
-        notes=(*table.notes, *absent),
-    )
+    return options.finish(table, absent_notes(metrics.absent))
 
 
 TABLE = TableKind("length", "Means by number of messages", 32, build, LengthOptions)

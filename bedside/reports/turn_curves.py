@@ -1,0 +1,87 @@
+"""Curves of what has been reached after each clinician turn, averaged over transcripts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, rater_group
+from bedside.ratings.names import turn_indices
+from bedside.reports.samples import Place, in_order, strata_of
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """The mean over transcripts after each clinician turn, and how many transcripts it is over.
+
+    A transcript that has ended keeps its last value. ``missing`` transcripts have no values.
+    """
+
+    metric: str
+    group: str
+    place: Place
+    means: np.ndarray[Any, Any]
+    errors: np.ndarray[Any, Any]
+    n: int
+    missing: int
+
+    def at(self, turn: int) -> float:
+        """The mean after so many clinician turns."""
+        return float(self.means[min(turn, self.means.size) - 1])
+
+
+def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ()) -> list[Curve]:
+    """The curves of each metric, group of raters, system and stratum; passes and people are averaged first."""
+    strata = strata_of(view, by)
+    rated = view.ratings.filter(pl.col("metric").is_in(list(metrics))).with_columns(
+        pl.col("system").fill_null(ALL),
+        rater_group().alias("group"),
+        turn_indices(pl.Int32).alias("turn"),
+    )
+    if strata is not None:
+        rated = rated.join(strata, on="transcript_id", how="left")
+    factors = [] if strata is None else strata.columns[1:]
+    curves: list[Curve] = []
+    keys = ["metric", "group", "system", *factors]
+    for (metric, group, system, *stratum), part in rated.partition_by(keys, as_dict=True).items():
+        values = (
+            part.drop_nulls("value")
+            .group_by("transcript_id", "turn")
+            .agg(pl.col("value").mean())
+            .sort("turn")
+        )
+        by_transcript = values.partition_by("transcript_id", maintain_order=True)
+        paths = [transcript["value"].to_numpy() for transcript in by_transcript]
+        if not paths:
+            continue
+        length = max(path.size for path in paths)
+        grid = np.vstack([np.pad(path, (0, length - path.size), mode="edge") for path in paths])
+        n = len(paths)
+        errors = grid.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(length)
+        missing = part["transcript_id"].n_unique() - n
+        curves.append(
+            Curve(
+                metric=str(metric),
+                group=str(group),
+                place=(str(system), tuple(map(str, stratum))),
+                means=grid.mean(axis=0),
+                errors=errors,
+                n=n,
+                missing=missing,
+            )
+        )
+    positions = {name: position for position, name in enumerate(metrics)}
+    ranks = [
+        {value: rank for rank, value in enumerate(in_order([curve.place[1][i] for curve in curves]))}
+        for i in range(len(by))
+    ]
+
+    def key(curve: Curve) -> tuple[object, ...]:
+        strata_ranks = [rank[value] for rank, value in zip(ranks, curve.place[1], strict=True)]
+        return positions[curve.metric], curve.group != PEOPLE, curve.group, strata_ranks, curve.place[0]
+
+    return sorted(curves, key=key)
