@@ -32,6 +32,6 @@ def ratio(numerator: float, denominator: float, empty: str, *, n: int = 1, dropp
 
 def mean(values: Iterable[Measured], empty: str) -> Measured:
     """The mean of the values that are there; missing because of ``empty`` where there is none."""
-    given = list(values)
-    there = [each.value for each in given if each.value is not None]
-    return ratio(sum(there), len(there), empty, n=len(there), dropped=len(given) - len(there))
+    measured = list(values)
+    numbers = [case.value for case in measured if case.value is not None]
+    return ratio(sum(numbers), len(numbers), empty, n=len(numbers), dropped=len(measured) - len(numbers))

@@ -46,11 +46,12 @@ def _plan(metrics: tuple[str, ...], parameters: str) -> ScoringPlan:
 @contextmanager
 def _at_work(job: ScoringJob) -> Iterator[None]:
     """Be where the command was given, with the libraries it was given with."""
-    if installed_versions() != job.versions:
-        here, there = orjson.loads(installed_versions()), orjson.loads(job.versions)
-        other = next(name for name in sorted({*here, *there}) if here.get(name) != there.get(name))
+    versions = installed_versions()
+    if versions != job.versions:
+        here, asked = orjson.loads(versions), orjson.loads(job.versions)
+        other = next(name for name in sorted({*here, *asked}) if here.get(name) != asked.get(name))
         raise EngineError(
-            f"the worker has {other} {here.get(other, 'not installed')}, this process {there.get(other, 'not at all')}",
+            f"the worker has {other} {here.get(other, 'not installed')}, this process {asked.get(other, 'not at all')}",
             where=socket.gethostname(),
             todo="install the same on all workers",
         )

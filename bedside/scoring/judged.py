@@ -23,15 +23,19 @@ import orjson
 import polars as pl
 
 from bedside.analysis.ratings_view import own_rubrics
-from bedside.judges.judgement_queue import JudgeAnswer, JudgingProgress, QuestionGroup, Tally
+from bedside.judges.call_plan import CallPlanner, RubricPlan
+from bedside.judges.counts import JudgingProgress, JudgingSummary, Tally
+from bedside.judges.driver import JudgingStage, ask_judge
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Prompt, Question
-from bedside.judges.questioning import Asking, Judged, Planner, Questions, Rows, RubricPlan, Stage, ask
+from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
+from bedside.judges.raters import rater_of
+from bedside.judges.rating_rows import RatingRows
 from bedside.judges.rubric_ratings import asked_with, ratings_of
+from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements, stored_keys
 from bedside.judges.turn_codes import code_transcripts, plan_coding
 from bedside.judges.wordless import check_wordless
-from bedside.llm.batch_files import check_batchable
-from bedside.llm.contract import missing_extra
+from bedside.llm.batch_files import BatchClient, check_batchable, writing
 from bedside.llm.endpoints import model_name, named_models
 from bedside.llm.model_names import ModelName
 from bedside.llm.prices import Price
@@ -101,9 +105,9 @@ def judge_run(
     work: Work,
     *,
     options: ReadOptions | None = None,
-    asking: Asking | None = None,
+    asking: JudgeSettings | None = None,
     progress: Callable[[str, JudgingProgress], None] | None = None,
-) -> tuple[Judged, ...]:
+) -> tuple[JudgingSummary, ...]:
     """Have judges rate the transcripts of a run and add their ratings to it, and the metrics that follow from them.
 
     Every judgement is kept in the run as soon as it is made: the same call after a stop asks only what is missing.
@@ -125,7 +129,7 @@ def judge_run(
     transcripts = _the_same(run, lambda: iter(Reading(files, options)))
     with run.locked():
         for name in named_models(judges):
-            with working(run, transcripts, name, work, asking or Asking(), progress=progress) as done:
+            with working(run, transcripts, name, work, asking or JudgeSettings(), progress=progress) as done:
                 done.add(run)
             made.append(done.judged)
     return tuple(made)
@@ -138,18 +142,18 @@ def plan_run(
     work: Work,
     *,
     options: ReadOptions | None = None,
-    asking: Asking | None = None,
+    asking: JudgeSettings | None = None,
 ) -> tuple[RubricPlan, ...]:
     """What :func:`judge_run` would send; nothing is sent or written.
 
     What waits for answers that aren't there yet is estimated, and its plan's rubric ends in :data:`ESTIMATED`.
     """
-    how, files = asking or Asking(), list(paths)
+    how, files = asking or JudgeSettings(), list(paths)
     plans: list[RubricPlan] = []
     for name in named_models(judges):
         if work.codes:
             plans += plan_coding(
-                Reading(files, options), name, store_path=out / STORE, codes=work.codes, asking=how
+                Reading(files, options), name, store_path=out / STORE, codes=work.codes, settings=how
             )
         else:
             plans += _Planning(out / STORE, name, work.rubrics, how).plans(
@@ -181,8 +185,8 @@ class Done:
 
     judge: ModelName
     work: Work
-    how: Asking
-    judged: Judged
+    how: JudgeSettings
+    judged: JudgingSummary
     ratings: pl.LazyFrame
     metrics: list[str]
     parameters: dict[str, Any]
@@ -231,7 +235,7 @@ def working(
     transcripts: Transcripts,
     judge: ModelName,
     work: Work,
-    how: Asking,
+    how: JudgeSettings,
     *,
     client: Callable[[], Client] | None = None,
     store: Path | None = None,
@@ -254,7 +258,13 @@ def working(
         ratings = rating_writer(Path(folder))
         if work.codes:
             judged = code_transcripts(
-                transcripts(), judge, store_path=store, add=ratings.add, codes=work.codes, asking=how, **given
+                transcripts(),
+                judge,
+                store_path=store,
+                add=ratings.add,
+                codes=work.codes,
+                settings=how,
+                **given,
             )
             yield Done(judge, work, how, judged, ratings.result(), list(work.codes), {})
             return
@@ -309,7 +319,7 @@ class Batched:
         first_unreadable: where the first of these is.
     """
 
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgingSummary, ...]
     files: tuple[BatchFile, ...]
     lines: int = 0
     taken: int = 0
@@ -342,7 +352,7 @@ def batch_out(
     work: Work,
     out: Path,
     *,
-    asking: Asking | None = None,
+    asking: JudgeSettings | None = None,
     progress: Callable[[str, JudgingProgress], None] | None = None,
 ) -> Batched:
     """Write the calls that judging a run would make to files, and note in the run what they are for.
@@ -361,7 +371,7 @@ def batch_out(
         InputError: a model is not asked in OpenAI's form.
         RunError: the files can't be written.
     """
-    how = asking or Asking()
+    how = asking or JudgeSettings()
     orders = [Order(name, work, how) for name in named_models(judges)]
     return _batch(run, orders, None, out, how.max_calls, progress)
 
@@ -403,7 +413,7 @@ def batch_again(
 class Order:
     judge: ModelName
     work: Work
-    how: Asking
+    how: JudgeSettings
 
 
 def _batch(
@@ -414,11 +424,6 @@ def _batch(
     max_calls: int | None,
     progress: Callable[[str, JudgingProgress], None] | None,
 ) -> Batched:
-    try:
-        from bedside.llm.batch_files import BatchClient, writing
-    except ImportError as error:
-        raise missing_extra("aiohttp") from error
-
     for order in orders:
         check_batchable(order.judge)
     transcripts = transcripts_of(run)
@@ -516,7 +521,7 @@ def order_of(run: Run, entry: Mapping[str, Any], told: Mapping[str, Any]) -> Ord
     ]
     if any(rubric.version != told["prompts"][rubric.name] for rubric in rubrics):
         return None
-    how = Asking(
+    how = JudgeSettings(
         passes=told["passes"],
         temperature=told["temperature"],
         max_prompt_tokens=told["max_prompt_tokens"],
@@ -603,7 +608,7 @@ class _Judging:
         self,
         name: ModelName,
         rubrics: Sequence[Rubric],
-        how: Asking,
+        how: JudgeSettings,
         folder: Path,
         add: Callable[[tuple[Any, ...]], object],
     ) -> None:
@@ -614,9 +619,9 @@ class _Judging:
         self._followed = frozenset[str]().union(*(pipeline.rubrics for pipeline in self.pipelines))
         self._name = name
         self._how = how
-        self._questions = Questions(map(Question, rubrics), how.passes)
+        self._questions = QuestionSet(map(Question, rubrics), how.passes)
         self._spools = [_Spool(folder / f"said-{stage}") for stage in range(2 if self._later else 1)]
-        self._rows = Rows(self._name.rater, add)
+        self._rows = RatingRows(rater_of(self._name), add)
 
     @property
     def metrics(self) -> list[str]:
@@ -629,23 +634,27 @@ class _Judging:
         transcripts: Transcripts,
         settings: Mapping[str, Mapping[str, Any]],
         **given: Any,
-    ) -> Judged:
+    ) -> JudgingSummary:
         """Ask everything, rate what is answered, and make the metrics that follow.
 
         Args:
             store: where judgements are kept.
             transcripts: what is asked about.
             settings: parameters of each pipeline's metric family.
-            given: further arguments of :func:`bedside.judges.questioning.ask`.
+            given: further arguments of :func:`bedside.judges.driver.ask_judge`.
         """
         at_once = [name for name in self._questions.questions if name not in self._later]
-        stages: list[Stage] = [
-            (lambda: self._questions.groups(transcripts(), at_once), partial(self._emit, self._spools[0]))
+        stages: list[JudgingStage] = [
+            JudgingStage(
+                lambda: self._questions.groups(transcripts(), at_once), partial(self._emit, self._spools[0])
+            )
         ]
         if self._later:
-            stages.append((lambda: self._after(transcripts()), partial(self._emit, self._spools[1])))
+            stages.append(
+                JudgingStage(lambda: self._after(transcripts()), partial(self._emit, self._spools[1]))
+            )
         try:
-            calls = ask(self._name, self._how, store, stages, **given)
+            calls = ask_judge(self._name, self._how, store, stages, **given)
         finally:
             for spool in self._spools:
                 spool.close()
@@ -656,8 +665,8 @@ class _Judging:
             for name, later in self._later.items()
             if tallies[later.after].not_asked or tallies[later.after].failed
         )
-        return Judged(
-            self._name.rater,
+        return JudgingSummary(
+            rater_of(self._name),
             asked_with(self._how, ITEMS_PER_CALL),
             self._how.passes,
             self._questions.counts(),
@@ -710,7 +719,7 @@ class _Judging:
                 for pipeline in self.pipelines:
                     for value in pipeline.values(
                         transcript,
-                        self._name.rater,
+                        rater_of(self._name),
                         said,
                         self._metrics[pipeline.name],
                         settings[pipeline.name],
@@ -752,12 +761,12 @@ class _Planning:
     What waits for answers is planned exactly where these are kept already, else with a stand-in for them.
     """
 
-    def __init__(self, store: Path, name: ModelName, rubrics: Sequence[Rubric], how: Asking) -> None:
+    def __init__(self, store: Path, name: ModelName, rubrics: Sequence[Rubric], how: JudgeSettings) -> None:
         asked = {rubric.name for rubric in rubrics}
         self._later = later_questions(pipelines_for(asked), asked)
         self._how = how
-        self._questions = Questions(map(Question, rubrics), how.passes)
-        self._planner = Planner(name, how, store)
+        self._questions = QuestionSet(map(Question, rubrics), how.passes)
+        self._planner = CallPlanner(name, how, store)
         followed = {later.after for later in self._later.values()}
         self._kept = {
             judgement.key: JudgeAnswer(judgement.unit, judgement.items, judgement.answer, judgement.error)

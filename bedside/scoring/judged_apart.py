@@ -16,8 +16,8 @@ from typing import Any
 import polars as pl
 
 from bedside.engines.contract import Engine
-from bedside.judges.judgement_queue import JudgingProgress
-from bedside.judges.questioning import Asking, Judged, RubricCount
+from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount
+from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import InUseError
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
 from bedside.llm.endpoints import named_models
@@ -91,7 +91,7 @@ class MergedRun:
     """
 
     sources: tuple[MergedSource, ...]
-    judged: tuple[Judged, ...]
+    judged: tuple[JudgingSummary, ...]
     left_out: tuple[str, ...]
 
 
@@ -202,7 +202,7 @@ class _JudgedPart:
         return sorted((Path(self.run) / PARTS).glob(f"{self.name}-*.sqlite"))
 
 
-def check_apart(how: Asking, *, text: bool) -> None:
+def check_apart(how: JudgeSettings, *, text: bool) -> None:
     """Refuse what workers can't do: judge without a run's text, and share a limit of calls.
 
     Raises:
@@ -223,9 +223,9 @@ def judge_apart(
     work: Work,
     engine: Engine,
     *,
-    asking: Asking | None = None,
+    asking: JudgeSettings | None = None,
     progress: Told | None = None,
-) -> tuple[Judged, ...]:
+) -> tuple[JudgingSummary, ...]:
     """As :func:`bedside.scoring.judged.judge_run`, by an engine's workers, which share the run's folder.
 
     Each worker judges some transcripts into a store of its own, with the limit of requests for itself; what is
@@ -237,7 +237,7 @@ def judge_apart(
         EngineError: parts were not finished because workers were lost.
         JudgeError: a judge can't be asked; what was finished is kept.
     """
-    how = asking or Asking()
+    how = asking or JudgeSettings()
     check_apart(how, text=bool(run.manifest["transcripts"]["text"]))
     made = []
     with run.locked():
@@ -261,10 +261,10 @@ def judge_apart(
 
 
 def _ask(
-    run: Run, order: Order, ids: set[str], engine: Engine, before: Judged, progress: Told | None
-) -> list[Judged]:
+    run: Run, order: Order, ids: set[str], engine: Engine, before: JudgingSummary, progress: Told | None
+) -> list[JudgingSummary]:
     """Have workers ask about these transcripts, and take in what they finish; returns what each part took."""
-    made: list[Judged] = []
+    made: list[JudgingSummary] = []
     lost = None
     (run.path / PARTS).mkdir(mode=0o700, exist_ok=True)
     stored = sum(count.stored for count in before.rubrics)
@@ -316,7 +316,7 @@ def _parts(run: Run, order: Order, ids: set[str], workers: int) -> Iterator[_Jud
             yield part
 
 
-def _judge(part: _JudgedPart) -> Judged:
+def _judge(part: _JudgedPart) -> JudgingSummary:
     """What a worker does: judge a part into a store of its own, beginning with what others left of it."""
     run = Run(part.run)
     own = run.path / PARTS / f"{part.name}-{uuid.uuid4().hex}.sqlite"
@@ -350,7 +350,9 @@ def _take_in(run: Run, store: Path) -> None:
         store.unlink(missing_ok=True)
 
 
-def _counted(before: Judged, after: Judged, parts: Iterable[Judged]) -> Judged:
+def _counted(
+    before: JudgingSummary, after: JudgingSummary, parts: Iterable[JudgingSummary]
+) -> JudgingSummary:
     """What judging apart took: what is there afterwards, with what all parts sent."""
     kept = {count.rubric: count.stored for count in before.rubrics}
     sent: Mapping[str, list[RubricCount]] = {count.rubric: [] for count in after.rubrics}

@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from bedside.judges.judgement_queue import JudgeAnswer
+from bedside.judges.questions import JudgeAnswer
 from bedside.metrics import FAMILIES, Metric
 from bedside.protocols.label_files import LabelForm, complaint
 from bedside.ratings.names import is_turn, person_name, turn_index

@@ -151,4 +151,4 @@ def test_preferences_are_written_for_training(tmp_path: Path, capsys: pytest.Cap
     assert pairs[0]["prompt"] == [{"role": "user", "content": "My chest hurts."}]
     assert pairs[0]["chosen"][0] == {"role": "assistant", "content": "Question 0?"}
     assert pairs[0]["rejected"][0] == {"role": "assistant", "content": "Question 5?"}
-    assert "Wrote 1 pairs from 1 cases" in capsys.readouterr().out
+    assert "Wrote 1 pair from 1 case" in capsys.readouterr().out

@@ -17,8 +17,9 @@ from bedside.protocols.medconceal import (
     fit,
     read_turns,
 )
-from bedside.protocols.medconceal.fitting import _address_data, _Course, _regressed, _reveal_data
+from bedside.protocols.medconceal.labelled_courses import LabelledCourse
 from bedside.protocols.medconceal.policy_parameters import parse_parameters, write_parameters
+from bedside.protocols.medconceal.policy_regression import address_data, regressed, reveal_data
 from bedside.protocols.medconceal.trace import Step, address_probability, replay, reveal_probability
 from bedside.support.errors import DataError, InputError
 
@@ -104,18 +105,18 @@ def drawn_turns(
     return rows
 
 
-def courses(rows: list[LabelledTurn]) -> list[_Course]:
+def courses(rows: list[LabelledTurn]) -> list[LabelledCourse]:
     by_case: dict[str, list[LabelledTurn]] = {}
     for row in rows:
         by_case.setdefault(row.case, []).append(row)
-    return [_Course(case, given) for case, given in by_case.items()]
+    return [LabelledCourse(case, given) for case, given in by_case.items()]
 
 
 def test_address_weights_equal_statsmodels_and_the_truth() -> None:
     import statsmodels.api as sm
 
-    data = _address_data(courses(drawn_turns(400, 1, replayed=False)), TRUTH)
-    found = _regressed(data, 1e-6, "x")
+    data = address_data(courses(drawn_turns(400, 1, replayed=False)), TRUTH)
+    found = regressed(data, 1e-6, "x")
     model = sm.Logit(data.y, data.x).fit(disp=0, tol=1e-12)
     assert found == pytest.approx(model.params, abs=1e-3)
     truth = np.array([TRUTH.address.weights[name] for name in FEATURES])
@@ -128,8 +129,8 @@ def test_reveal_weights_equal_a_regression_of_each_category() -> None:
     import statsmodels.api as sm
 
     rows = drawn_turns(400, 2, replayed=False)
-    data = _reveal_data(courses(rows), TRUTH)
-    found = _regressed(data, 1e-6, "x")
+    data = reveal_data(courses(rows), TRUTH)
+    found = regressed(data, 1e-6, "x")
     width = len(TRUTH.reveal.weights)
     for place in range(len(CATEGORIES)):
         part = data.x[:, (1 + place) * width : (2 + place) * width]
@@ -157,7 +158,7 @@ def test_probabilities_come_back() -> None:
 
 def test_design_matrix_gives_the_formula() -> None:
     rows = drawn_turns(6, 4, replayed=False)
-    data = _reveal_data(courses(rows), DEFAULT)
+    data = reveal_data(courses(rows), DEFAULT)
     weights = [
         *DEFAULT.reveal.weights.values(),
         *(
@@ -233,7 +234,7 @@ def test_rows_that_do_not_fit_together() -> None:
     rows = drawn_turns(4, 8, replayed=False)
     for bad, message in (
         (rows[:16], "1 cases are too few"),
-        ([*rows, rows[0]], "case '0': two rows of one turn and concern"),
+        ([*rows, rows[0]], "case '0': there are two rows of one turn and concern"),
         (rows[1:], "case '0': not every concern has a row for every turn"),
         ([rows[0].model_copy(update={"z": rows[2].z}), *rows[1:]], "turn 0 has different features"),
         (

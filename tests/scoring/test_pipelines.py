@@ -14,8 +14,8 @@ import pytest
 
 import bedside
 from bedside.cli import main
-from bedside.judges.judgement_queue import JudgeAnswer
-from bedside.judges.questioning import Asking
+from bedside.judges.questions import JudgeAnswer
+from bedside.judges.settings import JudgeSettings
 from bedside.metrics import FAMILIES
 from bedside.protocols import medconceal, note2chat
 from bedside.ratings.run import Run
@@ -403,7 +403,7 @@ def test_a_dry_run_estimates_what_waits_and_is_exact_afterwards(tmp_path: Path) 
         assert len(server.received) - sent == sum(plan.calls for plan in between.values())
         after = plan_run(folder, [path], [server.judge], work)
         assert sum(plan.calls for plan in after) == 0
-        twice = plan_run(folder, [path], [server.judge], work, asking=Asking(passes=2))
+        twice = plan_run(folder, [path], [server.judge], work, asking=JudgeSettings(passes=2))
         assert {plan.rubric: plan.calls for plan in twice}["concern_matching (estimated)"] == 3
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from bedside.engines.contract import Engine, Outcome, call_task
-from bedside.scoring import _spread_division, _spread_worker
+from bedside.scoring import _spread_division, _spread_parts, _spread_worker
 from bedside.scoring import spread as spreading
 from bedside.scoring.one_process import ScoringSummary
 from bedside.scoring.score import score
@@ -241,7 +241,7 @@ def test_a_file_that_all_is_wrong_with(tmp_path: Path) -> None:
 
 
 def is_part(task: Any) -> bool:
-    return isinstance(task[0], spreading._ScoredPart)
+    return isinstance(task[0], _spread_parts.ScoredPart)
 
 
 def test_what_was_lost_is_done_by_the_same_call(folder: Path, tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.ratings.names import human_rater
 from bedside.ratings.values import Direction, Value, missing
 from bedside.support.errors import DataError, RegistryError
 from bedside.transcripts.transcript import Transcript
@@ -32,11 +33,11 @@ _BY_BITS = ("information_control_rate", "factual_conflict_rate")
 _QUESTIONS = ("counted", "authors")
 
 
-def _value(metric: str, found: Measured, rater: str | None = None) -> Value:
-    if found.missing is not None:
-        return missing(metric, found.missing, rater=rater)
-    remark = f"{found.n} of {found.n + found.dropped} replies labelled" if found.dropped else None
-    return Value(metric, found.value, rater=rater, reason=remark)
+def _value(metric: str, measured: Measured) -> Value:
+    if measured.missing is not None:
+        return missing(metric, measured.missing)
+    labelled = f"{measured.n} of {measured.n + measured.dropped} replies labelled"
+    return Value(metric, measured.value, reason=labelled if measured.dropped else None)
 
 
 def _of_history(metric: str, case: History) -> Measured:
@@ -109,9 +110,9 @@ def _by_words(transcript: Transcript, labels: HistoryLabels | None, names: list[
         return
     said = " ".join(turn.text for turn in transcript.of("patient"))
     why = not_english(said, transcript.language) if labels is None else None
-    for name, found in zip(_BY_WORDS, dont_know_and_repeats(transcript, labels), strict=True):
+    for name, share in zip(_BY_WORDS, dont_know_and_repeats(transcript, labels), strict=True):
         if name in wanted:
-            yield missing(name, why) if why is not None and said else _value(name, found)
+            yield missing(name, why) if why is not None and said else _value(name, share)
 
 
 def _unlabelled(transcript: Transcript, names: list[str], questions: Any) -> Iterator[Value]:
@@ -165,7 +166,7 @@ def compute(transcript: Transcript, wanted: frozenset[str], *, questions: str) -
 
 _SOURCE = "Note2Chat (Zhou et al., AAAI 2026)"
 _HAND = "by hand: "
-_RATER = "human:anna"
+_RATER = human_rater("anna")
 
 
 def _reply(text: str, **labels: Any) -> tuple[Any, ...]:
@@ -233,10 +234,10 @@ def _metric(
 def _categories() -> Iterator[Metric]:
     elicited = {"site": (1, 1), "associated": (1, 2), "severity": (1, 1), "exacerbating_relieving": (0, 1)}
     for category, title in _CATEGORY_NAMES.items():
-        found, there = elicited.get(category, (0, 0))
-        how = f"{found} of {there}" if there else "no such finding but in the opening"
+        conveyed, counted = elicited.get(category, (0, 0))
+        how = f"{conveyed} of {counted}" if counted else "no such finding but in the opening"
         others: tuple[Example, ...] = ()
-        if not there:
+        if not counted:
             finding = {"text": "x", "categories": [category], "message": 2}
             others = (
                 Example(
@@ -250,7 +251,7 @@ def _categories() -> Iterator[Metric]:
             f"recall_{category}",
             f"Recall: {title}",
             f"Elicited / counted findings of the category {title}. A finding may have several categories.",
-            found / there if there else None,
+            conveyed / counted if counted else None,
             how,
             *others,
             needs=("labels of findings with SOCRATES categories",),

@@ -6,7 +6,8 @@ clinician turn. Who gives the labels, a judge or people, makes no difference.
 
 from bedside.protocols.contract import Protocol
 from bedside.protocols.medconceal.cues import challenge_cues
-from bedside.protocols.medconceal.fitting import Fit, LabelledTurn, fit, read_turns
+from bedside.protocols.medconceal.fitting import Fit, fit
+from bedside.protocols.medconceal.labelled_courses import LabelledTurn, read_turns
 from bedside.protocols.medconceal.labels import (
     CATEGORIES,
     FEATURES,

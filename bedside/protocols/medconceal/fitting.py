@@ -2,34 +2,27 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import product
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
-from bedside.protocols.label_files import Bit, Index, Share, Strict, Text, read_models
 from bedside.protocols.measured import Measured
+from bedside.protocols.medconceal.labelled_courses import LabelledCourse, LabelledTurn, labelled_courses
 from bedside.protocols.medconceal.labels import (
     CATEGORIES,
     FEATURES,
-    Category,
     CategoryName,
-    Features,
-    Intent,
 )
 from bedside.protocols.medconceal.policy_parameters import PARAMETERS, REVEAL_FEATURES, Parameters
-from bedside.protocols.medconceal.trace import (
-    Step,
-    Trace,
-    address_probability,
-    is_blocked,
-    replay,
-    reveal_probability,
+from bedside.protocols.medconceal.policy_regression import (
+    RegressionData,
+    address_data,
+    regressed,
+    reveal_data,
 )
 from bedside.support.errors import DataError
 
@@ -49,26 +42,6 @@ ADDRESS_GRID: Mapping[str, tuple[float, ...]] = {
     "lag": (1, 2, 3),
     "consecutive": (1, 2),
 }
-
-
-class LabelledTurn(Strict):
-    """What a clinician turn did for one hidden concern."""
-
-    case: Text = Field(description="The conversation; its rows are kept together in cross-validation.")
-    turn: Index = Field(description="Position of the clinician turn; rows of a case are put in this order.")
-    concern: Text = Field(description="Id of the concern.")
-    category: Category = Field(description="The concern's category.")
-    z: Features = Field(description="The turn's ten features.")
-    o: Share = Field(description="The turn's overlap with the concern.")
-    intent: Intent | None = Field(None, description="The turn's intent; meta_probe blocks the turn.")
-    revealed: Bit = Field(
-        description="1 where the patient discloses the concern in reply to this turn, else 0."
-    )
-    addressed: Bit | None = Field(
-        None,
-        description="Of the primary concern: 1 where it is addressed with this turn, else 0. Left out for other "
-        "concerns.",
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,194 +103,6 @@ class Fit:
     remarks: tuple[str, ...]
 
 
-def read_turns(path: str | os.PathLike[str]) -> tuple[LabelledTurn, ...]:
-    """Read labelled turns from JSON lines or a JSON array.
-
-    Raises:
-        InputError: a row is not of the form of :class:`LabelledTurn`; file, line and key are named.
-    """
-    return tuple(row for _, row in read_models(path, LabelledTurn, "docs/medconceal.md"))
-
-
-class _Course:
-    """One case: its rows as a table of turns by concerns."""
-
-    def __init__(self, case: str, rows: Sequence[LabelledTurn]) -> None:
-        self.case = case
-        self.concerns = list(dict.fromkeys(row.concern for row in rows))
-        self.turns = sorted({row.turn for row in rows})
-        table = {(row.turn, row.concern): row for row in rows}
-        if len(table) < len(rows):
-            raise DataError(
-                "two rows of one turn and concern", where=f"case {case!r}", todo="keep one of them"
-            )
-        if len(table) < len(self.turns) * len(self.concerns):
-            raise DataError(
-                "not every concern has a row for every turn",
-                where=f"case {case!r}",
-                todo="give all turns of a case",
-            )
-        self.rows = [[table[turn, concern] for concern in self.concerns] for turn in self.turns]
-        for turn, row in zip(self.turns, self.rows, strict=True):
-            if any((each.z, each.intent) != (row[0].z, row[0].intent) for each in row):
-                raise DataError(
-                    f"turn {turn} has different features or intents for different concerns",
-                    where=f"case {case!r}",
-                    todo="a turn has one z",
-                )
-        marked = {row.concern for row in rows if row.addressed is not None}
-        if len(marked) > 1:
-            raise DataError(
-                "two concerns have 'addressed' labels",
-                where=f"case {case!r}",
-                todo="label the primary concern only",
-            )
-        self.primary = marked.pop() if marked else None
-
-    def blocked(self, place: int, parameters: Parameters) -> bool:
-        row = self.rows[place][0]
-        return is_blocked(row.z, row.intent, parameters)
-
-    def revealed_at(self, concern: str) -> int:
-        """Number of the turn (from 1) labelled as disclosing the concern; one after the last where none is."""
-        place = self.concerns.index(concern)
-        return next(
-            (number for number, row in enumerate(self.rows, start=1) if row[place].revealed),
-            len(self.turns) + 1,
-        )
-
-    def addressed_at(self) -> int:
-        """The same of the turn labelled as addressing the primary concern."""
-        assert self.primary is not None
-        place = self.concerns.index(self.primary)
-        return next(
-            (number for number, row in enumerate(self.rows, start=1) if row[place].addressed),
-            len(self.turns) + 1,
-        )
-
-    def reveal_errors(self, trace: Trace) -> list[int]:
-        """For each concern the difference in turns between trace and labels."""
-        late = len(self.turns) + 1
-        return [
-            abs(trace.revealed_at.get(concern, late) - self.revealed_at(concern)) for concern in self.concerns
-        ]
-
-    def address_errors(self, trace: Trace) -> list[int]:
-        """The same for the address of the primary concern."""
-        late = len(self.turns) + 1
-        return [abs((late if trace.addressed_at is None else trace.addressed_at) - self.addressed_at())]
-
-    def steps(self, parameters: Parameters) -> list[Step]:
-        return [
-            Step(
-                turn,
-                self.blocked(place, parameters),
-                tuple(reveal_probability(_z(each), each.o, each.category, parameters) for each in row),
-                address_probability(_z(row[0]), parameters),
-            )
-            for place, (turn, row) in enumerate(zip(self.turns, self.rows, strict=True))
-        ]
-
-    def replayed(self, steps: Sequence[Step], parameters: Parameters) -> Trace:
-        return replay(steps, self.concerns, self.primary, parameters)
-
-
-def _z(row: LabelledTurn) -> tuple[float, ...]:
-    return tuple(row.z.model_dump().values())
-
-
-@dataclass(frozen=True, slots=True)
-class _Data:
-    """Design matrix, labels and case of each row that a regression uses."""
-
-    x: NDArray[np.float64]
-    y: NDArray[np.int64]
-    case: NDArray[np.int64]
-
-    def of(self, cases: Iterable[int]) -> _Data:
-        chosen = np.isin(self.case, list(cases))
-        return _Data(self.x[chosen], self.y[chosen], self.case[chosen])
-
-
-def _reveal_data(courses: Sequence[_Course], parameters: Parameters) -> _Data:
-    """Unblocked turns up to the one that discloses the concern; δ_category as the features times the category."""
-    x, y, case = [], [], []
-    for number, course in enumerate(courses):
-        for place, concern in enumerate(course.concerns):
-            until = course.revealed_at(concern)
-            for turn, row in enumerate(course.rows[:until]):
-                if course.blocked(turn, parameters):
-                    continue
-                each = row[place]
-                features = (*_z(each), each.o)
-                x.append(
-                    [
-                        *features,
-                        *(value * (each.category == name) for name in CATEGORIES for value in features),
-                    ]
-                )
-                y.append(each.revealed)
-                case.append(number)
-    return _data(x, y, case, (1 + len(CATEGORIES)) * len(REVEAL_FEATURES))
-
-
-def _address_data(courses: Sequence[_Course], parameters: Parameters) -> _Data:
-    """Unblocked turns from the primary concern's disclosure on, up to the one that addresses it."""
-    x, y, case = [], [], []
-    for number, course in enumerate(courses):
-        if course.primary is None:
-            continue
-        place = course.concerns.index(course.primary)
-        for turn in range(course.revealed_at(course.primary), min(course.addressed_at(), len(course.rows))):
-            row = course.rows[turn]
-            label = row[place].addressed
-            if label is None or course.blocked(turn, parameters):
-                continue
-            x.append(list(_z(row[place])))
-            y.append(label)
-            case.append(number)
-    return _data(x, y, case, len(FEATURES))
-
-
-def _data(x: list[list[float]], y: list[int], case: list[int], width: int) -> _Data:
-    return _Data(
-        np.array(x, dtype=np.float64).reshape(-1, width),
-        np.array(y, dtype=np.int64),
-        np.array(case, dtype=np.int64),
-    )
-
-
-def _regressed(data: _Data, penalty: float, what: str) -> NDArray[np.float64]:
-    """Weights without intercept, as the policy has none."""
-    from sklearn.linear_model import LogisticRegression
-
-    if np.unique(data.y).size < 2:
-        raise DataError(
-            f"the turns for fitting {what} have only one outcome",
-            todo="label turns that do and turns that don't, in several cases",
-        )
-    model = LogisticRegression(C=1 / penalty, fit_intercept=False, max_iter=10_000, tol=1e-8)
-    weights: NDArray[np.float64] = model.fit(data.x, data.y).coef_[0]
-    return weights
-
-
-def _with_reveal(
-    parameters: Parameters, weights: NDArray[np.float64], present: set[CategoryName]
-) -> Parameters:
-    width = len(REVEAL_FEATURES)
-    parts = [weights[start : start + width].tolist() for start in range(0, len(weights), width)]
-    return _replaced(
-        parameters,
-        "reveal",
-        weights=dict(zip(REVEAL_FEATURES, parts[0], strict=True)),
-        by_category={
-            name: dict(zip(REVEAL_FEATURES, part, strict=True))
-            for name, part in zip(CATEGORIES, parts[1:], strict=True)
-            if name in present
-        },
-    )
-
-
 def _with_address(parameters: Parameters, weights: NDArray[np.float64]) -> Parameters:
     return _replaced(parameters, "address", weights=dict(zip(FEATURES, weights.tolist(), strict=True)))
 
@@ -327,22 +112,110 @@ def _replaced(parameters: Parameters, part: str, **values: Any) -> Parameters:
     return parameters.model_copy(update={part: old.model_copy(update=values)})
 
 
-def _held_out(labels: list[int], predicted: list[float]) -> HeldOut:
-    from sklearn.metrics import log_loss, roc_auc_score
+class _Predictions:
+    """Predictions of turns of cases that the weights were not fitted on."""
 
-    positive, turns = sum(labels), len(labels)
-    if 0 < positive < turns:
-        share = positive / turns
-        auc = Measured(float(roc_auc_score(labels, predicted)), n=turns)
-        base = Measured(float(log_loss(labels, [share] * turns)), n=turns)
-    else:
-        auc = base = Measured(missing="only one outcome", n=turns)
-    loss = (
-        Measured(float(log_loss(labels, predicted, labels=[0, 1])), n=turns)
-        if turns
-        else Measured(missing="no turn", n=0)
-    )
-    return HeldOut(turns, positive, loss, base, auc)
+    def __init__(self) -> None:
+        self._labels: list[int] = []
+        self._predicted: list[float] = []
+
+    def add(self, data: RegressionData, weights: NDArray[np.float64]) -> None:
+        """Predict some rows."""
+        from scipy.special import expit
+
+        self._labels.extend(data.y.tolist())
+        self._predicted.extend(expit(data.x @ weights).tolist())
+
+    def quality(self) -> HeldOut:
+        """How good the predictions are."""
+        from sklearn.metrics import log_loss, roc_auc_score
+
+        labels, predicted = self._labels, self._predicted
+        positive, turns = sum(labels), len(labels)
+        if 0 < positive < turns:
+            share = positive / turns
+            auc = Measured(float(roc_auc_score(labels, predicted)), n=turns)
+            base = Measured(float(log_loss(labels, [share] * turns)), n=turns)
+        else:
+            auc = base = Measured(missing="only one outcome", n=turns)
+        loss = (
+            Measured(float(log_loss(labels, predicted, labels=[0, 1])), n=turns)
+            if turns
+            else Measured(missing="no turn", n=0)
+        )
+        return HeldOut(turns, positive, loss, base, auc)
+
+
+@dataclass(frozen=True, slots=True)
+class _Regressions:
+    """What the weights are fitted to, and how.
+
+    Attributes:
+        start: parameters for what isn't fitted.
+        reveal, address: the rows of each regression.
+        categories: categories that have rows, which δ is fitted of.
+        penalty: of the squared weights.
+    """
+
+    start: Parameters
+    reveal: RegressionData
+    address: RegressionData
+    categories: frozenset[CategoryName]
+    penalty: float
+
+    @property
+    def addressing(self) -> bool:
+        """Whether any turn has an ``addressed`` label that can be used."""
+        return self.address.y.size > 0
+
+    def with_reveal(self, parameters: Parameters, weights: NDArray[np.float64]) -> Parameters:
+        """Parameters with the weights of the reveal."""
+        width = len(REVEAL_FEATURES)
+        parts = [weights[start : start + width].tolist() for start in range(0, len(weights), width)]
+        return _replaced(
+            parameters,
+            "reveal",
+            weights=dict(zip(REVEAL_FEATURES, parts[0], strict=True)),
+            by_category={
+                name: dict(zip(REVEAL_FEATURES, part, strict=True))
+                for name, part in zip(CATEGORIES, parts[1:], strict=True)
+                if name in self.categories
+            },
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _CrossFit:
+    """What cross-validation over cases gives.
+
+    Attributes:
+        cases: each case with weights fitted on the other folds.
+        reveal, address: predictions by these weights.
+    """
+
+    cases: list[tuple[LabelledCourse, Parameters]] = field(default_factory=list)
+    reveal: _Predictions = field(default_factory=_Predictions)
+    address: _Predictions = field(default_factory=_Predictions)
+
+
+def _cross_fit(
+    courses: Sequence[LabelledCourse], regressions: _Regressions, folds: int, seed: int
+) -> _CrossFit:
+    """Fit the weights on all folds but one, for each fold."""
+    order = np.random.default_rng(seed).permutation(len(courses))
+    cross = _CrossFit()
+    for fold in range(folds):
+        out = sorted(order[fold::folds].tolist())
+        kept = [number for number in range(len(courses)) if number not in out]
+        weights = regressed(regressions.reveal.of(kept), regressions.penalty, "the reveal (in a fold)")
+        fitted = regressions.with_reveal(regressions.start, weights)
+        cross.reveal.add(regressions.reveal.of(out), weights)
+        if regressions.addressing:
+            weights = regressed(regressions.address.of(kept), regressions.penalty, "the address (in a fold)")
+            fitted = _with_address(fitted, weights)
+            cross.address.add(regressions.address.of(out), weights)
+        cross.cases.extend((courses[number], fitted) for number in out)
+    return cross
 
 
 def _grid(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
@@ -351,22 +224,49 @@ def _grid(grid: Mapping[str, Sequence[float]]) -> list[dict[str, float]]:
 
 
 def _searched(
-    courses: Sequence[tuple[_Course, Parameters]],
+    courses: Sequence[tuple[LabelledCourse, Parameters]],
     part: Literal["reveal", "address"],
     grid: list[dict[str, float]],
 ) -> tuple[GridPoint, ...]:
     """The grid replayed, lowest error first; of equal ones the earlier in the grid."""
     steps = [course.steps(parameters) for course, parameters in courses]
-    found = []
-    for point in grid:
+    points = []
+    for thresholds in grid:
         differences: list[int] = []
-        for (course, parameters), taken in zip(courses, steps, strict=True):
-            trace = course.replayed(taken, _replaced(parameters, part, **point))
+        for (course, parameters), course_steps in zip(courses, steps, strict=True):
+            trace = course.replayed(course_steps, _replaced(parameters, part, **thresholds))
             differences += course.reveal_errors(trace) if part == "reveal" else course.address_errors(trace)
-        found.append(
-            GridPoint(point, float(np.mean(differences)), float(np.mean([each == 0 for each in differences])))
+        points.append(
+            GridPoint(
+                thresholds,
+                float(np.mean(differences)),
+                float(np.mean([difference == 0 for difference in differences])),
+            )
         )
-    return tuple(sorted(found, key=lambda point: point.error))
+    return tuple(sorted(points, key=lambda point: point.error))
+
+
+def _chosen(
+    cross: _CrossFit,
+    regressions: _Regressions,
+    reveal_points: list[dict[str, float]],
+    address_points: list[dict[str, float]],
+) -> tuple[Parameters, tuple[GridPoint, ...], tuple[GridPoint, ...]]:
+    """The parameters with weights from all cases and the best thresholds, and all settings that were replayed."""
+    reveal_results = _searched(cross.cases, "reveal", reveal_points)
+    best = reveal_results[0].values
+    weights = regressed(regressions.reveal, regressions.penalty, "the reveal")
+    final = _replaced(regressions.with_reveal(regressions.start, weights), "reveal", **best)
+    if not regressions.addressing:
+        return final, reveal_results, ()
+    with_primary = [
+        (course, _replaced(fitted, "reveal", **best))
+        for course, fitted in cross.cases
+        if course.primary is not None
+    ]
+    address_results = _searched(with_primary, "address", address_points)
+    final = _with_address(final, regressed(regressions.address, regressions.penalty, "the address"))
+    return _replaced(final, "address", **address_results[0].values), reveal_results, address_results
 
 
 def fit(
@@ -404,81 +304,43 @@ def fit(
     Raises:
         DataError: too few cases, rows that don't fit together, or turns with only one outcome.
     """
-    by_case: dict[str, list[LabelledTurn]] = {}
-    for row in rows:
-        by_case.setdefault(row.case, []).append(row)
-    courses = [_Course(case, given) for case, given in by_case.items()]
+    labelled = list(rows)
+    courses = labelled_courses(labelled)
     if len(courses) < 2:
         raise DataError(
             f"{len(courses)} cases are too few to fit", todo="label turns of two or more conversations"
         )
     start = base if base is not None else PARAMETERS.load("default")
-    remarks = []
-    present = {row.category for given in by_case.values() for row in given}
-    reveal_data, address_data = _reveal_data(courses, start), _address_data(courses, start)
-    addressing = address_data.y.size > 0
+    regressions = _Regressions(
+        start=start,
+        reveal=reveal_data(courses, start),
+        address=address_data(courses, start),
+        categories=frozenset(row.category for row in labelled),
+        penalty=penalty,
+    )
     used = min(folds, len(courses))
-    order = np.random.default_rng(seed).permutation(len(courses))
-    held_out: list[tuple[_Course, Parameters]] = []  # each case with weights fitted on the other folds
-    reveal_seen: tuple[list[int], list[float]] = ([], [])
-    address_seen: tuple[list[int], list[float]] = ([], [])
-    for fold in range(used):
-        out = sorted(order[fold::used].tolist())
-        kept = [number for number in range(len(courses)) if number not in out]
-        weights = _regressed(reveal_data.of(kept), penalty, "the reveal (in a fold)")
-        fitted = _with_reveal(start, weights, present)
-        _predict(reveal_data.of(out), weights, reveal_seen)
-        if addressing:
-            weights = _regressed(address_data.of(kept), penalty, "the address (in a fold)")
-            fitted = _with_address(fitted, weights)
-            _predict(address_data.of(out), weights, address_seen)
-        held_out += [(courses[number], fitted) for number in out]
-    reveal_results = _searched(held_out, "reveal", _grid(reveal_grid))
-    best = reveal_results[0].values
-    final = _with_reveal(start, _regressed(reveal_data, penalty, "the reveal"), present)
-    final = _replaced(final, "reveal", **best)
-    address_results: tuple[GridPoint, ...] = ()
-    if addressing:
-        with_primary = [
-            (course, _replaced(fitted, "reveal", **best))
-            for course, fitted in held_out
-            if course.primary is not None
-        ]
-        address_results = _searched(with_primary, "address", _grid(address_grid))
-        final = _with_address(final, _regressed(address_data, penalty, "the address"))
-        final = _replaced(final, "address", **address_results[0].values)
-    else:
-        remarks.append(f"no turn has an 'addressed' label: the address part is that of {start.name}")
-    count = sum(map(len, by_case.values()))
-    said = (
-        f"Weights by logistic regression without intercept (penalty {penalty:g}) on {count} rows of {len(courses)} "
-        f"cases, thresholds by replay of {len(reveal_results)} and {len(address_results)} settings on held-out cases "
-        f"({used} folds, seed {seed}; mean absolute difference of turns {reveal_results[0].error:.3g}"
+    cross = _cross_fit(courses, regressions, used, seed)
+    final, reveal_results, address_results = _chosen(
+        cross, regressions, _grid(reveal_grid), _grid(address_grid)
+    )
+    how = (
+        f"Weights by logistic regression without intercept (penalty {penalty:g}) on {len(labelled)} rows of "
+        f"{len(courses)} cases, thresholds by replay of {len(reveal_results)} and {len(address_results)} settings on "
+        f"held-out cases ({used} folds, seed {seed}; mean absolute difference of turns {reveal_results[0].error:.3g}"
         + (f" and {address_results[0].error:.3g}" if address_results else "")
         + f"). What isn't fitted is that of {start.name}."
     )
+    described = {"name": name, "title": "Fitted to labelled turns", "origin": f"{origin} {how}".strip()}
     return Fit(
-        parameters=Parameters.model_validate(
-            {
-                **final.model_dump(),
-                "name": name,
-                "title": "Fitted to labelled turns",
-                "origin": f"{origin} {said}".strip(),
-            }
-        ),
+        parameters=Parameters.model_validate({**final.model_dump(), **described}),
         cases=len(courses),
-        rows=count,
+        rows=len(labelled),
         folds=used,
-        reveal=_held_out(*reveal_seen),
-        address=_held_out(*address_seen) if addressing else None,
+        reveal=cross.reveal.quality(),
+        address=cross.address.quality() if regressions.addressing else None,
         reveal_grid=reveal_results,
         address_grid=address_results,
-        remarks=tuple(remarks),
+        remarks=()
+        if regressions.addressing
+        else (f"no turn has an 'addressed' label: the address part is that of {start.name}",),
     )
-
-
-def _predict(data: _Data, weights: NDArray[np.float64], into: tuple[list[int], list[float]]) -> None:
-    from scipy.special import expit
-
-    into[0].extend(data.y.tolist())
-    into[1].extend(expit(data.x @ weights).tolist())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from bedside.protocols.measured import Measured, mean, ratio
 from bedside.protocols.medconceal.labels import CATEGORIES, Concern, MatchProposal, SubmittedFinding
@@ -68,11 +68,11 @@ def f1(precision: float, recall: float) -> float:
 
 def total(counts: Iterable[MatchCounts]) -> MatchCounts:
     """Counts summed over cases."""
-    given = list(counts)
+    cases = list(counts)
     return MatchCounts(
-        sum(each.correct for each in given),
-        sum(each.findings for each in given),
-        sum(each.gold for each in given),
+        correct=sum(case.correct for case in cases),
+        findings=sum(case.findings for case in cases),
+        gold=sum(case.gold for case in cases),
     )
 
 
@@ -219,38 +219,33 @@ def score_case(
     """
     checked = check(transcript, concerns, findings, proposals)
     ids = [concern.id for concern in concerns]
+    revealed_ids = None
+    if revealed is not None:
+        shown = frozenset(revealed)
+        revealed_ids = [concern for concern in ids if concern in shown]
     fine = _matched(checked, ids, len(findings))
-    out = frozenset(revealed) if revealed is not None else None
-    final = []
-    for each in checked:
-        pair = (each.proposal.finding, each.proposal.concern)
-        final.append(
-            Checked(
-                each.proposal,
-                each.turn,
-                each.refused,
-                each.refused is None and pair in fine,
-                each.category_agrees,
-            )
+    final = tuple(
+        replace(
+            outcome,
+            matched=outcome.refused is None and (outcome.proposal.finding, outcome.proposal.concern) in fine,
         )
+        for outcome in checked
+    )
     submitted = Counter(finding.category for finding in findings)
     gold = Counter(concern.category for concern in concerns)
+    coarse = sum(min(submitted[category], gold[category]) for category in CATEGORIES)
+    grounded = None
+    if revealed_ids is not None:
+        matched = _matched(checked, revealed_ids, len(findings))
+        grounded = MatchCounts(len(matched), len(findings), len(revealed_ids))
     return CaseScore(
         transcript=transcript.id,
-        proposals=tuple(final),
+        proposals=final,
         fine=MatchCounts(len(fine), len(findings), len(concerns)),
-        coarse=MatchCounts(
-            sum(min(submitted[each], gold[each]) for each in CATEGORIES), len(findings), len(concerns)
-        ),
-        grounded=None
-        if out is None
-        else MatchCounts(
-            len(_matched(checked, [each for each in ids if each in out], len(findings))),
-            len(findings),
-            sum(each in out for each in ids),
-        ),
-        agreeing=sum(each.matched and bool(each.category_agrees) for each in final),
-        revealed=None if out is None else sum(each in out for each in ids),
+        coarse=MatchCounts(coarse, len(findings), len(concerns)),
+        grounded=grounded,
+        agreeing=sum(outcome.matched and bool(outcome.category_agrees) for outcome in final),
+        revealed=None if revealed_ids is None else len(revealed_ids),
     )
 
 

@@ -141,8 +141,8 @@ def _open_after(transcript: Transcript, trace: Trace, coder: str, questions: Map
         labels = [
             majority(
                 codes["question"]
-                for given in people.values()
-                if "question" in (codes := proper(given.get(turn, {})))
+                for person in people.values()
+                if "question" in (codes := proper(person.get(turn, {})))
             )
             for turn in turns
         ]
@@ -151,8 +151,8 @@ def _open_after(transcript: Transcript, trace: Trace, coder: str, questions: Map
         why = loaded.refuses(transcript)
         if why is not None:
             return Measured(missing=why)
-        given = loaded.code(transcript)
-        labels = [given.get(turn, {}).get("question") for turn in turns]
+        turn_codes = loaded.code(transcript)
+        labels = [turn_codes.get(turn, {}).get("question") for turn in turns]
     coded = [label for label in labels if label is not None]
     return ratio(coded.count("open"), len(coded), "no clinician turn after that has a code of its question")
 
@@ -210,36 +210,36 @@ class TraceSummary:
 
 def summarise(cases: Iterable[CaseTrace]) -> TraceSummary:
     """Traces taken together; means leave out the cases without a value and count them."""
-    given = list(cases)
-    n = len(given)
-    gold, revealed = sum(each.gold for each in given), sum(each.revealed for each in given)
-    turns, blocked = sum(each.turns for each in given), sum(each.blocked for each in given)
-    judged = [each for each in given if each.success.value is not None]
-    longest = max((each.turns for each in given), default=0)
+    traces = list(cases)
+    n = len(traces)
+    gold, revealed = sum(case.gold for case in traces), sum(case.revealed for case in traces)
+    turns, blocked = sum(case.turns for case in traces), sum(case.blocked for case in traces)
+    judged = [case for case in traces if case.success.value is not None]
+    longest = max((case.turns for case in traces), default=0)
     return TraceSummary(
         cases=n,
         reveal_rate=ratio(revealed, gold, "no case", n=n),
-        reveal_rate_by_case=mean([each.reveal_rate for each in given], "no case"),
-        full_reveal_rate=mean([each.full_reveal for each in given], "no case"),
+        reveal_rate_by_case=mean([case.reveal_rate for case in traces], "no case"),
+        full_reveal_rate=mean([case.full_reveal for case in traces], "no case"),
         turns_to_full_reveal=mean(
-            [each.turns_to_full_reveal for each in given], "no case with all concerns revealed"
+            [case.turns_to_full_reveal for case in traces], "no case with all concerns revealed"
         ),
-        revealed_by_limit=ratio(sum(each.by_limit for each in given), gold, "no case", n=n),
+        revealed_by_limit=ratio(sum(case.by_limit for case in traces), gold, "no case", n=n),
         turns_per_revealed=ratio(turns, revealed, _NONE_REVEALED, n=n),
-        success_rate=mean([each.success for each in given], _NO_PRIMARY),
-        turns_to_address=mean([each.turns_to_address for each in given], _NOT_ADDRESSED),
-        lag=mean([each.lag for each in given], _NOT_ADDRESSED),
+        success_rate=mean([case.success for case in traces], _NO_PRIMARY),
+        turns_to_address=mean([case.turns_to_address for case in traces], _NOT_ADDRESSED),
+        lag=mean([case.lag for case in traces], _NOT_ADDRESSED),
         meta_probe_rate=ratio(blocked, turns, "no clinician turn", n=n),
         blocked=blocked,
         open_after=mean(
-            [each.open_after for each in given], "no case went on after its concern was addressed"
+            [case.open_after for case in traces], "no case went on after its concern was addressed"
         ),
         challenged_after=mean(
-            [each.challenged_after for each in given], "no case went on after its concern was addressed"
+            [case.challenged_after for case in traces], "no case went on after its concern was addressed"
         ),
-        cumulative_reveal=_cumulated([each.cumulative_reveal for each in given], gold, longest),
+        cumulative_reveal=_cumulated([case.cumulative_reveal for case in traces], gold, longest),
         cumulative_success=tuple(
-            sum(each.addressed_at is not None and each.addressed_at <= turn for each in judged) / len(judged)
+            sum(case.addressed_at is not None and case.addressed_at <= turn for case in judged) / len(judged)
             for turn in range(1, longest + 1)
         )
         if judged

@@ -42,13 +42,13 @@ def _stem(word: str) -> str:
 def content(text: str) -> frozenset[str]:
     """The stems of a text's content words; of scripts without spaces, its pairs of neighbouring characters."""
     plain = text.casefold().replace("’", "'")
-    found: set[str] = set()
+    stems: set[str] = set()
     for run in _UNSPACED.findall(plain):
-        found.update(run[place : place + 2] for place in range(max(1, len(run) - 1)))
+        stems.update(run[place : place + 2] for place in range(max(1, len(run) - 1)))
     for word in _WORD.findall(_UNSPACED.sub(" ", plain)):
         if word not in _EMPTY:
-            found.add(_stem(word.removesuffix("'s")))
-    return frozenset(found)
+            stems.add(_stem(word.removesuffix("'s")))
+    return frozenset(stems)
 
 
 def overlap(turn: frozenset[str], concern: frozenset[str]) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -145,12 +146,13 @@ def parse_parameters(path: Path) -> Parameters:
         raise RegistryError(complaint(error), where=str(path), todo="mend this key") from error
 
 
-def _over(base: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    both = {**base, **given}
-    for name in base.keys() & given.keys():
-        if isinstance(base[name], Mapping) and isinstance(given[name], Mapping):
-            both[name] = _over(base[name], given[name])
-    return both
+def _over(base: Mapping[str, Any], upper: Mapping[str, Any]) -> dict[str, Any]:
+    """Two trees of keys, with the values of the upper one where both have some."""
+    merged = {**base, **upper}
+    for name in base.keys() & upper.keys():
+        if isinstance(base[name], Mapping) and isinstance(upper[name], Mapping):
+            merged[name] = _over(base[name], upper[name])
+    return merged
 
 
 def write_parameters(parameters: Parameters, path: str | os.PathLike[str]) -> None:
@@ -164,3 +166,20 @@ PARAMETERS: DataRegistry[Parameters] = DataRegistry(
     "bedside.protocols.medconceal.parameters", ".yaml", "parameter file", Parameters, parse_parameters,
     group="bedside.medconceal_parameters",
 )  # fmt: skip
+
+
+def find_parameters(name: str) -> Parameters:
+    """The parameter file of this name or path; one of the user's own is read once, not for every transcript.
+
+    Raises:
+        RegistryError: it is unknown, can't be read, or isn't of the form.
+    """
+    path = Path(name)
+    if path.suffix == ".yaml" and path.is_file():
+        return _read_once(name, path.stat().st_mtime_ns)
+    return PARAMETERS.find(name)
+
+
+@lru_cache(maxsize=8)
+def _read_once(name: str, _changed: int) -> Parameters:
+    return PARAMETERS.find(name)

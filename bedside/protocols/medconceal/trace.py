@@ -210,13 +210,13 @@ def trace(
     wordings = [content(concern.text) for concern in concerns]
     steps = []
     for turn in turns:
-        given = labels[turn.index]
-        z = tuple(given.z.model_dump().values())
+        turn_labels = labels[turn.index]
+        z = tuple(turn_labels.z.model_dump().values())
         words = content(turn.text)
         steps.append(
             Step(
                 turn.index,
-                is_blocked(given.z, given.intent, parameters),
+                is_blocked(turn_labels.z, turn_labels.intent, parameters),
                 tuple(
                     reveal_probability(z, overlap(words, wording), concern.category, parameters)
                     for concern, wording in zip(concerns, wordings, strict=True)

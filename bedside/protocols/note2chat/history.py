@@ -179,9 +179,9 @@ def turn_rewards(transcript: Transcript, labels: HistoryLabels, *, k: int = K) -
     diagnosis is not among the first ``k``.
     """
     part = span(transcript, labels)
-    found = history(transcript, labels)
-    if isinstance(part, str) or isinstance(found, str):
-        return str(part if isinstance(part, str) else found)
+    whole = history(transcript, labels)
+    if isinstance(part, str) or isinstance(whole, str):
+        return str(part if isinstance(part, str) else whole)
     if labels.findings is None:
         return _NO_FINDINGS
     clinician = [turn.index for turn in transcript.of("clinician")]
@@ -196,18 +196,18 @@ def turn_rewards(transcript: Transcript, labels: HistoryLabels, *, k: int = K) -
             break
         rewards[index] = Measured(float(any(index <= message < following for message in conveying)))
     if part.diagnosis is not None:
-        rewards[part.diagnosis] = _diagnosing(found, k)
+        rewards[part.diagnosis] = _diagnosing(whole, k)
     return rewards
 
 
-def _diagnosing(found: History, k: int) -> Measured:
-    if not found.ranked:
+def _diagnosing(case: History, k: int) -> Measured:
+    if not case.ranked:
         return Measured(missing=_NO_RANK)
-    if found.recall.value is None:
-        return Measured(missing=found.recall.missing)
-    if found.rank is None or found.rank >= k:
+    if case.recall.value is None:
+        return Measured(missing=case.recall.missing)
+    if case.rank is None or case.rank >= k:
         return Measured(0.0)
-    return Measured(found.recall.value * (1 - found.rank / k))
+    return Measured(case.recall.value * (1 - case.rank / k))
 
 
 def replies(transcript: Transcript, labels: HistoryLabels | None = None) -> list[Turn] | str:
@@ -225,14 +225,14 @@ def dont_know_and_repeats(
 
     By the labels of the replies where ``labels`` are given, by the words (:func:`reply_kind`) without.
     """
-    given = replies(transcript, labels)
-    if isinstance(given, str):
-        return Measured(missing=given), Measured(missing=given)
+    patient_replies = replies(transcript, labels)
+    if isinstance(patient_replies, str):
+        return Measured(missing=patient_replies), Measured(missing=patient_replies)
     kinds: list[Reply]
     if labels is None:
-        kinds = [reply_kind(turn.text) for turn in given]
+        kinds = [reply_kind(turn.text) for turn in patient_replies]
     else:
-        labelled = [labels.turns[turn.index].reply for turn in given if turn.index in labels.turns]
+        labelled = [labels.turns[turn.index].reply for turn in patient_replies if turn.index in labels.turns]
         kinds = [kind for kind in labelled if kind is not None]
         if not kinds:
             none = Measured(missing="no labels of the replies' kind")
@@ -247,13 +247,17 @@ def reply_rate(
     transcript: Transcript, labels: HistoryLabels, of: Callable[[HistoryTurnLabels], int | None], what: str
 ) -> Measured:
     """Share of the patient's replies with label 1, among those with a label."""
-    given = replies(transcript, labels)
-    if isinstance(given, str):
-        return Measured(missing=given)
-    bits = [of(labels.turns[turn.index]) for turn in given if turn.index in labels.turns]
-    there = [bit for bit in bits if bit is not None]
+    patient_replies = replies(transcript, labels)
+    if isinstance(patient_replies, str):
+        return Measured(missing=patient_replies)
+    bits = [of(labels.turns[turn.index]) for turn in patient_replies if turn.index in labels.turns]
+    labelled = [bit for bit in bits if bit is not None]
     return ratio(
-        sum(there), len(there), f"no labels of {what}", n=len(there), dropped=len(given) - len(there)
+        sum(labelled),
+        len(labelled),
+        f"no labels of {what}",
+        n=len(labelled),
+        dropped=len(patient_replies) - len(labelled),
     )
 
 
@@ -280,15 +284,17 @@ class HistorySummary:
 
 def summarise(cases: Iterable[History]) -> HistorySummary:
     """Conversations taken together; means leave out the cases without a value and count them."""
-    given = list(cases)
+    histories = list(cases)
     return HistorySummary(
-        cases=len(given),
-        recall=mean([case.recall for case in given], "no case has a recall"),
-        precision=mean([case.precision for case in given], "no case has a precision"),
-        f1=mean([case.f1 for case in given], "no case has an F1"),
-        questions=ratio(sum(case.questions for case in given), len(given), "no case", n=len(given)),
-        top=tuple(mean([case.top(k) for case in given], "no case has a rank") for k in range(1, K + 1)),
-        by_category=recall_by_category(given),
+        cases=len(histories),
+        recall=mean([case.recall for case in histories], "no case has a recall"),
+        precision=mean([case.precision for case in histories], "no case has a precision"),
+        f1=mean([case.f1 for case in histories], "no case has an F1"),
+        questions=ratio(
+            sum(case.questions for case in histories), len(histories), "no case", n=len(histories)
+        ),
+        top=tuple(mean([case.top(k) for case in histories], "no case has a rank") for k in range(1, K + 1)),
+        by_category=recall_by_category(histories),
     )
 
 

@@ -98,14 +98,14 @@ def rewarded(
             )
             left_out.append((transcript.id, reason))
             continue
-        found = history(transcript, rater_labels(transcript, raters[0]), questions=questions)
-        if isinstance(found, str):
-            left_out.append((transcript.id, found))
+        outcome = history(transcript, rater_labels(transcript, raters[0]), questions=questions)
+        if isinstance(outcome, str):
+            left_out.append((transcript.id, outcome))
         else:
-            by_case.setdefault(transcript.case_id, []).append((transcript, found))
+            by_case.setdefault(transcript.case_id, []).append((transcript, outcome))
     candidates: dict[str, list[Candidate]] = {}
     for case, members in by_case.items():
-        rewards = dialogue_rewards([found for _, found in members], alpha=alpha, outside=outside)
+        rewards = dialogue_rewards([outcome for _, outcome in members], alpha=alpha, outside=outside)
         candidates[case] = []
         for (transcript, _), reward in zip(members, rewards, strict=True):
             candidates[case].append(Candidate(transcript, reward.value))
@@ -131,14 +131,18 @@ def preference_pairs(
     pairs: list[Pair] = []
     left_out: list[tuple[str, str]] = []
     for case, candidates in cases.items():
-        rewarded = [(each.transcript, each.reward) for each in candidates if each.reward is not None]
+        rewarded = [
+            (candidate.transcript, candidate.reward)
+            for candidate in candidates
+            if candidate.reward is not None
+        ]
         if len(rewarded) < 2:
             left_out.append((case, f"{len(rewarded)} dialogues with a reward; two are needed"))
             continue
         rewards = np.array([reward for _, reward in rewarded])
         middle, deviation = float(rewards.mean()), float(rewards.std(ddof=1))
-        high = [each for each in rewarded if each[1] > middle + deviation]
-        low = [each for each in rewarded if each[1] < middle - deviation]
+        high = [(talk, reward) for talk, reward in rewarded if reward > middle + deviation]
+        low = [(talk, reward) for talk, reward in rewarded if reward < middle - deviation]
         if not high or not low:
             left_out.append((case, f"no dialogue is {'high' if not high else 'low'} enough"))
             continue
