@@ -13,10 +13,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from bedside.annotation import server as own
+from bedside.annotation import label_studio_server as own
+from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.pull import pull
+from bedside.annotation.push import push
 from bedside.annotation.sampling import make_plan
-from bedside.annotation.sync import LabelStudioServer, pull, push
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 
 _SINGLE = 40
@@ -46,12 +48,12 @@ def main() -> None:
             port = probe.getsockname()[1]
         studio = own.serve(folder / "server", raters=["anna"], port=port)
         try:
-            _measure(plan, run, LabelStudioServer(studio.url, studio.key_file.read_text().strip()), count)
+            _measure(plan, run, LabelStudioClient(studio.url, studio.key_file.read_text().strip()), count)
         finally:
-            own.stop(studio.folder)
+            own.stop_server(studio.folder)
 
 
-def _measure(plan, run, server: LabelStudioServer, count: int) -> None:  # type: ignore[no-untyped-def]
+def _measure(plan, run, server: LabelStudioClient, count: int) -> None:  # type: ignore[no-untyped-def]
     start = time.perf_counter()
     assert push(plan, run, server).sent == count
     together = count / (time.perf_counter() - start)

@@ -12,10 +12,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from bedside.annotation.answers import keep_answers, read_export
+from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.sampling import make_plan
 from bedside.ratings.run import Run
-from bedside.rubrics.files import RUBRICS
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.score import score
 from bedside.transcripts import Transcript, Turn
 
