@@ -90,10 +90,9 @@ class Registry(Generic[T]):
         }
         for point in entry_points(group=self.group):
             if point.name in places:
-                other = places[point.name]
-                other = other if isinstance(other, str) else other.value
+                files = f"{self._file(places[point.name])} and {self._file(point)}"
                 raise RegistryError(
-                    f"two entries are called {point.name!r}: {other} and {point.value}",
+                    f"two entries are called {point.name!r}: {files}",
                     where=f"{self.noun} registry",
                     todo="rename or uninstall one of them",
                 )
@@ -103,6 +102,15 @@ class Registry(Generic[T]):
 
     def _place(self, path: Path) -> str:
         return f"{self.package}.{path.stem}"
+
+    def _file(self, place: str | EntryPoint) -> str:
+        """The file of an entry, or of the module that another package names for it; that module is not imported."""
+        module = place if isinstance(place, str) else place.module
+        try:
+            spec = importlib.util.find_spec(module)
+        except ImportError:
+            spec = None
+        return module if spec is None or spec.origin is None else spec.origin
 
     def _open(self, place: str | EntryPoint) -> object:
         if isinstance(place, str):
@@ -132,7 +140,7 @@ class Registry(Generic[T]):
         if not isinstance(entry, self.kind):
             raise RegistryError(
                 f"{self.noun} {name!r} does not define a {self.kind.__name__}",
-                where=place if isinstance(place, str) else place.value,
+                where=self._file(place),
                 todo=f"set {self.attribute} to one",
             )
         self._loaded[name] = entry
@@ -171,6 +179,9 @@ class DataRegistry(Registry[T]):
 
     def _place(self, path: Path) -> str:
         return str(path)
+
+    def _file(self, place: str | EntryPoint) -> str:
+        return place if isinstance(place, str) else super()._file(place)
 
     def _open(self, place: str | EntryPoint) -> object:
         return self._parse(Path(place if isinstance(place, str) else place.load()))

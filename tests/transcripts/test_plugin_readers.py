@@ -1,0 +1,84 @@
+"""A reader of another package: its files are found in a folder by the endings it states."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from bedside.transcripts import READERS, Reading, ReadOptions
+from bedside.transcripts.contract import transcript_endings
+from tests.support.packages import install_package
+from tests.transcripts.files import GOOD, packed, write
+
+CAPTIONS = '''
+"""Captions, a line of speaker and text each."""
+
+from bedside.transcripts.contract import Reader
+
+
+def claims(head):
+    return "transcripts" if head.ending == ".vtt" else None
+
+
+def read(source):
+    speakers, texts = [], []
+    for _, line in source.lines():
+        if b": " in line:
+            speaker, _, text = line.decode().partition(": ")
+            speakers.append(speaker)
+            texts.append(text)
+    yield source.transcript(source.turns(speakers, texts, source.name), source.name)
+
+
+READER = Reader(
+    name="captions",
+    title="captions (VTT)",
+    description="A line of speaker and text each.",
+    example="Doctor: Hello.",
+    example_name="talk.vtt",
+    endings=(".vtt",),
+    claims=claims,
+    read=read,
+    priority=45,
+)
+'''
+TALK = "WEBVTT\n\nDoctor: What brings you here?\nPatient: I sleep badly.\n"
+
+
+@pytest.fixture
+def captions(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The reader of captions, installed for one test."""
+    monkeypatch.setattr(READERS, "_places", None)
+    monkeypatch.setattr(READERS, "_loaded", {})
+    folder = tmp_path_factory.mktemp("installed")
+    entries = {"bedside.readers": {"captions": "captions:READER"}}
+    install_package(folder, monkeypatch, "captions", CAPTIONS, entries)
+
+
+@pytest.mark.usefixtures("captions")
+def test_its_files_are_found_in_a_folder(tmp_path: Path) -> None:
+    write(tmp_path, "A/talk.vtt", TALK)
+    write(tmp_path, "B/other.vtt.gz", packed(TALK.encode()))
+    write(tmp_path, "c.jsonl", GOOD % "c")
+    write(tmp_path, "notes.txt", TALK)
+    reading = Reading([tmp_path], ReadOptions(path_fields="{system}/{case_id}"))
+    transcripts = {transcript.id: transcript for transcript in reading}
+    assert [*transcripts] == ["A/talk", "B/other", "c"]
+    assert (transcripts["A/talk"].system, transcripts["A/talk"].case_id) == ("A", "talk")
+    assert [path.name for path in reading.ignored] == ["notes.txt"]
+
+
+def test_without_it_they_are_left_alone(tmp_path: Path) -> None:
+    write(tmp_path, "talk.vtt", TALK)
+    write(tmp_path, "c.jsonl", GOOD % "c")
+    reading = Reading([tmp_path])
+    assert [transcript.id for transcript in reading] == ["c"]
+    assert [path.name for path in reading.ignored] == ["talk.vtt"]
+
+
+def test_the_endings_are_those_that_readers_state() -> None:
+    assert set(transcript_endings()) == {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx"}
+    for reader in READERS.all().values():
+        assert reader.endings
+        assert Path(reader.example_name).suffix in reader.endings
