@@ -12,7 +12,6 @@ from types import MappingProxyType
 from typing import Any, TypeVar
 
 import polars as pl
-from pydantic import ValidationError
 
 from bedside.metrics import FAMILIES
 from bedside.ratings.names import rated_by_humans
@@ -20,9 +19,10 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.spreadsheets import read_rating_file
 from bedside.ratings.values import Direction
-from bedside.rubrics.rubric import Rubric, read
+from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
-from bedside.support.errors import DataError, RunError
+from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
+from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 
 #: The group of raters that all people make up in a table of results.
@@ -85,23 +85,7 @@ def _known() -> Mapping[str, MetricFacts]:
     return found
 
 
-#: Rubrics of a user's own, by name.
-OwnRubrics = Mapping[str, Rubric]
 _NONE: OwnRubrics = MappingProxyType({})
-
-
-def own_rubrics(run: Run) -> OwnRubrics:
-    """The rubrics of the user's own that a run was judged by, as they were then.
-
-    Raises:
-        RunError: the run's manifest doesn't hold them as they were written.
-    """
-    try:
-        return {name: read(data) for name, data in run.manifest.get("rubrics", {}).items()}
-    except ValidationError as error:
-        raise RunError(
-            "the rubrics in the run's manifest can't be read", where=str(run.path), todo="judge again"
-        ) from error
 
 
 def facts(name: str, own: OwnRubrics = _NONE) -> MetricFacts:
