@@ -74,7 +74,7 @@ def _measure(plan, run, server: LabelStudioClient, count: int) -> None:  # type:
         request = [{"data": each, "annotations": answers} for each in data[at : at + 500]]
         server.client.projects.import_tasks(project.id, request=request)
     start = time.perf_counter()
-    assert pull(plan, run, server).kept.submitted == count
+    assert pull(plan, run, server).stored.submitted == count
     pulled = count / (time.perf_counter() - start)
     print(f"push {count:,} tasks        {together:8.0f} tasks/s")
     print(f"one call a task         {single:8.1f} tasks/s   ratio {together / single:.0f}")

@@ -156,7 +156,7 @@ def test_a_rater_rates_in_a_browser(run: Run, studio: own.OwnServer, server: Lab
     tasks = {task.data["external_id"]: task for task in tasks_of(server, plan)}
     seen = _rate_in_browser(chromium, studio, "cleo", address, tasks)
     assert seen == {studio.url.removeprefix("http://")}
-    assert pull(plan, run, server).kept.submitted == 3
+    assert pull(plan, run, server).stored.submitted == 3
     by_id = {item.transcript: item.id for item in plan.items}
     rows = run_again(run).ratings.filter(metric="empathy", rater="human:cleo")
     found = {by_id[name]: value for name, value in rows.select("transcript_id", "value").iter_rows()}
@@ -288,8 +288,8 @@ def answered_by(
     for task in tasks:
         for rater in plan.raters_of[task.data["external_id"]]:
             answer(people[rater], task, say(task, rater))
-    assert pull(plan, run, server).kept.submitted == sum(map(len, plan.raters_of.values()))
-    assert pull(plan, run_again(run), server).kept.new == 0
+    assert pull(plan, run, server).stored.submitted == sum(map(len, plan.raters_of.values()))
+    assert pull(plan, run_again(run), server).stored.new == 0
     return run_again(run).ratings.filter(pl.col("metric") != "empathy", pl.col("rater") != JUDGE)
 
 
@@ -430,7 +430,7 @@ def test_long_and_odd_conversations_training_skips_and_drafts(
         people[rater]._client_wrapper.httpx_client.request(
             f"api/tasks/{tasks[task.id].id}/drafts", method="POST", json={"result": results(said)}
         )
-    kept = pull(plan, run, server).kept
+    kept = pull(plan, run, server).stored
     assert (kept.new, kept.submitted, kept.skipped, kept.drafts) == (5, 4, 1, 2)
     # Neither a draft nor a training item is a rating, and what was skipped is missing.
     rows = run_again(run).ratings.filter(pl.col("rater").str.starts_with("human:"))
@@ -441,7 +441,7 @@ def test_long_and_odd_conversations_training_skips_and_drafts(
         (second.transcript, "goal_alignment", None, None, None, "skipped by the rater"): 1,
         (second.transcript, "odd", None, None, None, "skipped by the rater"): 1,
     }
-    again = pull(plan, run_again(run), server).kept
+    again = pull(plan, run_again(run), server).stored
     assert (again.new, again.revised, again.drafts) == (0, 0, 2)
 
 
@@ -458,11 +458,11 @@ def test_answers_outlive_tasks_projects_and_the_hands_of_others(
     for rater in ("anna", "ben"):
         mine = answer(people[rater], tasks[done], levels(done, rater))
     theirs = answer(people["anna"], tasks[open_], levels(open_, "anna"))
-    assert pull(plan, run, server).kept.submitted == 3
+    assert pull(plan, run, server).stored.submitted == 3
     # Ben overwrites what Anna said; Anna corrects herself elsewhere.
     people["ben"].annotations.update(id=theirs.id, result=results({"empathy": "1", "goal_alignment": "1"}))
     people["ben"].annotations.update(id=mine.id, result=results({"empathy": "2", "goal_alignment": "2"}))
-    kept = pull(plan, run_again(run), server).kept
+    kept = pull(plan, run_again(run), server).stored
     assert kept.revised == 2
     assert kept.changed_by == {"ben": 1}
     # An answered task is gone, and an open one: only the open one comes back.
@@ -470,7 +470,7 @@ def test_answers_outlive_tasks_projects_and_the_hands_of_others(
     server.client.tasks.delete(tasks[sorted(tasks)[2]].id)
     pushed = push(plan, run_again(run), server)
     assert (pushed.sent, pushed.answered) == (1, 1)
-    assert pull(plan, run_again(run), server).kept.submitted == 3
+    assert pull(plan, run_again(run), server).stored.submitted == 3
     ((project, *_),) = server.projects(plan).values()
     server.client.projects.delete(project.id)
     with pytest.raises(LabelStudioError, match="no project of plan"):
@@ -634,7 +634,7 @@ def test_a_killed_process_is_taken_up_where_it_was(
     push(plan, run_again(run), server)
     assert len(tasks_of(server, plan)) == 3
     if command == "pull":
-        assert pull(plan, run_again(run), server).kept.new == 3
+        assert pull(plan, run_again(run), server).stored.new == 3
 
 
 def test_wrong_key_and_absent_server_are_one_line(
