@@ -96,6 +96,7 @@ def _split(text: str | None) -> tuple[str, list[str]]:
 _OTHER_NAMES = {
     "scales": "scale",
     "format": "format_",
+    "formats": "format_",
     "judges": "judge",
     "speakers": "roles",
     "folder": "out",

@@ -16,7 +16,7 @@ from bedside.support.errors import DataError, InputError
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run
-    from bedside.reports.contents import Settings
+    from bedside.reports.report_settings import ReportSettings
 
 #: Formats of the files of tables that are named, unless --format names others.
 _FILES = ["md", "latex", "csv"]
@@ -187,18 +187,20 @@ def report(
     return None
 
 
-def _settings(run: Run, against: str | None, spread: str | None, best: str | None, seed: int) -> Settings:
+def _settings(
+    run: Run, against: str | None, spread: str | None, best: str | None, seed: int
+) -> ReportSettings:
     """What is the same for all tables of the report."""
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.selection import chosen_systems
-    from bedside.reports.contents import Settings
+    from bedside.reports.report_settings import ReportSettings
 
     check_choice(spread, _SPREADS, "--spread")
     check_choice(best, _BESTS, "--best")
     system = None
     if against is not None:
         (system,) = chosen_systems(open_ratings_view(run.path), [against], fewest=1)
-    return Settings(against=system, spread=spread, best=best, seed=seed)
+    return ReportSettings(against=system, spread=spread, best=best, seed=seed)
 
 
 def _say_methods(run: Run, seed: int) -> None:

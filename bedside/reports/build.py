@@ -10,10 +10,11 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run
 from bedside.ratings.table import wordless
 from bedside.reports.checklist import checklists
-from bedside.reports.contents import ReportPart, Settings, make_parts, make_tables
+from bedside.reports.contents import ReportPart, make_parts, make_tables
 from bedside.reports.extremes import review
 from bedside.reports.methods import methods
 from bedside.reports.page import Section, page
+from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_formats import TABLE_FORMATS
 from bedside.reports.validation import card_tables
@@ -39,7 +40,7 @@ def build_tables(view: RatingsView, names: Sequence[str] | None = None, seed: in
         RegistryError: a name is unknown.
         DataError: a table that was asked for by name has nothing to show.
     """
-    return make_tables(view, names, settings=Settings(seed=seed))
+    return make_tables(view, names, settings=ReportSettings(seed=seed))
 
 
 def write_tables(
@@ -80,7 +81,7 @@ def write_report(
     text: bool = True,
     suite: Suite | None = None,
     reference: RatingsView | None = None,
-    settings: Settings | None = None,
+    settings: ReportSettings | None = None,
 ) -> tuple[tuple[Table, ...], tuple[Path, ...]]:
     """Write a run's report.
 
@@ -98,30 +99,35 @@ def write_report(
     Returns:
         The tables, and the files written.
     """
-    known = (*TABLE_FORMATS, *FIGURE_FORMATS)
-    chosen = list(formats) if formats is not None else list(known)
+    all_formats = (*TABLE_FORMATS, *FIGURE_FORMATS)
+    chosen = list(formats) if formats is not None else list(all_formats)
     for name in chosen:
-        if name not in known:
-            raise DataError(f"no format {name!r}", where="--format", todo=nearest(name, known))
-    chosen_settings = settings or Settings()
+        if name not in all_formats:
+            raise DataError(
+                f"there is no format {name!r}", where="`formats`", todo=nearest(name, all_formats)
+            )
+    chosen_settings = settings or ReportSettings()
     view = replace(open_ratings_view(run.path), reference=reference)
     if not text:
         view = replace(view, ratings=wordless(view.ratings.lazy()).collect())
     if tables is None:
         parts = make_parts(view, suite=suite, settings=chosen_settings)
     else:
-        made = make_tables(view, tables, suite=suite, settings=chosen_settings)
-        parts = tuple(ReportPart(table.title, tables=(table,)) for table in made)
+        tables_named = make_tables(view, tables, suite=suite, settings=chosen_settings)
+        parts = tuple(ReportPart(table.title, tables=(table,)) for table in tables_named)
     all_tables = tuple(table for part in parts for table in part.tables)
     folder = out or run.path / "report"
-    plain = [name for name in chosen if name in TABLE_FORMATS and name != "html"]
-    written = list(write_tables(all_tables, folder, plain))
-    kinds = [name for name in chosen if name in FIGURE_FORMATS]
-    wanted = sorted({*kinds, *(["svg"] if "html" in chosen else [])})
-    drawn = {drawing.name: drawing.rendered(wanted) for part in parts for drawing in part.figures if wanted}
-    written += write_figures(drawn, folder, kinds)
+    table_formats = [name for name in chosen if name in TABLE_FORMATS and name != "html"]
+    written = list(write_tables(all_tables, folder, table_formats))
+    figure_formats = [name for name in chosen if name in FIGURE_FORMATS]
+    drawn_formats = sorted({*figure_formats, *(["svg"] if "html" in chosen else [])})
+    drawings = [drawing for part in parts for drawing in part.figures if drawn_formats]
+    contents = {drawing.name: drawing.rendered(drawn_formats) for drawing in drawings}
+    written += write_figures(contents, folder, figure_formats)
     if "html" in chosen:
-        write_text(folder / PAGE, _page(run, view, parts, drawn, text, chosen_settings.seed))
+        drawn = {name: formats["svg"].decode() for name, formats in contents.items()}
+        html_page = _page(run, view, parts, drawn=drawn, text=text, seed=chosen_settings.seed)
+        write_text(folder / PAGE, html_page)
         written.append(folder / PAGE)
     return all_tables, tuple(written)
 
@@ -130,26 +136,17 @@ def _page(
     run: Run,
     view: RatingsView,
     parts: Sequence[ReportPart],
-    drawn: Mapping[str, Mapping[str, bytes]],
+    *,
+    drawn: Mapping[str, str],
     text: bool,
     seed: int,
 ) -> str:
+    """The page; ``drawn`` is the SVG of each figure by its name."""
     source = run.manifest["transcripts"]
     missing = view.ratings["error"].drop_nulls().len()
     systems = view.systems()
-    sections = []
-    for part in parts:
-        told = [part.about] if part.about else []
-        if part.left_out:
-            told.append("Left out, for want of their metrics: " + " ".join(part.left_out))
-        if any(table.name == "missing" for table in part.tables):
-            told.append("Nothing is scored 0 for want of a value.")
-        captioned = tuple(
-            (drawn[drawing.name]["svg"].decode(), " ".join((f"{drawing.title}.", *drawing.notes)))
-            for drawing in part.figures
-        )
-        sections.append(Section(part.title, tuple(told), part.tables, captioned))
-    sections += _review(view, run, text)
+    sections = [_part_section(part, drawn) for part in parts]
+    sections += _review_sections(view, run, text)
     card = card_tables(view, seed)
     if card:
         sections.append(Section("Judge card", tables=card))
@@ -168,16 +165,29 @@ def _page(
     return page(f"Report on {run.path.name}", lead, counts, sections)
 
 
-def _review(view: RatingsView, run: Run, text: bool) -> list[Section]:
+def _part_section(part: ReportPart, drawn: Mapping[str, str]) -> Section:
+    """The section of a part; ``drawn`` is the SVG of each figure by its name."""
+    paragraphs = [part.about] if part.about else []
+    if part.left_out:
+        paragraphs.append("Left out, for want of their metrics: " + " ".join(part.left_out))
+    if any(table.name == "missing" for table in part.tables):
+        paragraphs.append("Nothing is scored 0 for want of a value.")
+    captioned = tuple(
+        (drawn[drawing.name], " ".join((f"{drawing.title}.", *drawing.notes))) for drawing in part.figures
+    )
+    return Section(part.title, tuple(paragraphs), part.tables, captioned)
+
+
+def _review_sections(view: RatingsView, run: Run, text: bool) -> list[Section]:
     """The section of the transcripts at either end of each metric."""
-    found = review(view, run, text=text)
-    if not found.extremes:
+    reviewed = review(view, run, text=text)
+    if not reviewed.extremes:
         return []
-    told = [
+    paragraphs = [
         "For each metric the transcript with the lowest and the highest value, and the turns that made it so."
     ]
     if not text or not run.manifest["transcripts"]["text"]:
-        told.append("What was said is left out.")
-    elif found.left_out:
-        told.append(f"{found.left_out} of these transcripts are not shown, to keep the page small.")
-    return [Section("Transcripts to look at", tuple(told), review=found)]
+        paragraphs.append("What was said is left out.")
+    elif reviewed.left_out:
+        paragraphs.append(f"{reviewed.left_out} of these transcripts are not shown, to keep the page small.")
+    return [Section("Transcripts to look at", tuple(paragraphs), review=reviewed)]

@@ -9,6 +9,7 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.ratings.names import is_judge, rated_by_humans
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -87,7 +88,7 @@ def _matching(view: RatingsView, table: Table, cell: str) -> list[Mapping[str, A
     )
     raise DataError(
         f"the table {table.name!r} has no cell {cell!r}",
-        where="--cell",
+        where="`cell`",
         todo=nearest(cell, filter(None, cells)),
     )
 
@@ -134,7 +135,7 @@ def _ratings(view: RatingsView, records: Sequence[Mapping[str, Any]]) -> pl.Data
         people = PEOPLE in groups
         if raters or people:
             by = pl.col("rater").is_in(raters)
-            mine &= by | pl.col("rater").str.starts_with("human:") if people else by
+            mine &= by | rated_by_humans() if people else by
         chosen |= mine
     keys = ("metric", "system", "transcript_id", "unit", "rater", "replicate")
     return view.ratings.filter(chosen).sort(*keys, nulls_last=True)
@@ -242,7 +243,7 @@ def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
         rows.append(Row(tuple(map(Cell, cells)), row["system"]))
     more = ratings.height - shown.height
     notes = [f"{more:,} more are not shown; --json has all."] if more else []
-    if view.run is not None and any(rater.startswith("judge:") for rater in ratings["rater"].unique()):
+    if view.run is not None and any(map(is_judge, ratings["rater"].unique())):
         notes.append(f"What a judge was asked and replied: bedside judgements list {view.run.path}.")
     return Table(
         name="ratings",

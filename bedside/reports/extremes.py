@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
-from bedside.analysis.ratings_view import PEOPLE, MetricRatings, RatingsView
+from bedside.analysis.ratings_view import PEOPLE, MetricRatings, RatingsView, rater_group
 from bedside.analysis.selection import quality_metrics
+from bedside.ratings.names import turn_indices
 from bedside.ratings.run import Run
 from bedside.reports.cell_names import rater_words
 from bedside.transcripts.transcript import Transcript
@@ -65,7 +66,7 @@ def extremes(view: RatingsView) -> tuple[Extreme, ...]:
     names = quality_metrics(view)
     names += [name for name in view.metrics() if name not in names and _turn_metrics(name)]
     values = view.transcript_values(names).drop_nulls("value")
-    ends_of_metrics: list[Extreme] = []
+    both_ends: list[Extreme] = []
     used = 0
     for metric in names:
         metric_values = values.filter(pl.col("metric") == metric)
@@ -81,13 +82,13 @@ def extremes(view: RatingsView) -> tuple[Extreme, ...]:
             ends = [("lowest", rows["value"].min()), ("highest", rows["value"].max())]
             for end, value in ends if worst_first else reversed(ends):
                 at = rows.filter(pl.col("value") == value)
-                ends_of_metrics.append(_extreme(view, metric, group, end, at))
-    return tuple(ends_of_metrics)
+                both_ends.append(_extreme(view, metric, group, end, at))
+    return tuple(both_ends)
 
 
-def _extreme(view: RatingsView, metric: str, group: str, end: str, at: pl.DataFrame) -> Extreme:
-    row = at.row(0, named=True)
-    group_ratings = _by(view, row["transcript_id"], group)
+def _extreme(view: RatingsView, metric: str, group: str, end: str, rows: pl.DataFrame) -> Extreme:
+    row = rows.row(0, named=True)
+    group_ratings = _ratings_by(view, row["transcript_id"], group)
     with_reason = group_ratings.filter((pl.col("metric") == metric) & pl.col("reason").is_not_null()).sort(
         "rater", "replicate"
     )
@@ -99,7 +100,7 @@ def _extreme(view: RatingsView, metric: str, group: str, end: str, at: pl.DataFr
         transcript=row["transcript_id"],
         system=row["system"],
         value=row["value"],
-        shared=at.height,
+        shared=rows.height,
         reasons=reasons,
     )
 
@@ -114,10 +115,9 @@ def _turn_metrics(metric: str) -> tuple[str, ...]:
     return FAMILIES.load(owner).metric(base).turns if owner is not None else ()
 
 
-def _by(view: RatingsView, transcript: str, group: str) -> pl.DataFrame:
+def _ratings_by(view: RatingsView, transcript: str, group: str) -> pl.DataFrame:
     """What a group of raters said of a transcript."""
-    by = pl.col("rater").str.starts_with("human:") if group == PEOPLE else pl.col("rater") == group
-    return view.ratings.filter((pl.col("transcript_id") == transcript) & by)
+    return view.ratings.filter(pl.col("transcript_id") == transcript, rater_group() == group)
 
 
 def _turns_rated(
@@ -125,10 +125,8 @@ def _turns_rated(
 ) -> Iterator[Mark]:
     """The turns whose own ratings the score is made of: those with the highest values, or coded with something."""
     names = _turn_metrics(metric)
-    named = pl.col("metric").str.split(".").list.first().is_in(names)
-    rows = ratings.filter(named & pl.col("error").is_null()).with_columns(
-        pl.col("unit").str.strip_prefix("turn:").cast(pl.Int64, strict=False).alias("turn")
-    )
+    of_its_turns = pl.col("metric").str.split(".").list.first().is_in(names)
+    rows = ratings.filter(of_its_turns & pl.col("error").is_null()).with_columns(turn_indices().alias("turn"))
     role = metric.partition(".")[2]
     if role:
         # A measure of one role is made of that role's turns.
@@ -145,32 +143,32 @@ def _turns_rated(
         because = f" ({row['reason']})" if row["reason"] else ""
         yield Mark(row["turn"], f"{title}: {what}{because}")
         # The turn it was held against, as with two turns that contradict each other.
-        for other in _numbers(row["reason"] or ""):
+        for other in _turn_numbers(row["reason"] or ""):
             yield Mark(other, f"{title} of turn {row['turn']}: {what}")
 
 
 def cited(reason: str, transcript: Transcript) -> Iterator[Mark]:
     """The turns that a reason names by number or quotes."""
-    for number in _numbers(reason):
+    for number in _turn_numbers(reason):
         if number < len(transcript.turns):
             yield Mark(number, "named in the reason")
     for match in _QUOTES.finditer(reason):
         quote = next(filter(None, match.groups()))
         if len(quote.split()) < _QUOTE_WORDS:
             continue
-        wanted = _plain(quote)
+        folded = _without_punctuation(quote)
         for turn in transcript.turns:
-            if wanted and wanted in _plain(turn.text):
+            if folded and folded in _without_punctuation(turn.text):
                 yield Mark(turn.index, f"quoted: “{quote}”")
 
 
-def _numbers(reason: str) -> Iterator[int]:
+def _turn_numbers(reason: str) -> Iterator[int]:
     """The numbers of the turns that a reason names."""
     for match in _TURNS.finditer(reason):
         yield from map(int, re.findall(r"\d+", match[1]))
 
 
-def _plain(text: str) -> str:
+def _without_punctuation(text: str) -> str:
     return re.sub(r"\W+", " ", text).strip().casefold()
 
 
@@ -200,14 +198,14 @@ def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: i
         text: whether to show what was said.
         most_characters: of turns, over all transcripts shown.
     """
-    ends_of_metrics = extremes(view)
+    both_ends = extremes(view)
     if not text:
-        return Review(tuple(_without_words(extreme) for extreme in ends_of_metrics), {}, {}, 0)
+        return Review(tuple(_without_words(extreme) for extreme in both_ends), {}, {}, 0)
     transcripts: dict[str, Transcript] = {}
     left_out = 0
     if run.manifest["transcripts"]["text"]:
         room = most_characters
-        for name in dict.fromkeys(extreme.transcript for extreme in ends_of_metrics):
+        for name in dict.fromkeys(extreme.transcript for extreme in both_ends):
             transcript = run.transcript(name)
             size = sum(len(turn.text) for turn in transcript.turns)
             if size > room:
@@ -215,23 +213,26 @@ def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: i
                 continue
             room -= size
             transcripts[name] = transcript
+    return Review(both_ends, transcripts, _marked_turns(view, both_ends, transcripts), left_out)
+
+
+def _marked_turns(
+    view: RatingsView, both_ends: Sequence[Extreme], transcripts: Mapping[str, Transcript]
+) -> dict[str, dict[int, tuple[str, ...]]]:
+    """What is said of the turns of each transcript, each sentence once."""
     marks: dict[str, dict[int, dict[str, None]]] = {}
-    for extreme in ends_of_metrics:
+    for extreme in both_ends:
         if extreme.transcript not in transcripts:
             continue
-        title = _title(extreme)
-        said = [
-            mark for _, reason in extreme.reasons for mark in cited(reason, transcripts[extreme.transcript])
-        ]
-        group_ratings = _by(view, extreme.transcript, extreme.raters)
-        for mark in (
-            *_turns_rated(view, group_ratings, extreme.metric, transcripts[extreme.transcript]),
-            *said,
-        ):
-            words = marks.setdefault(extreme.transcript, {}).setdefault(mark.turn, {})
-            words[f"{title}: {mark.why}"] = None
-    shown = {name: {turn: tuple(words) for turn, words in turns.items()} for name, turns in marks.items()}
-    return Review(ends_of_metrics, transcripts, shown, left_out)
+        transcript = transcripts[extreme.transcript]
+        ratings = _ratings_by(view, extreme.transcript, extreme.raters)
+        quoted = [mark for _, reason in extreme.reasons for mark in cited(reason, transcript)]
+        for mark in (*_turns_rated(view, ratings, extreme.metric, transcript), *quoted):
+            sentences = marks.setdefault(extreme.transcript, {}).setdefault(mark.turn, {})
+            sentences[f"{_title(extreme)}: {mark.why}"] = None
+    return {
+        name: {turn: tuple(sentences) for turn, sentences in turns.items()} for name, turns in marks.items()
+    }
 
 
 def _title(extreme: Extreme) -> str:
@@ -240,8 +241,6 @@ def _title(extreme: Extreme) -> str:
 
 def _without_words(extreme: Extreme) -> Extreme:
     """The same without what may quote a transcript."""
-    from dataclasses import replace
-
     return replace(extreme, reasons=())
 
 

@@ -15,12 +15,13 @@ from bedside.analysis.validation import self_agreement
 from bedside.judges.call_plan import RubricPlan
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.store import read_judgements, read_prompt
+from bedside.ratings.names import rated_by_judges
 from bedside.ratings.run import Run
 from bedside.reports.number_text import DASH
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.rubrics.rubric import Rubric
-from bedside.scoring.judged import STORE
+from bedside.scoring.judging_orders import STORE
 from bedside.support.errors import DataError
 
 
@@ -80,15 +81,15 @@ def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (
     """What judging took, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
     own = {rubric.name: rubric for rubric in rubrics}
     rows, records = [], []
-    for of_judge in judged:
-        for count in of_judge.rubrics:
+    for asked_judge in judged:
+        for count in asked_judge.rubrics:
             missing = count.unusable + count.failed + count.not_asked + count.not_askable
             cells = (
                 facts(count.rubric, own).title, f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
                 f"{missing:,}", f"{count.input_tokens:,}", f"{count.output_tokens:,}", _money(count.cost),
             )  # fmt: skip
-            rows.append(Row(tuple(map(Cell, cells)), of_judge.rater))
-            records.append({"judge": of_judge.rater, **asdict(count)})
+            rows.append(Row(tuple(map(Cell, cells)), asked_judge.rater))
+            records.append({"judge": asked_judge.rater, **asdict(count)})
     notes = []
     for name, words in (
         ("unusable", "replies that could not be used, after asking again"),
@@ -166,7 +167,7 @@ def passes_table(view: RatingsView) -> Table:
         DataError: no judge was asked more than once.
     """
     rows, records = [], []
-    ratings = view.ratings.filter(pl.col("rater").str.starts_with("judge:"))
+    ratings = view.ratings.filter(rated_by_judges())
     for metric in view.metrics():
         for (rater,), own in ratings.filter(metric=metric).group_by("rater", maintain_order=True):
             if own["replicate"].n_unique() < 2:
@@ -182,7 +183,11 @@ def passes_table(view: RatingsView) -> Table:
             rows.append(Row(tuple(map(Cell, cells)), str(rater)))
             records.append(record)
     if not rows:
-        raise DataError("no judge was asked more than once", where=view.name, todo="judge with --passes 3")
+        raise DataError(
+            "no judge was asked more than once",
+            where=view.name,
+            todo="ask several times: bedside score FILES --judge MODEL --passes 3 --out RUN",
+        )
     titles = ("Units", "Passes", "Mean", "Median", "Mode", "Spread", "Unanimous", "α")
     return Table(
         name="passes",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView, facts
+from bedside.ratings.names import is_human
 from bedside.ratings.run import Run
 from bedside.reports.number_text import counted
 from bedside.reports.table import Table
@@ -33,7 +34,7 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
     ]
     for entry in run.manifest["scorings"]:
         titles = list(dict.fromkeys(facts_title(name) for name in entry["metrics"]))
-        raters = ", ".join(rater for rater in entry["raters"] if not rater.startswith("human:"))
+        raters = ", ".join(rater for rater in entry["raters"] if not is_human(rater))
         missing = sum(row["n"] for row in entry["missing"])
         if "judges" in entry:
             paragraphs += [judged_words(view, rater, told, entry) for rater, told in entry["judges"].items()]

@@ -12,8 +12,9 @@ from pydantic import Field
 
 from bedside.analysis.grid import grid_of
 from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.names import is_human, rated_by_humans
 from bedside.reports.cell_names import rater_words
-from bedside.reports.measures import Headed, matching
+from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.table_kind import Options
 
 #: More panels than this are not drawn: the table of agreement has all.
@@ -51,18 +52,17 @@ class Pairs:
 
 def pairs_of(view: RatingsView, options: PairsOptions, *, labels: bool) -> list[Pairs]:
     """The pairs of each metric; of labels too where ``labels``, else of numbers only."""
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    names: Sequence[str] = [name for metric in wanted for name in matching(view, metric)]
-    if not wanted:
+    metrics = named_metrics(view, options.metrics)
+    names: Sequence[str] = metrics.rated
+    if not metrics.names:
         names = [name for name in view.metrics() if name in view.scales]
-    people = pl.col("rater").str.starts_with("human:")
     all_pairs: list[Pairs] = []
     for name in names:
         rated = view.ratings.filter(pl.col("metric") == name, pl.col("error").is_null())
-        if rated.filter(people).is_empty() or rated.filter(~people).is_empty():
+        if rated.filter(rated_by_humans()).is_empty() or rated.filter(~rated_by_humans()).is_empty():
             continue
         grid = grid_of(rated)
-        human = [i for i, rater in enumerate(grid.raters) if rater.startswith("human:")]
+        human = [i for i, rater in enumerate(grid.raters) if is_human(rater)]
         others = [i for i in range(len(grid.raters)) if i not in human]
         words = any(isinstance(cell, str) for cell in grid.cells.ravel())
         if words and not labels:

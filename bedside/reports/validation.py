@@ -8,6 +8,7 @@ from typing import Any
 from bedside.analysis.estimation import Estimate
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import FEWEST_UNITS, JudgeCard, Validation, validate
+from bedside.ratings.names import is_judge
 from bedside.reports.number_text import DASH, between, decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -26,7 +27,7 @@ def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:
 
 def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
     """The judge cards of a run's language-model judges; none where no judge and no person rated the same."""
-    judges = [rater for rater in view.raters() if rater.startswith("judge:")]
+    judges = list(filter(is_judge, view.raters()))
     if not judges:
         return ()
     try:

@@ -105,7 +105,7 @@ def test_the_demonstration(call: Call, tmp_path: Path) -> None:
     assert call("demo")[0] == 0, "it replaces an earlier demonstration"
     assert call("score", EXAMPLES / "ratings-wide.csv")[0] == 2
     call("score", write_lines(tmp_path / "mine.jsonl", talk("a")), "--out", "mine")
-    assert "holds another run" in call("demo", "--out", "mine")[2]
+    assert "this holds another run" in call("demo", "--out", "mine")[2]
 
 
 def test_json_is_the_table_at_full_precision(call: Call) -> None:
@@ -155,7 +155,7 @@ def test_lists(call: Call) -> None:
 def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
     mine = tmp_path / "mine.yaml"
     mine.write_text("name: mine\ntitle: Mine\ndescription: d\nsource: s\nmetrics: [turns]\n")
-    assert "good; 1 metrics" in call("suites", "check", mine)[1]
+    assert "good; 1 metric\n" in call("suites", "check", mine)[1]
     code, _, _ = call("score", EXAMPLES / "transcripts.jsonl", "--suite", mine, "--out", "run")
     assert code == 0
     assert set(bedside.read_run("run").ratings["metric"]) == {"turns", "turns.clinician", "turns.patient"}
@@ -174,8 +174,8 @@ def test_a_suite_of_ones_own(call: Call, tmp_path: Path) -> None:
             "name: mine\ntitle: t\ndescription: d\nsource: s\nmetrics: [turns]\ncolour: red\n",
             "colour: Extra inputs",
         ),
-        ("name: [mine\n", "mine.yaml:2: not plain YAML"),
-        ("- mine\n", "holds keys and values"),
+        ("name: [mine\n", "mine.yaml:2: the file is not plain YAML"),
+        ("- mine\n", "must hold keys and values"),
     ],
 )
 def test_bad_suites(call: Call, tmp_path: Path, text: str, words: str) -> None:
@@ -428,8 +428,10 @@ def test_a_foreign_folder(call: Call, tmp_path: Path) -> None:
     (tmp_path / "mine").mkdir()
     (tmp_path / "mine" / "thesis.txt").write_text("mine")
     write_lines(tmp_path / "a.jsonl", talk("a"))
-    assert "mine: exists and is no run" in refused(call, tmp_path, "score", "a.jsonl", "--out", "mine")
-    assert "is no run" in refused(call, tmp_path, "report", "mine")
+    assert "mine: this exists and is not a run" in refused(
+        call, tmp_path, "score", "a.jsonl", "--out", "mine"
+    )
+    assert "mine: the folder is not a run" in refused(call, tmp_path, "report", "mine")
     assert "no such run" in refused(call, tmp_path, "agree", "nowhere")
 
 
@@ -471,19 +473,19 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["score"], "Missing argument 'FILES'. See bedside score --help."),
         (
             ["agree", "a.jsonl", "--seed", "-1"],
-            "--seed: a number from 0 on is to be given here. See bedside agree",
+            "--seed takes a number that is not below 0. See bedside agree",
         ),
         (
             ["score", "a.jsonl", "--passes", "two"],
-            "--passes: a whole number is to be given here. See bedside score",
+            "--passes takes a whole number. See bedside score",
         ),
-        (["validate", "a.jsonl", "--epsilon", "x"], "--epsilon: a number is to be given here."),
+        (["validate", "a.jsonl", "--epsilon", "x"], "--epsilon takes a number. See bedside validate"),
         (
             ["plan", "kappa", "--weights", "cubic"],
-            "--weights: 'cubic' is not known; one of quadratic, linear, none",
+            "--weights: 'cubic' is not known; one of none, linear, quadratic",
         ),
         (["plan", "difference", "--difference", "0"], "--difference: no study is large enough"),
-        (["demo", "--out", "."], ".: exists and is no run; choose another folder with --out"),
+        (["demo", "--out", "."], ".: this exists and is not a run; choose another folder with --out"),
         (["metrics", "shw"], "Did you mean 'show'? See bedside metrics --help."),
         (
             ["score", "a.jsonl", "--metrics", "smogg"],
@@ -493,9 +495,15 @@ def test_no_permission_at_out(tmp_path: Path) -> None:
         (["score", "a.jsonl", "--format", "jsnl"], "no reader is called 'jsnl'; did you mean jsonl?"),
         (["score", "a.jsonl", "--roles", "Smith"], "--roles: 'Smith' is not NAME=VALUE"),
         (["score", "a.jsonl", "--roles", "Smith=boss"], "--roles: 'Smith' can't be 'boss'"),
-        (["score", "a.jsonl", "--on-error", "panic"], "neither stop nor skip"),
+        (
+            ["score", "a.jsonl", "--on-error", "panic"],
+            "--on-error: 'panic' is not known; choose one of stop, skip",
+        ),
         (["score", "a.jsonl", "--set", "raw"], "is not FAMILY.PARAMETER=VALUE"),
-        (["score", "a.jsonl", "--set", "readability.raw=["], "--set readability.raw: '[' is no value"),
+        (
+            ["score", "a.jsonl", "--set", "readability.raw=["],
+            "--set readability.raw: '[' can't be read as a value",
+        ),
         (["score", "a.jsonl", "--set", "readability.min_words=ten"], "readability.min_words can't be 'ten'"),
         (["metrics", "show", "smogg"], "no metric is called 'smogg'; did you mean smog"),
         (["readers", "show", "cvs"], "no reader is called 'cvs'"),
@@ -518,12 +526,18 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
         (["agree", "run", "--raters", "judge:*"], "no rater matches 'judge:*'"),
         (["agree", "run", "--metrics", "turns"], "no unit was rated by two raters"),
         (["agree", "run", "--weights", "cubic"], "--weights: 'cubic' is not known"),
-        (["judgements", "list", "run", "--state", "good"], "--state: 'good' is not known; one of answered"),
+        (
+            ["judgements", "list", "run", "--state", "good"],
+            "--state: 'good' is not known; choose one of answered, unusable, failed",
+        ),
         (
             ["drift", "run", "--metrics", "turns"],
             "no case was run at both lengths, 16 and 20; name two others with --lengths",
         ),
-        (["estimate", "run"], "no judge has rated it; score with --judge first"),
+        (
+            ["estimate", "run"],
+            "no judge has rated it; score it with a judge first, or name another rater with --judge",
+        ),
         (["report", "run", "--table", "result"], "no table is called 'result'; did you mean results"),
         (["report", "run", "--format", "docx"], "no format 'docx'"),
         (["ratings", "import", "run", "nowhere.csv"], "nowhere.csv: there is no such file"),
@@ -564,7 +578,7 @@ def test_control_c_half_way(tmp_path: Path) -> None:
     _, err = process.communicate(timeout=60)
     assert process.returncode == 2
     last = err.strip().splitlines()[-1]
-    assert last == "bedside: stopped; nothing half-written is left. Run the same command again to go on"
+    assert last == "bedside: stopped; nothing is left half-written. Run the same command again to go on"
     assert "Traceback" not in err
     assert [path.name for path in tmp_path.iterdir()] == ["many.jsonl"]
 

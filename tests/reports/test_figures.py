@@ -14,9 +14,10 @@ import pytest
 
 from bedside.analysis.ratings_view import RatingsView, known_scale, open_ratings_view
 from bedside.ratings.table import frame_of
-from bedside.reports.contents import Settings, make_parts
+from bedside.reports.contents import make_parts
 from bedside.reports.figure_kind import COLOURS, DASHES, HATCHES, MARKERS
 from bedside.reports.figures import FIGURES, Drawing
+from bedside.reports.report_settings import ReportSettings
 from tests.reports.made import made_run
 
 
@@ -55,7 +56,7 @@ def test_same_data_same_bytes_and_no_date(drawings: dict[str, Drawing]) -> None:
 
 def test_a_system_that_others_are_held_against_is_shown_across(tmp_path: Path) -> None:
     view = open_ratings_view(made_run(tmp_path, "multisense", cases=3).path)
-    settings = Settings(against="brisk_2")
+    settings = ReportSettings(against="brisk_2")
     (bars,) = (
         drawing
         for part in make_parts(view, settings=settings)

@@ -13,7 +13,9 @@ from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import app
 from bedside.ratings.run import Run
 from bedside.reports.build import write_report
-from bedside.reports.contents import Settings, check_suite, make_parts, make_tables
+from bedside.reports.contents import make_parts, make_tables
+from bedside.reports.planned_tables import check_suite
+from bedside.reports.report_settings import ReportSettings
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring.plan import make_plan
 from bedside.scoring.score import score
@@ -191,7 +193,7 @@ def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Pa
 def test_settings_go_before_the_suite(tmp_path: Path) -> None:
     run = made_run(tmp_path, "mdd5k", cases=3)
     (table,) = make_tables(
-        open_ratings_view(run.path), ["judgements"], settings=Settings(spread="none", best="never")
+        open_ratings_view(run.path), ["judgements"], settings=ReportSettings(spread="none", best="never")
     )
     assert not any(cell.bold for row in table.rows for cell in row.cells)
     assert not any("(" in cell.text for row in table.rows for cell in row.cells[1:])

@@ -33,8 +33,9 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table |
     from bedside.stats.families import family
     from bedside.stats.shape import skewness
 
-    wanted = [one.metric for measures in options.metrics.values() for one in measures]
-    headed = options.metrics if wanted else {"": [TableMeasure(metric=name) for name in view.metrics()]}
+    headed = options.metrics
+    if not any(headed.values()):
+        headed = {"": tuple(TableMeasure(metric=name) for name in view.metrics())}
     measured = measure(view, headed)
     if not measured.items:
         return None

@@ -1,0 +1,166 @@
+"""The tables and figures that suites ask for, before they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import polars as pl
+from pydantic import ValidationError
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.reports.absence import absent_notes
+from bedside.reports.figures import FIGURES, FigureKind
+from bedside.reports.measures import TableMeasure, matching
+from bedside.reports.report_settings import ReportSettings
+from bedside.reports.table import Table
+from bedside.reports.table_kind import Options
+from bedside.reports.tables import TABLES, TableKind
+from bedside.rubrics.rubric_files import RUBRICS
+from bedside.suites import Suite
+from bedside.suites.suite import Entry, first_fault
+from bedside.support.errors import RegistryError
+from bedside.support.registry import nearest
+
+#: Reasons of missing values that are named where a table has nothing to show.
+_MOST_REASONS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedTable:
+    """A table to be built: its kind, and what a suite says of it; None where no suite says anything."""
+
+    kind: TableKind
+    options: Options | None
+
+    @property
+    def name(self) -> str:
+        """The table's name."""
+        return (self.options.id if self.options is not None else None) or self.kind.name
+
+    @property
+    def title(self) -> str:
+        """Its title, for where it is left out."""
+        return (self.options.title if self.options is not None else None) or self.kind.title
+
+    @property
+    def measures(self) -> list[TableMeasure]:
+        """The measures that its options name."""
+        return _measures(self.options)
+
+    def build(self, view: RatingsView, settings: ReportSettings) -> Table | None:
+        """The table; None where the ratings have nothing for it."""
+        if self.kind.options is not None:
+            options = self.options or self.kind.options()
+            return self.kind.make(view, settings.seed, settings.applied(options))
+        table = self.kind.make(view, settings.seed)
+        if table is None or self.options is None:
+            return table
+        return replace(table, name=self.name, title=self.options.title or table.title)
+
+    def reasons_for_nothing(self, view: RatingsView) -> list[str]:
+        """Why there is no table: the reasons of missing values, the commands that bring what isn't rated."""
+        rated = set(view.metrics())
+        names = dict.fromkeys(
+            name
+            for measure in self.measures
+            for name in ((*measure.sum, *measure.over) if measure.sum else (measure.metric,))
+        )
+        metrics_by_name = {name: [name] if name in rated else matching(view, name) for name in names}
+        metrics = [metric for metrics in metrics_by_name.values() for metric in metrics]
+        reasons = (
+            view.ratings.filter(pl.col("metric").is_in(metrics))["error"]
+            .drop_nulls()
+            .value_counts()
+            .sort(["count", "error"], descending=[True, False])["error"]
+            .head(_MOST_REASONS)
+            .to_list()
+        )
+        missing = [f"Missing for every transcript: {'; '.join(reasons)}."] if reasons else []
+        return [*missing, *absent_notes(name for name in names if not metrics_by_name[name])]
+
+
+def planned_tables(suites: Sequence[Suite]) -> dict[str, list[PlannedTable]]:
+    """The tables of each suite; where a name is taken by an earlier suite, the suite's name goes before it.
+
+    Raises:
+        RegistryError: an unknown kind or a wrong option, which is named.
+    """
+    names: set[str] = set()
+    by_suite: dict[str, list[PlannedTable]] = {suite.name: [] for suite in suites}
+    for suite in suites:
+        for entry in suite.tables:
+            kind, options = _table_kind(entry)
+            if entry.id in names:
+                options = options.model_copy(update={"id": f"{suite.name}-{entry.id}"})
+            planned = PlannedTable(kind, options)
+            names.add(planned.name)
+            by_suite[suite.name].append(planned)
+    return by_suite
+
+
+def _table_kind(entry: Entry) -> tuple[TableKind, Options]:
+    """The kind of a suite's entry, and what it says."""
+    kind = TABLES.load(entry.kind)
+    if kind.options is None:
+        extra = sorted(set(entry.options()) - {"id", "title"})
+        if extra:
+            raise RegistryError(
+                f"a table of kind {entry.kind!r} has no {extra[0]!r}", where=f"table {entry.id}"
+            )
+        return kind, Options(id=entry.id, title=entry.title)
+    return kind, _checked_options(kind.options, entry, "table")
+
+
+def planned_figures(suite: Suite) -> Iterator[tuple[FigureKind, Options]]:
+    """The kind of each figure of a suite, and what the suite says of it.
+
+    Raises:
+        RegistryError: an unknown kind or a wrong option, which is named.
+    """
+    for entry in suite.figures:
+        kind = FIGURES.load(entry.kind)
+        yield kind, _checked_options(kind.options, entry, "figure")
+
+
+def _checked_options(options: type[Options], entry: Entry, what: str) -> Options:
+    try:
+        return options.model_validate(entry.options())
+    except ValidationError as error:
+        raise RegistryError(
+            first_fault(error), where=f"{what} {entry.id}", todo=f"see the docs on suites, kind {entry.kind}"
+        ) from error
+
+
+def _measures(options: Options | None) -> list[TableMeasure]:
+    headed: Mapping[str, Sequence[TableMeasure]] = getattr(options, "metrics", None) or {}
+    return [measure for measures in headed.values() for measure in measures]
+
+
+def check_suite(suite: Suite) -> list[str]:
+    """Check that the tables and figures of a suite are of kinds that exist, with options they have.
+
+    Returns:
+        Remarks: metrics of its tables that neither a metric family nor a rubric gives.
+
+    Raises:
+        RegistryError: an unknown kind or a wrong option, which is named.
+    """
+    from bedside.scoring.plan import families_by_metric
+
+    owners = families_by_metric()
+    options_by_entry = [(entry.id, _table_kind(entry)[1]) for entry in suite.tables]
+    options_by_entry += [
+        (entry.id, options) for entry, (_, options) in zip(suite.figures, planned_figures(suite), strict=True)
+    ]
+    remarks = []
+    for name, options in options_by_entry:
+        for measure in _measures(options):
+            for metric in (measure.metric, *measure.sum, *measure.over):
+                base = metric.partition(".")[0]
+                if base not in owners and base not in RUBRICS:
+                    remarks.append(
+                        f"{name}: no metric or shipped rubric is called {metric!r}; it has to be imported or rated by "
+                        f"a rubric of your own ({nearest(base, [*owners, *RUBRICS.names()])})"
+                    )
+    return list(dict.fromkeys(remarks))

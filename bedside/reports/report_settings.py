@@ -1,0 +1,32 @@
+"""What is the same for all tables and figures of a report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bedside.reports.table_kind import Options
+
+
+@dataclass(frozen=True, slots=True)
+class ReportSettings:
+    """What is the same for all tables and figures of a report; None leaves it to the suite.
+
+    Attributes:
+        against: the system that others are tested against, and whose means figures by system show across.
+        spread: beside a mean ``sd``, ``ci`` or ``none``.
+        best: bold by ``interval``, ``always`` or ``never``.
+        seed: of what is drawn at random.
+    """
+
+    against: str | None = None
+    spread: str | None = None
+    best: str | None = None
+    seed: int = 0
+
+    def applied(self, options: Options) -> Options:
+        """The options with what is set here in place of theirs, where they have it."""
+        settings = {"against": self.against, "spread": self.spread, "best": self.best}
+        fields = type(options).model_fields
+        return options.model_copy(
+            update={name: value for name, value in settings.items() if value is not None and name in fields}
+        )
