@@ -20,11 +20,10 @@ import numpy.typing as npt
 
 from bedside.stats import (
     intervals,
-    intraclass,
-    krippendorff,
     many_raters,
     paired,
     prediction_powered,
+    reliability,
     two_raters,
 )
 from bedside.stats.result import Interval, Result
@@ -60,20 +59,20 @@ class Case:
 
 def agreement_cases(items: int) -> Iterator[Case]:
     """Coefficients of agreement at moderate and high reliability."""
-    for reliability in (0.4, 0.8):
-        population = rated(2_000_000, reliability, np.random.default_rng(2024))
+    for reliable in (0.4, 0.8):
+        population = rated(2_000_000, reliable, np.random.default_rng(2024))
 
         def case(
             name: str,
             call: Callable[..., Result],
             kinds: tuple[str, ...],
             truth: float,
-            reliability: float = reliability,
+            reliable: float = reliable,
         ) -> Iterator[Case]:
             for position, kind in enumerate(kinds):
 
                 def simulate(rng: np.random.Generator, kind: str = kind) -> Interval | None:
-                    return call(rated(items, reliability, rng), kind, rng).interval
+                    return call(rated(items, reliable, rng), kind, rng).interval
 
                 yield Case(f"{name}, truth {truth:.2f}", kind, truth, simulate, position == 0)
 
@@ -98,7 +97,7 @@ def agreement_cases(items: int) -> Iterator[Case]:
 
         def alpha(metric: str) -> Callable[..., Result]:
             def call(t: Table, kind: str, rng: np.random.Generator) -> Result:
-                return krippendorff.krippendorff_alpha(
+                return reliability.krippendorff_alpha(
                     t, metric=metric, scale=LEVELS, interval=kind, resamples=RESAMPLES, seed=rng
                 )
 
@@ -125,7 +124,7 @@ def agreement_cases(items: int) -> Iterator[Case]:
             many_raters.fleiss_kappa(population, interval="percentile", **few).estimate,
         )
         for metric in ("nominal", "ordinal", "interval"):
-            found = krippendorff.krippendorff_alpha(population, metric=metric, interval="percentile", **few)
+            found = reliability.krippendorff_alpha(population, metric=metric, interval="percentile", **few)
             yield from case(f"alpha ({metric})", alpha(metric), kinds, found.estimate or 0)
         for weights, name in (("unweighted", "AC1"), ("quadratic", "AC2 (quadratic)")):
             found = many_raters.gwet_ac(population, scale=LEVELS, weights=weights)
@@ -176,7 +175,7 @@ def icc_cases(items: int) -> Iterator[Case]:
                     + np.sqrt(0.1) * rng.normal(size=(1, 3))
                     + np.sqrt(noise) * rng.normal(size=(items, 3))
                 )
-                return intraclass.icc(values, average=average).interval
+                return reliability.icc(values, average=average).interval
 
             yield Case(f"ICC(2,{'k' if average else '1'}), truth {truth:.2f}", "F", truth, simulate, True)
 

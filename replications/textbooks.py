@@ -8,11 +8,10 @@ from bedside.stats import (
     alternative_annotator,
     families,
     intervals,
-    intraclass,
-    krippendorff,
     many_raters,
     paired,
     prediction_powered,
+    reliability,
     several,
     two_raters,
     unpaired,
@@ -42,7 +41,7 @@ def figures() -> list[Figure]:
     gwet = many_raters.gwet_ac(gwet_pairs, scale=[0, 1, 2])
     units = list(zip(*[[None if c == "." else int(c) for c in row] for row in _ALPHA], strict=True))
     alpha = {
-        metric: krippendorff.krippendorff_alpha(units, metric=metric, scale=[1, 2, 3, 4, 5]).estimate
+        metric: reliability.krippendorff_alpha(units, metric=metric, scale=[1, 2, 3, 4, 5]).estimate
         for metric in ("nominal", "ordinal", "interval", "ratio")
     }
     targets = [[9, 2, 5, 8], [6, 1, 3, 2], [8, 4, 6, 8], [7, 1, 2, 6], [10, 5, 6, 9], [6, 2, 4, 7]]
@@ -86,8 +85,8 @@ def figures() -> list[Figure]:
         Figure("Krippendorff C, ordinal α", ".815", alpha["ordinal"]),
         Figure("Krippendorff C, interval α", ".849", alpha["interval"]),
         Figure("Krippendorff C, ratio α", ".797", alpha["ratio"]),
-        Figure("Shrout and Fleiss, ICC(2,1)", ".29", intraclass.icc(targets).estimate),
-        Figure("Shrout and Fleiss, ICC(2,k)", ".62", intraclass.icc(targets, average=True).estimate),
+        Figure("Shrout and Fleiss, ICC(2,1)", ".29", reliability.icc(targets).estimate),
+        Figure("Shrout and Fleiss, ICC(2,k)", ".62", reliability.icc(targets, average=True).estimate),
         Figure("permeability, Mann–Whitney U", "35", permeability.statistic),
         Figure("permeability, exact p", ".2544", permeability.p),
         Figure("samples with ties, exact p", ".0873", tied.p),

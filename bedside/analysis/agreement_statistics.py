@@ -151,7 +151,7 @@ def _fleiss_kappa(compared: ComparedRatings) -> Result:
 
 
 def _alpha(compared: ComparedRatings) -> Result:
-    from bedside.stats.krippendorff import krippendorff_alpha
+    from bedside.stats.reliability import krippendorff_alpha
 
     return krippendorff_alpha(
         compared.cells,
@@ -163,7 +163,7 @@ def _alpha(compared: ComparedRatings) -> Result:
 
 
 def _icc(compared: ComparedRatings) -> Result:
-    from bedside.stats.intraclass import icc
+    from bedside.stats.reliability import icc
 
     return icc(compared.numbers())
 

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bedside.analysis.agreement import Agreement, agree, grid_of
+from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.choices import Weights
+from bedside.analysis.grid import grid_of
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result
@@ -198,7 +199,7 @@ def _validation(
 
 def self_agreement(own: pl.DataFrame, view: RatingsView, metric: str, seed: int) -> Result:
     """Alpha of the passes as if each were a rater."""
-    from bedside.stats import many_raters
+    from bedside.stats import reliability
 
     labels = bool(own["label"].is_not_null().any())
     wide = own.pivot("replicate", index=["transcript_id", "unit"], values="label" if labels else "value")
@@ -207,7 +208,7 @@ def self_agreement(own: pl.DataFrame, view: RatingsView, metric: str, seed: int)
     level: Any = "nominal" if labels else "ordinal" if scale is not None else "interval"
     members = wide["transcript_id"].to_numpy()
     nested = 1 < len(set(members)) < len(members)
-    return many_raters.krippendorff_alpha(
+    return reliability.krippendorff_alpha(
         cells,
         metric=level,
         scale=scale.levels if scale else None,

@@ -82,16 +82,16 @@ def walsh_average(ordered: Array, k: int) -> float:
     start = np.arange(ordered.size)
 
     def partner(value: float) -> Array:
-        found: Array = np.maximum(np.searchsorted(ordered, 2 * value - ordered, side="right"), start)
-        return found
+        partners: Array = np.maximum(np.searchsorted(ordered, 2 * value - ordered, side="right"), start)
+        return partners
 
     def count(value: float) -> int:
         return int((partner(value) - start).sum())
 
     def above(value: float) -> float:
         index = partner(value)
-        there = index < ordered.size
-        return float((ordered[index[there].astype(np.intp)] + ordered[there]).min() / 2)
+        inside = index < ordered.size
+        return float((ordered[index[inside].astype(np.intp)] + ordered[inside]).min() / 2)
 
     low = float(np.nextafter(ordered[0], -np.inf))
     return _select(low, float(ordered[-1]), k, count, above)
@@ -105,8 +105,8 @@ def pairwise_difference(x: Array, y: Array, k: int) -> float:
 
     def above(value: float) -> float:
         index = np.searchsorted(x, y + value, side="right")
-        there = index < x.size
-        return float((x[index[there]] - y[there]).min())
+        inside = index < x.size
+        return float((x[index[inside]] - y[inside]).min())
 
     spread = float(abs(x).max() + abs(y).max())
     return _select(

@@ -47,10 +47,3 @@ def kappa_variances(counts: Array, weights: Array) -> tuple[float, float]:
     # A variance of 0 is left with the rounding of its terms.
     whole, chance_only = (0.0 if part < 1e-14 else float(part / room) for part in (spread, null))
     return whole, chance_only
-
-
-def two_sided(z: float) -> float:
-    """Two-sided p of a standard normal deviate."""
-    from scipy.special import ndtr
-
-    return float(2 * ndtr(-abs(z)))

@@ -118,8 +118,8 @@ class Resamples:
     @property
     def standard_error(self) -> float | None:
         """Standard deviation of the defined values."""
-        there = self.values[~np.isnan(self.values)]
-        return float(there.std(ddof=0 if self.exhaustive else 1)) if there.size > 1 else None
+        defined = self.values[~np.isnan(self.values)]
+        return float(defined.std(ddof=0 if self.exhaustive else 1)) if defined.size > 1 else None
 
 
 def _folds(multiplicity: Array, clusters: Any) -> tuple[Array, Callable[[Array], Array]]:
@@ -218,18 +218,18 @@ def bootstrap_interval(
     Resamples on which the statistic is undefined are left out and counted in a remark. BCa falls back to
     percentiles, with a remark, where its correction is undefined.
     """
-    there = drawn.values[~np.isnan(drawn.values)]
+    defined = drawn.values[~np.isnan(drawn.values)]
     remarks: tuple[str, ...] = ()
     if drawn.undefined:
         remarks = (f"undefined on {drawn.undefined} of {drawn.values.size} resamples, which are left out",)
-    if there.size == 0:
+    if defined.size == 0:
         return None, "no interval: the statistic is undefined on every resample", ()
-    if np.ptp(there) <= 1e-12 * max(1.0, abs(drawn.jackknife.estimate)):
+    if np.ptp(defined) <= 1e-12 * max(1.0, abs(drawn.jackknife.estimate)):
         return None, "no interval: every resample gives the same value", remarks
-    bounds = bca_bounds(there, drawn.jackknife, level) if method == "bca" else None
+    bounds = bca_bounds(defined, drawn.jackknife, level) if method == "bca" else None
     words = "percentile" if bounds is None else "BCa"
     if bounds is None:
-        bounds = percentile_bounds(there, level)
+        bounds = percentile_bounds(defined, level)
         if method == "bca":
             remarks += ("the BCa interval is undefined here; percentiles are given",)
     return Interval(*bounds, level, f"{words} {drawn.words}"), None, remarks

@@ -30,14 +30,14 @@ def penalties(weights: str | Any, positions: Array) -> tuple[Array, str]:
             return 1 - np.eye(positions.size), weights
         distance: Array = np.abs(positions[:, None] - positions[None, :])
         return distance if weights == "linear" else distance**2, weights
-    given = matrix(weights, "weights")
-    if given.shape != (positions.size, positions.size):
+    table = matrix(weights, "weights")
+    if table.shape != (positions.size, positions.size):
         raise DataError(
             f"a scale of {positions.size} levels needs penalties of {positions.size} × {positions.size}"
         )
-    if np.isnan(given).any() or (given < 0).any() or given.diagonal().any() or not given.any():
+    if np.isnan(table).any() or (table < 0).any() or table.diagonal().any() or not table.any():
         raise DataError("penalties must be 0 on the diagonal, and 0 or more elsewhere with one above 0")
-    return given, "custom penalties"
+    return table, "custom penalties"
 
 
 def agreement_weights(weights: str | Any, positions: Array) -> tuple[Array, str]:
@@ -46,5 +46,5 @@ def agreement_weights(weights: str | Any, positions: Array) -> tuple[Array, str]
     With equally spaced levels, weighting by their positions equals weighting by their order. Arguments and errors as
     for :func:`penalties`.
     """
-    given, called = penalties(weights, positions)
-    return 1 - given / given.max(), called
+    by_levels, called = penalties(weights, positions)
+    return 1 - by_levels / by_levels.max(), called

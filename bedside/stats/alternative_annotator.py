@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,7 +14,7 @@ from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class AlternativeAnnotator:
     """Outcome of the test.
 
@@ -32,9 +32,9 @@ class AlternativeAnnotator:
         missing: why there is no winning rate.
     """
 
-    winning_rate: float | None
-    advantage: float | None
-    replaceable: bool | None
+    winning_rate: float | None = None
+    advantage: float | None = None
+    replaceable: bool | None = None
     epsilon: float
     alpha: float
     raters: tuple[Result, ...]
@@ -75,32 +75,27 @@ def alternative_annotator(
     chosen("correction", correction, tuple(CORRECTIONS))
     if not 0 <= epsilon < 1:
         raise DataError(f"epsilon is a probability from 0 to below 1, not {epsilon}")
-    given, table = _columns(judge, ratings, score)
+    verdicts, table = _columns(judge, ratings, score)
     if table.shape[1] < 2:
         raise DataError(f"the alternative annotator test needs at least two raters, not {table.shape[1]}")
     words = (
         f"alternative annotator test, {score}, epsilon {epsilon}, one-sided t tests, {correction} at {alpha}"
     )
     tested = family(
-        [_against(given, table, rater, epsilon, score, fewest_items) for rater in range(table.shape[1])],
+        [
+            _against(verdicts, table, rater, epsilon=epsilon, score=score, fewest=fewest_items)
+            for rater in range(table.shape[1])
+        ],
         "raters left out in turn",
         method=correction,
     )
     valid = [result for result in tested if result.p_adjusted is not None]
+    outcome = AlternativeAnnotator(epsilon=epsilon, alpha=alpha, raters=tested, method=words)
     if not valid:
-        return AlternativeAnnotator(
-            None,
-            None,
-            None,
-            epsilon,
-            alpha,
-            tested,
-            words,
-            "no rater has enough items in common with the others",
-        )
+        return replace(outcome, missing="no rater has enough items in common with the others")
     rate = sum(result.p_adjusted is not None and result.p_adjusted <= alpha for result in valid) / len(valid)
     advantage = float(np.mean([result.estimate for result in valid]))
-    return AlternativeAnnotator(rate, advantage, rate >= 0.5, epsilon, alpha, tested, words)
+    return replace(outcome, winning_rate=rate, advantage=advantage, replaceable=rate >= 0.5)
 
 
 def _columns(judge: Any, ratings: Any, score: str) -> tuple[Array, Array]:
@@ -113,18 +108,18 @@ def _columns(judge: Any, ratings: Any, score: str) -> tuple[Array, Array]:
     if table.ndim != 2 or first.shape != table.shape[:1]:
         raise DataError("ratings must be items by raters, with one rating of the judge an item")
     whole = np.column_stack([first, table])
-    there = np.array([value is not None and value == value for value in whole.ravel()]).reshape(whole.shape)
+    present = np.array([value is not None and value == value for value in whole.ravel()]).reshape(whole.shape)
     numbers = np.full(whole.shape, np.nan)
     if score == "distance":
         try:
-            numbers[there] = whole[there].astype(np.float64)
+            numbers[present] = whole[present].astype(np.float64)
         except (TypeError, ValueError):
             raise DataError(
                 "distances need numeric ratings", todo='use the score "match" for labels'
             ) from None
     else:
         code: dict[Any, int] = {}
-        numbers[there] = [code.setdefault(value, len(code)) for value in whole[there]]
+        numbers[present] = [code.setdefault(value, len(code)) for value in whole[present]]
     return numbers[:, 0], numbers[:, 1:]
 
 
@@ -140,46 +135,36 @@ def _closeness(rating: Array, others: Array, score: str) -> Array:
     return distance
 
 
-def _against(judge: Array, table: Array, rater: int, epsilon: float, score: str, fewest: int) -> Result:
+def _against(judge: Array, table: Array, rater: int, *, epsilon: float, score: str, fewest: int) -> Result:
     """The judge against one rater."""
     from scipy.special import stdtr
 
-    name = "advantage probability of the judge"
     words = f"one-sided t test against rater {rater}, epsilon {epsilon}"
     others = np.delete(table, rater, axis=1)
     kept = ~np.isnan(judge) & ~np.isnan(table[:, rater]) & ~np.isnan(others).all(axis=1)
-    n, dropped = int(kept.sum()), int((~kept).sum())
+    n = int(kept.sum())
+    blank = Result(name="advantage probability of the judge", method=words, n=n, dropped=int((~kept).sum()))
     if n < max(2, fewest):
-        return Result(
-            name=name,
-            method=words,
-            n=n,
-            dropped=dropped,
-            missing=f"{n} items in common, fewer than {max(2, fewest)}",
-        )
+        return blank.no_value(f"{n} items in common, fewer than {max(2, fewest)}")
     by_judge = _closeness(judge[kept], others[kept], score)
     by_rater = _closeness(table[kept, rater], others[kept], score)
     judge_wins, rater_wins = (by_judge >= by_rater).astype(float), (by_rater >= by_judge).astype(float)
     lead = rater_wins - judge_wins
-    details: dict[str, float | None] = {"advantage probability of the rater": float(rater_wins.mean())}
-    estimate = float(judge_wins.mean())
+    result = replace(
+        blank,
+        estimate=float(judge_wins.mean()),
+        details={"advantage probability of the rater": float(rater_wins.mean())},
+    )
     if constant(lead - epsilon):
         exact = wilcoxon(
             lead - epsilon, np.zeros(n), zeros="pratt", method="auto", alternative="less", shift=False
         )
-        return Result(
-            name=name, method=f"{words}; signed-rank, as the differences don't vary", estimate=estimate, interval=None, statistic=exact.statistic, p=exact.p, n=n,
-            dropped=dropped, details=details, missing=exact.missing if exact.p is None else None,
-        )  # fmt: skip
+        return replace(
+            result,
+            method=f"{words}; signed-rank, as the differences don't vary",
+            statistic=exact.statistic,
+            p=exact.p,
+            missing=exact.missing if exact.p is None else None,
+        )
     t = float((lead.mean() - epsilon) / (lead.std(ddof=1) / np.sqrt(n)))
-    return Result(
-        name=name,
-        method=words,
-        estimate=estimate,
-        interval=None,
-        statistic=t,
-        p=float(stdtr(n - 1, t)),
-        n=n,
-        dropped=dropped,
-        details=details,
-    )
+    return replace(result, statistic=t, p=float(stdtr(n - 1, t)))

@@ -77,8 +77,8 @@ def matrix(values: Any, name: str = "ratings") -> Array:
 def clean(values: Any, name: str = "values") -> tuple[Array, int]:
     """The numbers that are there, and how many were missing."""
     array = vector(values, name)
-    there = ~np.isnan(array)
-    return array[there], int(array.size - there.sum())
+    present = ~np.isnan(array)
+    return array[present], int(array.size - present.sum())
 
 
 def pairs(x: Any, y: Any) -> tuple[Array, Array, int]:
@@ -93,8 +93,8 @@ def pairs(x: Any, y: Any) -> tuple[Array, Array, int]:
             f"paired values need two lists of equal length, not {a.size} and {b.size}",
             todo="give None where a value is missing",
         )
-    there = ~(np.isnan(a) | np.isnan(b))
-    return a[there], b[there], int(a.size - there.sum())
+    complete = ~(np.isnan(a) | np.isnan(b))
+    return a[complete], b[complete], int(a.size - complete.sum())
 
 
 def differences(x: Array, y: Array) -> Array:
@@ -124,14 +124,14 @@ def levels(scale: Scale) -> Array:
     Raises:
         DataError: fewer than two levels, doubled levels, or numeric levels that don't ascend.
     """
-    given = list(scale)
-    if len(given) < 2:
+    names = list(scale)
+    if len(names) < 2:
         raise DataError("a scale needs at least two levels", todo="give all levels of the rubric")
-    if len(set(given)) != len(given):
+    if len(set(names)) != len(names):
         raise DataError("a scale names a level twice", todo="give every level once")
-    if all(isinstance(level, str) for level in given):
-        return np.arange(len(given), dtype=np.float64)
-    values = vector(given, "scale")
+    if all(isinstance(level, str) for level in names):
+        return np.arange(len(names), dtype=np.float64)
+    values = vector(names, "scale")
     if np.isnan(values).any() or (np.diff(values) <= 0).any():
         raise DataError("the levels of a scale must ascend", todo="give them from lowest to highest")
     return values

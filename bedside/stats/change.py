@@ -36,30 +36,32 @@ def percentage_change(
     """
     chosen("interval", interval, ("bca", "percentile"))
     base, top, dropped = pairs(before, after)
-    words = f"change of the mean in per cent, bootstrap interval over pairs ({interval}), {level:.0%}"
-    options = {"interval": interval, "resamples": resamples, "level": level, "seed": seed}
-    name = "change of the mean (%)"
+    blank = Result(
+        name="change of the mean (%)",
+        method=f"change of the mean in per cent, bootstrap interval over pairs ({interval}), {level:.0%}",
+        n=base.size,
+        dropped=dropped,
+        options={"interval": interval, "resamples": resamples, "level": level, "seed": seed},
+    )
     if base.size == 0:
-        return Result(name=name, method=words, dropped=dropped, options=options, missing="no pairs")
-    details: dict[str, float | None] = {"mean before": float(base.mean()), "mean after": float(top.mean())}
-    result = Result(name=name, method=words, n=base.size, dropped=dropped, details=details, options=options)
-
+        return blank.no_value("no pairs")
+    result = replace(blank, details={"mean before": float(base.mean()), "mean after": float(top.mean())})
     size = np.abs(base) + np.abs(top)
 
     def change(weights: Array) -> Array:
         below = weights @ base
         # What cancels leaves noise in the last digits, which is no base.
-        there = below > 1e-12 * (weights @ size)
-        found: Array = np.divide(
-            100 * (weights @ top - below), below, out=np.full(below.shape, np.nan), where=there
+        defined = below > 1e-12 * (weights @ size)
+        changes: Array = np.divide(
+            100 * (weights @ top - below), below, out=np.full(below.shape, np.nan), where=defined
         )
-        return found
+        return changes
 
     estimate = float(change(np.ones((1, base.size)))[0])
     if np.isnan(estimate):
         zero = abs(float(base.mean())) <= 1e-12 * float(size.mean())
         reason = f"undefined: the mean before is {'zero' if zero else 'below zero'}"
-        return replace(result, missing=reason)
+        return result.no_value(reason)
     if base.size == 1:
         return replace(result, estimate=estimate, missing="no interval: one pair")
     drawn = resample(change, np.ones(base.size), resamples=resamples, seed=seed, over="pairs")

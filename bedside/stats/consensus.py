@@ -33,7 +33,7 @@ class Consensus:
     adjudicated: tuple[int, ...] = ()
 
 
-def _given(ratings: Any) -> list[list[Any]]:
+def _ratings_by_item(ratings: Any) -> list[list[Any]]:
     """Every item's ratings without the missing ones."""
     try:
         table = np.asarray(ratings, dtype=object)
@@ -46,7 +46,7 @@ def _given(ratings: Any) -> list[list[Any]]:
     return [[value for value in row if value is not None and value == value] for row in table.tolist()]
 
 
-def _gathered(method: str, rows: list[list[Any]], values: list[Any], ties: list[int]) -> Consensus:
+def _consensus(method: str, rows: list[list[Any]], values: list[Any], ties: list[int]) -> Consensus:
     return Consensus(
         method,
         tuple(values),
@@ -63,7 +63,7 @@ def majority(ratings: Any) -> Consensus:
         ratings: numbers or labels, items by raters, None or NaN where missing. An even number of raters can
             split evenly, so an odd number is better.
     """
-    rows = _given(ratings)
+    rows = _ratings_by_item(ratings)
     values: list[Any] = []
     ties = []
     for index, row in enumerate(rows):
@@ -74,12 +74,12 @@ def majority(ratings: Any) -> Consensus:
             values.append(None)
             if row:
                 ties.append(index)
-    return _gathered("majority (more than half of the raters)", rows, values, ties)
+    return _consensus("majority (more than half of the raters)", rows, values, ties)
 
 
 def median(ratings: Any) -> Consensus:
     """The median of an item's ratings; where it lies between two unequal ones, it is their mean and a tie."""
-    rows = _given(ratings)
+    rows = _ratings_by_item(ratings)
     values: list[Any] = []
     ties = []
     for index, row in enumerate(rows):
@@ -92,13 +92,13 @@ def median(ratings: Any) -> Consensus:
         else:
             values.append((ordered[half - 1] + ordered[half]) / 2)
             ties.append(index)
-    return _gathered("median of the raters", rows, values, ties)
+    return _consensus("median of the raters", rows, values, ties)
 
 
 def mean(ratings: Any) -> Consensus:
     """The mean of an item's ratings; there are no ties."""
-    rows = _given(ratings)
-    return _gathered("mean of the raters", rows, [float(np.mean(row)) if row else None for row in rows], [])
+    rows = _ratings_by_item(ratings)
+    return _consensus("mean of the raters", rows, [float(np.mean(row)) if row else None for row in rows], [])
 
 
 def adjudicate(consensus: Consensus, decisions: Mapping[int, Any]) -> Consensus:

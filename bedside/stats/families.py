@@ -32,11 +32,11 @@ def adjusted(p_values: Any, *, method: str = "holm") -> Array:
     from statsmodels.stats.multitest import multipletests
 
     values = vector(p_values, "p-values")
-    there = ~np.isnan(values)
+    present = ~np.isnan(values)
     result = np.full(values.size, np.nan)
-    if there.any():
-        result[there] = multipletests(
-            values[there], alpha=0.05, method=CORRECTIONS[method], is_sorted=False, returnsorted=False
+    if present.any():
+        result[present] = multipletests(
+            values[present], alpha=0.05, method=CORRECTIONS[method], is_sorted=False, returnsorted=False
         )[1]
     return result
 

@@ -12,6 +12,9 @@ from bedside.stats.arrays import Array, Seed, chosen, clean, constant, vector
 from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
+#: Why a mean has no value.
+NO_VALUES = "no values"
+
 
 def _described(values: Array) -> dict[str, float | None]:
     """Sample standard deviation (n − 1), median and extremes."""
@@ -85,33 +88,32 @@ def mean_t(values: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
         level: nominal coverage.
     """
     array = vector(values)
-    present = ~np.isnan(array)
-    there = array[present]
-    dropped = int(array.size - there.size)
+    kept = ~np.isnan(array)
+    present = array[kept]
     over = "values" if clusters is None else "clusters"
-    method = f"mean with t interval over {over}, {level:.0%}"
-    options = {"clusters": clusters is not None, "level": level}
-    if there.size == 0:
-        return Result(name="mean", method=method, dropped=dropped, options=options, missing="no values")
-    member = np.arange(there.size)
+    blank = Result(
+        name="mean",
+        method=f"mean with t interval over {over}, {level:.0%}",
+        n=present.size,
+        dropped=int(array.size - present.size),
+        options={"clusters": clusters is not None, "level": level},
+    )
+    if present.size == 0:
+        return blank.no_value(NO_VALUES)
+    member = np.arange(present.size)
     if clusters is not None:
-        labels = aligned(clusters, array.size)[present].astype(str)
+        labels = aligned(clusters, array.size)[kept].astype(str)
         member = np.unique(labels, return_inverse=True)[1]
-    mean = float(there.mean())
+    mean = float(present.mean())
     groups = int(member.max()) + 1
-    found = _described(there)
-    if groups == 1 or constant(there):
+    result = replace(blank, estimate=mean, details=_described(present))
+    if groups == 1 or constant(present):
         reason = f"only one {over[:-1]}" if groups == 1 else "all values are equal"
-        return Result(
-            name="mean", method=method, estimate=mean, n=there.size, dropped=dropped, details=found, options=options,
-            missing=f"no interval: {reason}",
-        )  # fmt: skip
-    sums = np.bincount(member, weights=there - mean)
-    error = float(np.sqrt(groups / (groups - 1) * (sums**2).sum()) / there.size)
-    return Result(
-        name="mean", method=method, estimate=mean, interval=t_interval(mean, error, groups - 1, level, f"t over {over}"), n=there.size,
-        dropped=dropped, standard_error=error, details=found, options=options,
-    )  # fmt: skip
+        return replace(result, missing=f"no interval: {reason}")
+    sums = np.bincount(member, weights=present - mean)
+    error = float(np.sqrt(groups / (groups - 1) * (sums**2).sum()) / present.size)
+    bounds = t_interval(mean, error, groups - 1, level, f"t over {over}")
+    return replace(result, interval=bounds, standard_error=error)
 
 
 def mean_bootstrap(
@@ -136,37 +138,42 @@ def mean_bootstrap(
     """
     chosen("method", method, ("percentile", "bca"))
     array = vector(values)
-    present = ~np.isnan(array)
-    there = array[present]
-    dropped = int(array.size - there.size)
+    kept = ~np.isnan(array)
+    present = array[kept]
     over = "values" if clusters is None else "clusters"
-    options = {
-        "method": method,
-        "clusters": clusters is not None,
-        "resamples": resamples,
-        "level": level,
-        "seed": seed,
-    }
-    words = f"mean with bootstrap interval over {over} ({method}), {level:.0%}"
-    if there.size == 0:
-        return Result(name="mean", method=words, dropped=dropped, options=options, missing="no values")
-    member = None
-    if clusters is not None:
-        member = aligned(clusters, array.size)[present]
+    blank = Result(
+        name="mean",
+        method=f"mean with bootstrap interval over {over} ({method}), {level:.0%}",
+        n=present.size,
+        dropped=int(array.size - present.size),
+        options={
+            "method": method,
+            "clusters": clusters is not None,
+            "resamples": resamples,
+            "level": level,
+            "seed": seed,
+        },
+    )
+    if present.size == 0:
+        return blank.no_value(NO_VALUES)
     drawn = resample(
-        lambda weights: weights @ there / weights.sum(axis=1),
-        np.ones(there.size),
+        lambda weights: weights @ present / weights.sum(axis=1),
+        np.ones(present.size),
         resamples=resamples,
         seed=seed,
         over=over,
-        clusters=member,
+        clusters=None if clusters is None else aligned(clusters, array.size)[kept],
     )
     interval, reason, remarks = bootstrap_interval(drawn, level=level, method=method)
-    return Result(
-        name="mean", method=words, estimate=float(there.mean()), interval=interval, n=there.size, dropped=dropped,
-        standard_error=drawn.standard_error if interval else None, details=_described(there), options=options,
-        missing=reason, remarks=remarks,
-    )  # fmt: skip
+    return replace(
+        blank,
+        estimate=float(present.mean()),
+        interval=interval,
+        standard_error=drawn.standard_error if interval else None,
+        details=_described(present),
+        missing=reason,
+        remarks=remarks,
+    )
 
 
 def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:
@@ -179,15 +186,19 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:
 
     if not 0 <= successes <= n:
         raise DataError(f"{successes} successes of {n} are impossible")
-    method = f"proportion with Wilson's interval, {level:.0%}"
-    options = {"level": level}
+    blank = Result(
+        name="proportion",
+        method=f"proportion with Wilson's interval, {level:.0%}",
+        n=n,
+        options={"level": level},
+    )
     if n == 0:
-        return Result(name="proportion", method=method, options=options, missing="no values")
+        return blank.no_value(NO_VALUES)
     low, high = proportion_confint(successes, n, alpha=1 - level, method="wilson")
     share = successes / n
     # Rounding can leave the bound at 0 or 1 off by one unit in the last place, outside the estimate.
-    interval = Interval(min(max(float(low), 0.0), share), max(min(float(high), 1.0), share), level, "Wilson")
-    return Result(name="proportion", method=method, estimate=share, interval=interval, n=n, options=options)
+    bounds = Interval(min(max(float(low), 0.0), share), max(min(float(high), 1.0), share), level, "Wilson")
+    return replace(blank, estimate=share, interval=bounds)
 
 
 def proportion(values: Any, *, level: float = 0.95) -> Result:
@@ -196,7 +207,7 @@ def proportion(values: Any, *, level: float = 0.95) -> Result:
     Raises:
         DataError: a value is neither 0 nor 1.
     """
-    there, dropped = clean(values)
-    if not np.isin(there, (0.0, 1.0)).all():
+    present, dropped = clean(values)
+    if not np.isin(present, (0.0, 1.0)).all():
         raise DataError("a proportion needs values of 0 and 1")
-    return replace(wilson(int(there.sum()), there.size, level=level), dropped=dropped)
+    return replace(wilson(int(present.sum()), present.size, level=level), dropped=dropped)

@@ -1,8 +1,8 @@
 """Do several raters agree? Percent agreement, Fleiss' and Conger's kappa, pairwise kappa, Gwet's AC.
 
 ``ratings`` is a table of items (rows) by raters (columns), None or NaN where a rater didn't rate an item.
-Intervals resample items, or clusters of items such as transcripts, never single ratings. Alpha stands in
-:mod:`bedside.stats.krippendorff`, the intraclass correlation in :mod:`bedside.stats.intraclass`.
+Intervals resample items, or clusters of items such as transcripts, never single ratings. Krippendorff's
+alpha and the intraclass correlation stand in :mod:`bedside.stats.reliability`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, two_sided
+from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values
 from bedside.stats._rated_items import (
     NO_COMPLETE_ITEM,
     NO_PAIR,
@@ -26,6 +26,7 @@ from bedside.stats._rated_items import (
     rated_items,
 )
 from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan, Statistic
+from bedside.stats._tails import two_sided
 from bedside.stats._weights import agreement_weights, penalties
 from bedside.stats.arrays import (
     Array,

@@ -21,6 +21,7 @@ from bedside.stats._resampling import (
     draw,
     every_resample,
 )
+from bedside.stats._tails import t_tail
 from bedside.stats.arrays import (
     Alternative,
     Array,
@@ -95,18 +96,17 @@ def wilcoxon(
     d = differences(a, b)
     moved = int(np.count_nonzero(d))
     used = method if method != "auto" else ("exact" if moved <= EXACT_PAIRS else "asymptotic")
-    options = {
-        "zeros": zeros, "method": used, "continuity": continuity, "alternative": alternative, "shift": shift,
-        "level": level,
-    }  # fmt: skip
     how = used if used == "exact" else f"asymptotic with{'' if continuity else 'out'} continuity correction"
     blank = Result(
         name="pseudo-median of the differences",
         method=f"Wilcoxon signed-rank (W+), {alternative}, zeros by {zeros.capitalize()}, ties corrected, {how}",
         n=d.size,
         dropped=dropped,
-        options=options,
-    )
+        options={
+            "zeros": zeros, "method": used, "continuity": continuity, "alternative": alternative, "shift": shift,
+            "level": level,
+        },
+    )  # fmt: skip
     if d.size == 0:
         return blank.no_value(NO_PAIRS)
     if used == "exact" and moved > MOST_EXACT_PAIRS:
@@ -188,8 +188,6 @@ def _pseudo_median(d: Array, level: float) -> tuple[float, Interval | None, str 
 
 def t_test(x: Any, y: Any, *, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
     """Paired t test of the mean difference; the interval is two-sided whatever the alternative."""
-    from scipy.special import stdtr
-
     chosen("alternative", alternative, ALTERNATIVES)
     a, b, dropped = pairs(x, y)
     d = a - b
@@ -212,12 +210,11 @@ def t_test(x: Any, y: Any, *, alternative: Alternative = "two-sided", level: flo
     error = float(d.std(ddof=1) / np.sqrt(d.size))
     df = d.size - 1
     t = mean / error
-    p = {"two-sided": 2 * stdtr(df, -abs(t)), "greater": stdtr(df, -t), "less": stdtr(df, t)}[alternative]
     return replace(
         result,
         interval=t_interval(mean, error, df, level, "t"),
         statistic=t,
-        p=float(p),
+        p=t_tail(t, df, alternative),
         standard_error=error,
         effect=cohens_dz(a, b, level=level),
         details={**means, "degrees of freedom": float(df), "standard deviation of the differences": sd},
@@ -392,19 +389,19 @@ def _mean_bootstraps(d: Array, present: Mask, resamples: int, seed: int, words: 
     drawn = []
     width = block_rows(resamples)
     for start in range(0, columns, width):
-        part, there = d[:, start : start + width], present[:, start : start + width]
+        part, complete = d[:, start : start + width], present[:, start : start + width]
         rng = generator(seed)
         means: Array
         if n == 0:
             means = np.full((1, part.shape[1]), np.nan)
         elif every:
-            means = _means(every_resample(n), part, there)
+            means = _means(every_resample(n), part, complete)
         else:
             means = np.concatenate(
-                [_means(draw(np.ones(n), rows, rng), part, there) for rows in blocks(resamples, n)]
+                [_means(draw(np.ones(n), rows, rng), part, complete) for rows in blocks(resamples, n)]
             )
         for column in range(part.shape[1]):
-            values, kept = part[:, column], there[:, column]
+            values, kept = part[:, column], complete[:, column]
             count, total = int(kept.sum()), float(values.sum())
             left_out = (total - values[kept]) / (count - 1) if count > 1 else np.full(count, np.nan)
             how = f"all {means.shape[0]} resamples" if every else f"{resamples} resamples, {words}"

@@ -29,18 +29,18 @@ def _tuned(human: Array, judge: Array, unlabelled: Array) -> float:
 
 
 @dataclass(frozen=True, slots=True)
-class _Estimate:
-    """A corrected mean: its value, variance, degrees of freedom and the judge's weight."""
+class _Corrected:
+    """A corrected mean or difference: its value, variance, degrees of freedom and the judge's weight."""
 
     value: float
     variance: float
     df: float
-    weight: float
+    weight: float | None = None
 
 
-def _one_mean(
+def _corrected_mean(
     human: Array, judge: Array, unlabelled: Array, weight: float | None, interval: str
-) -> _Estimate:
+) -> _Corrected:
     used = _tuned(human, judge, unlabelled) if weight is None else weight
     ddof = 1 if interval == "t" else 0
     error = human - used * judge
@@ -48,7 +48,7 @@ def _one_mean(
     variance = float(sum(parts))
     spread = parts[0] ** 2 / (unlabelled.size - 1) + parts[1] ** 2 / (human.size - 1)
     df = variance**2 / spread if spread > 0 else np.inf
-    return _Estimate(float(used * unlabelled.mean() + error.mean()), variance, float(df), float(used))
+    return _Corrected(float(used * unlabelled.mean() + error.mean()), variance, float(df), float(used))
 
 
 def _inputs(human: Any, judge: Any, unlabelled: Any) -> tuple[Array, Array, Array, int]:
@@ -57,16 +57,16 @@ def _inputs(human: Any, judge: Any, unlabelled: Any) -> tuple[Array, Array, Arra
     return labelled, predicted, rest, lost + lost_rest
 
 
-def _interval(
-    estimate: float, variance: float, df: float, interval: str, level: float
-) -> tuple[Interval | None, str | None]:
+def _interval(corrected: _Corrected, interval: str, level: float) -> tuple[Interval | None, str | None]:
+    """The interval, or why there is none."""
     from scipy.special import ndtri
 
+    estimate, variance = corrected.value, corrected.variance
     if variance <= 1e-24 * max(1.0, estimate**2):
         return None, "no interval: the ratings don't vary"
     error = float(np.sqrt(variance))
     if interval == "t":
-        return t_interval(estimate, error, df, level, "prediction-powered, t"), None
+        return t_interval(estimate, error, corrected.df, level, "prediction-powered, t"), None
     half = float(ndtri((1 + level) / 2)) * error
     return Interval(estimate - half, estimate + half, level, "prediction-powered, normal"), None
 
@@ -101,28 +101,36 @@ def mean(
     The sample must be a random one of all items. n is the number of labelled items.
     """
     chosen("interval", interval, ("normal", "t"))
-    name, words = "mean", f"prediction-powered mean, {_weight_in_words(weight)}, {interval} interval"
-    options = {"weight": weight, "interval": interval, "level": level}
     labelled, predicted, rest, dropped = _inputs(human, judge, unlabelled)
+    blank = Result(
+        name="mean",
+        method=f"prediction-powered mean, {_weight_in_words(weight)}, {interval} interval",
+        n=labelled.size,
+        dropped=dropped,
+        options={"weight": weight, "interval": interval, "level": level},
+    )
     if labelled.size < 2 or rest.size < 2:
-        return Result(
-            name=name, method=words, n=labelled.size, dropped=dropped, options=options,
-            missing="fewer than two labelled items" if labelled.size < 2 else "fewer than two unlabelled items",
-        )  # fmt: skip
-    found = _one_mean(labelled, predicted, rest, weight, interval)
+        kind = "labelled" if labelled.size < 2 else "unlabelled"
+        return blank.no_value(f"fewer than two {kind} items")
+    corrected = _corrected_mean(labelled, predicted, rest, weight, interval)
     spread = float(labelled.var(ddof=1 if interval == "t" else 0))
-    details: dict[str, float | None] = {
-        "weight": found.weight, "unlabelled": float(rest.size), "mean of the human ratings": float(labelled.mean()),
-        "mean of the judge": float(np.concatenate([predicted, rest]).mean()),
-        "judge minus human on the sample": float((predicted - labelled).mean()),
-        "effective sample size": spread / found.variance if found.variance > 0 else None,
-        "degrees of freedom": found.df if np.isfinite(found.df) else None,
-    }  # fmt: skip
-    bounds, reason = _interval(found.value, found.variance, found.df, interval, level)
-    return Result(
-        name=name, method=words, estimate=found.value, interval=bounds, n=labelled.size, dropped=dropped,
-        standard_error=float(np.sqrt(found.variance)), details=details, options=options, missing=reason,
-    )  # fmt: skip
+    bounds, reason = _interval(corrected, interval, level)
+    return replace(
+        blank,
+        estimate=corrected.value,
+        interval=bounds,
+        standard_error=float(np.sqrt(corrected.variance)),
+        details={
+            "weight": corrected.weight,
+            "unlabelled": float(rest.size),
+            "mean of the human ratings": float(labelled.mean()),
+            "mean of the judge": float(np.concatenate([predicted, rest]).mean()),
+            "judge minus human on the sample": float((predicted - labelled).mean()),
+            "effective sample size": spread / corrected.variance if corrected.variance > 0 else None,
+            "degrees of freedom": corrected.df if np.isfinite(corrected.df) else None,
+        },
+        missing=reason,
+    )
 
 
 def paired_difference(
@@ -152,33 +160,37 @@ def unpaired_difference(
 
     Each mean has its own weight where ``weight`` is None; the variances add.
     """
-    name = "mean difference"
-    words = f"prediction-powered unpaired difference, {_weight_in_words(weight)}, {interval} interval"
-    options = {"weight": weight, "interval": interval, "level": level}
     x = mean(human_x, judge_x, unlabelled_x, weight=weight, interval=interval, level=level)
     y = mean(human_y, judge_y, unlabelled_y, weight=weight, interval=interval, level=level)
-    n, dropped = x.n + y.n, x.dropped + y.dropped
+    blank = Result(
+        name="mean difference",
+        method=f"prediction-powered unpaired difference, {_weight_in_words(weight)}, {interval} interval",
+        n=x.n + y.n,
+        dropped=x.dropped + y.dropped,
+        options={"weight": weight, "interval": interval, "level": level},
+    )
     if x.estimate is None or y.estimate is None or x.standard_error is None or y.standard_error is None:
-        return Result(
-            name=name, method=words, n=n, dropped=dropped, options=options, missing=x.missing or y.missing
-        )
+        return replace(blank, missing=x.missing or y.missing)
     variances = x.standard_error**2, y.standard_error**2
     variance, spread = sum(variances), 0.0
-    for part, one in zip(variances, (x, y), strict=True):
-        df = one.details["degrees of freedom"]
+    for part, mean_of_system in zip(variances, (x, y), strict=True):
+        df = mean_of_system.details["degrees of freedom"]
         spread += part**2 / df if df else 0.0
-    estimate = x.estimate - y.estimate
-    bounds, reason = _interval(
-        estimate, variance, variance**2 / spread if spread else np.inf, interval, level
+    difference = _Corrected(x.estimate - y.estimate, variance, variance**2 / spread if spread else np.inf)
+    bounds, reason = _interval(difference, interval, level)
+    return replace(
+        blank,
+        estimate=difference.value,
+        interval=bounds,
+        standard_error=float(np.sqrt(variance)),
+        details={
+            "mean of x": x.estimate,
+            "mean of y": y.estimate,
+            "weight for x": x.details["weight"],
+            "weight for y": y.details["weight"],
+        },
+        missing=reason,
     )
-    details: dict[str, float | None] = {
-        "mean of x": x.estimate, "mean of y": y.estimate,
-        "weight for x": x.details["weight"], "weight for y": y.details["weight"],
-    }  # fmt: skip
-    return Result(
-        name=name, method=words, estimate=estimate, interval=bounds, n=n, dropped=dropped, standard_error=float(np.sqrt(variance)),
-        details=details, options=options, missing=reason,
-    )  # fmt: skip
 
 
 def rogan_gladen_from_rates(positive: int, n: int, *, sensitivity: float, specificity: float) -> Result:
@@ -189,27 +201,40 @@ def rogan_gladen_from_rates(positive: int, n: int, *, sensitivity: float, specif
     """
     if not 0 <= positive <= n or not (0 <= sensitivity <= 1 and 0 <= specificity <= 1):
         raise DataError("counts and rates must be possible: 0 <= positive <= n, and rates from 0 to 1")
-    name, words = "corrected share", "Rogan–Gladen"
-    options = {"sensitivity": sensitivity, "specificity": specificity}
+    blank = Result(
+        name="corrected share",
+        method="Rogan–Gladen",
+        n=n,
+        options={"sensitivity": sensitivity, "specificity": specificity},
+    )
     if n == 0:
-        return Result(name=name, method=words, options=options, missing="no verdicts")
+        return blank.no_value("no verdicts")
     power = sensitivity + specificity - 1
     if power <= 1e-12:
-        return Result(
-            name=name, method=words, n=n, options=options, missing="the judge does no better than chance"
-        )
+        return blank.no_value("the judge does no better than chance")
     raw = (positive / n + specificity - 1) / power
     estimate = min(1.0, max(0.0, raw))
     remarks = () if raw == estimate else (f"the uncorrected value {raw:.4g} lies outside 0 to 1",)
-    return Result(
-        name=name,
-        method=words,
-        estimate=estimate,
-        n=n,
-        options=options,
-        remarks=remarks,
-        details={"share called positive": positive / n},
-    )
+    return replace(blank, estimate=estimate, remarks=remarks, details={"share called positive": positive / n})
+
+
+@dataclass(frozen=True, slots=True)
+class _Verdicts:
+    """Counts of a judge's zeros and ones.
+
+    Attributes:
+        ones, zeros: items that people labelled so.
+        hits: ones that the judge called ones.
+        rejections: zeros that the judge called zeros.
+        positive, n: unlabelled items that the judge called ones, and all of them.
+    """
+
+    ones: int
+    zeros: int
+    hits: int
+    rejections: int
+    positive: int
+    n: int
 
 
 def rogan_gladen(
@@ -242,29 +267,45 @@ def rogan_gladen(
     options: dict[str, Any] = {"interval": interval, "level": level}
     if interval == "bootstrap":
         options |= {"resamples": resamples, "seed": seed}
+    verdicts = _Verdicts(
+        ones=int(truth.sum()),
+        zeros=int((1 - truth).sum()),
+        hits=int(verdict[truth == 1].sum()),
+        rejections=int((1 - verdict[truth == 0]).sum()),
+        positive=int(rest.sum()),
+        n=rest.size,
+    )
+    ones, zeros, positive, n = verdicts.ones, verdicts.zeros, verdicts.positive, verdicts.n
     words = f"Rogan–Gladen, {interval} interval"
-    ones, zeros, n = int(truth.sum()), int((1 - truth).sum()), rest.size
     if not (ones and zeros and n):
+        blank = Result(name="corrected share", method=words, n=n, dropped=dropped, options=options)
         reason = "no unlabelled verdicts" if not n else "the labelled items lack one of the two classes"
-        return Result(
-            name="corrected share", method=words, n=n, dropped=dropped, options=options, missing=reason
-        )
-    hits, rejections = int(verdict[truth == 1].sum()), int((1 - verdict[truth == 0]).sum())
-    positive = int(rest.sum())
-    result = rogan_gladen_from_rates(positive, n, sensitivity=hits / ones, specificity=rejections / zeros)
+        return blank.no_value(reason)
+    sensitivity, specificity = verdicts.hits / ones, verdicts.rejections / zeros
     details = {
-        "sensitivity": hits / ones, "specificity": rejections / zeros, "share called positive": positive / n,
+        "sensitivity": sensitivity, "specificity": specificity, "share called positive": positive / n,
         "labelled ones": float(ones), "labelled zeros": float(zeros),
     }  # fmt: skip
-    result = replace(result, method=words, dropped=dropped, options=options, details=details)
+    result = replace(
+        rogan_gladen_from_rates(positive, n, sensitivity=sensitivity, specificity=specificity),
+        method=words, dropped=dropped, options=options, details=details,
+    )  # fmt: skip
     if result.estimate is None:
         return result
     if interval == "adjusted":
-        return replace(result, interval=_lang_reiczigel(hits, ones, rejections, zeros, positive, n, level))
+        return replace(result, interval=_lang_reiczigel(verdicts, level))
+    return _with_bootstrap(result, verdicts, resamples=resamples, level=level, seed=seed)
+
+
+def _with_bootstrap(
+    result: Result, verdicts: _Verdicts, *, resamples: int, level: float, seed: Seed
+) -> Result:
+    """The result with percentiles of resamples of the labelled items of either class and the unlabelled verdicts."""
+    ones, zeros, n = verdicts.ones, verdicts.zeros, verdicts.n
     rng = generator(seed)
-    sensitivity = rng.binomial(ones, hits / ones, size=resamples) / ones
-    specificity = rng.binomial(zeros, rejections / zeros, size=resamples) / zeros
-    share = rng.binomial(n, positive / n, size=resamples) / n
+    sensitivity = rng.binomial(ones, verdicts.hits / ones, size=resamples) / ones
+    specificity = rng.binomial(zeros, verdicts.rejections / zeros, size=resamples) / zeros
+    share = rng.binomial(n, verdicts.positive / n, size=resamples) / n
     power = sensitivity + specificity - 1
     useful = power > 1e-12
     values = np.clip((share[useful] + specificity[useful] - 1) / power[useful], 0.0, 1.0)
@@ -279,15 +320,14 @@ def rogan_gladen(
     return replace(result, interval=Interval(*percentile_bounds(values, level), level, how), remarks=remarks)
 
 
-def _lang_reiczigel(
-    hits: int, ones: int, rejections: int, zeros: int, positive: int, n: int, level: float
-) -> Interval:
+def _lang_reiczigel(verdicts: _Verdicts, level: float) -> Interval:
     """Lang and Reiczigel's (2014) interval with unknown sensitivity and specificity."""
     from scipy.special import ndtri
 
+    ones, zeros, n = verdicts.ones, verdicts.zeros, verdicts.n
     z = float(ndtri((1 + level) / 2))
-    share = (positive + z**2 / 2) / (n + z**2)
-    sensitivity, specificity = (hits + 1) / (ones + 2), (rejections + 1) / (zeros + 2)
+    share = (verdicts.positive + z**2 / 2) / (n + z**2)
+    sensitivity, specificity = (verdicts.hits + 1) / (ones + 2), (verdicts.rejections + 1) / (zeros + 2)
     power = sensitivity + specificity - 1
     estimate = (share + specificity - 1) / power
     shift = 2 * z**2 * (

@@ -274,11 +274,11 @@ def simulated_power(
         reason = "fewer than two pilot differences" if pilot.size < 2 else "the pilot's differences are equal"
         return SampleSize(n, words, missing=reason)
     rng = generator(seed)
-    found = 0
+    significant = 0
     for _ in range(simulations):
         sample = pilot[rng.integers(0, pilot.size, size=n)]
         if constant(sample):
             continue  # the test is undefined there, so nothing is found
         t = sample.mean() / (sample.std(ddof=1) / np.sqrt(n))
-        found += bool(2 * stdtr(n - 1, -abs(t)) <= alpha)
-    return SampleSize(n, words, found / simulations)
+        significant += bool(2 * stdtr(n - 1, -abs(t)) <= alpha)
+    return SampleSize(n, words, significant / simulations)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -11,7 +12,12 @@ import numpy as np
 from bedside.stats.arrays import Array, clean, constant, matrix
 from bedside.stats.families import family
 from bedside.stats.result import Result
+from bedside.stats.unpaired import EMPTY_GROUP
 from bedside.support.errors import DataError
+
+#: Why a test of several systems has no value.
+_NO_COMPLETE_CASE = "no case has a value of every system"
+_EQUAL_SYSTEMS = "within every case all systems are equal"
 
 
 def _complete(values: Any, least: int) -> tuple[Array, int]:
@@ -35,29 +41,28 @@ def friedman(values: Any) -> Result:
 
     table, dropped = _complete(values, 3)
     n, k = table.shape
-    name, words = "Kendall's W", f"Friedman's test of {k} systems, ties corrected, chi-squared"
+    blank = Result(
+        name="Kendall's W",
+        method=f"Friedman's test of {k} systems, ties corrected, chi-squared",
+        n=n,
+        dropped=dropped,
+    )
     if n == 0:
-        return Result(name=name, method=words, dropped=dropped, missing="no case has a value of every system")
+        return blank.no_value(_NO_COMPLETE_CASE)
     ranks = stats.rankdata(table, method="average", axis=1)
     details: dict[str, float | None] = {
         f"mean rank of {column}": float(value) for column, value in enumerate(ranks.mean(axis=0))
     }
     if n < 2 or (ranks == ranks[:, :1]).all():
-        reason = "one case" if n < 2 else "within every case all systems are equal"
-        return Result(name=name, method=words, n=n, dropped=dropped, details=details, missing=reason)
-    found = stats.friedmanchisquare(*table.T, axis=0, nan_policy="propagate")
-    statistic = float(found.statistic)
-    details["degrees of freedom"] = float(k - 1)
-    return Result(
-        name=name,
-        method=words,
+        return replace(blank, details=details).no_value("one case" if n < 2 else _EQUAL_SYSTEMS)
+    tested = stats.friedmanchisquare(*table.T, axis=0, nan_policy="propagate")
+    statistic = float(tested.statistic)
+    return replace(
+        blank,
         estimate=statistic / (n * (k - 1)),
-        interval=None,
         statistic=statistic,
-        p=float(found.pvalue),
-        n=n,
-        dropped=dropped,
-        details=details,
+        p=float(tested.pvalue),
+        details={**details, "degrees of freedom": float(k - 1)},
     )
 
 
@@ -74,18 +79,25 @@ def kruskal_wallis(groups: Sequence[Any]) -> Result:
     values = [group for group, _ in cleaned]
     dropped = sum(lost for _, lost in cleaned)
     n = sum(group.size for group in values)
-    name = "epsilon squared"
-    words = f"Kruskal–Wallis test of {len(values)} groups, ties corrected, chi-squared"
+    blank = Result(
+        name="epsilon squared",
+        method=f"Kruskal–Wallis test of {len(values)} groups, ties corrected, chi-squared",
+        n=n,
+        dropped=dropped,
+    )
     if any(group.size == 0 for group in values):
-        return Result(name=name, method=words, n=n, dropped=dropped, missing="a group has no values")
+        return blank.no_value(EMPTY_GROUP)
     if constant(np.concatenate(values)):
-        return Result(name=name, method=words, n=n, dropped=dropped, missing="all values are equal")
-    found = stats.kruskal(*values, axis=0, nan_policy="propagate")
-    statistic = float(found.statistic)
-    return Result(
-        name=name, method=words, estimate=statistic / (n - 1), interval=None, statistic=statistic, p=float(found.pvalue), n=n, dropped=dropped,
+        return blank.no_value("all values are equal")
+    tested = stats.kruskal(*values, axis=0, nan_policy="propagate")
+    statistic = float(tested.statistic)
+    return replace(
+        blank,
+        estimate=statistic / (n - 1),
+        statistic=statistic,
+        p=float(tested.pvalue),
         details={"degrees of freedom": float(len(values) - 1)},
-    )  # fmt: skip
+    )
 
 
 def cochran_q(values: Any) -> Result:
@@ -102,34 +114,24 @@ def cochran_q(values: Any) -> Result:
     if not np.isin(table, (0.0, 1.0)).all():
         raise DataError("Cochran's Q needs values of 0 and 1")
     n, k = table.shape
-    name, words = "Kendall's W", f"Cochran's Q of {k} systems, chi-squared"
+    blank = Result(
+        name="Kendall's W", method=f"Cochran's Q of {k} systems, chi-squared", n=n, dropped=dropped
+    )
     if n == 0:
-        return Result(name=name, method=words, dropped=dropped, missing="no case has a value of every system")
+        return blank.no_value(_NO_COMPLETE_CASE)
     details: dict[str, float | None] = {
         f"share of {column}": float(value) for column, value in enumerate(table.mean(axis=0))
     }
     if (table == table[:, :1]).all():
-        return Result(
-            name=name,
-            method=words,
-            n=n,
-            dropped=dropped,
-            details=details,
-            missing="within every case all systems are equal",
-        )
-    found = cochrans_q(table)
-    details["degrees of freedom"] = float(k - 1)
-    statistic = float(found.statistic)
-    return Result(
-        name=name,
-        method=words,
+        return replace(blank, details=details).no_value(_EQUAL_SYSTEMS)
+    tested = cochrans_q(table)
+    statistic = float(tested.statistic)
+    return replace(
+        blank,
         estimate=statistic / (n * (k - 1)),
-        interval=None,
         statistic=statistic,
-        p=float(found.pvalue),
-        n=n,
-        dropped=dropped,
-        details=details,
+        p=float(tested.pvalue),
+        details={**details, "degrees of freedom": float(k - 1)},
     )
 
 

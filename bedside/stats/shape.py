@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
-
-import numpy as np
 
 from bedside.stats.arrays import chosen, clean, constant
 from bedside.stats.paired import ALTERNATIVES
@@ -25,38 +24,31 @@ def skewness(values: Any, *, adjusted: bool = False, alternative: str = "two-sid
     from scipy import stats
 
     chosen("alternative", alternative, ALTERNATIVES)
-    there, dropped = clean(values)
-    n = there.size
-    words = f"{'adjusted ' if adjusted else ''}skewness with D'Agostino's test, {alternative}"
-    options = {"adjusted": adjusted, "alternative": alternative}
+    present, dropped = clean(values)
+    n = present.size
     details: dict[str, float | None] = {}
     if n:
         details = {
-            "mean": float(there.mean()),
-            "standard deviation": float(there.std(ddof=1)) if n > 1 else None,
+            "mean": float(present.mean()),
+            "standard deviation": float(present.std(ddof=1)) if n > 1 else None,
         }
-    if n < 3 or constant(there):
-        reason = "fewer than three values" if n < 3 else "all values are equal"
-        return Result(
-            name="skewness",
-            method=words,
-            n=n,
-            dropped=dropped,
-            details=details,
-            options=options,
-            missing=reason,
-        )
-    estimate = float(stats.skew(there, axis=0, bias=not adjusted, nan_policy="propagate"))
+    blank = Result(
+        name="skewness",
+        method=f"{'adjusted ' if adjusted else ''}skewness with D'Agostino's test, {alternative}",
+        n=n,
+        dropped=dropped,
+        details=details,
+        options={"adjusted": adjusted, "alternative": alternative},
+    )
+    if n < 3 or constant(present):
+        return blank.no_value("fewer than three values" if n < 3 else "all values are equal")
+    result = replace(
+        blank, estimate=float(stats.skew(present, axis=0, bias=not adjusted, nan_policy="propagate"))
+    )
     if n < 8:
-        return Result(
-            name="skewness", method=words, estimate=estimate, n=n, dropped=dropped, details=details, options=options,
-            missing="no p-value: fewer than eight values",
-        )  # fmt: skip
-    found = stats.skewtest(there, axis=0, nan_policy="propagate", alternative=alternative)
-    return Result(
-        name="skewness", method=words, estimate=estimate, interval=None, statistic=float(found.statistic), p=float(found.pvalue), n=n, dropped=dropped,
-        details=details, options=options,
-    )  # fmt: skip
+        return replace(result, missing="no p-value: fewer than eight values")
+    tested = stats.skewtest(present, axis=0, nan_policy="propagate", alternative=alternative)
+    return replace(result, statistic=float(tested.statistic), p=float(tested.pvalue))
 
 
 def differs_from_normal(values: Any) -> Result:
@@ -66,20 +58,15 @@ def differs_from_normal(values: Any) -> Result:
     """
     from scipy import stats
 
-    there, dropped = clean(values)
-    words = "D'Agostino and Pearson's test of normality"
-    if there.size < 20 or constant(there):
-        reason = "fewer than twenty values" if there.size < 20 else "all values are equal"
-        return Result(name="K²", method=words, n=there.size, dropped=dropped, missing=reason)
-    found = stats.normaltest(there, axis=0, nan_policy="propagate")
-    value = float(found.statistic)
-    return Result(
+    present, dropped = clean(values)
+    blank = Result(
         name="K²",
-        method=words,
-        estimate=value,
-        interval=None,
-        statistic=value,
-        p=float(found.pvalue),
-        n=int(np.size(there)),
+        method="D'Agostino and Pearson's test of normality",
+        n=int(present.size),
         dropped=dropped,
     )
+    if present.size < 20 or constant(present):
+        return blank.no_value("fewer than twenty values" if present.size < 20 else "all values are equal")
+    tested = stats.normaltest(present, axis=0, nan_policy="propagate")
+    statistic = float(tested.statistic)
+    return replace(blank, estimate=statistic, statistic=statistic, p=float(tested.pvalue))

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, kappa_variances, two_sided
+from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, kappa_variances
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
     CoefficientInterval,
@@ -20,6 +20,7 @@ from bedside.stats._resampling import (
     Statistic,
     aligned,
 )
+from bedside.stats._tails import two_sided
 from bedside.stats._weights import penalties
 from bedside.stats.arrays import (
     Array,

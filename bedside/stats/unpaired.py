@@ -12,6 +12,7 @@ import numpy as np
 
 from bedside.stats._exact import pairwise_difference, rank_sum_distribution, tail
 from bedside.stats._resampling import blocks
+from bedside.stats._tails import t_tail
 from bedside.stats.arrays import (
     Alternative,
     Array,
@@ -29,6 +30,8 @@ from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+#: Why a test of two groups has no value.
+EMPTY_GROUP = "a group has no values"
 #: The exact rank-sum test is offered for up to this many values in both groups together.
 MOST_EXACT_VALUES = 200
 
@@ -59,67 +62,87 @@ def mann_whitney(
     The shift's interval is Hollander and Wolfe's between two ordered differences (normal approximation above 50
     values). Effect: Cliff's delta, which equals the rank-biserial correlation.
     """
-    from scipy.stats import mannwhitneyu, rankdata
+    from scipy.stats import rankdata
 
     chosen("method", method, ("asymptotic", "exact", "monte-carlo"))
     chosen("alternative", alternative, ALTERNATIVES)
     (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
-    n, dropped = a.size + b.size, lost_a + lost_b
+    n = a.size + b.size
     how = {
         "asymptotic": f"asymptotic with{'' if continuity else 'out'} continuity correction, ties corrected",
         "exact": "exact with ties",
         "monte-carlo": f"{resamples} permutations, {seed_in_words(seed)}",
     }[method]
-    words = f"Mann–Whitney U (of the first group), {alternative}, {how}"
-    options: dict[str, Any] = {"method": method, "alternative": alternative, "shift": shift, "level": level}
-    if method == "asymptotic":
-        options["continuity"] = continuity
-    if method == "monte-carlo":
-        options |= {"resamples": resamples, "seed": seed}
-    name = "Hodges–Lehmann shift"
+    of_method: dict[str, dict[str, Any]] = {
+        "asymptotic": {"continuity": continuity},
+        "exact": {},
+        "monte-carlo": {"resamples": resamples, "seed": seed},
+    }
+    blank = Result(
+        name="Hodges–Lehmann shift",
+        method=f"Mann–Whitney U (of the first group), {alternative}, {how}",
+        n=n,
+        dropped=lost_a + lost_b,
+        options={
+            "method": method,
+            "alternative": alternative,
+            "shift": shift,
+            "level": level,
+            **of_method[method],
+        },
+    )
     if a.size == 0 or b.size == 0:
-        return Result(
-            name=name, method=words, n=n, dropped=dropped, options=options, missing="a group has no values"
-        )
+        return blank.no_value(EMPTY_GROUP)
     if method == "exact" and n > MOST_EXACT_VALUES:
         raise DataError(
             f"the exact rank-sum test is limited to {MOST_EXACT_VALUES} values, not {n}",
             todo="use the monte-carlo or the asymptotic method",
         )
-    effect = cliffs_delta(a, b, level=level)
-    estimate, interval, reason = _shift(np.sort(a), np.sort(b), level) if shift else (None, None, None)
-    details: dict[str, float | None] = {
-        "n of x": float(a.size), "n of y": float(b.size), "mean of x": float(a.mean()), "mean of y": float(b.mean()),
-        "median of x": float(np.median(a)), "median of y": float(np.median(b)),
-        "standard deviation of x": float(a.std(ddof=1)) if a.size > 1 else None,
-        "standard deviation of y": float(b.std(ddof=1)) if b.size > 1 else None,
-    }  # fmt: skip
-    ranks = rankdata(np.concatenate([a, b]), method="average")
+    result = replace(blank, effect=cliffs_delta(a, b, level=level), details=_described_groups(a, b))
+    reason = None
+    if shift:
+        estimate, bounds, reason = _shift(np.sort(a), np.sort(b), level)
+        result = replace(result, estimate=estimate, interval=bounds)
+    together = np.concatenate([a, b])
+    ranks = rankdata(together, method="average")
     rank_sum = float(ranks[: a.size].sum())
-    u = rank_sum - a.size * (a.size + 1) / 2
-    if constant(np.concatenate([a, b])):
-        return Result(
-            name=name, method=words, estimate=estimate, statistic=u, n=n, dropped=dropped, effect=effect, details=details,
-            options=options, missing="no p-value and no interval: all values are equal",
-        )  # fmt: skip
+    result = replace(result, statistic=rank_sum - a.size * (a.size + 1) / 2)
+    if constant(together):
+        return replace(result, interval=None, missing="no p-value and no interval: all values are equal")
     if method == "asymptotic":
-        p = float(
-            mannwhitneyu(
-                a, b, use_continuity=continuity, alternative=alternative, axis=0, method="asymptotic",
-                nan_policy="propagate", keepdims=False,
-            ).pvalue
-        )  # fmt: skip
+        p = _asymptotic_p(a, b, continuity, alternative)
     elif method == "exact":
         p = tail(rank_sum_distribution(ranks, a.size), round(2 * rank_sum), alternative)
     else:
-        p = _monte_carlo(ranks, a.size, alternative, resamples, seed)
-    return Result(
-        name=name, method=words, estimate=estimate, interval=interval, statistic=u, p=p, n=n, dropped=dropped, effect=effect, details=details, options=options,
-        missing=reason,
+        p = _monte_carlo_p(ranks, a.size, alternative, resamples=resamples, seed=seed)
+    return replace(result, p=p, missing=reason)
+
+
+def _asymptotic_p(a: Array, b: Array, continuity: bool, alternative: str) -> float:
+    from scipy.stats import mannwhitneyu
+
+    tested = mannwhitneyu(
+        a, b, use_continuity=continuity, alternative=alternative, axis=0, method="asymptotic",
+        nan_policy="propagate", keepdims=False,
     )  # fmt: skip
+    return float(tested.pvalue)
 
 
-def _monte_carlo(ranks: Array, size: int, alternative: str, resamples: int, seed: Seed) -> float:
+def _described_groups(a: Array, b: Array) -> dict[str, float | None]:
+    return {
+        "n of x": float(a.size),
+        "n of y": float(b.size),
+        "mean of x": float(a.mean()),
+        "mean of y": float(b.mean()),
+        "median of x": float(np.median(a)),
+        "median of y": float(np.median(b)),
+        "standard deviation of x": float(a.std(ddof=1)) if a.size > 1 else None,
+        "standard deviation of y": float(b.std(ddof=1)) if b.size > 1 else None,
+    }
+
+
+def _monte_carlo_p(ranks: Array, size: int, alternative: str, *, resamples: int, seed: Seed) -> float:
+    """p of the sum of the first ``size`` ranks, by random permutations."""
     rng = generator(seed)
     mean = ranks.mean() * size
     observed = ranks[:size].sum() - mean
@@ -181,29 +204,28 @@ def t_test_from_summary(
 
     The interval of the difference is two-sided whatever the alternative. Effect: Cohen's d.
     """
-    from scipy.special import stdtr
-
     chosen("alternative", alternative, ALTERNATIVES)
     test = "Student's t test (equal variances)" if equal_variances else "Welch's t test"
-    words = f"{test}, {alternative}"
-    options = {"equal_variances": equal_variances, "alternative": alternative, "level": level}
-    name = "mean difference"
     n = n_x + n_y
+    blank = Result(
+        name="mean difference",
+        method=f"{test}, {alternative}",
+        n=n,
+        options={"equal_variances": equal_variances, "alternative": alternative, "level": level},
+    )
     if n_x < 1 or n_y < 1:
-        return Result(name=name, method=words, n=n, options=options, missing="a group has no values")
+        return blank.no_value(EMPTY_GROUP)
     difference = mean_x - mean_y
     details: dict[str, float | None] = {
         "n of x": float(n_x), "n of y": float(n_y), "mean of x": mean_x, "mean of y": mean_y,
         "standard deviation of x": sd_x if n_x > 1 else None, "standard deviation of y": sd_y if n_y > 1 else None,
     }  # fmt: skip
     effect = cohens_d_from_summary(mean_x, sd_x, n_x, mean_y, sd_y, n_y, level=level)
+    result = replace(blank, estimate=difference, effect=effect, details=details)
     if n_x < 2 or n_y < 2 or max(sd_x, sd_y) <= 1e-12 * max(abs(mean_x), abs(mean_y)):
         small = n_x < 2 or n_y < 2
         reason = "a group has fewer than two values" if small else "the values within the groups don't vary"
-        return Result(
-            name=name, method=words, estimate=difference, n=n, effect=effect, details=details, options=options,
-            missing=f"no p-value and no interval: {reason}",
-        )  # fmt: skip
+        return replace(result, missing=f"no p-value and no interval: {reason}")
     part_x, part_y = sd_x**2 / n_x, sd_y**2 / n_y
     if equal_variances:
         df = float(n - 2)
@@ -212,12 +234,14 @@ def t_test_from_summary(
         df = (part_x + part_y) ** 2 / (part_x**2 / (n_x - 1) + part_y**2 / (n_y - 1))
         error = float(np.sqrt(part_x + part_y))
     t = difference / error
-    details["degrees of freedom"] = df
-    p = {"two-sided": 2 * stdtr(df, -abs(t)), "greater": stdtr(df, -t), "less": stdtr(df, t)}[alternative]
-    return Result(
-        name=name, method=words, estimate=difference, interval=t_interval(difference, error, df, level, "t"), statistic=t, p=float(p), n=n, dropped=0, standard_error=error, effect=effect,
-        details=details, options=options,
-    )  # fmt: skip
+    return replace(
+        result,
+        interval=t_interval(difference, error, df, level, "t"),
+        statistic=t,
+        p=t_tail(t, df, alternative),
+        standard_error=error,
+        details={**details, "degrees of freedom": df},
+    )
 
 
 def t_test(
@@ -260,11 +284,14 @@ def fisher_exact(table: Any, *, alternative: Alternative = "two-sided", level: f
         raise DataError("Fisher's test needs a table of 2 × 2 counts")
     sizes = counts.sum(axis=1)
     n = int(sizes.sum())
-    words = f"Fisher's exact test, {alternative}"
-    options = {"alternative": alternative, "level": level}
-    name = "difference of proportions"
+    blank = Result(
+        name="difference of proportions",
+        method=f"Fisher's exact test, {alternative}",
+        n=n,
+        options={"alternative": alternative, "level": level},
+    )
     if not sizes.all():
-        return Result(name=name, method=words, n=n, options=options, missing="a group has no values")
+        return blank.no_value(EMPTY_GROUP)
     first, second = counts[:, 0] / sizes
     low, high = confint_proportions_2indep(
         counts[0, 0],
@@ -276,24 +303,13 @@ def fisher_exact(table: Any, *, alternative: Alternative = "two-sided", level: f
         alpha=1 - level,
         correction=True,
     )
-    details: dict[str, float | None] = {"share in x": float(first), "share in y": float(second)}
-    effect = odds_ratio(counts, level=level)
-    interval = Interval(float(low), float(high), level, "Newcombe")
-    if not counts.sum(axis=0).all():
-        return Result(
-            name=name, method=words, estimate=float(first - second), interval=interval, n=n, effect=effect, details=details, options=options,
-            missing="no p-value: the outcome is the same in all cases",
-        )  # fmt: skip
-    p = float(stats.fisher_exact(counts.astype(int), alternative=alternative)[1])
-    return Result(
-        name=name,
-        method=words,
+    result = replace(
+        blank,
         estimate=float(first - second),
-        interval=interval,
-        statistic=None,
-        p=p,
-        n=n,
-        effect=effect,
-        details=details,
-        options=options,
+        interval=Interval(float(low), float(high), level, "Newcombe"),
+        effect=odds_ratio(counts, level=level),
+        details={"share in x": float(first), "share in y": float(second)},
     )
+    if not counts.sum(axis=0).all():
+        return replace(result, missing="no p-value: the outcome is the same in all cases")
+    return replace(result, p=float(stats.fisher_exact(counts.astype(int), alternative=alternative)[1]))

@@ -14,11 +14,10 @@ import pytest
 from bedside.stats import (
     effects,
     intervals,
-    intraclass,
-    krippendorff,
     many_raters,
     paired,
     prediction_powered,
+    reliability,
     several,
     shape,
     two_raters,
@@ -120,13 +119,13 @@ OF_TABLES: dict[str, Callable[[Any], Result]] = {
     "ac2 analytic": partial(many_raters.gwet_ac, scale=SCALE, weights="quadratic", interval="analytic"),
     **{
         f"alpha {metric} {interval}": partial(
-            krippendorff.krippendorff_alpha, metric=metric, interval=interval, resamples=50
+            reliability.krippendorff_alpha, metric=metric, interval=interval, resamples=50
         )
-        for metric in krippendorff.METRICS
+        for metric in reliability.METRICS
         for interval in ("jackknife", "bca", "percentile")
     },
-    "icc": intraclass.icc,
-    "icc average": partial(intraclass.icc, average=True),
+    "icc": reliability.icc,
+    "icc average": partial(reliability.icc, average=True),
     "percent": partial(many_raters.percent_agreement, resamples=50),
     "friedman": several.friedman,
 }
@@ -184,11 +183,11 @@ def test_tables(statistic: str, data: str) -> None:
 def test_perfect_agreement_has_an_estimate_but_no_interval() -> None:
     perfect = TABLES["perfect"]
     for result in (
-        krippendorff.krippendorff_alpha(perfect, metric="ordinal"),
+        reliability.krippendorff_alpha(perfect, metric="ordinal"),
         many_raters.fleiss_kappa(perfect),
         many_raters.gwet_ac(perfect, scale=SCALE),
         many_raters.mean_pairwise_kappa(perfect, scale=SCALE),
-        intraclass.icc(perfect),
+        reliability.icc(perfect),
         two_raters.kappa([1, 2, 3], [1, 2, 3]),
     ):
         assert result.estimate == pytest.approx(1)
@@ -199,11 +198,11 @@ def test_perfect_agreement_has_an_estimate_but_no_interval() -> None:
 def test_constant_ratings_have_no_chance_corrected_agreement() -> None:
     constant = TABLES["constant"]
     for result in (
-        krippendorff.krippendorff_alpha(constant, metric="nominal"),
+        reliability.krippendorff_alpha(constant, metric="nominal"),
         many_raters.fleiss_kappa(constant),
         many_raters.conger_kappa(constant),
         many_raters.mean_pairwise_kappa(constant, scale=SCALE),
-        intraclass.icc(constant),
+        reliability.icc(constant),
         two_raters.kappa([2] * 5, [2] * 5, scale=SCALE),
         two_raters.scott_pi([2] * 5, [2] * 5),
     ):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
-from bedside.stats import intraclass, krippendorff, many_raters, two_raters
+from bedside.stats import many_raters, reliability, two_raters
 from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
@@ -102,14 +102,14 @@ def test_alpha_published(rows: tuple[str, ...], metric: str, value: float) -> No
     items = published.as_items(rows)
     if metric != "nominal":
         items = [[None if cell is None else int(cell) for cell in row] for row in items]
-    result = krippendorff.krippendorff_alpha(items, metric=metric)
+    result = reliability.krippendorff_alpha(items, metric=metric)
     assert result.estimate == pytest.approx(value, abs=1e-10)
 
 
 @settings(max_examples=120, deadline=None)
 @given(holed, st.sampled_from(METRICS))
 def test_alpha_by_definition_and_against_krippendorff(table: list[list[int | None]], metric: str) -> None:
-    result = krippendorff.krippendorff_alpha(table, metric=metric)
+    result = reliability.krippendorff_alpha(table, metric=metric)
     expected = alpha_by_definition(table, metric)
     if expected is None:
         assert result.estimate is None
@@ -123,14 +123,14 @@ def test_alpha_by_definition_and_against_krippendorff(table: list[list[int | Non
 
 def test_alpha_of_labels_in_order() -> None:
     table = [["low", "high"], ["mid", "mid"], ["high", "high"], ["low", "mid"]]
-    ours = krippendorff.krippendorff_alpha(table, metric="ordinal", scale=("low", "mid", "high"))
+    ours = reliability.krippendorff_alpha(table, metric="ordinal", scale=("low", "mid", "high"))
     place = {"low": 1, "mid": 2, "high": 3}
-    same = krippendorff.krippendorff_alpha([[place[c] for c in row] for row in table], metric="ordinal")
+    same = reliability.krippendorff_alpha([[place[c] for c in row] for row in table], metric="ordinal")
     assert ours.estimate == same.estimate
     with pytest.raises(DataError, match="needs the scale"):
-        krippendorff.krippendorff_alpha(table, metric="ordinal")
+        reliability.krippendorff_alpha(table, metric="ordinal")
     with pytest.raises(DataError, match="negative"):
-        krippendorff.krippendorff_alpha([[-1, 2], [1, 2]], metric="ratio")
+        reliability.krippendorff_alpha([[-1, 2], [1, 2]], metric="ratio")
 
 
 def test_alpha_bootstrap_recomputes_the_ordinal_distances() -> None:
@@ -140,7 +140,7 @@ def test_alpha_bootstrap_recomputes_the_ordinal_distances() -> None:
     for _ in range(400):
         chosen = table[rng.integers(0, 30, 30)]
         values.append(krippendorff.alpha(chosen.T.astype(float), level_of_measurement="ordinal"))
-    ours = krippendorff.krippendorff_alpha(
+    ours = reliability.krippendorff_alpha(
         table, metric="ordinal", interval="percentile", resamples=4000
     ).interval
     assert ours is not None
@@ -153,7 +153,7 @@ def test_gwet_published() -> None:
     result = many_raters.gwet_ac(rows, scale=(1, 2, 3))
     assert result.estimate == pytest.approx(0.8493305, abs=5e-8)
     assert result.standard_error == pytest.approx(0.0432175, abs=5e-8)
-    assert krippendorff.krippendorff_alpha(rows, metric="nominal").estimate == pytest.approx(
+    assert reliability.krippendorff_alpha(rows, metric="nominal").estimate == pytest.approx(
         0.7972585, abs=5e-8
     )
 
@@ -219,8 +219,8 @@ def test_unused_levels_matter_to_gwet() -> None:
 
 
 def test_icc_published() -> None:
-    single = intraclass.icc(published.SHROUT_FLEISS)
-    average = intraclass.icc(published.SHROUT_FLEISS, average=True)
+    single = reliability.icc(published.SHROUT_FLEISS)
+    average = reliability.icc(published.SHROUT_FLEISS, average=True)
     assert round(single.estimate or 0, 2) == 0.29  # as printed by Shrout and Fleiss
     assert round(average.estimate or 0, 2) == 0.62
     assert single.interval is not None
@@ -249,7 +249,7 @@ def test_icc_against_pingouin() -> None:
     column = next(name for name in theirs.columns if str(name).startswith("CI95"))
     for average, keys in ((False, ("ICC2", "ICCA1")), (True, ("ICC2k", "ICCAk"))):
         row = theirs[names.isin(keys)].iloc[0]
-        ours = intraclass.icc(table, average=average)
+        ours = reliability.icc(table, average=average)
         assert ours.estimate == pytest.approx(row["ICC"], abs=1e-9)
         assert ours.interval is not None
         assert (ours.interval.low, ours.interval.high) == pytest.approx(tuple(row[column]), abs=6e-3)
@@ -303,6 +303,6 @@ def test_ragged_tables_are_an_error() -> None:
     with pytest.raises(DataError, match="table of items by raters"):
         many_raters.fleiss_kappa([[1, 2], [1]])
     with pytest.raises(DataError, match="two raters"):
-        krippendorff.krippendorff_alpha([[1], [2]], metric="nominal")
+        reliability.krippendorff_alpha([[1], [2]], metric="nominal")
     with pytest.raises(DataError, match="not on the scale"):
         many_raters.gwet_ac([[1, 9]], scale=(1, 2))

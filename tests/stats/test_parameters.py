@@ -15,11 +15,10 @@ from bedside.stats import (
     effects,
     families,
     intervals,
-    intraclass,
-    krippendorff,
     many_raters,
     paired,
     prediction_powered,
+    reliability,
     several,
     shape,
     two_raters,
@@ -100,6 +99,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "method": ({}, {"method": "percentile"}), "clusters": ({}, {"clusters": CLUSTERS}),
         "resamples": ({}, {"resamples": 100}), "level": ({}, {"level": 0.9}), "seed": ({}, {"seed": 1}),
     }),
+    (intervals.paired_difference_interval, (X - Y,), {}, {"level": ({}, {"level": 0.9})}),
+    (intervals.welch_interval, (X, Y.astype(float)), {}, {"level": ({}, {"level": 0.9})}),
     (intervals.wilson, (3, 10), {}, {"level": ({}, {"level": 0.9})}),
     (intervals.proportion, (ONES,), {}, {"level": ({}, {"level": 0.9})}),
     (shape.skewness, (np.exp(X),), {}, {
@@ -149,13 +150,13 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         (many_raters.conger_kappa, {}), (many_raters.gwet_ac, {}),
         (many_raters.mean_pairwise_kappa, {"pairs": ({}, {"pairs": [(0, 1)]})}),
     )),
-    (krippendorff.krippendorff_alpha, (TABLE,), {"metric": "ordinal"}, {
+    (reliability.krippendorff_alpha, (TABLE,), {"metric": "ordinal"}, {
         "metric": ({}, {"metric": "interval"}), "scale": ({}, {"scale": (*SCALE, 9)}),
         "interval": ({}, {"interval": "bca"}), "clusters": ({}, {"clusters": CLUSTERS}),
         "resamples": (BOOT, {**BOOT, "resamples": 300}), "level": ({}, {"level": 0.9}),
         "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
-    (intraclass.icc, (TABLE,), {}, {"average": ({}, {"average": True}), "level": ({}, {"level": 0.9})}),
+    (reliability.icc, (TABLE,), {}, {"average": ({}, {"average": True}), "level": ({}, {"level": 0.9})}),
     (many_raters.percent_agreement, (TABLE,), {}, {
         "interval": ({}, {"interval": "percentile"}), "clusters": ({}, {"clusters": CLUSTERS}),
         "resamples": ({}, {"resamples": 300}), "level": ({}, {"level": 0.9}), "seed": ({}, {"seed": 1}),
@@ -235,7 +236,7 @@ def test_every_statistic_is_here() -> None:
     tested = {case[0] for case in CASES}
     modules = (
         alternative_annotator, consensus, effects, families, intervals, many_raters, paired, planning,
-        prediction_powered, several, shape, two_raters, unpaired,
+        prediction_powered, reliability, several, shape, two_raters, unpaired,
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):

@@ -120,6 +120,23 @@ def test_all_resamples_published() -> None:
     assert result.interval.low == pytest.approx(np.quantile(means, 0.025))
 
 
+def test_intervals_of_differences_are_those_of_the_t_tests() -> None:
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(1, 2, 30), rng.normal(0, 1, 20)
+    for bounds, tested in (
+        (intervals.paired_difference_interval(x[:20] - y), paired.t_test(x[:20], y).interval),
+        (intervals.welch_interval(x, y), unpaired.t_test(x, y).interval),
+    ):
+        assert bounds is not None
+        assert tested is not None
+        assert (bounds.low, bounds.high) == pytest.approx((tested.low, tested.high))
+    assert intervals.paired_difference_interval(x[:1]) is None
+    assert intervals.welch_interval(x, y[:1]) is None
+    certain = intervals.welch_interval(np.ones(3), np.zeros(3))
+    assert certain is not None
+    assert certain.low == certain.high == 1
+
+
 def test_mean_t_against_scipy_and_clusters() -> None:
     rng = np.random.default_rng(3)
     values = rng.normal(size=30)

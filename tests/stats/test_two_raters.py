@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.metrics import cohen_kappa_score, confusion_matrix
 from statsmodels.stats.inter_rater import cohens_kappa
 
-from bedside.stats import intraclass, many_raters, two_raters
+from bedside.stats import many_raters, reliability, two_raters
 from bedside.support.errors import DataError
 from tests.reference import statistics as published
 
@@ -261,4 +261,4 @@ def test_raters_independent_of_each_other_agree_by_nothing_at_all() -> None:
         assert two_raters.kappa(a, b, scale=[1, 2, 3, 4], weights=weights).estimate == 0.0
         pair = many_raters.mean_pairwise_kappa(crossed, scale=[1, 2, 3, 4], weights=weights)
         assert pair.estimate == 0.0
-    assert intraclass.icc(crossed).estimate == 0.0
+    assert reliability.icc(crossed).estimate == 0.0
