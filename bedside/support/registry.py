@@ -21,9 +21,9 @@ from bedside.support.errors import RegistryError
 T = TypeVar("T")
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
-    """What to say of a misspelt ``name``: the closest of ``known``, or all of them."""
-    names = sorted(known)
+def nearest(name: str, candidates: Iterable[str]) -> str:
+    """What to say of a misspelt ``name``: the closest of ``candidates``, or all of them."""
+    names = sorted(candidates)
     close = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if close:
         return "did you mean " + " or ".join(close) + "?"

@@ -227,14 +227,16 @@ class ByteSource:
         path = os.path.normpath(os.path.join(os.path.dirname(self.path), *parts))
         if not os.path.exists(path):
             return None
-        other = ByteSource(Path(path))
-        data = other.whole
+        companion = ByteSource(Path(path))
+        data = companion.whole
         if data is None:
-            with other.open() as file:
+            with companion.open() as file:
                 data = self.unpacking(file.read, MAX_COMPANION + 1)
                 if len(data) > MAX_COMPANION:
-                    raise InputError(f"the file is larger than {MAX_COMPANION // 2**20} MB", where=other.name)
-        self.companions.append((path, *other.finish()))
+                    raise InputError(
+                        f"the file is larger than {MAX_COMPANION // 2**20} MB", where=companion.name
+                    )
+        self.companions.append((path, *companion.finish()))
         return data
 
     @property
@@ -285,11 +287,11 @@ class ByteSource:
         Raises:
             InputError: it doesn't end.
         """
-        left = LONGEST_LINE
+        allowance = LONGEST_LINE
         while line and not line.endswith(b"\n"):
             line = self.unpacking(file.readline, 1 << 20)
-            left -= len(line)
-            if left < 0:
+            allowance -= len(line)
+            if allowance < 0:
                 raise InputError(
                     f"a line goes on for more than {LONGEST_LINE // 2**20} MB",
                     where=self.name,

@@ -23,9 +23,9 @@ META_PREFIX = "bedside:"
 STORED_FIELDS = ("system", "case_id", "language", "factors", "reference", "source")
 
 
-def is_ours(about: Mapping[str, Any] | None) -> bool:
+def is_ours(conversation_meta: Mapping[str, Any] | None) -> bool:
     """Whether a conversation's meta says that :func:`to_convokit` made it."""
-    return isinstance(about, Mapping) and about.get(MARK) == LAYOUT
+    return isinstance(conversation_meta, Mapping) and conversation_meta.get(MARK) == LAYOUT
 
 
 def in_order(placed: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[str, Any]]]:
@@ -54,8 +54,8 @@ def transcript_of(
 ) -> Transcript:
     """A transcript of the placed utterances of one conversation, with what is known of conversations and speakers."""
     group = in_order(group)
-    about = conversations.get(name)
-    ours = is_ours(about)
+    conversation_meta = conversations.get(name)
+    ours = is_ours(conversation_meta)
     names, roles, metas = [], [], []
     for where, utterance in group:
         speaker = utterance.get("speaker", utterance.get("user"))
@@ -74,7 +74,11 @@ def transcript_of(
                 meta.setdefault("utterance_id", utterance["id"])
         check_nesting(meta, where)
         metas.append(meta)
-    fields = described(about, (MARK, "source") if ours else ()) if isinstance(about, dict) else {}
+    fields = (
+        described(conversation_meta, (MARK, "source") if ours else ())
+        if isinstance(conversation_meta, dict)
+        else {}
+    )
     return maker.transcript(
         maker.turns(
             names,

@@ -53,40 +53,40 @@ def to_convokit(transcripts: Iterable[Transcript]) -> Corpus:
     """
     convokit = import_convokit()
     utterances: list[Any] = []
-    about: dict[str, dict[str, Any]] = {}
+    meta_of: dict[str, dict[str, Any]] = {}
     empty: list[list[Any]] = []
-    taken: set[str] = set()
+    speaker_ids: set[str] = set()
     for position, transcript in enumerate(transcripts):
-        if transcript.id in about:
+        if transcript.id in meta_of:
             raise DataError(
                 f"two transcripts have the id {transcript.id!r}", where=transcript.source or None,
                 todo="give each its own",
             )  # fmt: skip
-        about[transcript.id] = _conversation_meta(transcript)
+        meta_of[transcript.id] = _conversation_meta(transcript)
         if not transcript.turns:
             # A conversation of ConvoKit is made of its utterances: without any there is none.
-            empty.append([position, transcript.id, about[transcript.id]])
+            empty.append([position, transcript.id, meta_of[transcript.id]])
         speakers: dict[tuple[Role, str], Any] = {}
         previous = None
         for turn in transcript.turns:
-            who = (turn.role, turn.speaker)
-            if who not in speakers:
+            party = (turn.role, turn.speaker)
+            if party not in speakers:
                 meta = {"role": turn.role, "name": turn.speaker}
-                speakers[who] = convokit.Speaker(
-                    id=_free(f"{transcript.id}/{turn.speaker}", taken), meta=meta
+                speakers[party] = convokit.Speaker(
+                    id=_unused_name(f"{transcript.id}/{turn.speaker}", speaker_ids), meta=meta
                 )
             utterance = convokit.Utterance(
-                id=f"{transcript.id}#{turn.index}", speaker=speakers[who], conversation_id=transcript.id,
+                id=f"{transcript.id}#{turn.index}", speaker=speakers[party], conversation_id=transcript.id,
                 reply_to=previous, timestamp=turn.index, text=turn.text, meta=_stored_meta(turn.meta),
             )  # fmt: skip
             utterances.append(utterance)
             previous = utterance.id
-    if not about:
+    if not meta_of:
         raise DataError("there is no transcript to make a corpus of", todo="give at least one")
     with no_configuration_written():
         corpus = convokit.Corpus(utterances=utterances, backend="mem")
     for conversation in corpus.iter_conversations():
-        conversation.meta.update(about[conversation.id])
+        conversation.meta.update(meta_of[conversation.id])
     corpus.meta[MARK] = {"layout": LAYOUT, "empty": empty}
     return corpus
 
@@ -115,23 +115,21 @@ def from_convokit(corpus: Corpus, options: ReadOptions | None = None) -> Iterato
     position = 0
     for conversation in corpus.iter_conversations():
         while empty and empty[0][0] == position:
-            _, name, about = empty.pop(0)
-            yield _restored(name, about, [], {})
+            _, name, meta = empty.pop(0)
+            yield _restored(name, meta, [], {})
             position += 1
         position += 1
-        about = copy.deepcopy(conversation.meta.to_dict())
+        meta = copy.deepcopy(conversation.meta.to_dict())
         placed = [
             (f"corpus, utterance {utterance.id!r}", _as_dumped(utterance))
             for utterance in conversation.iter_utterances()
         ]
-        if is_ours(about):
-            yield _restored(
-                conversation.id, about, [utterance for _, utterance in in_order(placed)], speakers
-            )
+        if is_ours(meta):
+            yield _restored(conversation.id, meta, [utterance for _, utterance in in_order(placed)], speakers)
         else:
-            yield transcript_of(maker, conversation.id, placed, {conversation.id: about}, speakers)
-    for _, name, about in empty:
-        yield _restored(name, about, [], {})
+            yield transcript_of(maker, conversation.id, placed, {conversation.id: meta}, speakers)
+    for _, name, meta in empty:
+        yield _restored(name, meta, [], {})
 
 
 def _conversation_meta(transcript: Transcript) -> dict[str, Any]:
@@ -148,11 +146,11 @@ def _stored_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
     return {stored[key]: copy.deepcopy(value) for key, value in meta.items()}
 
 
-def _free(name: str, taken: set[str]) -> str:
-    """``name``, with apostrophes where it is taken."""
-    while name in taken:
+def _unused_name(name: str, used: set[str]) -> str:
+    """``name``, with apostrophes where it is used already."""
+    while name in used:
         name += "'"
-    taken.add(name)
+    used.add(name)
     return name
 
 
@@ -169,23 +167,25 @@ def _as_dumped(utterance: Any) -> dict[str, Any]:
 
 def _restored(
     name: str,
-    about: Mapping[str, Any],
+    meta: Mapping[str, Any],
     utterances: Iterable[Mapping[str, Any]],
     speakers: Mapping[str, Mapping[str, Any]],
 ) -> Transcript:
     """The transcript of a conversation that :func:`to_convokit` made."""
     turns = []
     for index, utterance in enumerate(utterances):
-        who = speakers[utterance["speaker"]]
-        if who.get("role") not in ROLES or not isinstance(who.get("name"), str):
+        speaker = speakers[utterance["speaker"]]
+        if speaker.get("role") not in ROLES or not isinstance(speaker.get("name"), str):
             raise InputError(
                 f"speaker {utterance['speaker']!r} has no role and name in the meta",
                 where=f"conversation {name!r}",
                 todo="set meta['role'] to clinician, patient or other, and meta['name']",
             )
-        turns.append(Turn(index, who["role"], who["name"], utterance["text"], turn_meta(utterance["meta"])))
-    added = described({key: value for key, value in about.items() if key not in (*STORED_FIELDS, MARK)}, ())
-    fields = {key: about[key] for key in STORED_FIELDS}
+        turns.append(
+            Turn(index, speaker["role"], speaker["name"], utterance["text"], turn_meta(utterance["meta"]))
+        )
+    added = described({key: value for key, value in meta.items() if key not in (*STORED_FIELDS, MARK)}, ())
+    fields = {key: meta[key] for key in STORED_FIELDS}
     for key in ("factors", "reference"):
-        fields[key] = {**about[key], **added[key]}
+        fields[key] = {**meta[key], **added[key]}
     return Transcript(id=name, turns=tuple(turns), **fields)

@@ -129,7 +129,7 @@ def beginning(text: bytes) -> Any:
     """
     # What is open, innermost first, as linked pairs: kept at every mark, and never copied.
     unclosed: Any = None
-    whole: tuple[int, Any] | None = None
+    last_whole: tuple[int, Any] | None = None
     for token in _MARK.finditer(_masked(text)):
         mark = token[0][:1]
         if mark in _OPEN:
@@ -138,16 +138,16 @@ def beginning(text: bytes) -> Any:
             if unclosed is None or unclosed[0] != mark:
                 break
             unclosed = unclosed[1]
-            whole = (token.end(), unclosed)
+            last_whole = (token.end(), unclosed)
             if unclosed is None:
                 break
         elif mark == b",":
-            whole = (token.start(), unclosed)
+            last_whole = (token.start(), unclosed)
         elif not token[1]:
             break
-    if whole is None:
+    if last_whole is None:
         return None
-    end, unclosed = whole
+    end, unclosed = last_whole
     closing = []
     while unclosed is not None:
         closing.append(unclosed[0])

@@ -58,8 +58,8 @@ class SourceFile(JsonSource, TranscriptMaker):
             return None
         return first_rows(self)
 
-    def column(self, name: str, known: Iterable[str], header: Sequence[str]) -> str | None:
-        """The file's column for bedside's ``name``: as mapped by the user, or one of the ``known`` names.
+    def column(self, name: str, aliases: Iterable[str], header: Sequence[str]) -> str | None:
+        """The file's column for bedside's ``name``: as mapped by the user, or one of the ``aliases``.
 
         None where there is none.
 
@@ -74,11 +74,11 @@ class SourceFile(JsonSource, TranscriptMaker):
                 f"there is no column {mapped!r}", where=f"{self.name}:1", todo=f"columns: {', '.join(header)}"
             )
         lowered = {column.casefold(): column for column in reversed(header)}
-        return next((lowered[candidate] for candidate in known if candidate in lowered), None)
+        return next((lowered[alias] for alias in aliases if alias in lowered), None)
 
-    def needed(self, name: str, known: Iterable[str], header: Sequence[str]) -> str:
+    def needed(self, name: str, aliases: Iterable[str], header: Sequence[str]) -> str:
         """As :meth:`column`; an error where there is none lists the columns and shows how to map one."""
-        column = self.column(name, known, header)
+        column = self.column(name, aliases, header)
         if column is None:
             raise InputError(
                 f"no column holds the {name}",

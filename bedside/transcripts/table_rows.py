@@ -137,10 +137,10 @@ def _text(source: ByteSource) -> Rows:
     # The module's only limit on a cell is one for the whole process, and it is lower than long dialogues.
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
     damage: list[InputError] = []
-    held = [0]
-    reader = csv.reader(_text_lines(source, damage, held), delimiter=_delimiter(source), strict=True)
+    row_bytes = [0]
+    reader = csv.reader(_text_lines(source, damage, row_bytes), delimiter=_delimiter(source), strict=True)
     while True:
-        held[0] = 0
+        row_bytes[0] = 0
         try:
             row = next(reader, None)
         except csv.Error as error:
@@ -160,8 +160,8 @@ def _text(source: ByteSource) -> Rows:
             yield f"{source.name}:{source.lines_before + reader.line_num}", row
 
 
-def _text_lines(source: ByteSource, damage: list[InputError], held: list[int]) -> Iterator[str]:
-    """The lines; ``held`` counts the bytes of those that may yet be one row."""
+def _text_lines(source: ByteSource, damage: list[InputError], row_bytes: list[int]) -> Iterator[str]:
+    """The lines; ``row_bytes`` counts the bytes of those that may yet be one row."""
     if source.whole is not None and b"\x00" not in source.whole:
         try:
             yield from io.StringIO(source.whole.decode(), newline="")
@@ -172,8 +172,8 @@ def _text_lines(source: ByteSource, damage: list[InputError], held: list[int]) -
         number = source.lines_before
         while line := source.unpacking(file.readline, MAX_RECORD + 1):
             number += 1
-            held[0] += len(line)
-            if held[0] > MAX_ROW:
+            row_bytes[0] += len(line)
+            if row_bytes[0] > MAX_ROW:
                 raise InputError(
                     f"a row doesn't end within {MAX_ROW // 2**20} MB", where=f"{source.name}:{number}",
                     todo="mend its quotes",
@@ -294,9 +294,13 @@ def _check_parts(source: ByteSource, data: bytes) -> None:
     """Refuse a workbook that would unpack to too much or declares entities."""
     with zipfile.ZipFile(io.BytesIO(data)) as book:
         parts = book.infolist()
-        whole = sum(part.file_size for part in parts)
+        unpacked = sum(part.file_size for part in parts)
         # What people type packs to a tenth; what packs to a hundredth was made to be large.
-        if whole > MAX_UNPACKED or len(parts) > MAX_PARTS or whole > max(MAX_MEANS, MAX_RATIO * len(data)):
+        if (
+            unpacked > MAX_UNPACKED
+            or len(parts) > MAX_PARTS
+            or unpacked > max(MAX_MEANS, MAX_RATIO * len(data))
+        ):
             raise _too_large(source, MAX_UNPACKED)
         for part in parts:
             if part.file_size > MAX_MEANS and not _CONTENT_PARTS.search(part.filename):

@@ -186,7 +186,7 @@ class TranscriptMaker:
         """
         places: dict[bytes, str] = {}
         name: str | None = None
-        held: list[tuple[str, T]] = []
+        group: list[tuple[str, T]] = []
         size = 0
         spoilt: InputError | None = None
         last_spoilt: InputError | None = None
@@ -197,9 +197,9 @@ class TranscriptMaker:
                 spoilt = last_spoilt = row
                 continue
             where, owner, weight, item = row
-            if owner != name or not held:
-                if held and name is not None and self._keeps(name, spoilt):
-                    yield name, held
+            if owner != name or not group:
+                if group and name is not None and self._keeps(name, spoilt):
+                    yield name, group
                 key = _digest(owner)
                 if key in places:
                     raise SplitError(
@@ -208,19 +208,19 @@ class TranscriptMaker:
                         todo="sort the file by transcript",
                     )
                 places[key] = where.removeprefix(self.name).lstrip(":")
-                name, held, size, spoilt = owner, [], 0, last_spoilt
+                name, group, size, spoilt = owner, [], 0, last_spoilt
             last_spoilt = None
-            held.append((where, item))
+            group.append((where, item))
             size += weight
-            if size > MAX_RECORD or len(held) > MAX_TURNS:
+            if size > MAX_RECORD or len(group) > MAX_TURNS:
                 raise SplitError(
                     f"transcript {owner!r} is larger than {MAX_RECORD // 2**20} MB or {MAX_TURNS} rows",
                     where=where,
                     todo="see that the right column holds the id",
                 )
-        if held and name is not None:
+        if group and name is not None:
             if self._keeps(name, spoilt):
-                yield name, held
+                yield name, group
         elif spoilt is not None:
             self._skipped.append(spoilt)
 

@@ -55,7 +55,8 @@ class _RowLayout:
     #: Columns of codes, and how their cells become labels.
     coded: list[int] = field(default_factory=list)
     codes: Callable[[tuple[str, ...], str], dict[str, str]] = lambda cells, where: {}
-    others: dict[str, int] = field(default_factory=dict)
+    #: Columns that bedside has no name for.
+    unnamed: dict[str, int] = field(default_factory=dict)
 
 
 def _layout(source: SourceFile, header: list[str]) -> _RowLayout:
@@ -95,7 +96,7 @@ def _layout(source: SourceFile, header: list[str]) -> _RowLayout:
         layout.coded = [places[code] for code in codes]
         layout.codes = partial(_codes, codes)
     used = {*places.values(), *layout.coded}
-    layout.others = {name: position for name, position in place.items() if position not in used and name}
+    layout.unnamed = {name: position for name, position in place.items() if position not in used and name}
     return layout
 
 
@@ -182,18 +183,18 @@ def _transcript(
         raise InputError("the row has no transcript id", where=where, todo="fill it")
     utterances = _utterances(layout, group)
     constant = {
-        other: first[position]
-        for other, position in layout.others.items()
+        column: first[position]
+        for column, position in layout.unnamed.items()
         if len({row[position] for _, row in group}) == 1
     }
-    varying = {other: position for other, position in layout.others.items() if other not in constant}
+    varying = {column: position for column, position in layout.unnamed.items() if column not in constant}
     factors: dict[str, object] = {}
     reference: dict[str, object] = {}
-    for other, value in constant.items():
-        if layout.annomi and other in _ANNOMI_REFERENCE:
-            reference[other] = value
+    for column, value in constant.items():
+        if layout.annomi and column in _ANNOMI_REFERENCE:
+            reference[column] = value
         else:
-            factor_or_reference(other, value, factors, reference, typed=False)
+            factor_or_reference(column, value, factors, reference, typed=False)
     metas = [_meta(layout, rows, varying, codes_of_cells) for rows in utterances]
     opening = [rows[0] for rows in utterances]
     fields = {key: _constant(group, at, key) for key, at in layout.fields.items()}
