@@ -125,41 +125,16 @@ def plan_ratings(
         item = plan.by_id[name]
         if isinstance(item, TrainingItem):
             continue
-        system, case = origins[item.transcript]
+        origin = (item.transcript, *origins[item.transcript])
         for rubric in plan.questions:
+            ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
             rows += [
-                (
-                    item.transcript,
-                    system,
-                    case,
-                    rating.unit,
-                    rating.metric,
-                    human_rater(rater),
-                    0,
-                    *rating[2:],
-                )
-                for rating in answer_ratings(
-                    plan, rubric, item, answer, positions.get(name, {}), shown_scores
-                )
+                (*origin, unit, metric, human_rater(rater), 0, *rating) for unit, metric, *rating in ratings
             ]
             if plan.mode == "audit" and name not in judged_items:
                 value, label = _rating_of(rubric, shown_scores[item.transcript, item.unit, rubric.name][0])
                 metric = audited_metric(rubric.name)
-                rows.append(
-                    (
-                        item.transcript,
-                        system,
-                        case,
-                        item.unit,
-                        metric,
-                        plan.judge,
-                        0,
-                        value,
-                        label,
-                        None,
-                        None,
-                    )
-                )
+                rows.append((*origin, item.unit, metric, plan.judge, 0, value, label, None, None))
         judged_items.add(name)
     return frame_of(rows)
 

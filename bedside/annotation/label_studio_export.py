@@ -92,12 +92,12 @@ def _answer(
             fields, values = texts, value["text"]
         else:
             raise ValueError(f"a result of type {kind!r}")
-        several = (values,) if isinstance(values, str) else tuple(map(str, values))
+        entries = (values,) if isinstance(values, str) else tuple(map(str, values))
         name = result["from_name"]
         if not isinstance(name, str):
             raise TypeError("from_name is not a text")
         name = _writable(name)
-        fields[name] = (*fields.get(name, ()), *map(_writable, several))
+        fields[name] = (*fields.get(name, ()), *map(_writable, entries))
     updated_by = annotation.get("updated_by")
     last_user = user if updated_by is None else _user(updated_by)
     seconds = None if annotation.get("lead_time") is None else float(annotation["lead_time"])

@@ -151,13 +151,13 @@ def _question(rubric: Rubric, number: int) -> Iterator[str]:
 def _choices(rubric: Rubric, number: int, when: str = "") -> str:
     """The choices of a rubric, with the keys of a row of the keyboard; what is recorded is the level alone."""
     keys = _KEYS[number] if number < len(_KEYS) else ""
-    several = "multiple" if rubric.kind == "set" else "single-radio"
+    choice_kind = "multiple" if rubric.kind == "set" else "single-radio"
     buttons = (
         f"<Choice value={_text(f'{choice}: {descriptor}')} alias={quoteattr(clean(choice))}{_key(keys, place)}/>"
         for place, (choice, descriptor) in enumerate(choices(rubric))
     )
     return (
-        f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="{several}" layout="vertical" required="true" '
+        f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="{choice_kind}" layout="vertical" required="true" '
         f"requiredMessage={_text(f'Please answer: {rubric.title}')}{when}>{''.join(buttons)}</Choices>"
     )
 

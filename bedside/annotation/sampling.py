@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import polars as pl
 
@@ -100,16 +100,9 @@ def make_plan(
     excluded = {*without, *((case.transcript, case.unit) for case in training if case.content is None)}
     pool = unit_pool(run, mode, rubrics, by, judge, excluded)
     priority = {} if focus == "random" else priorities(run, focus, rubrics)
-    strata, drawn = [], []
-    for number, (values, units) in enumerate(sorted(pool.strata.items())):
-        wanted = len(units) if per is None else per
-        rng = random.Random(f"{seed}:{number}:{values}")
-        chosen = drawn_units(
-            units=units, count=wanted, priority=priority, focus=focus, random_share=random_share, rng=rng
-        )
-        factors = dict(zip(by, values, strict=True))
-        strata.append(Stratum(factors=factors, available=len(units), wanted=wanted, drawn=len(chosen)))
-        drawn += [(unit, number) for unit in chosen]
+    strata, drawn = _drawn_strata(
+        pool, by=by, per=per, priority=priority, focus=focus, random_share=random_share, seed=seed
+    )
     if not drawn:
         raise _nothing_left(run, pool)
     identity = run_identity(run)
@@ -137,6 +130,30 @@ def make_plan(
             ),
         )
     )
+
+
+def _drawn_strata(
+    pool: UnitPool,
+    *,
+    by: Sequence[str],
+    per: int | None,
+    priority: Mapping[tuple[str, str], float],
+    focus: Focus,
+    random_share: float,
+    seed: int,
+) -> tuple[list[Stratum], list[tuple[DrawableUnit, int]]]:
+    """The strata, and the units drawn from them, each with the position of its stratum."""
+    strata, drawn = [], []
+    for number, (values, units) in enumerate(sorted(pool.strata.items())):
+        count = len(units) if per is None else per
+        rng = random.Random(f"{seed}:{number}:{values}")
+        chosen = drawn_units(
+            units=units, count=count, priority=priority, focus=focus, random_share=random_share, rng=rng
+        )
+        factors = dict(zip(by, values, strict=True))
+        strata.append(Stratum(factors=factors, available=len(units), wanted=count, drawn=len(chosen)))
+        drawn += [(unit, number) for unit in chosen]
+    return strata, drawn
 
 
 def _nothing_left(run: Run, pool: UnitPool) -> DataError:
