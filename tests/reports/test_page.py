@@ -19,7 +19,8 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
 from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.reports.build import write_report
-from bedside.reports.checklist import CHECKLISTS, FACTS, OPEN, checklists
+from bedside.reports.checklist import CHECKLISTS, OPEN, checklists
+from bedside.reports.checklist_facts import FACTS
 from bedside.reports.extremes import cited, extremes, review, turns_of
 from bedside.scoring.score import score
 from bedside.transcripts import Transcript, read_transcripts
