@@ -18,7 +18,7 @@ preload(
     "bedside.llm.batch_files", "bedside.llm.clients.openai_compatible", "bedside.scoring.spread",
     "bedside.reports.build", "bedside.reports.validation", "bedside.reports.tables.agreement",
     "bedside.reports.tables.comparison", "bedside.reports.judgements", "bedside.reports.annotation",
-    "bedside.reports.coder_test", "bedside.annotation.offline", "bedside.annotation.sampling", "bedside.annotation.sync",
+    "bedside.reports.coder_test", "bedside.annotation.offline_files", "bedside.annotation.sampling", "bedside.annotation.push", "bedside.annotation.pull",
     "bedside.coders.learned.training", "bedside.coders.learned.trained_coder", "bedside.metrics.families.structure", "bedside.metrics.families.readability",
     "matplotlib.figure", "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf",
     "matplotlib.backends.backend_agg", "rich.console", "rich.table", "sklearn.linear_model", "statsmodels.api",
