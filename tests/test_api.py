@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import bedside
-from bedside.reports.render import csv_text
+from bedside.reports.renderers.csv import csv_text
 from bedside.reports.table import Table, Tables
 
 STUDY = bedside.EXAMPLES / "study.csv"
@@ -69,7 +69,10 @@ def test_a_judge_is_checked_and_corrected() -> None:
     card = bedside.validate(STUDY, scales=SCALES)
     assert [table.name for table in card] == ["judge-card-1", "validation-1", "bias-1"]
     assert len(bedside.estimate(STUDY, metrics=["empathy"], scales=SCALES)[0].rows) > 0
-    with pytest.raises(bedside.BedsideError, match="no judge has rated it; score with --judge first"):
+    with pytest.raises(
+        bedside.BedsideError,
+        match="no judge has rated it; score it with a judge first, or name another rater with `judge`",
+    ):
         bedside.estimate(bedside.EXAMPLES / "ratings.csv", scales="1-5")
 
 

@@ -10,10 +10,10 @@ from bedside.cli.output import say
 from bedside.reports.number_text import counted
 
 if TYPE_CHECKING:
-    from bedside.scoring.judged import Batched
+    from bedside.scoring.batches import BatchOutcome
 
 
-def say_batched(batched: Batched, run: Path, say: Callable[[str], None] = say) -> None:
+def say_batched(batched: BatchOutcome, run: Path, say: Callable[[str], None] = say) -> None:
     """Say what reading a batch's answers and writing its calls did, and what comes next."""
     if batched.lines or batched.unreadable:
         _say_answers(batched, say)
@@ -35,12 +35,12 @@ def say_batched(batched: Batched, run: Path, say: Callable[[str], None] = say) -
         )
 
 
-def _say_answers(batched: Batched, say: Callable[[str], None]) -> None:
+def _say_answers(batched: BatchOutcome, say: Callable[[str], None]) -> None:
     say(f"Read {counted(batched.lines, 'answer')}: {batched.taken:,} taken.")
     for count, what in (
         (batched.errors, f"{counted(batched.errors, 'error')} in place of an answer; to be asked again"),
-        (batched.there, f"{batched.there:,} to what was judged already"),
-        (batched.foreign, f"{batched.foreign:,} to calls that this run doesn't make"),
+        (batched.judged_before, f"{batched.judged_before:,} to what was judged already"),
+        (batched.unasked, f"{batched.unasked:,} to calls that this run doesn't make"),
         (batched.twice, f"{batched.twice:,} to a call that was answered before; the first answer counts"),
         (
             batched.unreadable,

@@ -161,7 +161,7 @@ def suites_check(
 
     It checks the form, and that the metrics, parameters, tables and figures exist.
     """
-    from bedside.reports.contents import check_suite
+    from bedside.reports.planned_tables import check_suite
     from bedside.scoring.plan import make_plan
     from bedside.suites import SUITES
 

@@ -66,10 +66,10 @@ def _remove_earlier(out: Path) -> None:
         return
     todo = "choose another folder with --out"
     if not (out / "manifest.json").is_file():
-        raise RunError("the folder exists and is not a run", where=str(out), todo=todo)
+        raise RunError("this exists and is not a run", where=str(out), todo=todo)
     names = [file["path"] for file in Run(out).manifest["transcripts"]["inputs"]]
     if [Path(name).parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:
-        raise RunError("the folder holds another run", where=str(out), todo=todo)
+        raise RunError("this holds another run", where=str(out), todo=todo)
     remove(out)
 
 
@@ -95,10 +95,11 @@ def _score(folder: Path, out: Path) -> None:
 def _judge(transcripts: Path, out: Path, judge: str) -> None:
     """Have a judge rate what the people rated."""
     from bedside.ratings.run import read_run
-    from bedside.scoring.judged import Work, chosen_rubrics, judge_run
+    from bedside.scoring.judged import judge_run
+    from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 
     say(f"   bedside score {transcripts} --out {out} --judge {judge} --rubrics {','.join(_RUBRICS)}")
-    for judged in judge_run(read_run(out), [transcripts], [judge], Work(chosen_rubrics(_RUBRICS))):
+    for judged in judge_run(read_run(out), [transcripts], [judge], JudgingWork(chosen_rubrics(_RUBRICS))):
         say(f"   {counted(judged.ratings, 'rating')} by {judged.rater} from {counted(judged.calls, 'call')}")
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import bedside
 from bedside.support.errors import BedsideError
-from bedside.support.urls import holds_secret, shown
+from bedside.support.urls import holds_secret, without_secrets
 
 if TYPE_CHECKING:
     from bedside.llm.model_names import ModelName
@@ -129,7 +129,7 @@ def _judge(judge: str) -> Iterator[InstallationFact]:
     try:
         names = named_models([judge])
     except BedsideError as error:
-        yield InstallationFact("judge", shown(judge), False, error.what, error.todo or "")
+        yield InstallationFact("judge", without_secrets(judge), False, error.what, error.todo or "")
         return
     for name in names:
         for endpoint in name.endpoints or (Endpoint(name),):
@@ -180,7 +180,9 @@ def _label_studio(url: str) -> InstallationFact:
     from bedside.annotation.label_studio_logins import NoRedirects
 
     if not url.startswith(("http://", "https://")) or holds_secret(url):
-        return InstallationFact("Label Studio", shown(url), False, "not an address", "write http://host:port")
+        return InstallationFact(
+            "Label Studio", without_secrets(url), False, "not an address", "write http://host:port"
+        )
     address = url.rstrip("/") + "/health"
     # No proxy of the environment, and nowhere else: the user named this address and no other.
     opener = urllib.request.build_opener(urllib.request.ProxyHandler({}), NoRedirects)

@@ -132,10 +132,10 @@ def judgements_merge(
     Examples:
         $ bedside judgements merge run part-1 part-2 part-3
     """
-    from bedside.analysis.ratings_view import own_rubrics
     from bedside.ratings.run import Run
     from bedside.reports.judgements import judged_table
-    from bedside.scoring.judged_apart import merge_judgements
+    from bedside.rubrics.run_rubrics import own_rubrics
+    from bedside.scoring.merged_judgements import merge_judgements
 
     tell = note if json else say
     opened = Run(run)
@@ -146,8 +146,8 @@ def judgements_merge(
         tell(f"{source.path}: {count.judgements:,} judgements, {count.new:,} of them new.")
         if count.differing:
             tell(f"  {count.differing:,} were there with another answer; the one asked first is kept.")
-        if source.foreign:
-            tell(f"  {source.foreign:,} are about transcripts that {run} doesn't have.")
+        if source.of_other_transcripts:
+            tell(f"  {source.of_other_transcripts:,} are about transcripts that {run} doesn't have.")
     for line in merged.left_out:
         tell(f"No ratings were made of {line}.")
     if not merged.judged:
@@ -178,14 +178,14 @@ def judgements_export(
 
 
 def _again(run: Path, files: list[Path], out: Path | None, json: bool) -> None:
-    from bedside.analysis.ratings_view import own_rubrics
     from bedside.ratings.run import Run
     from bedside.reports.judgements import judged_table
-    from bedside.scoring.judged import batch_again
+    from bedside.rubrics.run_rubrics import own_rubrics
+    from bedside.scoring.batches import read_batch
 
     opened = Run(run)
     with judging_progress() as watch:
-        batched = batch_again(opened, files, out, progress=watch)
+        batched = read_batch(opened, files, out, progress=watch)
     if files:
         show_tables([judged_table(batched.judged, own_rubrics(opened).values())], json)
     say_batched(batched, run, note if json else say)

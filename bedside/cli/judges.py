@@ -16,7 +16,7 @@ from bedside.support.errors import InputError
 if TYPE_CHECKING:
     from bedside.judges.settings import JudgeSettings
     from bedside.llm.prices import Price
-    from bedside.scoring.judged import Work
+    from bedside.scoring.judging_orders import JudgingWork
     from bedside.suites import Suite
 
 _COST = "Judges: cost and speed"
@@ -194,15 +194,15 @@ class JudgeOptions:
     price: str | None
     seed: int
 
-    def work(self, suite: Suite) -> Work:
+    def work(self, suite: Suite) -> JudgingWork:
         """What the judges are asked, by the suite's rubrics unless rubrics or codes are named."""
         from bedside.llm.endpoints import named_models
-        from bedside.scoring.judged import Work, chosen_rubrics
+        from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 
         named_models(self.models)
         if self.codes:
-            return Work((), self.codes)
-        return Work(chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder), (), suite.name)
+            return JudgingWork((), self.codes)
+        return JudgingWork(chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder), (), suite.name)
 
     def check_batchable(self) -> None:
         """Raise where a model's calls can't be written to a file."""

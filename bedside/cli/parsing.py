@@ -22,7 +22,7 @@ def either(names: Iterable[str]) -> str:
 def check_choice(value: str | None, choices: Collection[str], option: str) -> None:
     """Raise InputError unless an option's value is one of its choices, or nothing."""
     if value is not None and value not in choices:
-        raise InputError(f"{value!r} is not known", where=option, todo=f"write {either(choices)}")
+        raise InputError(f"{value!r} is not known", where=option, todo=f"choose one of {', '.join(choices)}")
 
 
 def read_pairs(text: str | None, option: str) -> dict[str, str]:

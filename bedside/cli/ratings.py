@@ -42,10 +42,11 @@ def ratings_import(
         $ bedside ratings import run ratings.xlsx --scale 1-5
         $ bedside ratings import run stars.csv --columns item=Session,rater=Coder --scale 1-5
     """
-    from bedside.analysis.ratings_view import known_scale, own_rubrics
+    from bedside.analysis.ratings_view import known_scale
     from bedside.ratings.run import read_run
     from bedside.ratings.scales import parse_scales
     from bedside.ratings.spreadsheets import import_ratings, read_rating_file
+    from bedside.rubrics.run_rubrics import own_rubrics
 
     opened = read_run(run)
     rating_file = read_rating_file(

@@ -256,8 +256,8 @@ class _JudgedCall:
     """What is scored by algorithms and by judges; names that are none stop here, before anything is written."""
 
     def __init__(self, call: _ScoringCall, options: JudgeOptions, batch_out: Path | None) -> None:
-        from bedside.scoring.judged import check_work_wordless
         from bedside.scoring.judged_apart import check_apart
+        from bedside.scoring.judging_orders import check_work_wordless
 
         if call.labels is not None:
             raise InputError(
@@ -280,28 +280,28 @@ class _JudgedCall:
         """Print what judges would be asked; write nothing."""
         from bedside.judges.raters import endpoint_lines
         from bedside.reports.judgements import plan_table
-        from bedside.scoring.judged import plan_run
+        from bedside.scoring.preview import preview_judging
 
-        plans = plan_run(
+        plans = preview_judging(
             self.call.out,
             self.call.files,
             self.models,
             self.work,
             options=self.call.reading,
-            asking=self.settings,
+            settings=self.settings,
         )
         endpoints = endpoint_lines(self.models, self.max_concurrency)
         show_tables([plan_table(plans, self.work.rubrics, endpoints)], self.call.json)
 
     def write_batch(self) -> None:
         """Have algorithms rate, and write a judge's calls to a file."""
-        from bedside.scoring.judged import batch_out
+        from bedside.scoring.batches import write_batch
 
         assert self.batch_out is not None
         summary = self._scored()
         with judging_progress() as progress:
-            batched = batch_out(
-                summary.run, self.models, self.work, self.batch_out, asking=self.settings, progress=progress
+            batched = write_batch(
+                summary.run, self.models, self.work, self.batch_out, settings=self.settings, progress=progress
             )
         say_batched(batched, self.call.out)
 
@@ -335,9 +335,9 @@ class _JudgedCall:
                     self.models,
                     self.work,
                     options=call.reading,
-                    asking=self.settings,
+                    settings=self.settings,
                     progress=progress,
                 )
             return judge_apart(
-                summary.run, self.models, self.work, engine, asking=self.settings, progress=progress
+                summary.run, self.models, self.work, engine, settings=self.settings, progress=progress
             )

@@ -37,7 +37,7 @@ def test_what_is_missing_is_named_with_what_to_install(monkeypatch: pytest.Monke
     monkeypatch.setattr(doctor, "version", without)
     found = {one.what: one for one in doctor.examine()}
     assert found["judge"].good is None
-    assert "deepeval" in found["judge"].said
+    assert "deepeval" in found["judge"].finding
     assert found["judge"].todo == "pip install 'bedside[judge]'"
     assert found["polars"].good is False
 
@@ -57,7 +57,7 @@ def test_a_key_that_is_not_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (found,) = [one for one in doctor.examine(["openai/gpt-5-mini"]) if one.group == "judge"]
     assert found.good is False
-    assert "OPENAI_API_KEY" in found.said
+    assert "OPENAI_API_KEY" in found.finding
 
 
 @pytest.mark.server
@@ -72,4 +72,4 @@ def test_a_judge_that_answers() -> None:
     with JudgeServer() as server:
         (found,) = [one for one in doctor.examine([server.judge]) if one.group == "judge"]
     assert found.good
-    assert found.said.startswith("replies")
+    assert found.finding.startswith("replies")

@@ -1,0 +1,81 @@
+"""Options ask the library what they may be: their names are the library's, and so are the names of what is shipped."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, get_args
+
+import pytest
+from typer.main import get_command
+
+from bedside.analysis.choices import CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
+from bedside.annotation.annotation_plan import FOCI, MODES
+from bedside.annotation.offline_files import FORMS
+from bedside.annotation.proposals import AIMS
+from bedside.cli import app
+from bedside.engines.contract import ENGINES
+from bedside.judges.prompt import Order
+from bedside.judges.store import State
+from bedside.protocols.note2chat.rewards import Outside
+from bedside.reports.build import FIGURE_FORMATS
+from bedside.reports.results_options import Best, Spread
+from bedside.reports.table_formats import TABLE_FORMATS
+from bedside.transcripts import READERS
+
+
+def parameter(command: str, name: str) -> Any:
+    found: Any = get_command(app)
+    for word in command.split():
+        found = found.commands[word]
+    return next(each for each in found.params if each.name == name)
+
+
+def offered(option: Any) -> set[str]:
+    context: Any = None
+    return {
+        offer if isinstance(offer, str) else offer[0] if isinstance(offer, tuple) else offer.value
+        for offer in option._custom_shell_complete(context, option, "")
+    }
+
+
+@pytest.mark.parametrize(
+    ("command", "name", "choices"),
+    [
+        ("agree", "weights", WEIGHTS),
+        ("plan kappa", "weights", WEIGHTS),
+        ("compare", "test", TESTS),
+        ("compare", "family", CORRECTION_FAMILIES),
+        ("compare", "correction", CORRECTIONS),
+        ("score", "order", get_args(Order)),
+        ("score", "engine", ENGINES.names()),
+        ("score", "format_", READERS.names()),
+        ("sample", "mode", MODES),
+        ("sample", "focus", FOCI),
+        ("annotate export", "form", FORMS),
+        ("annotate next", "aim", AIMS),
+        ("judgements list", "state", get_args(State)),
+        ("note2chat preferences", "outside", get_args(Outside)),
+        ("report", "format_", (*TABLE_FORMATS, *FIGURE_FORMATS)),
+        ("report", "spread", get_args(Spread)),
+        ("report", "best", get_args(Best)),
+    ],
+)
+def test_what_an_option_offers_is_what_the_library_takes(
+    command: str, name: str, choices: tuple[str, ...]
+) -> None:
+    option = parameter(command, name)
+    assert offered(option) == set(choices)
+    if "bedside" not in option.help and "{" not in option.help:
+        named = set(re.findall(r"[\w-]+", option.help))
+        assert set(choices) - {"auto"} <= named, option.help
+
+
+def test_the_help_names_the_engines(capsys: pytest.CaptureFixture[str]) -> None:
+    from bedside.cli import main
+
+    with pytest.raises(SystemExit):
+        main(["score", "--help"])
+    out = " ".join(capsys.readouterr().out.split())
+    assert "{" not in out.replace("'{system}/{case_id}'", "")
+    *first, last = ENGINES.names()
+    assert f"{', '.join(first)} or {last}" in out
