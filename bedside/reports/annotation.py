@@ -33,10 +33,10 @@ def _strata_table(plan: AnnotationPlan) -> Table:
     for item in plan.items:
         at_random[item.stratum] += item.drawn == "random"
     rows, records = [], []
-    for stratum, count in zip(plan.strata, at_random, strict=True):
+    for stratum, random_items in zip(plan.strata, at_random, strict=True):
         values = [stratum.factors[name] for name in plan.by] or ["all"]
-        counts = (stratum.available, stratum.wanted, stratum.drawn, count)
-        rows.append(Row(tuple(map(Cell, (*values, *(f"{each:,}" for each in counts))))))
+        counts = (stratum.available, stratum.wanted, stratum.drawn, random_items)
+        rows.append(Row(tuple(map(Cell, (*values, *(f"{count:,}" for count in counts))))))
         records.append(
             {
                 **stratum.factors,
@@ -48,10 +48,10 @@ def _strata_table(plan: AnnotationPlan) -> Table:
     ]
     if len(plan.strata) > 1:
         blanks = [""] * (max(1, len(plan.by)) - 1)
-        cells = ["all", *blanks, *(f"{each:,}" for each in (*total, sum(at_random)))]
+        cells = ["all", *blanks, *(f"{count:,}" for count in (*total, sum(at_random)))]
         rows.append(Row(tuple(Cell(text, bold=True) for text in cells)))
     short = [stratum.name for stratum in plan.strata if stratum.drawn < stratum.wanted]
-    rubrics = ", ".join(each.rubric.name for each in plan.rubrics)
+    rubrics = ", ".join(planned.rubric.name for planned in plan.rubrics)
     notes = [f"Plan {plan_hash(plan)}: {_MODES[plan.mode]} by {rubrics}; seed {plan.seed}."]
     if plan.judge is not None:
         notes.append(

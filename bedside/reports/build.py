@@ -34,7 +34,7 @@ FIGURE_FORMATS = ("svg", "pdf", "png")
 
 
 def build_tables(view: RatingsView, names: Sequence[str] | None = None, seed: int = 0) -> tuple[Table, ...]:
-    """The tables named, or all, that the evaluation has something for, in the order of a report.
+    """The tables named, or all, that the ratings have something for, in the order of a report.
 
     Raises:
         RegistryError: a name is unknown.
@@ -100,8 +100,8 @@ def write_report(
         The tables, and the files written.
     """
     all_formats = (*TABLE_FORMATS, *FIGURE_FORMATS)
-    chosen = list(formats) if formats is not None else list(all_formats)
-    for name in chosen:
+    format_names = list(formats) if formats is not None else list(all_formats)
+    for name in format_names:
         if name not in all_formats:
             raise DataError(
                 f"there is no format {name!r}", where="`formats`", todo=nearest(name, all_formats)
@@ -117,14 +117,14 @@ def write_report(
         parts = tuple(ReportPart(table.title, tables=(table,)) for table in tables_named)
     all_tables = tuple(table for part in parts for table in part.tables)
     folder = out or run.path / "report"
-    table_formats = [name for name in chosen if name in TABLE_FORMATS and name != "html"]
+    table_formats = [name for name in format_names if name in TABLE_FORMATS and name != "html"]
     written = list(write_tables(all_tables, folder, table_formats))
-    figure_formats = [name for name in chosen if name in FIGURE_FORMATS]
-    drawn_formats = sorted({*figure_formats, *(["svg"] if "html" in chosen else [])})
+    figure_formats = [name for name in format_names if name in FIGURE_FORMATS]
+    drawn_formats = sorted({*figure_formats, *(["svg"] if "html" in format_names else [])})
     drawings = [drawing for part in parts for drawing in part.figures if drawn_formats]
     contents = {drawing.name: drawing.rendered(drawn_formats) for drawing in drawings}
     written += write_figures(contents, folder, figure_formats)
-    if "html" in chosen:
+    if "html" in format_names:
         drawn = {name: formats["svg"].decode() for name, formats in contents.items()}
         html_page = _page(run, view, parts, drawn=drawn, text=text, seed=chosen_settings.seed)
         write_text(folder / PAGE, html_page)

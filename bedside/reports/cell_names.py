@@ -19,9 +19,9 @@ def several_raters(pairs: Collection[tuple[str, str]]) -> frozenset[str]:
     return frozenset(metric for metric in metrics if metrics.count(metric) > 1)
 
 
-def cell_name(metric: str, group: str, several: Collection[str], *rest: str) -> str:
+def cell_name(metric: str, group: str, several: Collection[str], *parts: str) -> str:
     """The name of a cell: the metric, its raters where ``several`` rated it, and what else it is of."""
-    return "/".join((f"{metric}@{group}" if metric in several else metric, *rest))
+    return "/".join((f"{metric}@{group}" if metric in several else metric, *parts))
 
 
 ARROWS: Mapping[Direction, str] = {"higher": " ↑", "lower": " ↓", "none": ""}

@@ -60,13 +60,13 @@ def _counts(study: ReportedStudy) -> str | None:
     if not study.people:
         return None
     ratings = study.view.ratings
-    mine = ratings.filter(ratings["rater"].is_in(study.people) & ratings["error"].is_null())
-    units = mine.select("transcript_id", "unit").n_unique()
-    passes = int(mine["replicate"].max() or 0) + 1  # type: ignore[arg-type]
+    by_people = ratings.filter(ratings["rater"].is_in(study.people) & ratings["error"].is_null())
+    units = by_people.select("transcript_id", "unit").n_unique()
+    passes = int(by_people["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     return (
-        f"{len(study.people)} people, {counted(mine['transcript_id'].n_unique(), 'transcript')}, "
+        f"{len(study.people)} people, {counted(by_people['transcript_id'].n_unique(), 'transcript')}, "
         f"{counted(units, 'unit')}, "
-        f"{mine.height:,} ratings; {'one pass' if passes == 1 else f'{passes} passes'}"
+        f"{by_people.height:,} ratings; {'one pass' if passes == 1 else f'{passes} passes'}"
     )
 
 

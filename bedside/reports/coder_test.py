@@ -11,15 +11,15 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 
 
-def coder_tables(evaluation: CoderTest) -> tuple[Table, ...]:
+def coder_tables(coder_test: CoderTest) -> tuple[Table, ...]:
     """Codes with the human ceiling, labels with confusion counts, session measures, and which of these may be used."""
-    return (_codes(evaluation), _labels(evaluation), _sessions(evaluation), _verdicts(evaluation))
+    return (_codes(coder_test), _labels(coder_test), _sessions(coder_test), _verdicts(coder_test))
 
 
-def _codes(evaluation: CoderTest) -> Table:
-    records = evaluation.rows()
+def _codes(coder_test: CoderTest) -> Table:
+    records = coder_test.rows()
     notes = [
-        f"{evaluation.coder} on {evaluation.transcripts} transcripts that people coded; a turn that several people "
+        f"{coder_test.coder} on {coder_test.transcripts} transcripts that people coded; a turn that several people "
         "coded counts as their majority says."
     ]
     if any(record["people"] for record in records):
@@ -27,21 +27,21 @@ def _codes(evaluation: CoderTest) -> Table:
             "Ceiling: macro-F1 of one person against the majority of the others, on the turns that several people "
             "coded; there: the coder's against the same majorities."
         )
-    if evaluation.refused:
-        reason = evaluation.refused[0][1]
+    if coder_test.refused:
+        reason = coder_test.refused[0][1]
         notes.append(
-            f"{len(evaluation.refused)} transcripts could not be coded, the first because: {reason}."
+            f"{len(coder_test.refused)} transcripts could not be coded, the first because: {reason}."
         )
     uncoded = sum(int(record["not_coded"]) for record in records)
     if uncoded:
         notes.append(
             f"{uncoded} turns that people coded got no code from it and count as missing, not as wrong."
         )
-    if evaluation.without_codes:
-        notes.append(f"{evaluation.without_codes} transcripts carry nobody's codes and are left out.")
+    if coder_test.without_codes:
+        notes.append(f"{coder_test.without_codes} transcripts carry nobody's codes and are left out.")
     return Table(
         name="coder",
-        title=f"Codes of {evaluation.coder} beside people's",
+        title=f"Codes of {coder_test.coder} beside people's",
         columns=(
             Column("Code", "left"), Column("Turns"), Column("Macro-F1"), Column("Accuracy"), Column("κ"),
             Column("Shared turns"), Column("Ceiling"), Column("There"), Column("Share of ceiling"),
@@ -59,8 +59,8 @@ def _codes(evaluation: CoderTest) -> Table:
     )  # fmt: skip
 
 
-def _labels(evaluation: CoderTest) -> Table:
-    records = evaluation.class_rows()
+def _labels(coder_test: CoderTest) -> Table:
+    records = coder_test.class_rows()
     rows = []
     for record in records:
         counts = ", ".join(f"{label} {count}" for label, count in record["coded_as"].items())
@@ -79,10 +79,10 @@ def _labels(evaluation: CoderTest) -> Table:
     )  # fmt: skip
 
 
-def _sessions(evaluation: CoderTest) -> Table:
+def _sessions(coder_test: CoderTest) -> Table:
     records = [
         {key: value for key, value in record.items() if key not in ("use", "why")}
-        for record in evaluation.session_rows()
+        for record in coder_test.session_rows()
     ]
     if all(record["auc_people"] is None for record in records):
         for record in records:
@@ -110,9 +110,9 @@ def _sessions(evaluation: CoderTest) -> Table:
     )
 
 
-def _verdicts(evaluation: CoderTest) -> Table:
+def _verdicts(coder_test: CoderTest) -> Table:
     records = [
-        {key: record[key] for key in ("measure", "use", "why")} for record in evaluation.session_rows()
+        {key: record[key] for key in ("measure", "use", "why")} for record in coder_test.session_rows()
     ]
     return Table(
         name="coder-verdicts",

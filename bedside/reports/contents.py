@@ -69,7 +69,7 @@ def make_tables(
     suite: Suite | None = None,
     settings: ReportSettings | None = None,
 ) -> tuple[Table, ...]:
-    """The tables named, or all, that the evaluation has something for, in the order of a report.
+    """The tables named, or all, that the ratings have something for, in the order of a report.
 
     Args:
         view: the ratings.
@@ -119,28 +119,28 @@ def make_parts(
         settings: what is the same for all tables and figures.
         figures: whether to make figures too.
     """
-    chosen = settings or ReportSettings()
+    settings = settings or ReportSettings()
     suites = _suites(view, suite)
     by_suite = planned_tables(suites)
     parts = [
-        _suite_part(view, of_suite, by_suite[of_suite.name], settings=chosen, figures=figures)
+        _suite_part(view, of_suite, by_suite[of_suite.name], settings=settings, figures=figures)
         for of_suite in suites
     ]
     if suites:
         planned = [table for tables in by_suite.values() for table in tables]
-        parts += _other_parts(view, planned, chosen, figures)
+        parts += _other_parts(view, planned, settings, figures)
     else:
-        parts += _general_parts(view, chosen, figures, _general_kinds())
+        parts += _general_parts(view, settings, figures, _general_kinds())
     return tuple(_figures_named_once(part for part in parts if part.tables or part.figures or part.left_out))
 
 
 def _figures_named_once(parts: Iterable[ReportPart]) -> Iterator[ReportPart]:
     """The parts; a figure whose name is taken by one of an earlier part gets a number."""
-    taken: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for part in parts:
         drawings = []
         for drawing in part.figures:
-            count = taken[drawing.name] = taken.get(drawing.name, 0) + 1
+            count = counts[drawing.name] = counts.get(drawing.name, 0) + 1
             drawings.append(drawing if count == 1 else replace(drawing, name=f"{drawing.name}-{count}"))
         yield replace(part, figures=tuple(drawings))
 

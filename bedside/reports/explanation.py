@@ -77,9 +77,9 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
 
 def _matching(view: RatingsView, table: Table, cell: str) -> list[Mapping[str, Any]]:
     """The records whose own values are the parts of ``cell``."""
-    wanted = cell.strip("/").casefold()
+    parts = cell.strip("/").casefold()
     for strict in (True, False):
-        matches = [record for record in table.records if _is_of(wanted, _values(view, record, strict))]
+        matches = [record for record in table.records if _is_of(parts, _values(view, record, strict))]
         if matches:
             return matches
     cells = dict.fromkeys(
@@ -102,12 +102,12 @@ def _values(view: RatingsView, record: Mapping[str, Any], strict: bool) -> froze
     return frozenset(values)
 
 
-def _is_of(wanted: str, values: frozenset[str]) -> bool:
+def _is_of(parts: str, values: frozenset[str]) -> bool:
     """Whether ``wanted`` is some of the values joined by slashes, which the values may contain too."""
-    if wanted in values:
+    if parts in values:
         return True
     return any(
-        wanted.startswith(value + "/") and _is_of(wanted[len(value) + 1 :], values - {value})
+        parts.startswith(value + "/") and _is_of(parts[len(value) + 1 :], values - {value})
         for value in values
     )
 
@@ -122,23 +122,23 @@ def _named(record: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
 def _ratings(view: RatingsView, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """The ratings of the records' metrics, systems and raters."""
     known_systems, known_raters = set(view.systems()), set(view.raters())
-    chosen = pl.lit(False)
+    concerned = pl.lit(False)
     for record in records:
         if not record.get("metric"):
             continue
-        mine = pl.col("metric") == str(record["metric"])
+        of_record = pl.col("metric") == str(record["metric"])
         systems = [name for name in _parts(_named(record, _SYSTEMS)) if name in known_systems]
         if systems:
-            mine &= pl.col("system").is_in(systems)
+            of_record &= pl.col("system").is_in(systems)
         groups = _parts(_named(record, _RATERS))
         raters = [name for name in groups if name in known_raters]
         people = PEOPLE in groups
         if raters or people:
             by = pl.col("rater").is_in(raters)
-            mine &= by | rated_by_humans() if people else by
-        chosen |= mine
+            of_record &= by | rated_by_humans() if people else by
+        concerned |= of_record
     keys = ("metric", "system", "transcript_id", "unit", "rater", "replicate")
-    return view.ratings.filter(chosen).sort(*keys, nulls_last=True)
+    return view.ratings.filter(concerned).sort(*keys, nulls_last=True)
 
 
 def _parts(texts: Iterable[str]) -> list[str]:
@@ -236,10 +236,10 @@ def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
     shown = ratings.head(_SHOWN_RATINGS).select(names)
     rows = []
     for row in shown.iter_rows(named=True):
-        said = row["label"] if row["label"] is not None else number(row["value"], 4)
+        rating = row["label"] if row["label"] is not None else number(row["value"], 4)
         why = row["error"] or row["reason"] or ""
         cells = (row["metric"], row["transcript_id"], row["unit"], row["rater"], str(row["replicate"]),
-                 said if row["error"] is None else DASH, why if len(why) <= 80 else why[:79] + "…")  # fmt: skip
+                 rating if row["error"] is None else DASH, why if len(why) <= 80 else why[:79] + "…")  # fmt: skip
         rows.append(Row(tuple(map(Cell, cells)), row["system"]))
     more = ratings.height - shown.height
     notes = [f"{more:,} more are not shown; --json has all."] if more else []
@@ -261,20 +261,20 @@ def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
 def _tests_table(tests: Table, records: Sequence[Mapping[str, Any]]) -> list[Table]:
     """The comparisons that the cell's metric and system are part of."""
     keys = {(str(record.get("metric")), record["system"]) for record in records if record.get("system")}
-    chosen = [
+    positions = [
         position
         for position, record in enumerate(tests.records)
         if any(metric == record["metric"] and system in (record["a"], record["b"]) for metric, system in keys)
     ]
-    if not chosen or len(tests.records) != len(tests.rows):
+    if not positions or len(tests.records) != len(tests.rows):
         return []
     return [
         Table(
             name="tests",
             title="Tests it is part of",
             columns=tests.columns,
-            rows=tuple(tests.rows[position] for position in chosen),
+            rows=tuple(tests.rows[position] for position in positions),
             notes=tests.notes,
-            records=tuple(tests.records[position] for position in chosen),
+            records=tuple(tests.records[position] for position in positions),
         )
     ]

@@ -136,8 +136,8 @@ def _turns_rated(
     numbers = rows.drop_nulls(["value", "turn"]).sort(["value", "turn"], descending=[True, False])
     labels = rows.drop_nulls(["label", "turn"]).filter(~pl.col("label").is_in(_NOTHING)).sort("turn", "rater")
     turns = labels["turn"].unique(maintain_order=True).head(MOST_MARKS)
-    chosen = pl.concat([numbers.head(MOST_PEAKS), labels.filter(pl.col("turn").is_in(turns.implode()))])
-    for row in chosen.iter_rows(named=True):
+    marked = pl.concat([numbers.head(MOST_PEAKS), labels.filter(pl.col("turn").is_in(turns.implode()))])
+    for row in marked.iter_rows(named=True):
         what = row["label"] if row["label"] is not None else f"{row['value']:.2f}"
         title = view.facts(row["metric"]).title
         because = f" ({row['reason']})" if row["reason"] else ""

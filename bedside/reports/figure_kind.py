@@ -136,7 +136,8 @@ class FigureKind:
         name: equal to the file's name.
         title: what it shows, in a few words.
         order: position in a report.
-        build: the figure of an evaluation with its options, drawn from a seed; None where there is nothing to show.
+        build: the figure of a view's ratings with its options, its random draws from a seed; None where there is
+            nothing to show.
         options: what a suite can say of such a figure.
         general: whether every report has it, or only a suite that names it.
     """

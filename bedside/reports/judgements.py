@@ -41,14 +41,15 @@ def plan_table(
         rubrics: those asked by, the user's own among them.
         endpoints: lines on where judges are served, for the notes.
     """
-    own = {rubric.name: rubric for rubric in rubrics}
+    rubrics_by_name = {rubric.name: rubric for rubric in rubrics}
     rows = [
         Row(
             tuple(
                 map(
                     Cell,
                     (
-                        facts(plan.rubric, own).title, f"{plan.calls:,}", f"{plan.stored:,}", f"{plan.not_askable:,}",
+                        facts(plan.rubric, rubrics_by_name).title,
+                        f"{plan.calls:,}", f"{plan.stored:,}", f"{plan.not_askable:,}",
                         f"{plan.input_tokens:,}", f"{plan.output_tokens:,}", _money(plan.cost),
                     ),
                 )
@@ -79,13 +80,14 @@ def plan_table(
 
 def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = ()) -> Table:
     """What judging took, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
-    own = {rubric.name: rubric for rubric in rubrics}
+    rubrics_by_name = {rubric.name: rubric for rubric in rubrics}
     rows, records = [], []
     for asked_judge in judged:
         for count in asked_judge.rubrics:
             missing = count.unusable + count.failed + count.not_asked + count.not_askable
             cells = (
-                facts(count.rubric, own).title, f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
+                facts(count.rubric, rubrics_by_name).title,
+                f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
                 f"{missing:,}", f"{count.input_tokens:,}", f"{count.output_tokens:,}", _money(count.cost),
             )  # fmt: skip
             rows.append(Row(tuple(map(Cell, cells)), asked_judge.rater))
@@ -169,13 +171,13 @@ def passes_table(view: RatingsView) -> Table:
     rows, records = [], []
     ratings = view.ratings.filter(rated_by_judges())
     for metric in view.metrics():
-        for (rater,), own in ratings.filter(metric=metric).group_by("rater", maintain_order=True):
-            if own["replicate"].n_unique() < 2:
+        for (rater,), passes in ratings.filter(metric=metric).group_by("rater", maintain_order=True):
+            if passes["replicate"].n_unique() < 2:
                 continue
-            found = _passes(own)
-            alpha = self_agreement(own, view, metric, 0)
-            record = {"metric": metric, "rater": rater, **found, "alpha": alpha.estimate}
-            cells = [view.facts(metric).title, f"{found['units']:,}", str(found["passes"])]
+            summary = _passes(passes)
+            alpha = self_agreement(passes, view, metric, 0)
+            record = {"metric": metric, "rater": rater, **summary, "alpha": alpha.estimate}
+            cells = [view.facts(metric).title, f"{summary['units']:,}", str(summary["passes"])]
             cells += [
                 DASH if (value := record[key]) is None else f"{value:.2f}"
                 for key in ("mean", "median", "mode", "spread", "unanimous", "alpha")

@@ -37,7 +37,9 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
         raters = ", ".join(rater for rater in entry["raters"] if not is_human(rater))
         missing = sum(row["n"] for row in entry["missing"])
         if "judges" in entry:
-            paragraphs += [judged_words(view, rater, told, entry) for rater, told in entry["judges"].items()]
+            paragraphs += [
+                judged_words(view, rater, judge, entry) for rater, judge in entry["judges"].items()
+            ]
             continue
         paragraphs.append(
             f"bedside {entry['bedside']} (Python {entry['python']}, polars {entry['libraries'].get('polars', '?')}) "
@@ -75,7 +77,7 @@ def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry:
 def facts_title(metric: str) -> str:
     """A metric's title in running text, by its name without role."""
     for name in (metric, f"{metric}.clinician", f"{metric}.patient"):
-        if facts(name).known:
+        if facts(name).defined:
             return facts(name).title.partition(",")[0]
     return metric
 

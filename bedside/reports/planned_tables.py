@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import ValidationError
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.absence import absent_notes
+from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.figures import FIGURES, FigureKind
 from bedside.reports.measures import TableMeasure, matching
 from bedside.reports.report_settings import ReportSettings

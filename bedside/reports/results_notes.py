@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from bedside.reports.absence import absent_notes
+from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.results_deviations import ResultsDeviations
 from bedside.reports.results_layout import Key, ResultsLayout
 from bedside.reports.results_options import SYSTEM

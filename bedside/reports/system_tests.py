@@ -130,8 +130,8 @@ def system_tests(view: RatingsView, layout: ResultsLayout, seed: int) -> SystemT
     options = layout.options
     systems = view.systems()
     against = options.against if options.against in systems else None
-    wanted = options.test is not None or against is not None
-    if not wanted or len(systems) < 2 or SYSTEM not in (*options.rows, *options.columns):
+    tested = options.test is not None or against is not None
+    if not tested or len(systems) < 2 or SYSTEM not in (*options.rows, *options.columns):
         return SystemTests(layout, {}, None)
     metrics = sorted({item.metric for item in layout.items})
     comparisons = {}

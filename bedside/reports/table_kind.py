@@ -43,8 +43,8 @@ class TableKind:
         name: equal to the file's name.
         title: what it shows, in a few words.
         order: position in a report.
-        build: the table of an evaluation with its figures drawn from a seed; None where the evaluation has nothing
-            for it. Where ``options`` is given, it is called with them as third argument.
+        build: the table of a view's ratings, its random draws from a seed; None where the ratings have nothing for
+            it. Where the kind has ``options``, they are the third argument.
         options: what a suite can say of such a table.
         general: whether every report has it, or only a suite that names it.
     """

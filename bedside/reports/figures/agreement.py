@@ -15,15 +15,12 @@ _ROWS = 40
 def build(view: RatingsView, seed: int, options: AgreementOptions) -> Drawing | None:
     """The figure; None where no row has an interval."""
     rows = []
-    for one in agreements_of(view, options, seed):
-        found = one.statistics.get("kappa") or one.statistics.get("alpha")
-        if (
-            one.kind != "person"
-            and found is not None
-            and found.estimate is not None
-            and found.interval is not None
-        ):
-            rows.append((one.title, one.between, found.estimate, found.interval.low, found.interval.high))
+    for agreement in agreements_of(view, options, seed):
+        main = agreement.statistics.get("kappa") or agreement.statistics.get("alpha")
+        if agreement.kind == "person" or main is None or main.estimate is None or main.interval is None:
+            continue
+        bounds = (main.interval.low, main.interval.high)
+        rows.append((agreement.title, agreement.between, main.estimate, *bounds))
     rows = rows[:_ROWS]
     if not rows:
         return None

@@ -41,8 +41,8 @@ class BarsOptions(Options):
 
 def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
-    known = [] if view.factors is None else view.factors.columns
-    by = options.by if options.by in known else None
+    factors = [] if view.factors is None else view.factors.columns
+    by = options.by if options.by in factors else None
     items = measure(view, options.metrics, by=[by] if by else []).items[:_PANELS]
     if not items:
         return None

@@ -45,10 +45,10 @@ def html(table: TableContent) -> str:
                 f'<tr class="group"><th scope="rowgroup" colspan="{span}">{escape_html(group)}</th></tr>'
             )
         for row in rows:
-            first, *rest = row.cells
+            first, *other_cells = row.cells
             cells = f'<th scope="row">{_html_cell(first)}</th>' + "".join(
                 f"<td{align}{_html_name(cell, table)}>{_html_cell(cell)}</td>"
-                for align, cell in zip(aligned[1:], rest, strict=True)
+                for align, cell in zip(aligned[1:], other_cells, strict=True)
             )
             lines.append(f"<tr>{cells}</tr>")
         lines.append("</tbody>")

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.absence import absent_notes
+from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, counted, decimal, number

@@ -9,7 +9,7 @@ import polars as pl
 from pydantic import Field
 
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, rater_group
-from bedside.reports.absence import absent_notes
+from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, number

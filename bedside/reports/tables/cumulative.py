@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.absence import absent_notes
+from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import ARROWS, rater_words
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import number

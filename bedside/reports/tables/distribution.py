@@ -8,7 +8,7 @@ import numpy as np
 from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.absence import absent_notes
+from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.measures import Headed, TableMeasure
 from bedside.reports.number_text import counted, number, p_value
 from bedside.reports.samples import MeasureRow, Sample, measure

@@ -11,7 +11,7 @@ from bedside.analysis.drift import Change, Drift, MeanChange, drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import judge_model
-from bedside.reports.absence import absent_notes
+from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, number, signed

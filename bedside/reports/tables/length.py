@@ -10,7 +10,7 @@ from pydantic import Field
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.trend import Bin, Trend, trend
-from bedside.reports.absence import absent_notes
+from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
