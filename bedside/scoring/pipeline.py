@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -73,6 +73,10 @@ class LaterQuestion:
     input: str
     find: Callable[[Transcript, PassAnswers], Any]
     expect: Callable[[Transcript], Any]
+
+    def with_input(self, transcript: Transcript, value: Any) -> Transcript:
+        """The transcript with the rubric's input in its reference."""
+        return replace(transcript, reference={**transcript.reference, self.input: value})
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,9 @@ from bedside.llm.batch_files import Answers, CallWriter
 from bedside.llm.prices import Price
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY
-from bedside.scoring.judged import STORE, Work, batch_again, batch_out, chosen_rubrics, judge_run
+from bedside.scoring.batches import read_batch, write_batch
+from bedside.scoring.judged import judge_run
+from bedside.scoring.judging_orders import STORE, JudgingWork, chosen_rubrics
 from bedside.scoring.score import score
 from bedside.support.errors import InputError
 from tests.llm.server import Action, JudgeServer, Received
@@ -81,7 +83,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 JUDGE = "http://127.0.0.1:9/v1#tiny"
-EMPATHY = Work(chosen_rubrics(["empathy"]))
+EMPATHY = JudgingWork(chosen_rubrics(["empathy"]))
 
 
 # -- the whole way ----------------------------------------------------------------------------------
@@ -142,16 +144,16 @@ def test_what_follows_from_answers_is_exported_when_they_are_there(folder: Path,
         return Action(text=json.dumps({"reason": "r", "findings": [finding]}))
 
     calls, answers = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl"
-    work = Work(chosen_rubrics(["finding_extraction", "concern_matching"]))
-    first = batch_out(Run(folder), [JUDGE], work, calls)
+    work = JudgingWork(chosen_rubrics(["finding_extraction", "concern_matching"]))
+    first = write_batch(Run(folder), [JUDGE], work, calls)
     assert (first.files[0].calls, first.waiting) == (12, ("concern_matching",))
     with JudgeServer(script) as server:
         answered(server, calls, answers)
-        second = batch_again(Run(folder), [answers], calls)
+        second = read_batch(Run(folder), [answers], calls)
         assert (second.taken, second.files[0].calls, second.waiting, second.open) == (12, 12, (), 12)
         assert all("Is afraid" in call["body"]["messages"][0]["content"] for call in lines(calls))
         answered(server, calls, answers)
-        last = batch_again(Run(folder), [answers], tmp_path / "none.jsonl")
+        last = read_batch(Run(folder), [answers], tmp_path / "none.jsonl")
         assert (last.taken, last.files, last.open) == (12, (), 0)
         count = server.count
         (judged,) = judge_run(Run(folder), [EXAMPLE], [server.judge], work)
@@ -162,17 +164,17 @@ def test_what_follows_from_answers_is_exported_when_they_are_there(folder: Path,
 
 def test_live_and_batch_mix(folder: Path, tmp_path: Path) -> None:
     calls, answers = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl"
-    work = Work(chosen_rubrics(["empathy", "partnership"]))
+    work = JudgingWork(chosen_rubrics(["empathy", "partnership"]))
     with JudgeServer() as server:
-        judge_run(Run(folder), [EXAMPLE], [server.judge], EMPATHY, asking=JudgeSettings(max_calls=5))
-        first = batch_out(Run(folder), [JUDGE], work, calls)
-        assert [(file.calls, file.judge) for file in first.files] == [(24 - 5, "judge:tiny")]
+        judge_run(Run(folder), [EXAMPLE], [server.judge], EMPATHY, settings=JudgeSettings(max_calls=5))
+        first = write_batch(Run(folder), [JUDGE], work, calls)
+        assert [(file.calls, file.model) for file in first.files] == [(24 - 5, "tiny")]
         assert first.open == 19
         waiting = by_judge(folder).filter(pl.col("error").is_not_null())
         assert set(waiting["error"]) == {"not answered yet: it waits for a batch"}
         answered(server, calls, answers)
         count = server.count
-        assert batch_again(Run(folder), [answers]).taken == 19
+        assert read_batch(Run(folder), [answers]).taken == 19
         judged = judge_run(Run(folder), [EXAMPLE], [server.judge], work)
         assert (server.count, judged[0].calls, judged[0].complete) == (count, 0, True)
     assert by_judge(folder)["error"].null_count() == 24
@@ -180,11 +182,11 @@ def test_live_and_batch_mix(folder: Path, tmp_path: Path) -> None:
 
 def test_codes_of_turns_by_batch(folder: Path, tmp_path: Path) -> None:
     calls, answers = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl"
-    work = Work(codes=("question", "client_talk"))
-    batch_out(Run(folder), [JUDGE], work, calls)
+    work = JudgingWork(codes=("question", "client_talk"))
+    write_batch(Run(folder), [JUDGE], work, calls)
     with JudgeServer() as server:
         answered(server, calls, answers)
-        assert batch_again(Run(folder), [answers]).open == 0
+        assert read_batch(Run(folder), [answers]).open == 0
         count = server.count
         (judged,) = judge_run(Run(folder), [EXAMPLE], [server.judge], work)
         assert (judged.calls, server.count) == (0, count)
@@ -196,10 +198,10 @@ def test_codes_of_turns_by_batch(folder: Path, tmp_path: Path) -> None:
 def test_a_run_without_text_reads_its_files_again(tmp_path: Path) -> None:
     score([EXAMPLE], tmp_path / "run", text=False)
     calls, answers = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl"
-    batch_out(Run(tmp_path / "run"), [JUDGE], EMPATHY, calls)
+    write_batch(Run(tmp_path / "run"), [JUDGE], EMPATHY, calls)
     with JudgeServer() as server:
         answered(server, calls, answers)
-    assert batch_again(Run(tmp_path / "run"), [answers]).open == 0
+    assert read_batch(Run(tmp_path / "run"), [answers]).open == 0
 
 
 def test_a_rubric_of_ones_own_is_remembered(tmp_path: Path, folder: Path) -> None:
@@ -209,11 +211,11 @@ def test_a_rubric_of_ones_own_is_remembered(tmp_path: Path, folder: Path) -> Non
     own = re.sub(r"^title: .*$", "title: How warm it is", own, flags=re.MULTILINE)
     file.write_text(own.replace("name: empathy", "name: warmth"), "utf-8")
     calls, answers = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl"
-    batch_out(Run(folder), [JUDGE], Work(chosen_rubrics(["warmth"], tmp_path / "mine")), calls)
+    write_batch(Run(folder), [JUDGE], JudgingWork(chosen_rubrics(["warmth"], tmp_path / "mine")), calls)
     file.unlink()
     with JudgeServer() as server:
         answered(server, calls, answers)
-    assert batch_again(Run(folder), [answers]).taken == 12
+    assert read_batch(Run(folder), [answers]).taken == 12
     assert by_judge(folder).filter(metric="warmth")["value"].is_in([1.0, 2.0, 3.0, 4.0, 5.0]).all()
     view = open_ratings_view(folder)
     known = view.facts("warmth")
@@ -226,7 +228,7 @@ def test_a_rubric_of_ones_own_is_remembered(tmp_path: Path, folder: Path) -> Non
 
 def exported(folder: Path, tmp_path: Path, **how: Any) -> tuple[Path, Path]:
     calls = tmp_path / "calls.jsonl"
-    batch_out(Run(folder), [JUDGE], EMPATHY, calls, asking=JudgeSettings(**how))
+    write_batch(Run(folder), [JUDGE], EMPATHY, calls, settings=JudgeSettings(**how))
     return calls, tmp_path / "answers.jsonl"
 
 
@@ -251,7 +253,7 @@ def test_replies_that_cannot_be_used_are_asked_again_and_then_given_up(folder: P
         for number in range(3):
             answered(service, calls, answers)
             calls.unlink()
-            batched = batch_again(Run(second), [answers], calls)
+            batched = read_batch(Run(second), [answers], calls)
             counts.append((batched.taken, batched.open, batched.unusable))
             if number < 2:
                 assert all("can't be used" in call["body"]["messages"][2]["content"] for call in lines(calls))
@@ -277,7 +279,7 @@ def test_errors_are_told_and_asked_again(folder: Path, tmp_path: Path) -> None:
     made[2] = answer(made[2]["custom_id"], {"choices": []})
     write(answers, made)
     for _ in range(2):  # the same file again changes nothing
-        batched = batch_again(Run(folder), [answers], tmp_path / "next.jsonl")
+        batched = read_batch(Run(folder), [answers], tmp_path / "next.jsonl")
         assert (batched.errors, batched.open) == (3, 3)
         assert [call["custom_id"] for call in lines(tmp_path / "next.jsonl")] == [
             call["custom_id"] for call in asked[:3]
@@ -291,8 +293,8 @@ def test_errors_are_told_and_asked_again(folder: Path, tmp_path: Path) -> None:
     with JudgeServer() as server:
         answered(server, tmp_path / "next.jsonl", tmp_path / "more.jsonl")
     # An answer goes before an error to the same call, wherever they stand.
-    batched = batch_again(Run(folder), [answers, tmp_path / "more.jsonl"])
-    assert (batched.open, batched.taken, batched.there, batched.twice) == (0, 3, 9, 0)
+    batched = read_batch(Run(folder), [answers, tmp_path / "more.jsonl"])
+    assert (batched.open, batched.taken, batched.judged_before, batched.twice) == (0, 3, 9, 0)
     assert by_judge(folder)["error"].null_count() == 12
 
 
@@ -306,13 +308,13 @@ def test_lines_are_counted_whatever_they_hold(folder: Path, tmp_path: Path) -> N
     second["response"]["body"]["choices"][0]["message"]["content"] = '{"reason": "later", "score": 1}'
     text = "".join(json.dumps(line) + "\n" for line in (*made[:-1], other, stranger, second))
     answers.write_text(text + "[1]\n\n" + json.dumps(made[-1])[:-40], "utf-8")
-    batched = batch_again(Run(folder), [answers])
-    told = (batched.lines, batched.taken, batched.foreign, batched.twice, batched.unreadable, batched.open)
+    batched = read_batch(Run(folder), [answers])
+    told = (batched.lines, batched.taken, batched.unasked, batched.twice, batched.unreadable, batched.open)
     assert told == (14, 11, 2, 1, 2, 1)
     assert batched.first_unreadable == f"{answers}:15"
     assert "later" not in by_judge(folder)["reason"].drop_nulls().to_list()
-    again = batch_again(Run(folder), [answers])
-    assert (again.taken, again.there, again.foreign, again.open) == (0, 11, 2, 1)
+    again = read_batch(Run(folder), [answers])
+    assert (again.taken, again.judged_before, again.unasked, again.open) == (0, 11, 2, 1)
 
 
 def test_anothers_answers_are_refused(folder: Path, tmp_path: Path) -> None:
@@ -322,11 +324,11 @@ def test_anothers_answers_are_refused(folder: Path, tmp_path: Path) -> None:
     other = tmp_path / "other"
     score([EXAMPLE], other)
     with pytest.raises(InputError, match="no calls were exported from this run"):
-        batch_again(Run(other), [answers])
+        read_batch(Run(other), [answers])
     exported(other, tmp_path, temperature=0.5)
     before = Run(other).manifest
     with pytest.raises(InputError, match="none of the 12 answers is to a call of this run"):
-        batch_again(Run(other), [answers])
+        read_batch(Run(other), [answers])
     assert Run(other).manifest == before
 
 
@@ -342,9 +344,9 @@ def test_other_files_are_refused(folder: Path, tmp_path: Path, content: bytes | 
     calls, answers = exported(folder, tmp_path)
     answers.write_bytes(calls.read_bytes() if content is None else content)
     with pytest.raises(InputError, match=words):
-        batch_again(Run(folder), [answers])
+        read_batch(Run(folder), [answers])
     with pytest.raises(InputError, match=r"nowhere\.jsonl: can't be read"):
-        batch_again(Run(folder), [tmp_path / "nowhere.jsonl"])
+        read_batch(Run(folder), [tmp_path / "nowhere.jsonl"])
 
 
 def test_the_wording_changed_since(folder: Path, tmp_path: Path) -> None:
@@ -353,7 +355,7 @@ def test_the_wording_changed_since(folder: Path, tmp_path: Path) -> None:
     next(iter(manifest["scorings"][-1]["judges"].values()))["prompts"]["empathy"] = "0" * 12
     (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
     with pytest.raises(InputError, match="another wording than when their calls were exported"):
-        batch_again(Run(folder), out=tmp_path / "next.jsonl")
+        read_batch(Run(folder), out=tmp_path / "next.jsonl")
 
 
 # -- the files --------------------------------------------------------------------------------------
@@ -362,7 +364,7 @@ def test_the_wording_changed_since(folder: Path, tmp_path: Path) -> None:
 def test_the_same_export_is_the_same_file(folder: Path, tmp_path: Path) -> None:
     calls, _ = exported(folder, tmp_path)
     first = calls.read_bytes()
-    assert batch_again(Run(folder), out=calls).files[0].calls == 12
+    assert read_batch(Run(folder), out=calls).files[0].calls == 12
     assert calls.read_bytes() == first
     assert all(len(call["custom_id"]) <= 64 for call in lines(calls))
     assert len({call["custom_id"] for call in lines(calls)}) == 12
@@ -372,8 +374,8 @@ def test_the_same_export_is_the_same_file(folder: Path, tmp_path: Path) -> None:
 
 
 def test_calls_are_no_more_than_allowed(folder: Path, tmp_path: Path) -> None:
-    batched = batch_out(
-        Run(folder), [JUDGE], EMPATHY, tmp_path / "calls.jsonl", asking=JudgeSettings(max_calls=5)
+    batched = write_batch(
+        Run(folder), [JUDGE], EMPATHY, tmp_path / "calls.jsonl", settings=JudgeSettings(max_calls=5)
     )
     assert (batched.files[0].calls, batched.open) == (5, 12)
     assert "not asked: the limit of calls was reached" in by_judge(folder)["error"].to_list()
@@ -381,10 +383,10 @@ def test_calls_are_no_more_than_allowed(folder: Path, tmp_path: Path) -> None:
 
 def test_one_file_is_for_one_model(folder: Path, tmp_path: Path) -> None:
     judges = [JUDGE, "http://127.0.0.1:9/v1#other"]
-    batched = batch_out(Run(folder), judges, EMPATHY, tmp_path / "calls.jsonl")
-    assert [(file.path.name, file.judge) for file in batched.files] == [
-        ("calls-1.jsonl", "judge:tiny"),
-        ("calls-2.jsonl", "judge:other"),
+    batched = write_batch(Run(folder), judges, EMPATHY, tmp_path / "calls.jsonl")
+    assert [(file.path.name, file.model) for file in batched.files] == [
+        ("calls-1.jsonl", "tiny"),
+        ("calls-2.jsonl", "other"),
     ]
     for file, model in zip(batched.files, ("tiny", "other"), strict=True):
         assert {call["body"]["model"] for call in lines(file.path)} == {model}
@@ -392,7 +394,7 @@ def test_one_file_is_for_one_model(folder: Path, tmp_path: Path) -> None:
     with JudgeServer() as server:
         for file, path in zip(batched.files, answers, strict=True):
             answered(server, file.path, path)
-    assert batch_again(Run(folder), answers).taken == 24
+    assert read_batch(Run(folder), answers).taken == 24
 
 
 def test_files_are_split_at_the_limits_and_none_is_half_written(tmp_path: Path) -> None:

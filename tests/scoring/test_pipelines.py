@@ -20,8 +20,9 @@ from bedside.metrics import FAMILIES
 from bedside.protocols import medconceal, note2chat
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric_files import RUBRICS
-from bedside.scoring.judged import Work, plan_run
+from bedside.scoring.judging_orders import JudgingWork
 from bedside.scoring.pipeline import PIPELINES, later_questions, pipelines_for
+from bedside.scoring.preview import preview_judging
 from bedside.suites import SUITES
 from bedside.support.errors import DataError
 from bedside.transcripts import Transcript
@@ -388,22 +389,22 @@ def test_each_pass_matches_its_own_findings(tmp_path: Path) -> None:
 def test_a_dry_run_estimates_what_waits_and_is_exact_afterwards(tmp_path: Path) -> None:
     talks = cases()
     path, folder = written(tmp_path, talks), tmp_path / "run"
-    work = Work(tuple(RUBRICS.load(name) for name in SUITES.load("medconceal").rubrics))
+    work = JudgingWork(tuple(RUBRICS.load(name) for name in SUITES.load("medconceal").rubrics))
     with JudgeServer(scripted(talks, replies_to(talks))) as server:
-        before = {plan.rubric: plan for plan in plan_run(folder, [path], [server.judge], work)}
+        before = {plan.rubric: plan for plan in preview_judging(folder, [path], [server.judge], work)}
         assert not server.received
         assert before["concern_matching (estimated)"].calls == 3
         assert before["concern_matching (estimated)"].input_tokens > 3 * 500
         assert "concern_matching" not in before
         run("score", path, "--rubrics", "finding_extraction", "--judge", server.judge, "--out", folder)
-        between = {plan.rubric: plan for plan in plan_run(folder, [path], [server.judge], work)}
+        between = {plan.rubric: plan for plan in preview_judging(folder, [path], [server.judge], work)}
         assert between["finding_extraction"].stored == between["concern_matching"].calls == 3
         sent = len(server.received)
         run("score", path, "--suite", "medconceal", "--judge", server.judge, "--out", folder)
         assert len(server.received) - sent == sum(plan.calls for plan in between.values())
-        after = plan_run(folder, [path], [server.judge], work)
+        after = preview_judging(folder, [path], [server.judge], work)
         assert sum(plan.calls for plan in after) == 0
-        twice = plan_run(folder, [path], [server.judge], work, asking=JudgeSettings(passes=2))
+        twice = preview_judging(folder, [path], [server.judge], work, settings=JudgeSettings(passes=2))
         assert {plan.rubric: plan.calls for plan in twice}["concern_matching (estimated)"] == 3
 
 

@@ -1,0 +1,163 @@
+"""What judges are asked about a run: chosen by the user, or as a manifest keeps it from an earlier time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bedside.judges.settings import JudgeSettings
+from bedside.judges.wordless import check_wordless
+from bedside.llm.endpoints import model_name
+from bedside.llm.model_names import ModelName
+from bedside.llm.prices import Price
+from bedside.ratings.run import Run
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric import Rubric
+from bedside.rubrics.rubric_files import RUBRICS, rubrics_with
+from bedside.rubrics.run_rubrics import own_rubrics
+from bedside.scoring.pipeline import pipelines_for
+from bedside.support.errors import InputError, RegistryError
+
+#: The file of a run that keeps judgements.
+STORE = "judgements.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingWork:
+    """What a judge is asked about a run.
+
+    Attributes:
+        rubrics: to rate by.
+        codes: behaviour codes to give, in place of rubrics; names of :data:`bedside.transcripts.transcript.CODES`.
+        suite: name of the suite that names the rubrics, for the manifest.
+    """
+
+    rubrics: tuple[Rubric, ...] = ()
+    codes: tuple[str, ...] = ()
+    suite: str | None = None
+
+
+def chosen_rubrics(names: Iterable[str], folder: Path | None = None) -> tuple[Rubric, ...]:
+    """The rubrics of these names, from the user's ``folder`` too.
+
+    Raises:
+        RegistryError: there is none of a name, or none is named at all.
+    """
+    registry = rubrics_with(folder)
+    rubrics = tuple(registry.find(name) for name in names)
+    if not rubrics:
+        raise RegistryError("the suite has no rubrics for a judge", todo="name some with `rubrics`")
+    return rubrics
+
+
+def check_work_wordless(work: JudgingWork) -> None:
+    """Refuse what can't be done for a run that keeps no text.
+
+    Raises:
+        InputError: metrics follow from a judge's words.
+    """
+    pipelines = pipelines_for({rubric.name for rubric in work.rubrics})
+    check_wordless(work.rubrics, frozenset[str]().union(*(pipeline.rubrics for pipeline in pipelines)))
+
+
+@dataclass(frozen=True, slots=True)
+class JudgingOrder:
+    """One judge's work on a run, and how the judge is asked.
+
+    Attributes:
+        judge: the model.
+        work: what is asked.
+        settings: how.
+    """
+
+    judge: ModelName
+    work: JudgingWork
+    settings: JudgeSettings
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedJudging:
+    """What a run's manifest says of one judge's work.
+
+    Attributes:
+        rater: the judge.
+        entry: the manifest's entry of the scoring.
+        judge: what the entry says of the judge: how it was asked, and what.
+    """
+
+    rater: str
+    entry: Mapping[str, Any]
+    judge: Mapping[str, Any]
+
+    @property
+    def prompts(self) -> Mapping[str, str]:
+        """The versions of the rubrics asked, by name."""
+        prompts: Mapping[str, str] = self.judge["prompts"]
+        return prompts
+
+    @property
+    def batch(self) -> bool:
+        """Whether it was asked by batch files."""
+        return bool(self.judge.get("batch"))
+
+    def order(self, run: Run) -> JudgingOrder | None:
+        """The same work, to be done again in the run; None where a rubric has another wording since."""
+        judge = self.judge
+        codes = tuple(judge["codes"])
+        own = own_rubrics(run)
+        rubrics = tuple(
+            CODEBOOK.load(name) if codes else own[name] if name in own else RUBRICS.find(name)
+            for name in self.prompts
+        )
+        if any(rubric.version != self.prompts[rubric.name] for rubric in rubrics):
+            return None
+        settings = JudgeSettings(
+            passes=judge["passes"],
+            temperature=judge["temperature"],
+            max_prompt_tokens=judge["max_prompt_tokens"],
+            order=judge["order"],
+            expected=judge["probabilities"],
+            price=None if judge["price"] is None else Price(**judge["price"]),
+            seed=self.entry["seed"],
+            max_tokens=judge["max_tokens"],
+        )
+        work = JudgingWork(() if codes else rubrics, codes, self.entry["suite"])
+        return JudgingOrder(model_name(judge["model"]), work, settings)
+
+
+def recorded_judgings(run: Run, *, batch: bool = False) -> list[RecordedJudging]:
+    """What judges were asked; of what was asked twice of a judge, the later.
+
+    Args:
+        run: the run.
+        batch: whether only what was asked by batch files.
+    """
+    latest: dict[tuple[str, frozenset[str]], RecordedJudging] = {}
+    for entry in run.manifest["scorings"]:
+        for rater, judge in entry.get("judges", {}).items():
+            recorded = RecordedJudging(rater, entry, judge)
+            if batch and not recorded.batch:
+                continue
+            key = rater, frozenset(recorded.prompts)
+            latest.pop(key, None)
+            latest[key] = recorded
+    return list(latest.values())
+
+
+def exported_orders(run: Run) -> list[JudgingOrder]:
+    """What was exported from a run; of what was exported twice, the later, and not what has another wording since.
+
+    Raises:
+        InputError: all of it has.
+    """
+    orders = [recorded.order(run) for recorded in recorded_judgings(run, batch=True)]
+    unchanged = [order for order in orders if order is not None]
+    if orders and not unchanged:
+        raise InputError(
+            "the rubrics have another wording than when their calls were exported",
+            where=str(run.path),
+            todo="export anew: bedside score FILES --judge MODEL --batch-out FILE",
+        )
+    return unchanged

@@ -1,0 +1,127 @@
+"""What judging a run would send, before anything is sent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from bedside.judges.call_plan import CallPlanner, RubricPlan
+from bedside.judges.counts import Tally
+from bedside.judges.prompt import Conversation, Prompt, Question
+from bedside.judges.questions import JudgeAnswer, QuestionSet
+from bedside.judges.settings import JudgeSettings
+from bedside.judges.store import read_judgements
+from bedside.judges.turn_codes import plan_coding
+from bedside.llm.endpoints import named_models
+from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
+from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for
+from bedside.scoring.run_transcripts import TranscriptSource
+from bedside.support.errors import DataError
+from bedside.transcripts import Reading, ReadOptions, Transcript
+
+#: Follows a rubric's name in a plan where its calls can't be known before others are answered.
+ESTIMATED = " (estimated)"
+
+
+def preview_judging(
+    out: Path,
+    paths: Iterable[str | os.PathLike[str]],
+    judges: Sequence[str],
+    work: JudgingWork,
+    *,
+    options: ReadOptions | None = None,
+    settings: JudgeSettings | None = None,
+) -> tuple[RubricPlan, ...]:
+    """What :func:`bedside.scoring.judged.judge_run` would send; nothing is sent or written.
+
+    What waits for answers that aren't there yet is estimated, and its plan's rubric ends in :data:`ESTIMATED`.
+
+    Args:
+        out: the run's folder; it need not be there.
+        paths: the files that the run is scored from.
+        judges: models, see :mod:`bedside.llm.endpoints`.
+        work: what is asked.
+        options: how to read the files.
+        settings: passes, limits and the like.
+    """
+    files, plans = list(paths), list[RubricPlan]()
+    for name in named_models(judges):
+        order = JudgingOrder(name, work, settings or JudgeSettings())
+        if work.codes:
+            plans += plan_coding(
+                Reading(files, options),
+                name,
+                store_path=out / STORE,
+                codes=work.codes,
+                settings=order.settings,
+            )
+        else:
+            plans += _Preview(order, out / STORE).plans(lambda: iter(Reading(files, options)))
+    return tuple(plans)
+
+
+class _Preview:
+    """Plans a judge's rating of a run.
+
+    What waits for answers is planned exactly where these are kept already, else with a stand-in for them.
+    """
+
+    def __init__(self, order: JudgingOrder, store: Path) -> None:
+        asked = {rubric.name for rubric in order.work.rubrics}
+        self._later = later_questions(pipelines_for(asked), asked)
+        self._settings = order.settings
+        self._questions = QuestionSet(map(Question, order.work.rubrics), order.settings.passes)
+        self._planner = CallPlanner(order.judge, order.settings, store)
+        followed = {later.after for later in self._later.values()}
+        self._stored = {
+            judgement.key: JudgeAnswer(judgement.unit, judgement.items, judgement.answer, judgement.error)
+            for judgement in (read_judgements(store) if followed else ())
+            if judgement.state != "failed" and judgement.rubric in followed
+        }
+
+    def plans(self, transcripts: TranscriptSource) -> list[RubricPlan]:
+        """The plan of each rubric; of one that waits, that of what is stored and that of what is estimated."""
+        at_once = [name for name in self._questions.questions if name not in self._later]
+        plans = [*self._planner.plans(self._questions, transcripts(), at_once)]
+        for later in self._later.values():
+            plans += self._later_plans(transcripts(), later)
+        return plans
+
+    def _later_plans(self, transcripts: Iterable[Transcript], later: LaterQuestion) -> list[RubricPlan]:
+        exact, estimated = Tally(), Tally()
+        for transcript in transcripts:
+            conversation = Conversation(transcript)
+            for number in range(self._settings.passes):
+                answers = self._stored_answers(conversation, later.after, number)
+                tally = exact
+                try:
+                    value = later.find(transcript, answers or {})
+                except DataError:
+                    if answers is not None:
+                        exact.not_askable += 1
+                        continue
+                    tally, value = estimated, later.expect(transcript)
+                asked = Conversation(later.with_input(transcript, value))
+                self._planner.count(self._questions.group(asked, later.rubric, number), tally)
+        return [
+            self._planner.plan(later.rubric + ending, tally)
+            for tally, ending in ((exact, ""), (estimated, ESTIMATED))
+            if tally != Tally()
+        ]
+
+    def _stored_answers(
+        self, conversation: Conversation, rubric: str, number: int
+    ) -> dict[str, list[JudgeAnswer]] | None:
+        """What is stored of a rubric's answers; None where some is to be asked still."""
+        answers = []
+        for prompt in self._questions.questions[rubric].prompts(conversation, self._settings.order):
+            answer: JudgeAnswer | None
+            if isinstance(prompt, Prompt) and self._planner.askable(prompt):
+                answer = self._stored.get(self._planner.key(prompt, number))
+            else:
+                answer = JudgeAnswer(prompt.unit, prompt.asked, None, "it can't be asked")
+            if answer is None:
+                return None
+            answers.append(answer)
+        return {rubric: answers}
