@@ -314,8 +314,8 @@ class JudgementQueue:
                 judgement = await self._judge(ask)
             except (NotAskedError, NotAskableError) as error:
                 await self._store.release([ask.key])
-                for each in (ask, *self._deferred.pop(ask.key, [])):
-                    self._without_answer(each, error)
+                for waiting in (ask, *self._deferred.pop(ask.key, [])):
+                    self._without_answer(waiting, error)
                 continue
             if not self._store.text:
                 judgement = wordless(judgement, ask.group.question.rubric)

@@ -18,6 +18,7 @@ from typing import Literal
 import orjson
 
 from bedside.llm.tokens import estimate_tokens
+from bedside.ratings.names import unit_name
 from bedside.rubrics.answer_form import RubricPart
 from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric
 from bedside.transcripts.transcript import Transcript, Turn
@@ -155,7 +156,7 @@ class Question:
             size = self.items_per_call
             chunks = [tuple(numbers[at : at + size]) for at in range(0, len(numbers), size)] or [()]
         for turn in units:
-            unit = "transcript" if turn is None else f"turn:{turn.index}"
+            unit = unit_name(None if turn is None else turn.index)
             for asked in chunks:
                 if problem is not None:
                     yield NotAskable(unit, asked, problem)
@@ -195,7 +196,7 @@ class Question:
             material.append(conversation.whole)
         counts = {"turns": len(transcript.turns)}
         turns = transcript.turns[first : last + 1] if rubric.transcript else ()
-        shown: dict[str, Sequence[int]] = {"turns": [each.index for each in turns]}
+        shown: dict[str, Sequence[int]] = {"turns": [shown_turn.index for shown_turn in turns]}
         for item in rubric.inputs:
             value = (
                 FROM_TURNS[item.name](transcript, turn)
@@ -232,9 +233,9 @@ class Conversation:
         ).decode()
         start = hashlib.sha256(content.encode())
         for attempt in range(1_000_000):
-            made = start.copy()
-            made.update(str(attempt).encode())
-            code = made.hexdigest()[:12]
+            digest = start.copy()
+            digest.update(str(attempt).encode())
+            code = digest.hexdigest()[:12]
             if code not in content and code not in reference:
                 return code
         raise AssertionError("a transcript can't hold every code")
@@ -295,8 +296,8 @@ def _value(value: object) -> str:
 def _entry(value: object) -> str:
     if isinstance(value, Mapping):
         # In one order, wherever the transcript was read from.
-        named = sorted(((str(key), each) for key, each in value.items()), key=itemgetter(0))
-        return "; ".join(f"{_clean(key)}: {_entry(each)}" for key, each in named)
+        named = sorted(((str(key), entry) for key, entry in value.items()), key=itemgetter(0))
+        return "; ".join(f"{_clean(key)}: {_entry(entry)}" for key, entry in named)
     if isinstance(value, list | tuple):
         return ", ".join(map(_entry, value))
     return _clean(str(value))
@@ -314,7 +315,7 @@ def pending_question(transcript: Transcript, turn: Turn | None) -> str:
     """
     stop = len(transcript.turns) if turn is None else turn.index
     for earlier in reversed(transcript.turns[:stop]):
-        sentences: list[str] = [found.strip() for found in _SENTENCE.findall(earlier.text) if found.strip()]
+        sentences: list[str] = [words.strip() for words in _SENTENCE.findall(earlier.text) if words.strip()]
         questions = [sentence for sentence in sentences if sentence.rstrip("!.。！").endswith(("?", "？"))]
         if earlier.role == "patient" and questions:
             return questions[-1]

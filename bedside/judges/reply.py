@@ -58,27 +58,27 @@ def parse(
     if len(text) > MAX_CHARACTERS:
         return Parsed(None, f"the reply has {len(text)} characters")
     thought = _THOUGHT.match(text)
-    found, trouble = _objects(text, thought.end() if thought else 0)
-    if not found:
+    objects, trouble = _objects(text, thought.end() if thought else 0)
+    if not objects:
         return Parsed(None, trouble or "the reply holds no JSON object")
     fitting = []
-    problem = None
-    for at, each in found:
-        wrong = rubric.problem(each, counts=counts, asked=asked)
-        if wrong is None:
-            fitting.append((at, each))
+    last_problem = None
+    for at, answer in objects:
+        problem = rubric.problem(answer, counts=counts, asked=asked)
+        if problem is None:
+            fitting.append((at, answer))
         else:
-            problem = wrong
+            last_problem = problem
     if not fitting:
-        return Parsed(None, problem)
-    if any(each != fitting[0][1] for _, each in fitting):
+        return Parsed(None, last_problem)
+    if any(answer != fitting[0][1] for _, answer in fitting):
         return Parsed(None, "the reply holds several answers that differ")
     return Parsed(fitting[-1][1], None, fitting[-1][0])
 
 
 def _objects(text: str, start: int) -> tuple[list[tuple[int, dict[str, Any]]], str | None]:
     """The outermost JSON objects in a text with their positions, and why the first that failed did."""
-    found: list[tuple[int, dict[str, Any]]] = []
+    objects: list[tuple[int, dict[str, Any]]] = []
     trouble = None
     at = text.find("{", start)
     tried = 0
@@ -90,9 +90,9 @@ def _objects(text: str, start: int) -> tuple[list[tuple[int, dict[str, Any]]], s
             trouble = trouble or f"the JSON can't be read ({_short(error)})"
             end = at + 1
         else:
-            found.append((at, value))
+            objects.append((at, value))
         at = text.find("{", end)
-    return found, trouble
+    return objects, trouble
 
 
 def _short(error: Exception) -> str:
@@ -102,12 +102,12 @@ def _short(error: Exception) -> str:
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    object_: dict[str, Any] = {}
     for key, value in pairs:
-        if key in made:
+        if key in object_:
             raise ValueError("a key is there twice")
-        made[_writable(key)] = _writable(value) if isinstance(value, str) else value
-    return made
+        object_[_writable(key)] = _writable(value) if isinstance(value, str) else value
+    return object_
 
 
 def _writable(text: str) -> str:

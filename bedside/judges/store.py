@@ -147,10 +147,10 @@ def _unpacked(text: bytes) -> bytes:
         ValueError: it is damaged, or larger than any text that is kept.
     """
     unpacking = zlib.decompressobj()
-    found = unpacking.decompress(text, _MOST_BYTES)
+    content = unpacking.decompress(text, _MOST_BYTES)
     if not unpacking.eof:
         raise ValueError("a text is cut off or too long")
-    return found
+    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,8 +261,8 @@ class Store:
         for key in keys:
             if key in claims.found or key in claims.mine:
                 continue
-            made = self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, self._owner))
-            if made.rowcount:
+            claim = self._connection.execute("INSERT OR IGNORE INTO claims VALUES (?, ?)", (key, self._owner))
+            if claim.rowcount:
                 claims.mine[key] = failed.get(key)
             else:
                 claims.others.add(key)
@@ -297,7 +297,7 @@ class Store:
         begin, end = self._lock_file("*").name.split("*")
         locks = self.path.parent.glob(f"{glob.escape(begin)}*{end}")
         owners = {name for (name,) in claiming} | {
-            each.name.removeprefix(begin).removesuffix(end) for each in locks
+            path.name.removeprefix(begin).removesuffix(end) for path in locks
         }
         for owner in sorted(owners - {self._owner}):
             lock = filelock.FileLock(self._lock_file(owner))
@@ -416,12 +416,12 @@ def read_prompt(path: Path, prompt: str) -> str | None:
     if not _there(path):
         return None
     with closing(open_to_read(path)) as connection, _reading(path):
-        found = connection.execute("SELECT pieces FROM prompts WHERE prompt = ?", (prompt,)).fetchone()
-        if found is None:
+        row = connection.execute("SELECT pieces FROM prompts WHERE prompt = ?", (prompt,)).fetchone()
+        if row is None:
             return None
         texts = [
             connection.execute("SELECT text FROM pieces WHERE digest = ?", (digest,)).fetchone()[0]
-            for digest in orjson.loads(found[0])
+            for digest in orjson.loads(row[0])
         ]
         return "".join(_unpacked(text).decode() for text in texts)
 

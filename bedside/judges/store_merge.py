@@ -73,7 +73,7 @@ def merge_store(
             raise RunError(
                 "the store holds what was asked and replied, and the run keeps no text",
                 where=str(source),
-                todo="merge into a run that keeps text, or judge with --no-text",
+                todo="merge into a run that keeps text, or judge without text",
             )
         with closing(open_to_write(path, alone=alone)) as connection:
             connection.execute(f"PRAGMA busy_timeout = {int(1000 * patience)}")
@@ -116,7 +116,7 @@ def _merge(connection: sqlite3.Connection, version: int, *, every: bool) -> Merg
         with _transaction(connection):
             counted = connection.execute(count, bounds).fetchone()
             connection.execute(add, bounds)
-        totals = [total + (one or 0) for total, one in zip(totals, counted, strict=True)]
+        totals = [total + (number or 0) for total, number in zip(totals, counted, strict=True)]
         after = last
     return Merged(*totals)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from bedside.judges.store import Judgement
-from bedside.ratings.table import SAID
+from bedside.ratings.table import JUDGE_ERROR
 from bedside.rubrics.answer_form import RubricPart
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import InputError
@@ -30,7 +30,7 @@ def wordless(judgement: Judgement, rubric: Rubric) -> Judgement:
 
 
 def _beginning(error: str) -> str:
-    return re.sub(SAID, r"\1", error)
+    return re.sub(JUDGE_ERROR, r"\1", error)
 
 
 def check_wordless(rubrics: Iterable[Rubric], followed: Collection[str]) -> None:
@@ -43,19 +43,18 @@ def check_wordless(rubrics: Iterable[Rubric], followed: Collection[str]) -> None
     Raises:
         InputError: one asks for words, which can't be kept.
     """
-    asked = list(rubrics)
+    candidates = list(rubrics)
     wordy = [
         rubric.name
-        for rubric in asked
+        for rubric in candidates
         if rubric.name in followed and any(part.type in ("text", "quote") for part in _all(rubric.parts))
     ]
     if wordy:
-        others = ",".join(rubric.name for rubric in asked if rubric.name not in wordy)
+        others = ",".join(rubric.name for rubric in candidates if rubric.name not in wordy)
         raise InputError(
             f"{' and '.join(wordy)} can't be asked: metrics are made of the judge's words, and a run without text "
             "keeps none",
-            where="--no-text",
-            todo=f"score without it{f', or ask --rubrics {others}' if others else ''}",
+            todo=f"keep the text{f', or ask only `rubrics={others}`' if others else ''}",
         )
 
 
@@ -69,7 +68,7 @@ def _blanked(value: Any, labels: Collection[str]) -> Any:
     if isinstance(value, str):
         return value if value in labels else ""
     if isinstance(value, dict):
-        return {key: _blanked(each, labels) for key, each in value.items()}
+        return {key: _blanked(part, labels) for key, part in value.items()}
     if isinstance(value, list):
-        return [_blanked(each, labels) for each in value]
+        return [_blanked(part, labels) for part in value]
     return value

@@ -39,8 +39,8 @@ class ClientKind:
         name: the entry's name, equal to its file name.
         title: what it asks, in a few words.
         beginnings: what the names that it takes begin with: a provider and a slash (``openai/``), another mark that
-            ends in a slash or colon (``http://``, ``local:``), or a whole name (``local``). Where several fit, the longest
-            decides.
+            ends in a slash or colon (``http://``, ``local:``), or a whole name (``local``). Where several begin a name,
+            the longest decides.
         read: takes such a name apart, or raises a RegistryError.
         open: makes ready to ask a model whose name it took apart. It raises a LanguageModelError where the model isn't
             set up, as where its key is missing.

@@ -193,10 +193,10 @@ class SharedOut:
 
     def _serves(self, server: _Server) -> bool:
         """Whether calls are meant for an endpoint at the moment."""
-        return self._none_left or (not server.aside and server.resume <= self._now())
+        return self._all_aside or (not server.aside and server.resume <= self._now())
 
     @property
-    def _none_left(self) -> bool:
+    def _all_aside(self) -> bool:
         return all(server.aside for server in self._servers)
 
     def _preferred(self, opening: str) -> _Server:
@@ -233,7 +233,7 @@ class SharedOut:
         """Let whoever has room take over what waits elsewhere; one that was set aside is tried with a single call."""
         self._timer = None
         for server in self._servers:
-            most = 1 if server.aside and not self._none_left else int(server.limit)
+            most = 1 if server.aside and not self._all_aside else int(server.limit)
             while server.resume <= self._now() and server.in_flight < most:
                 if not self._next(server) and not self._take_over(server, 0):
                     break
@@ -241,15 +241,15 @@ class SharedOut:
 
     def _take_over(self, server: _Server, least: int) -> bool:
         """Take over what came last to the endpoint where most waits, if that is more than ``least``."""
-        busiest = max(self._servers, key=lambda each: each.waits / each.room)
+        busiest = max(self._servers, key=lambda other: other.waits / other.room)
         if busiest.waits <= least:
             return False
         opening, calls = busiest.waiting.popitem()
         if server.aside or (not busiest.waiting and len(calls) > 1):
-            taken = [calls.pop() for _ in range(1 if server.aside else len(calls) // 2)]
+            moved = [calls.pop() for _ in range(1 if server.aside else len(calls) // 2)]
             if calls:
                 busiest.waiting[opening] = calls
-            calls = deque(reversed(taken))
+            calls = deque(reversed(moved))
         else:
             self._homes[opening] = (server, self._homes[opening][1])
         server.waiting.setdefault(opening, deque()).extend(calls)
@@ -269,7 +269,7 @@ class SharedOut:
         server.limit = min(server.room, server.limit + 1)
 
     def _bad(self, server: _Server, fault: FaultError, began: float) -> FaultError:
-        """Note a fault; returns the one to be told."""
+        """Note a fault; returns the one to raise."""
         if began >= server.resume:  # it isn't one of several that failed together
             server.strikes += 1
             gone = server.strikes >= _STRIKES or (fault.unreachable and not server.answered)
@@ -281,41 +281,43 @@ class SharedOut:
         return FaultError(
             fault.what,
             wait=fault.wait,
-            unreachable=fault.unreachable and not any(each.answered for each in self._servers),
+            unreachable=fault.unreachable and not any(other.answered for other in self._servers),
             elsewhere=server.resume > self._now() and self._others_serve,
         )
 
     def _no_entry(self, server: _Server, refusal: LanguageModelError) -> Exception:
-        """Note that nothing can be asked of an endpoint; returns what is to be told."""
+        """Note that nothing can be asked of an endpoint; returns what to raise."""
         server.refusal = refusal
         self._set_aside(server, refusal.what)
-        if all(each.refusal for each in self._servers):
+        if all(other.refusal for other in self._servers):
             return refusal
         return FaultError(str(refusal), elsewhere=self._others_serve)
 
     def _refused(self, server: _Server, refused: RefusedError) -> Exception:
         """Note that a request was refused: by an endpoint that never answered any, the fault may be its own."""
-        if server.answered or not any(each.answered for each in self._servers):
+        if server.answered or not any(other.answered for other in self._servers):
             return refused
         self._set_aside(server, str(refused))
         return FaultError(str(refused), elsewhere=self._others_serve)
 
     @property
     def _others_serve(self) -> bool:
-        return not self._none_left and any(map(self._serves, self._servers))
+        return not self._all_aside and any(map(self._serves, self._servers))
 
     def _set_aside(self, server: _Server, why: str) -> None:
         if server.aside and server.resume > self._now():
             return  # for what came in together with this
         if not server.aside:
             server.aside = True
-            left = sum(not each.aside for each in self._servers)
-            rest = f"{left} of {len(self._servers)} endpoints are left" if left else "no endpoint is left"
-            _LOG.warning("%s is set aside: %s; %s", server.label, why, rest)
+            number = sum(not other.aside for other in self._servers)
+            remaining = (
+                f"{number} of {len(self._servers)} endpoints are left" if number else "no endpoint is left"
+            )
+            _LOG.warning("%s is set aside: %s; %s", server.label, why, remaining)
         server.limit = 1.0
-        if self._none_left:
-            for each in self._servers:
-                each.limit = float(each.room)
+        if self._all_aside:
+            for other in self._servers:
+                other.limit = float(other.room)
         self._rest(server, _ASIDE * self._doubled(server))
 
     def _doubled(self, server: _Server) -> float:

@@ -33,7 +33,7 @@ def deepeval() -> None:
     """deepeval, imported by bedside, so that its switches are set."""
     if find_spec("deepeval") is None:
         pytest.skip("deepeval is not installed")
-    module._deepeval("metrics")
+    module._metric_class()
 
 
 def case(*turns: tuple[str, str], **fields: Any) -> Any:
@@ -212,8 +212,8 @@ def test_every_rubric_is_a_metric_or_says_that_it_cannot_be() -> None:
     [
         (("empaty", "openai/gpt"), "empathy"),
         (("empathy", "nonsense"), "is not the name of a model"),
-        (("empathy", 5), "5 is no judge"),
-        (("empathy", None), "None is no judge"),
+        (("empathy", 5), "5 is neither a model object"),
+        (("empathy", None), "None is neither a model object"),
     ],
 )
 def test_wrong_names(arguments: Any, match: str) -> None:
@@ -306,7 +306,7 @@ def test_a_judge_by_name() -> None:
 def test_deepeval_is_imported_when_used_with_its_switches_set(tmp_path: Path) -> None:
     program = """
 import os, sys
-from bedside.judges import deepeval_metric
+from bedside.judges.deepeval_metric import deepeval_metric
 assert "deepeval" not in sys.modules
 try:
     deepeval_metric("empathy", "nonsense")

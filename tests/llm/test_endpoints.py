@@ -8,6 +8,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -53,7 +54,7 @@ def served(*servers: JudgeServer | str, weights: tuple[float, ...] = ()) -> Mode
     endpoints = tuple(
         Endpoint(name, weight) for name, weight in zip(names, weights or [1.0] * len(names), strict=True)
     )
-    return ModelName("tiny", None, names[0].url, names[0].key, endpoints=endpoints)
+    return replace(names[0], endpoints=endpoints)
 
 
 @pytest.fixture
@@ -104,15 +105,15 @@ def test_one_key_after_another_at_one_address(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("[]", "holds a list"),
-        ("address: http://a:1/v1#m", "holds a list"),
+        ("[]", "must hold a list"),
+        ("address: http://a:1/v1#m", "must hold a list"),
         ("- 5", "entry 1: an endpoint needs an address"),
         ("- http://a:1/v1#m\n- {address: 'http://b:1/v1'}", "entry 2: no model is named"),
         ("- {address: 'http://a:1/v1#m', wieght: 2}", "no 'wieght'.*weight"),
         ("- {address: 'http://a:1/v1#m', weight: 0}", "weight must be a number above 0"),
         ("- {address: 'http://a:1/v1#m', weight: .inf}", "weight must be a number above 0"),
         ("- {address: 'http://a:1/v1#m', weight: true}", "weight must be a number above 0"),
-        ("- {address: 'http://a:1/v1#m', max_concurrency: 1.5}", "no whole number from 1"),
+        ("- {address: 'http://a:1/v1#m', max_concurrency: 1.5}", "must be a whole number from 1"),
         ("- {address: anthropic/m, key_env: KEY}", "is asked without a key_env"),
         ("- other.yaml", "can't name another one"),
         ("- &a http://a:1/v1#m\n- *a", "not plain YAML"),
