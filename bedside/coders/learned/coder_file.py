@@ -24,7 +24,7 @@ from bedside.coders.learned.embeddings import PACKAGES, Embeddings
 from bedside.coders.learned.trained_coder import TrainedCoder
 from bedside.support.errors import InputError
 from bedside.support.files import replacing, saying_where
-from bedside.support.json_shape import NUMBER, TEXT, WHOLE, Each, Maybe, misfit
+from bedside.support.json_shape import INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.transcripts.transcript import CODE_ROLES, CODES
 
 #: Changes when files written before can't be read any more.
@@ -47,28 +47,28 @@ CODER_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,60}")
 CARD_SHAPE = {
     "name": TEXT,
     "date": TEXT,
-    "codes": Each([TEXT]),
+    "codes": ObjectOf([TEXT]),
     "training": {
-        "sha256": TEXT, "transcripts": WHOLE, "without_codes": WHOLE, "people": WHOLE, "languages": [TEXT],
-        "turns": Each(Each(WHOLE)), "ties_left_out": Each(WHOLE), "text_sha256": [TEXT],
+        "sha256": TEXT, "transcripts": INTEGER, "without_codes": INTEGER, "people": INTEGER, "languages": [TEXT],
+        "turns": ObjectOf(ObjectOf(INTEGER)), "ties_left_out": ObjectOf(INTEGER), "text_sha256": [TEXT],
     },
     "features": {
         "ngrams": TEXT,
-        "embeddings": Maybe({"name": TEXT, "sha256": TEXT, "dimensions": WHOLE}),
+        "embeddings": OrNull({"name": TEXT, "sha256": TEXT, "dimensions": INTEGER}),
     },
     "out_of_fold": {
-        "folds": WHOLE,
-        "seed": WHOLE,
+        "folds": INTEGER,
+        "seed": INTEGER,
         "codes": [{
-            "code": TEXT, "turns": WHOLE,
-            **dict.fromkeys(("macro_f1", "accuracy", "kappa", "people_macro_f1", "share_of_people"), Maybe(NUMBER)),
+            "code": TEXT, "turns": INTEGER,
+            **dict.fromkeys(("macro_f1", "accuracy", "kappa", "people_macro_f1", "share_of_people"), OrNull(NUMBER)),
         }],
         "sessions": [{
-            "measure": TEXT, "sessions": WHOLE, "spearman": Maybe(NUMBER), "mean_absolute_error": Maybe(NUMBER),
+            "measure": TEXT, "sessions": INTEGER, "spearman": OrNull(NUMBER), "mean_absolute_error": OrNull(NUMBER),
             "use": TEXT, "why": TEXT,
         }],
     },
-    "made_with": Each(TEXT),
+    "made_with": ObjectOf(TEXT),
 }  # fmt: skip
 
 

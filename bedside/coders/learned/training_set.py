@@ -131,25 +131,7 @@ def read_training_set(
             "from some and be tried on others",
             todo="give more coded transcripts; bedside coder evaluate FILE --coder rules needs one",
         )
-    counts: dict[str, dict[str, int]] = {}
-    labels: dict[str, tuple[str, ...]] = {}
-    rare: dict[str, dict[str, int]] = {}
-    for code in chosen_codes:
-        turns_by_label = Counter(label for gold_codes in gold for label in gold_codes.get(code, {}).values())
-        transcripts_by_label = Counter(
-            label for gold_codes in gold for label in set(gold_codes.get(code, {}).values())
-        )
-        if not turns_by_label:
-            continue
-        counts[code] = {label: turns_by_label[label] for label in CODES[code] if turns_by_label[label]}
-        enough = tuple(
-            label
-            for label in CODES[code]
-            if turns_by_label[label] >= FEWEST_TURNS and transcripts_by_label[label] >= FEWEST_WITH_LABEL
-        )
-        rare[code] = {label: count for label, count in counts[code].items() if label not in enough}
-        if len(enough) > 1:
-            labels[code] = enough
+    labels, counts, rare = _learnable_labels(gold, chosen_codes)
     if not labels:
         raise DataError(
             f"no code has two labels with {FEWEST_TURNS} turns in {FEWEST_WITH_LABEL} transcripts",
@@ -168,6 +150,32 @@ def read_training_set(
         embeddings=embeddings,
         roles=_role_data(kept, gold, [numbered[text] for text in hashes], labels, embeddings),
     )
+
+
+def _learnable_labels(
+    gold: Sequence[Mapping[str, Mapping[int, str]]], codes: Sequence[str]
+) -> tuple[dict[str, tuple[str, ...]], dict[str, dict[str, int]], dict[str, dict[str, int]]]:
+    """By code: the labels that occur often enough to be learned, the turns of each label, and those of the rare ones."""
+    labels: dict[str, tuple[str, ...]] = {}
+    counts: dict[str, dict[str, int]] = {}
+    rare: dict[str, dict[str, int]] = {}
+    for code in codes:
+        turns_by_label = Counter(label for gold_codes in gold for label in gold_codes.get(code, {}).values())
+        transcripts_by_label = Counter(
+            label for gold_codes in gold for label in set(gold_codes.get(code, {}).values())
+        )
+        if not turns_by_label:
+            continue
+        counts[code] = {label: turns_by_label[label] for label in CODES[code] if turns_by_label[label]}
+        enough = tuple(
+            label
+            for label in CODES[code]
+            if turns_by_label[label] >= FEWEST_TURNS and transcripts_by_label[label] >= FEWEST_WITH_LABEL
+        )
+        rare[code] = {label: count for label, count in counts[code].items() if label not in enough}
+        if len(enough) > 1:
+            labels[code] = enough
+    return labels, counts, rare
 
 
 def _gold(

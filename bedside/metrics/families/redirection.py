@@ -80,6 +80,19 @@ class _TurnSequence:
         """The rater of a metric that depends on these parameters."""
         return FAMILY.rater({name: self.settings[name] for name in (*_MODEL, *parameters)}) + by
 
+    def values(self, metric_names: frozenset[str]) -> Iterator[Value]:
+        """The metrics named that follow from the scores."""
+        if "redirection_score" in metric_names:
+            yield from self.turns()
+        if "redirection_ratio" in metric_names:
+            yield self.ratio()
+        if "accepted_redirection" in metric_names:
+            yield self.accepted()
+        if "greatest_redirection" in metric_names:
+            yield self.most()
+        if metric_names & _DELTAS.keys():
+            yield from self.deltas(name for name in _DELTAS if name in metric_names)
+
     def turns(self) -> Iterator[Value]:
         rater, scores = self.rater(), {turn.turn: turn for turn in self.scored}
         turns = [turn.index for turn in self.transcript.of("clinician")]
@@ -203,10 +216,10 @@ def compute(
         )
     if not model:
         return [
-            each
+            value
             for metric in METRICS
             if metric.name in metric_names
-            for each in _unscored_values(transcript, metric)
+            for value in _unscored_values(transcript, metric)
         ]
     from bedside.models.likelihood import load_likelihood
 
@@ -224,20 +237,7 @@ def compute(
     if metric_names - {"turn_likelihood"}:
         scores = score_turns(transcript, likelihood, limit)
     session = _TurnSequence(transcript, scores, settings)
-    values: list[Value] = []
-    if "redirection_score" in metric_names:
-        values += session.turns()
-    if "redirection_ratio" in metric_names:
-        values.append(session.ratio())
-    if "accepted_redirection" in metric_names:
-        values.append(session.accepted())
-    if "greatest_redirection" in metric_names:
-        values.append(session.most())
-    values += (
-        session.deltas(name for name in _DELTAS if name in metric_names)
-        if metric_names & _DELTAS.keys()
-        else ()
-    )
+    values = [*session.values(metric_names)]
     if "turn_likelihood" in metric_names:
         values += _likelihood_values(transcript, likelihood, limit, session.rater())
     return values
