@@ -15,7 +15,7 @@ with atheris.instrument_imports(
     include=["bedside.transcripts", "bedside.judges", "bedside.support.yaml_files", "yaml"]
 ):
     import bedside.judges.reply
-    import bedside.rubrics.files
+    import bedside.rubrics.rubric_files
     import bedside.transcripts  # noqa: F401
 
 from tests.fuzz.targets import TARGETS

@@ -32,7 +32,7 @@ def _ratings(path: Path) -> Any:
 
 
 def _rubric(path: Path) -> Any:
-    from bedside.rubrics.files import parse_rubric
+    from bedside.rubrics.rubric_files import parse_rubric
 
     return parse_rubric(path).name
 
@@ -44,13 +44,13 @@ def _suite(path: Path) -> Any:
 
 
 def _coder(path: Path) -> Any:
-    from bedside.coders.learned.trained_coder import load_card
+    from bedside.coders.learned.coder_file import load_card
 
     return load_card(path)[1]
 
 
 def _plan(path: Path) -> Any:
-    from bedside.annotation.plan import read_plan
+    from bedside.annotation.plan_file import read_plan
 
     return read_plan(path).mode
 
@@ -88,9 +88,9 @@ TAKERS: dict[str, Callable[[Path], Any]] = {
 
 
 def main(taker: str, *paths: str) -> None:
-    import bedside.annotation.plan
+    import bedside.annotation.plan_file
     import bedside.coders.learned.trained_coder
-    import bedside.rubrics.files  # noqa: F401
+    import bedside.rubrics.rubric_files  # noqa: F401
     from bedside.support import files
     from bedside.support.errors import BedsideError
 

@@ -29,38 +29,32 @@ import polars as pl
 import yaml
 
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.annotation.answers import (
-    STORE,
-    Checker,
-    Read,
-    coded_positions,
-    keep_answers,
-    plan_folder,
-    read_export,
-)
-from bedside.annotation.items import label_studio_tasks
-from bedside.annotation.offline import export_files, read_files
-from bedside.annotation.plan import AnnotationPlan, read_plan, sealed, write_plan
-from bedside.coders.learned.trained_coder import (
-    TrainedCoder,
-    _digest,
-    load_card,
-    load_coder,
-    save_coder,
-    train,
-)
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_check import AnswerCheck
+from bedside.annotation.answer_store import STORE, keep_answers, plan_folder
+from bedside.annotation.answers import CollectedAnswers
+from bedside.annotation.items import coded_positions, label_studio_tasks
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.offline_files import export_files, read_files
+from bedside.annotation.plan_file import read_plan, sealed, write_plan
+from bedside.coders.learned.coder_file import _digest, load_card, load_coder, save_coder
+from bedside.coders.learned.trained_coder import TrainedCoder
+from bedside.coders.learned.trainer import train
 from bedside.judges.prompt import PromptPiece
-from bedside.judges.reply import Token, expected_score, parse
+from bedside.judges.reply import expected_score, parse
 from bedside.judges.store import Judgement, Store, read_judgements, read_prompt, stored_keys
-from bedside.judges.turn_codes import CODEBOOK
 from bedside.llm.batch_files import Answers, BatchClient
-from bedside.llm.client import JudgeName, NotAskedError, Request, Sampling, UnusableError
+from bedside.llm.model_names import ModelName
+from bedside.llm.protocol import NotAskedError, Request, Sampling, UnusableError
+from bedside.llm.tokens import Token
 from bedside.protocols.medconceal import labels as medconceal
 from bedside.protocols.medconceal.policy_parameters import parse_parameters
 from bedside.protocols.note2chat import labels as note2chat
 from bedside.ratings.run import Run
-from bedside.ratings.spreadsheets import import_ratings, parse_scales, read_rating_file
-from bedside.rubrics.files import RUBRICS, check_file, parse_rubric
+from bedside.ratings.scales import parse_scales
+from bedside.ratings.spreadsheets import import_ratings, read_rating_file
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric_files import RUBRICS, check_file, parse_rubric
 from bedside.suites.suite import parse_suite
 from bedside.support.errors import BedsideError
 from bedside.transcripts import Reading, ReadOptions, Transcript
@@ -567,7 +561,7 @@ def _batch(folder: Path, data: bytes) -> None:
     path.write_bytes(data)
     answers = Answers([path])
     client = BatchClient(
-        JudgeName("openai", "m", "http://127.0.0.1:9/v1"), Sampling(probabilities=20), answers, None
+        ModelName("openai", "m", "http://127.0.0.1:9/v1"), Sampling(probabilities=20), answers, None
     )
     for number in (0, 1):
         request = Request(text="t", schema="{}", corrections=(), seed=None, key=_KEY, number=number)
@@ -612,9 +606,9 @@ def _copy(folder: Path) -> Run:
     return Run(target)
 
 
-def _kept(folder: Path, plan: AnnotationPlan, read: Read, data: bytes) -> None:
+def _kept(folder: Path, plan: AnnotationPlan, read: CollectedAnswers, data: bytes) -> None:
     """What was read fits the plan or is refused; of some, that it is put in a run and read again."""
-    checker = Checker(plan, _positions(plan.mode))
+    checker = AnswerCheck(plan, _positions(plan.mode))
     for answer in read.answers:
         if answer.state == "submitted":
             checker.check(answer)
@@ -771,7 +765,7 @@ def _plan(folder: Path, data: bytes) -> None:
 
 def _used(plan: AnnotationPlan, data: bytes) -> None:
     label_studio_tasks(plan, _run(), plan.raters[0])
-    Checker(plan, coded_positions(plan, _run()))
+    AnswerCheck(plan, coded_positions(plan, _run()))
 
 
 @cache

@@ -23,7 +23,7 @@ import pytest
 
 from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts import sources as source
+from bedside.transcripts.byte_source import MAX_WHOLE
 from tests.fuzz.child import TAKERS
 from tests.fuzz.targets import _judged, one_line
 from tests.transcripts.files import GOOD, workbook
@@ -406,7 +406,7 @@ def test_a_file_that_changes_while_it_is_read(ending: str, change: str, tmp_path
         lines = [(GOOD % f"{each}-{os.urandom(80).hex()}").strip() for each in ids]
         text = f"[{','.join(lines)}]" if ending == ".json" else "\n".join(lines)
         path.write_bytes(gzip.compress(text.encode(), 1) if ending.endswith(".gz") else text.encode())
-    assert path.stat().st_size > source.WHOLE
+    assert path.stat().st_size > MAX_WHOLE
     found = 0
     try:
         for _ in Reading([path]):
