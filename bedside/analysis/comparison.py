@@ -121,17 +121,13 @@ def compare(
     Raises:
         DataError: fewer than two systems, an unknown one, or an option that is none of those named.
     """
-    for option, value, known in (
-        ("--test", test, TESTS), ("--family", family, CORRECTION_FAMILIES), ("--correction", correction, CORRECTIONS)
-    ):  # fmt: skip
-        if value not in known:
-            raise DataError(f"{value!r} is not known", where=option, todo="one of " + ", ".join(known))
+    _check_choices(test, family, correction)
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
     if reference is not None and reference not in chosen:
         raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
     if test in _THEN and len(chosen) < 3:
-        raise DataError(f"{test} needs three systems", where="--test", todo=f"use {_THEN[test]} for two")
+        raise DataError(f"{test} needs three systems", where="`test`", todo=f"use {_THEN[test]} for two")
     duos = (
         [(system, reference) for system in chosen if system != reference]
         if reference is not None
@@ -149,14 +145,25 @@ def compare(
             continue
         facts = view.facts(str(metric))
         by_system = {system: _by_case(table, system) for system in chosen}
-        matched += [_match(facts, str(raters), a, b, by_system[a], by_system[b], test) for a, b in duos]
+        matched += [_match(facts, str(raters), (a, b), by_system, test) for a, b in duos]
         if len(chosen) > 2 and reference is None and (test == "auto" or test in _THEN):
             overall.append(_all_at_once(facts, str(raters), by_system, test))
-    found = _tested(matched, seed)
     return Comparisons(
-        tuple(_corrected(found, family, correction, "comparisons of two systems")),
+        tuple(_corrected(_tested(matched, seed), family, correction, "comparisons of two systems")),
         tuple(_corrected(overall, family, correction, "comparisons of all systems")),
     )
+
+
+def _check_choices(test: str, family: str, correction: str) -> None:
+    for argument, value, choices in (
+        ("test", test, TESTS),
+        ("family", family, CORRECTION_FAMILIES),
+        ("correction", correction, CORRECTIONS),
+    ):
+        if value not in choices:
+            raise DataError(
+                f"{value!r} is not known", where=f"`{argument}`", todo="one of " + ", ".join(choices)
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,9 +177,9 @@ class _Values:
 
 def _by_case(table: pl.DataFrame, system: str) -> _Values:
     rows = table.filter(pl.col("system") == system)
-    there = rows.drop_nulls("value")
-    cases = there.drop_nulls("case_id").group_by("case_id").agg(pl.col("value").mean()).sort("case_id")
-    return _Values(dict(cases.iter_rows()), there["value"].to_numpy(), rows.height - there.height)
+    present = rows.drop_nulls("value")
+    cases = present.drop_nulls("case_id").group_by("case_id").agg(pl.col("value").mean()).sort("case_id")
+    return _Values(dict(cases.iter_rows()), present["value"].to_numpy(), rows.height - present.height)
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,8 +200,10 @@ class _Matched:
 
 
 def _match(
-    facts: MetricFacts, raters: str, a: str, b: str, values_a: _Values, values_b: _Values, test: Test
+    facts: MetricFacts, raters: str, systems: tuple[str, str], by_system: dict[str, _Values], test: Test
 ) -> _Matched:
+    """The values of two systems, paired by case where the test or most of the cases ask for it."""
+    values_a, values_b = (by_system[system] for system in systems)
     shared = sorted(values_a.cases.keys() & values_b.cases.keys())
     smaller = min(len(values_a.cases), len(values_b.cases))
     paired = 2 * len(shared) > smaller if test == "auto" else test in _PAIRED
@@ -213,9 +222,12 @@ def _match(
         name, why = _THEN.get(test, test), "as asked"
     if name == "mcnemar" and not binary and x.size:
         raise DataError(
-            f"{facts.name} has values other than 0 and 1", where="--test mcnemar", todo="use another test"
+            f"{facts.name} has values other than 0 and 1", where="`test=mcnemar`", todo="use another test"
         )
-    return _Matched(facts, raters, a, b, x, y, tuple(shared) if paired else (), paired, name, why, alone)
+    return _Matched(
+        facts=facts, raters=raters, a=systems[0], b=systems[1], x=x, y=y, cases=tuple(shared) if paired else (),
+        paired=paired, test=name, why=why, alone=alone,
+    )  # fmt: skip
 
 
 def _binary(*values: np.ndarray[Any, Any]) -> bool:
@@ -224,45 +236,61 @@ def _binary(*values: np.ndarray[Any, Any]) -> bool:
 
 
 def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
-    """Each pair with its test; permutations of one pair of systems on the same cases share their sign flips."""
-    from bedside.stats import paired, unpaired
+    """Each pair with its test."""
+    permuted = _permuted(matched, seed)
+    comparisons = []
+    for position, pair in enumerate(matched):
+        x, y = pair.x, pair.y
+        difference = _difference(pair)
+        comparisons.append(
+            Comparison(
+                facts=pair.facts, raters=pair.raters, a=pair.a, b=pair.b, paired=pair.paired, why=pair.why,
+                mean_a=float(x.mean()) if x.size else None,
+                mean_b=float(y.mean()) if y.size else None,
+                test=permuted.get(position) or _test_of(pair) or difference, difference=difference,
+                alone_a=pair.alone[0], alone_b=pair.alone[1],
+                differences=tuple((x - y).tolist()) if pair.paired else None,
+            )
+        )  # fmt: skip
+    return comparisons
 
-    permuted: dict[int, Result] = {}
+
+def _permuted(matched: Sequence[_Matched], seed: int) -> dict[int, Result]:
+    """Permutation tests by position; those of one pair of systems on the same cases share their sign flips."""
+    from bedside.stats import paired
+
     together: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
-    for position, one in enumerate(matched):
-        if one.test == "permutation":
-            together.setdefault((one.a, one.b, one.cases), []).append(position)
+    for position, pair in enumerate(matched):
+        if pair.test == "permutation":
+            together.setdefault((pair.a, pair.b, pair.cases), []).append(position)
+    results: dict[int, Result] = {}
     for positions in together.values():
         x = np.column_stack([matched[position].x for position in positions])
         y = np.column_stack([matched[position].y for position in positions])
-        permuted.update(zip(positions, paired.permutations(x, y, seed=seed), strict=True))
-    found = []
-    for position, one in enumerate(matched):
-        difference = (
-            paired.t_test(one.x, one.y)
-            if one.paired
-            else unpaired.t_test(one.x, one.y, equal_variances=one.test == "student")
-        )
-        if one.test == "wilcoxon":
-            result = paired.wilcoxon(one.x, one.y, shift=False)
-        elif one.test == "permutation":
-            result = permuted[position]
-        elif one.test == "mcnemar":
-            result = paired.mcnemar(one.x, one.y, method="exact")
-        elif one.test == "mannwhitney":
-            result = unpaired.mann_whitney(one.x, one.y, shift=False)
-        else:
-            result = difference
-        found.append(
-            Comparison(
-                facts=one.facts, raters=one.raters, a=one.a, b=one.b, paired=one.paired, why=one.why,
-                mean_a=float(one.x.mean()) if one.x.size else None,
-                mean_b=float(one.y.mean()) if one.y.size else None,
-                test=result, difference=difference, alone_a=one.alone[0], alone_b=one.alone[1],
-                differences=tuple((one.x - one.y).tolist()) if one.paired else None,
-            )
-        )  # fmt: skip
-    return found
+        results.update(zip(positions, paired.permutations(x, y, seed=seed), strict=True))
+    return results
+
+
+def _difference(pair: _Matched) -> Result:
+    """The mean difference, by a t test."""
+    from bedside.stats import paired, unpaired
+
+    if pair.paired:
+        return paired.t_test(pair.x, pair.y)
+    return unpaired.t_test(pair.x, pair.y, equal_variances=pair.test == "student")
+
+
+def _test_of(pair: _Matched) -> Result | None:
+    """The test of this pair alone; None where it is that of the mean difference."""
+    from bedside.stats import paired, unpaired
+
+    if pair.test == "wilcoxon":
+        return paired.wilcoxon(pair.x, pair.y, shift=False)
+    if pair.test == "mcnemar":
+        return paired.mcnemar(pair.x, pair.y, method="exact")
+    if pair.test == "mannwhitney":
+        return unpaired.mann_whitney(pair.x, pair.y, shift=False)
+    return None
 
 
 def _all_at_once(facts: MetricFacts, raters: str, by_system: dict[str, _Values], test: Test) -> Overall:
@@ -284,24 +312,26 @@ def _all_at_once(facts: MetricFacts, raters: str, by_system: dict[str, _Values],
 
 
 def _corrected(
-    found: Sequence[_Compared], family: CorrectionFamily, correction: Correction, what: str
+    compared: Sequence[_Compared], family: CorrectionFamily, correction: Correction, title: str
 ) -> list[_Compared]:
-    """The same with p corrected within the families, each named ``what`` and of what metrics."""
+    """The same with p corrected within the families, each named by the title and of what metrics."""
     from bedside.stats import families
 
-    def name(one: _Compared) -> str:
+    def family_of(comparison: _Compared) -> str:
         if family == "all":
-            return what
-        return f"{what} on {one.facts.title if family == 'metric' else one.facts.group.lower()}"
+            return title
+        facts = comparison.facts
+        return f"{title} on {facts.title if family == 'metric' else facts.group.lower()}"
 
-    results = list(found)
-    for family_name in dict.fromkeys(map(name, found)):
-        members = [position for position, one in enumerate(found) if name(one) == family_name]
+    names = [family_of(comparison) for comparison in compared]
+    results = list(compared)
+    for name in dict.fromkeys(names):
+        members = [position for position, family_name in enumerate(names) if family_name == name]
         tests = families.family(
-            [found[position].test for position in members], family_name, method=_CORRECTION_NAMES[correction]
+            [compared[position].test for position in members], name, method=_CORRECTION_NAMES[correction]
         )
         for position, test in zip(members, tests, strict=True):
-            results[position] = replace(found[position], test=test)
+            results[position] = replace(compared[position], test=test)
     return results
 
 

@@ -70,53 +70,52 @@ def deviation(
                 f"{name!r} is neither a run nor a system", where=view.name,
                 todo=nearest(name, view.systems()),
             )  # fmt: skip
-        chosen = [each for each in systems_or_all(view, systems) if each != name]
+        chosen = [system for system in systems_or_all(view, systems) if system != name]
         if not chosen:
             raise NothingError(f"there is no system beside {name!r}", where=view.name)
-        own = pl.col("system") == name
-        reference = replace(view, ratings=view.ratings.filter(own), name=name)
+        reference = replace(view, ratings=view.ratings.filter(pl.col("system") == name), name=name)
     else:
         chosen = systems_or_all(view, systems)
     names = view.metrics(metrics)
-    there = system_values(reference, names, None)
-    found = [
-        _deviation(view.facts(metric), group, system, table, there)
+    reference_values = system_values(reference, names, None)
+    deviations = [
+        _deviation(view.facts(metric), group, system, table, reference_values)
         for metric, group, system, table in rated_groups(system_values(view, names, chosen), names)
     ]
-    shared = {one.metric for one in found if one.reference_n}
+    shared = {row.metric for row in deviations if row.reference_n}
     if not shared:
         raise NothingError(
             f"no metric is rated by the same raters here and in the reference {reference.name}",
             where=view.name,
             todo="score the reference with the same suite",
         )
-    return tuple(one for one in found if metrics is not None or one.metric in shared)
+    return tuple(row for row in deviations if metrics is not None or row.metric in shared)
 
 
 def _deviation(
-    facts: MetricFacts, raters: str, system: str, table: pl.DataFrame, there: pl.DataFrame
+    facts: MetricFacts, raters: str, system: str, table: pl.DataFrame, reference: pl.DataFrame
 ) -> Deviation:
     from bedside.stats import unpaired
 
-    other = there.filter(pl.col("metric") == facts.name)
-    same = other.filter(pl.col("group") == raters)["value"]
-    a, b = table["value"].drop_nulls().to_numpy(), same.drop_nulls().to_numpy()
+    rated = reference.filter(pl.col("metric") == facts.name)
+    same_raters = rated.filter(pl.col("group") == raters)["value"]
+    a, b = table["value"].drop_nulls().to_numpy(), same_raters.drop_nulls().to_numpy()
     result = unpaired.t_test(a, b)
     if not a.size:
         result = replace(result, missing="the system has no value")
     elif not b.size:
-        result = replace(
-            result, missing=_no_reference(raters, sorted(other.drop_nulls("value")["group"].unique()))
-        )
+        groups = sorted(rated.drop_nulls("value")["group"].unique())
+        result = replace(result, missing=_no_reference(raters, groups))
     mean = float(a.mean()) if a.size else None
     base = float(b.mean()) if b.size else None
     return Deviation(
-        facts, raters, system, mean, base, a.size, b.size, table["value"].null_count(), same.null_count(),
-        None if mean is None or base is None else abs(mean - base), result,
+        facts=facts, raters=raters, system=system, mean=mean, reference=base, n=a.size, reference_n=b.size,
+        missing=table["value"].null_count(), reference_missing=same_raters.null_count(),
+        deviation=None if mean is None or base is None else abs(mean - base), difference=result,
     )  # fmt: skip
 
 
-def _no_reference(raters: str, others: Sequence[str]) -> str:
-    if not others:
+def _no_reference(raters: str, groups: Sequence[str]) -> str:
+    if not groups:
         return "the reference has no value"
-    return f"the reference was rated by {', '.join(others)}, not by {raters}"
+    return f"the reference was rated by {', '.join(groups)}, not by {raters}"

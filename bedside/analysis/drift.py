@@ -17,6 +17,7 @@ from bedside.analysis.selection import (
     system_values,
     systems_or_all,
 )
+from bedside.ratings.names import is_algorithm
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
@@ -115,18 +116,24 @@ def drift(
     condition, without = _conditions(view, by)
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
     values = system_values(view, names, chosen).join(condition, on="transcript_id")
-    there = sorted(values["length"].unique())
-    shortest, longest = _two(by, there, lengths, view.name)
+    conditions = sorted(values["length"].unique())
+    shortest, longest = _two_conditions(by, conditions, lengths, view.name)
     changes = [
-        _change(view.facts(metric), group, system, table, (shortest, longest), resamples, seed)
+        _change(
+            view.facts(metric), raters=group, system=system, table=table, lengths=(shortest, longest),
+            resamples=resamples, seed=seed,
+        )
         for metric, group, system, table in rated_groups(values, names)
-    ]
+    ]  # fmt: skip
     if not changes:
         raise NothingError(
-            "no metric to follow has a value", where=view.name, todo="name some with --metrics"
+            "no metric to follow has a value", where=view.name, todo="name some with `metrics`"
         )
-    between = tuple(length for length in there if shortest < length < longest)
-    return Drift(by, shortest, longest, between, tuple(changes), _means(changes), without)
+    between = tuple(length for length in conditions if shortest < length < longest)
+    return Drift(
+        by=by, shortest=shortest, longest=longest, between=between, changes=tuple(changes), means=_means(changes),
+        without=without,
+    )  # fmt: skip
 
 
 def _conditions(view: RatingsView, by: str) -> tuple[pl.DataFrame, int]:
@@ -137,10 +144,10 @@ def _conditions(view: RatingsView, by: str) -> tuple[pl.DataFrame, int]:
             "a plain file of ratings has no factors", where=view.name,
             todo="give a run: bedside score makes one of transcripts, bedside ratings import adds the file",
         )  # fmt: skip
-    known = [name for name in factors.columns if name != "transcript_id"]
-    if by not in known:
-        todo = nearest(by, known) if known else "give the transcripts factors"
-        raise NothingError(f"no factor {by!r}", where=view.name, todo=todo)
+    names = [name for name in factors.columns if name != "transcript_id"]
+    if by not in names:
+        todo = nearest(by, names) if names else "give the transcripts factors"
+        raise NothingError(f"no transcript has the factor {by!r}", where=view.name, todo=todo)
     rows = factors.select("transcript_id", by).drop_nulls()
     lengths = []
     for name, text in rows.iter_rows():
@@ -150,28 +157,31 @@ def _conditions(view: RatingsView, by: str) -> tuple[pl.DataFrame, int]:
             lengths.append(float("nan"))
         if not np.isfinite(lengths[-1]):
             raise DataError(
-                f"{by} of transcript {name!r} is {text!r}, no number", where=view.name,
-                todo="name a factor of numbers with --by",
+                f"{by} of transcript {name!r} is {text!r}, which is no number", where=view.name,
+                todo="name a factor of numbers with `by`",
             )  # fmt: skip
     return rows.select(
         "transcript_id", length=pl.Series(lengths, dtype=pl.Float64())
     ), factors.height - rows.height
 
 
-def _two(
-    by: str, there: Sequence[float], lengths: tuple[float, float] | None, where: str
+def _two_conditions(
+    by: str, conditions: Sequence[float], lengths: tuple[float, float] | None, where: str
 ) -> tuple[float, float]:
-    if len(there) < 2:
-        only = f"every transcript has {by} {there[0]:g}" if there else f"no rated transcript has {by}"
+    """The shortest and the longest condition, or those that are asked for."""
+    if len(conditions) < 2:
+        only = (
+            f"every transcript has {by} {conditions[0]:g}" if conditions else f"no rated transcript has {by}"
+        )
         raise NothingError(
-            f"{only}: a change needs two lengths", where=where, todo="name another factor with --by"
+            f"{only}: a change needs two lengths", where=where, todo="name another factor with `by`"
         )
     if lengths is None:
-        return there[0], there[-1]
+        return conditions[0], conditions[-1]
     for length in lengths:
-        if length not in there:
-            known = ", ".join(f"{each:g}" for each in there)
-            raise NothingError(f"no transcript has {by} {length:g}", where=where, todo=f"there are {known}")
+        if length not in conditions:
+            todo = "there are " + ", ".join(f"{condition:g}" for condition in conditions)
+            raise NothingError(f"no transcript has {by} {length:g}", where=where, todo=todo)
     if lengths[0] >= lengths[1]:
         raise DataError(f"{lengths[0]:g} is not shorter than {lengths[1]:g}", where=where, todo="swap them")
     return lengths
@@ -179,6 +189,7 @@ def _two(
 
 def _change(
     facts: MetricFacts,
+    *,
     raters: str,
     system: str,
     table: pl.DataFrame,
@@ -188,44 +199,47 @@ def _change(
 ) -> Change:
     from bedside.stats.change import percentage_change
 
-    of_case = [_cases(table.filter(pl.col("length") == length)) for length in lengths]
-    shared = sorted(of_case[0].keys() & of_case[1].keys())
+    at_shortest, at_longest = (_case_means(table.filter(pl.col("length") == length)) for length in lengths)
+    shared = sorted(at_shortest.keys() & at_longest.keys())
     result = percentage_change(
-        [of_case[0][case] for case in shared], [of_case[1][case] for case in shared],
-        resamples=resamples, seed=seed,
+        [at_shortest[case] for case in shared], [at_longest[case] for case in shared], resamples=resamples, seed=seed
     )  # fmt: skip
     if not shared:
-        result = replace(result, missing=_unpaired(table, lengths))
-    return Change(facts, raters, system, result, len(of_case[0]) - len(shared), len(of_case[1]) - len(shared))
+        result = replace(result, missing=_why_unpaired(table, lengths))
+    return Change(
+        facts=facts, raters=raters, system=system, change=result, alone_shortest=len(at_shortest) - len(shared),
+        alone_longest=len(at_longest) - len(shared),
+    )  # fmt: skip
 
 
-def _cases(table: pl.DataFrame) -> dict[str, float]:
-    there = table.drop_nulls(["value", "case_id"])
-    return dict(there.group_by("case_id").agg(pl.col("value").mean()).iter_rows())
+def _case_means(table: pl.DataFrame) -> dict[str, float]:
+    present = table.drop_nulls(["value", "case_id"])
+    return dict(present.group_by("case_id").agg(pl.col("value").mean()).iter_rows())
 
 
-def _unpaired(table: pl.DataFrame, lengths: tuple[float, float]) -> str:
-    there = table.drop_nulls("value")
+def _why_unpaired(table: pl.DataFrame, lengths: tuple[float, float]) -> str:
+    present = table.drop_nulls("value")
     for length in lengths:
-        if there.filter(pl.col("length") == length).is_empty():
+        if present.filter(pl.col("length") == length).is_empty():
             return f"no value at length {length:g}"
-    if there["case_id"].null_count() == there.height:
+    if present["case_id"].null_count() == present.height:
         return "the transcripts don't name their case, by which lengths are paired"
     return "no case has a value at both lengths"
 
 
 def _means(changes: Sequence[Change]) -> tuple[MeanChange, ...]:
-    found = []
-    for system in dict.fromkeys(one.system for one in changes):
-        own = [one for one in changes if one.system == system]
-        kinds = list(dict.fromkeys(_kind(one.raters) for one in own))
+    """The mean absolute change of each system, by kind of raters and for all of them."""
+    means = []
+    for system in dict.fromkeys(change.system for change in changes):
+        of_system = [change for change in changes if change.system == system]
+        kinds = list(dict.fromkeys(_kind(change.raters) for change in of_system))
         for kind in (*kinds, ALL) if len(kinds) > 1 else kinds:
-            among = [one.change.estimate for one in own if kind in (ALL, _kind(one.raters))]
-            sizes = [abs(each) for each in among if each is not None]
+            values = [change.change.estimate for change in of_system if kind in (ALL, _kind(change.raters))]
+            sizes = [abs(value) for value in values if value is not None]
             mean = float(np.mean(sizes)) if sizes else None
-            found.append(MeanChange(system, kind, mean, len(sizes), len(among) - len(sizes)))
-    return tuple(found)
+            means.append(MeanChange(system, kind, mean, n=len(sizes), undefined=len(values) - len(sizes)))
+    return tuple(means)
 
 
 def _kind(raters: str) -> str:
-    return "algorithms" if raters.startswith("algorithm:") else raters
+    return "algorithms" if is_algorithm(raters) else raters

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
@@ -48,12 +48,12 @@ class _Sample:
 
     human: np.ndarray[Any, Any]
     judge: np.ndarray[Any, Any]
-    rest: np.ndarray[Any, Any]
+    unlabelled: np.ndarray[Any, Any]
     by_case: dict[str, tuple[float | None, float]]
 
     @property
     def everything(self) -> np.ndarray[Any, Any]:
-        return np.concatenate([self.judge, self.rest])
+        return np.concatenate([self.judge, self.unlabelled])
 
 
 def estimate(
@@ -84,13 +84,12 @@ def estimate(
     if len(matching) > 1:
         raise DataError(
             f"{len(matching)} raters match {judge!r}",
-            where="--judge",
+            where="`judge`",
             todo=f"name one: {', '.join(matching)}",
         )
     name = matching[0]
-    known = view.systems()
-    chosen = chosen_systems(view, systems, fewest=1) if known else [ALL]
-    found: list[Estimate] = []
+    chosen = chosen_systems(view, systems, fewest=1) if view.systems() else [ALL]
+    estimates: list[Estimate] = []
     for metric in view.metrics(metrics):
         values = (
             view.transcript_values([metric])
@@ -101,15 +100,15 @@ def estimate(
             continue
         samples = {system: _sample(values.filter(pl.col("system") == system), name) for system in chosen}
         facts = view.facts(metric)
-        found += [_mean(facts, name, system, sample, seed) for system, sample in samples.items()]
-        found += [_difference(facts, name, a, b, samples[a], samples[b]) for a, b in combinations(chosen, 2)]
-    if not found:
+        estimates += [_mean(facts, name, system, sample, seed) for system, sample in samples.items()]
+        estimates += [_difference(facts, name, (a, b), samples) for a, b in combinations(chosen, 2)]
+    if not estimates:
         raise DataError(
             f"no metric was rated by people and by {name}",
             where=view.name,
             todo="import people's ratings of a random sample with bedside ratings import",
         )
-    return tuple(found)
+    return tuple(estimates)
 
 
 def _sample(values: pl.DataFrame, judge: str) -> _Sample:
@@ -119,7 +118,7 @@ def _sample(values: pl.DataFrame, judge: str) -> _Sample:
             wide = wide.with_columns(pl.lit(None, dtype=pl.Float64()).alias(group))
     judged = wide.drop_nulls(judge)
     both = judged.drop_nulls(PEOPLE)
-    rest = judged.filter(pl.col(PEOPLE).is_null())
+    unlabelled = judged.filter(pl.col(PEOPLE).is_null())
     # Of several transcripts of a case, the means; people's only where they rated all of them.
     cases = (
         judged.drop_nulls("case_id")
@@ -133,9 +132,10 @@ def _sample(values: pl.DataFrame, judge: str) -> _Sample:
     return _Sample(
         human=both[PEOPLE].to_numpy(),
         judge=both[judge].to_numpy(),
-        rest=rest[judge].to_numpy(),
+        unlabelled=unlabelled[judge].to_numpy(),
         by_case={
-            case: (human, own) for case, own, human in cases.select("case_id", judge, PEOPLE).iter_rows()
+            case: (by_people, by_judge)
+            for case, by_judge, by_people in cases.select("case_id", judge, PEOPLE).iter_rows()
         },
     )
 
@@ -150,10 +150,11 @@ def _mean(facts: MetricFacts, judge: str, system: str, sample: _Sample, seed: in
         corrected = prediction_powered.rogan_gladen(sample.human, sample.judge, sample.everything, seed=seed)
     else:
         naive, human = mean_t(sample.everything), mean_t(sample.human)
-        corrected = prediction_powered.mean(sample.human, sample.judge, sample.rest, interval="t")
+        corrected = prediction_powered.mean(sample.human, sample.judge, sample.unlabelled, interval="t")
     labelled = sample.human.size
     return Estimate(
-        facts, judge, system, labelled, sample.everything.size, naive, human, _enough(corrected, labelled)
+        facts=facts, judge=judge, quantity=system, labelled=labelled, judged=sample.everything.size,
+        naive=naive, human=human, corrected=_enough(corrected, labelled),
     )  # fmt: skip
 
 
@@ -170,27 +171,35 @@ def _enough(corrected: Result, labelled: int) -> Result:
     )
 
 
-def _difference(facts: MetricFacts, judge: str, a: str, b: str, x: _Sample, y: _Sample) -> Estimate:
+def _difference(
+    facts: MetricFacts, judge: str, systems: tuple[str, str], samples: Mapping[str, _Sample]
+) -> Estimate:
     from bedside.stats import paired, prediction_powered, unpaired
 
+    x, y = (samples[system] for system in systems)
     shared = sorted(x.by_case.keys() & y.by_case.keys())
     if 2 * len(shared) > min(len(x.by_case), len(y.by_case)):
         labelled = [c for c in shared if x.by_case[c][0] is not None and y.by_case[c][0] is not None]
-        others = [case for case in shared if case not in set(labelled)]
+        unlabelled = [case for case in shared if case not in set(labelled)]
 
         def values(sample: _Sample, cases: list[str], column: int) -> np.ndarray[Any, Any]:
             return np.array([sample.by_case[case][column] for case in cases], dtype=float)
 
         corrected = prediction_powered.paired_difference(
-            values(x, labelled, 0), values(x, labelled, 1), values(x, others, 1),
-            values(y, labelled, 0), values(y, labelled, 1), values(y, others, 1),
+            values(x, labelled, 0), values(x, labelled, 1), values(x, unlabelled, 1),
+            values(y, labelled, 0), values(y, labelled, 1), values(y, unlabelled, 1),
         )  # fmt: skip
         naive = paired.t_test(values(x, shared, 1), values(y, shared, 1))
         human = paired.t_test(values(x, labelled, 0), values(y, labelled, 0))
         counts = (len(labelled), len(shared))
     else:
-        corrected = prediction_powered.unpaired_difference(x.human, x.judge, x.rest, y.human, y.judge, y.rest)
+        corrected = prediction_powered.unpaired_difference(
+            x.human, x.judge, x.unlabelled, y.human, y.judge, y.unlabelled
+        )
         naive = unpaired.t_test(x.everything, y.everything)
         human = unpaired.t_test(x.human, y.human)
         counts = (x.human.size + y.human.size, x.everything.size + y.everything.size)
-    return Estimate(facts, judge, f"{a} − {b}", *counts, naive, human, _enough(corrected, counts[0]))
+    return Estimate(
+        facts=facts, judge=judge, quantity=f"{systems[0]} − {systems[1]}", labelled=counts[0], judged=counts[1],
+        naive=naive, human=human, corrected=_enough(corrected, counts[0]),
+    )  # fmt: skip

@@ -50,7 +50,7 @@ class MetricFacts:
         digits: decimals to print.
         order: position in tables; rubrics and other ratings come before what families define.
         labels: the labels of a nominal code.
-        known: whether a metric family defines it.
+        defined: whether a metric family defines it.
     """
 
     name: str
@@ -60,48 +60,48 @@ class MetricFacts:
     digits: int = 2
     order: int = -1
     labels: tuple[str, ...] = ()
-    known: bool = False
+    defined: bool = False
 
 
 @cache
-def _known() -> Mapping[str, MetricFacts]:
-    found: dict[str, MetricFacts] = {}
+def _family_metrics() -> Mapping[str, MetricFacts]:
+    by_name: dict[str, MetricFacts] = {}
     for family in FAMILIES.all().values():
         for metric in family.metrics:
             roles = ("", *metric.roles) if metric.whole or not metric.roles else metric.roles
             for role in roles:
                 name = f"{metric.name}.{role}" if role else metric.name
                 title = f"{metric.title}, {role}" if role else metric.title
-                found[name] = MetricFacts(
-                    name,
-                    title,
-                    family.title,
-                    metric.direction,
-                    metric.digits,
-                    len(found),
-                    metric.labels,
-                    True,
+                by_name[name] = MetricFacts(
+                    name=name,
+                    title=title,
+                    group=family.title,
+                    direction=metric.direction,
+                    digits=metric.digits,
+                    order=len(by_name),
+                    labels=metric.labels,
+                    defined=True,
                 )
-    return found
+    return by_name
 
 
 _NONE: OwnRubrics = MappingProxyType({})
 
 
-def facts(name: str, own: OwnRubrics = _NONE) -> MetricFacts:
-    """The facts of a metric or rubric, the user's ``own`` included; of one that is neither, its name in words."""
-    known = _known().get(name)
-    if known is not None:
-        return known
-    rubric = _rubric(name, own)
+def facts(name: str, rubrics: OwnRubrics = _NONE) -> MetricFacts:
+    """The facts of a metric or rubric, the user's own ``rubrics`` included; else its name in words."""
+    of_family = _family_metrics().get(name)
+    if of_family is not None:
+        return of_family
+    rubric = _rubric(name, rubrics)
     if rubric is not None:
         return MetricFacts(name, rubric.title, "Rubrics", rubric.direction, labels=rubric_labels(rubric))
     return MetricFacts(name, name.replace("_", " ").capitalize(), "Ratings")
 
 
-def _rubric(name: str, own: OwnRubrics) -> Rubric | None:
-    if name in own:
-        return own[name]
+def _rubric(name: str, rubrics: OwnRubrics) -> Rubric | None:
+    if name in rubrics:
+        return rubrics[name]
     return RUBRICS.load(name) if name in RUBRICS else None
 
 
@@ -111,13 +111,13 @@ def rubric_labels(rubric: Rubric) -> tuple[str, ...]:
     return tuple(str(level) for level in scale.levels) if scale is not None and not scale.ordered else ()
 
 
-def known_scale(name: str, own: OwnRubrics = _NONE) -> Scale | None:
-    """The scale that a rubric, the user's ``own`` included, or a code brings with it."""
-    rubric = _rubric(name, own)
+def known_scale(name: str, rubrics: OwnRubrics = _NONE) -> Scale | None:
+    """The scale that a rubric, the user's own ``rubrics`` included, or a code brings with it."""
+    rubric = _rubric(name, rubrics)
     if rubric is not None:
         return rubric.rating_scale()
-    known = _known().get(name)
-    return Scale(known.labels, False) if known is not None and known.labels else None
+    code = _family_metrics().get(name)
+    return Scale(code.labels, False) if code is not None and code.labels else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +264,7 @@ def open_ratings_view(
     columns: Mapping[str, str] | None = None,
     metric: str = "rating",
 ) -> RatingsView:
-    """An evaluation from a run's folder, or from a plain file of ratings (CSV, TSV, XLSX, Parquet).
+    """A view of ratings from a run's folder, or from a plain file of ratings (CSV, TSV, XLSX, Parquet).
 
     Args:
         path: the run or file.
@@ -272,18 +272,25 @@ def open_ratings_view(
         columns: for a file, bedside's column names to the file's.
         metric: for a file without a column for it, the metric's name.
     """
-    given = dict(scales or {})
+    asked_scales = dict(scales or {})
     if Path(path).is_file():
-        file = read_rating_file(path, scales=given, columns=columns, metric=metric, known_scale=known_scale)
+        file = read_rating_file(
+            path, scales=asked_scales, columns=columns, metric=metric, known_scale=known_scale
+        )
         return RatingsView(file.ratings, file.scales, None, str(path))
     run = Run(path)
-    own = own_rubrics(run)
-    found = {name: Scale.from_json(levels) for entry in run.manifest["imports"] for name, levels in
-             entry["scales"].items()}  # fmt: skip
+    rubrics = own_rubrics(run)
+    scale_by_metric = {
+        name: Scale.from_json(levels)
+        for entry in run.manifest["imports"]
+        for name, levels in entry["scales"].items()
+    }
     for name in run.ratings["metric"].unique():
-        scale = found.get(name) or known_scale(name, own)
+        scale = scale_by_metric.get(name) or known_scale(name, rubrics)
         # A scale for all is for what is rated on one, not for measurements.
-        chosen = given.get(name) or (given.get(None) if scale is not None else None) or scale
+        chosen = asked_scales.get(name) or (asked_scales.get(None) if scale is not None else None) or scale
         if chosen is not None:
-            found[name] = chosen
-    return RatingsView(run.ratings, found, run.factors, str(path), run, own)
+            scale_by_metric[name] = chosen
+    return RatingsView(
+        ratings=run.ratings, scales=scale_by_metric, factors=run.factors, name=str(path), run=run, rubrics=rubrics
+    )  # fmt: skip

@@ -20,7 +20,7 @@ class NothingError(DataError):
 def quality_metrics(view: RatingsView) -> list[str]:
     """Metrics that say something of quality: with a better direction, or rated by people or judges."""
     rated = view.ratings.filter(~rated_by_algorithms())["metric"].unique()
-    by_hand = {name for name in rated if not view.facts(name).known}
+    by_hand = {name for name in rated if not view.facts(name).defined}
     return [name for name in view.metrics() if view.facts(name).direction != "none" or name in by_hand]
 
 
@@ -49,7 +49,8 @@ def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: 
             raise DataError(f"no system {system!r}", where=view.name, todo=nearest(system, rated))
     if len(chosen) < fewest:
         raise DataError(
-            "a comparison needs two systems" + (f", there is {chosen[0]!r}" if chosen else "; none is named"),
+            "a comparison needs two systems, and "
+            + (f"there is only {chosen[0]!r}" if chosen else "no transcript names one"),
             where=view.name,
             todo="score transcripts of two systems: see the docs on transcripts for how to name them",
         )

@@ -90,15 +90,20 @@ def trend(
     values = system_values(view, names, chosen).join(counts, on="transcript_id")
     if values["value"].null_count() == values.height:
         raise NothingError(
-            "no metric to follow has a value", where=view.name, todo="name some with --metrics"
+            "no metric to follow has a value", where=view.name, todo="name some with `metrics`"
         )
     cuts = _cuts(edges, values.unique("transcript_id")["length"].to_numpy())
-    found = [
+    trends = [
         Trend(view.facts(metric), group, system, _bins(table, cuts), _spearman(table))
         for metric, group, system, table in rated_groups(values, names)
     ]
-    tested = family([one.correlation for one in found], "trends with the number of messages", method="holm")
-    return tuple(replace(one, correlation=test) for one, test in zip(found, tested, strict=True))
+    tested = family(
+        [followed.correlation for followed in trends], "trends with the number of messages", method="holm"
+    )
+    return tuple(
+        replace(followed, correlation=correlation)
+        for followed, correlation in zip(trends, tested, strict=True)
+    )
 
 
 def _message_counts(view: RatingsView) -> pl.DataFrame:
@@ -119,9 +124,9 @@ def _cuts(edges: Sequence[int] | None, lengths: Array) -> tuple[int, ...]:
         return tuple(int(cut) for cut in quartiles if cut > lengths.min())
     cuts = tuple(edges)
     if any(a >= b for a, b in pairwise(cuts)) or not cuts or cuts[0] < 1:
-        raise DataError(
-            f"{', '.join(map(str, cuts))} don't ascend from 1", where="--edges", todo="write --edges 10,20,40"
-        )
+        written = ", ".join(map(str, cuts))
+        what = f"edges must ascend from 1, and {written} do not" if cuts else "no edge is given"
+        raise DataError(what, where="`edges`", todo="write `edges=10,20,40`")
     return cuts
 
 
@@ -140,15 +145,15 @@ def _bins(table: pl.DataFrame, cuts: Sequence[int]) -> tuple[Bin, ...]:
 def _spearman(table: pl.DataFrame) -> Result:
     from bedside.stats.two_raters import correlation
 
-    there = table.drop_nulls("value")
+    present = table.drop_nulls("value")
     result = replace(
-        correlation(there["length"].to_numpy(), there["value"].to_numpy()),
-        dropped=table.height - there.height,
+        correlation(present["length"].to_numpy(), present["value"].to_numpy()),
+        dropped=table.height - present.height,
     )
     if result.estimate is not None:
         return result
     reason = "fewer than three transcripts"
-    if there.height > 2:
-        same = "number of messages" if there["length"].n_unique() == 1 else "value"
+    if present.height > 2:
+        same = "number of messages" if present["length"].n_unique() == 1 else "value"
         reason = f"all transcripts have the same {same}"
     return replace(result, missing=reason)

@@ -13,6 +13,7 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.choices import Weights
 from bedside.analysis.grid import grid_of
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.ratings.names import HUMANS, is_algorithm, is_human, is_judge, rated_by_humans
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -103,39 +104,46 @@ def validate(
     """
     if not 0 <= epsilon < 1:
         raise DataError(
-            f"{epsilon} is no share", where="--epsilon", todo="give .2 for experts, .1 for crowd workers"
+            f"the share must be at least 0 and below 1, and {epsilon} is not",
+            where="`epsilon`",
+            todo="give .2 for experts, .1 for crowd workers",
         )
-    chosen = [name for name in view.raters(judges) if not name.startswith("human:")]
-    people = pl.col("rater").str.starts_with("human:")
-    rated = view.ratings.filter(people)["metric"].unique()
+    chosen = [name for name in view.raters(judges) if not is_human(name)]
+    rated = view.ratings.filter(rated_by_humans())["metric"].unique()
     names = [
         name
         for name in view.metrics(metrics)
         if name in rated and (metrics is not None or name in view.scales or view.run is None)
     ]
-    found: dict[str, list[Validation]] = {}
+    by_judge: dict[str, list[Validation]] = {}
     for name in names:
         ratings = view.ratings.filter(pl.col("metric") == name)
-        others = [judge for judge in chosen if judge in set(ratings["rater"])]
-        if not others:
+        judges_of_metric = [judge for judge in chosen if judge in set(ratings["rater"])]
+        if not judges_of_metric:
             continue
         rows = agree(
             view,
             metrics=[name],
-            raters=[*view.raters(["human:*"]), *others],
+            raters=[*view.raters([HUMANS]), *judges_of_metric],
             weights=weights,
             seed=seed,
         )
-        own = [row for row in rows if row.title == view.facts(name).title]
-        for judge in others:
-            found.setdefault(judge, []).append(_validation(view, name, judge, ratings, own, epsilon, seed))
-    if not found:
+        agreements = [row for row in rows if row.title == view.facts(name).title]
+        for judge in judges_of_metric:
+            validation = _validation(
+                view, name, judge, ratings, agreements=agreements, epsilon=epsilon, seed=seed
+            )
+            by_judge.setdefault(judge, []).append(validation)
+    if not by_judge:
         raise DataError(
             "no metric was rated by a judge and by a person",
             where=view.name,
             todo="import people's ratings with bedside ratings import",
         )
-    return tuple(JudgeCard(judge, _card(view, judge, made), tuple(made)) for judge, made in found.items())
+    return tuple(
+        JudgeCard(judge, _card(view, judge, validations), tuple(validations))
+        for judge, validations in by_judge.items()
+    )
 
 
 def _validation(
@@ -143,15 +151,17 @@ def _validation(
     metric: str,
     judge: str,
     ratings: pl.DataFrame,
-    rows: Sequence[Agreement],
+    *,
+    agreements: Sequence[Agreement],
     epsilon: float,
     seed: int,
 ) -> Validation:
     from bedside.stats import alternative_annotator, two_raters
 
-    by_kind = {row.kind: row for row in rows if row.rater in (None, judge) and row.kind != "person"}
-    own = ratings.filter(pl.col("rater") == judge)
-    grid = grid_of(ratings.filter(pl.col("rater").str.starts_with("human:") | (pl.col("rater") == judge)))
+    by_kind = {row.kind: row for row in agreements if row.rater in (None, judge) and row.kind != "person"}
+    by_judge = pl.col("rater") == judge
+    judgements = ratings.filter(by_judge)
+    grid = grid_of(ratings.filter(rated_by_humans() | by_judge))
     column = grid.raters.index(judge) if judge in grid.raters else None
     human = np.delete(grid.cells, column, axis=1) if column is not None else grid.cells
     verdicts = grid.cells[:, column] if column is not None else np.full(len(grid.cells), None, dtype=object)
@@ -163,10 +173,8 @@ def _validation(
         )
     both = (verdicts != None) & (human != None).any(axis=1)  # noqa: E711
     if not labels and both.any():
-        given = np.array(
-            [[np.nan if cell is None else cell for cell in row] for row in human[both]], dtype=float
-        )
-        average = np.nanmean(given, axis=1)
+        by_people = [[np.nan if cell is None else cell for cell in row] for row in human[both]]
+        average = np.nanmean(np.array(by_people, dtype=float), axis=1)
         numbers = verdicts[both].astype(float)
         bias = two_raters.bias(numbers, average)
         limits = two_raters.bland_altman(numbers, average)
@@ -174,7 +182,7 @@ def _validation(
             turns = dict(view.run.index.select("id", "turns").iter_rows())
             lengths = [turns[name] for name in grid.transcripts[both]]
             length = two_raters.correlation(numbers - average, lengths, kind="spearman")
-    passes = int(own["replicate"].max() or 0) + 1  # type: ignore[arg-type]
+    passes = int(judgements["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     stands_in, verdict = _verdict(alternative, int(both.sum()))
     return Validation(
         facts=view.facts(metric),
@@ -185,24 +193,30 @@ def _validation(
         ceiling=by_kind.get("ceiling"),
         alternative=alternative,
         passes=passes,
-        self_agreement=self_agreement(own, view, metric, seed) if passes > 1 else None,
+        self_agreement=self_agreement(judgements, view, metric, seed) if passes > 1 else None,
         bias=bias,
         limits=limits,
         length=length,
         rated=int((verdicts != None).sum()),  # noqa: E711
         with_people=int(both.sum()),
-        failures=own["error"].len() - own["error"].null_count(),
+        failures=judgements["error"].len() - judgements["error"].null_count(),
         stands_in=stands_in,
         verdict=verdict,
     )
 
 
-def self_agreement(own: pl.DataFrame, view: RatingsView, metric: str, seed: int) -> Result:
-    """Alpha of the passes as if each were a rater."""
+def self_agreement(judgements: pl.DataFrame, view: RatingsView, metric: str, seed: int) -> Result:
+    """Alpha of the passes as if each were a rater.
+
+    Args:
+        judgements: one rater's ratings of the metric.
+    """
     from bedside.stats import reliability
 
-    labels = bool(own["label"].is_not_null().any())
-    wide = own.pivot("replicate", index=["transcript_id", "unit"], values="label" if labels else "value")
+    labels = bool(judgements["label"].is_not_null().any())
+    wide = judgements.pivot(
+        "replicate", index=["transcript_id", "unit"], values="label" if labels else "value"
+    )
     cells = np.array(wide.drop("transcript_id", "unit").rows(), dtype=object)
     scale = view.scales.get(metric)
     level: Any = "nominal" if labels else "ordinal" if scale is not None else "interval"
@@ -229,39 +243,38 @@ def _verdict(alternative: AlternativeAnnotator | None, units: int) -> tuple[bool
     return False, "not shown to be as good as one of these people"
 
 
-def _card(view: RatingsView, judge: str, made: Sequence[Validation]) -> tuple[tuple[str, str], ...]:
-    """Model, date, prompt, temperature, passes, failures, split."""
+def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> tuple[tuple[str, str], ...]:
+    """What is known of a judge: its kind, date, model, prompts, passes and failures."""
     unknown = "not recorded"
-    entry: Mapping[str, Any] = {}
-    told: Mapping[str, Any] = {}
+    scoring: Mapping[str, Any] = {}
     if view.run is not None:
-        for scoring in view.run.manifest["scorings"]:
-            if judge in scoring["raters"]:
-                entry, told = scoring, scoring.get("judges", {}).get(judge, {})
-    rated = sum(one.rated for one in made)
-    with_people = sum(one.with_people for one in made)
-    failures = sum(one.failures for one in made)
+        for entry in view.run.manifest["scorings"]:
+            if judge in entry["raters"]:
+                scoring = entry
+    rated = sum(validation.rated for validation in validations)
+    with_people = sum(validation.with_people for validation in validations)
+    failures = sum(validation.failures for validation in validations)
     share = f"{100 * with_people / rated:.0f} %" if rated else "none"
-    known = [
+    kind = "language-model judge" if is_judge(judge) else "algorithm" if is_algorithm(judge) else unknown
+    facts = [
         ("Rater", judge),
-        (
-            "Kind",
-            {"judge": "language-model judge", "algorithm": "algorithm"}.get(judge.partition(":")[0], unknown),
-        ),
-        ("Date", str(entry.get("date", unknown))),
-        ("bedside", str(entry.get("bedside", unknown))),
+        ("Kind", kind),
+        ("Date", str(scoring.get("date", unknown))),
+        ("bedside", str(scoring.get("bedside", unknown))),
     ]
-    if judge.startswith("judge:"):
-        known += [
-            (title, str(told.get(key, unknown)))
-            for title, key in (("Model", "model"), ("Temperature", "temperature"))
+    if is_judge(judge):
+        settings = scoring.get("judges", {}).get(judge, {})
+        facts += [
+            ("Model", str(settings.get("model", unknown))),
+            ("Temperature", str(settings.get("temperature", unknown))),
         ]
-        prompts = told.get("prompts", {})
-        versions = [f"{one.metric} {prompts[one.metric]}" for one in made if one.metric in prompts]
-        known.append(("Rubric versions", ", ".join(versions) or unknown))
+        prompts = settings.get("prompts", {})
+        metrics = [validation.metric for validation in validations]
+        versions = [f"{metric} {prompts[metric]}" for metric in metrics if metric in prompts]
+        facts.append(("Rubric versions", ", ".join(versions) or unknown))
     return (
-        *known,
-        ("Passes", str(max(one.passes for one in made))),
+        *facts,
+        ("Passes", str(max(validation.passes for validation in validations))),
         ("Ratings given", f"{rated:,}"),
         ("Failures", f"{failures:,}"),
         ("Checked against people", f"{with_people:,} ratings ({share} of those given)"),

@@ -54,7 +54,7 @@ def ratings_import(
         scales=parse_scales(scale or []),
         columns=read_pairs(columns, "--columns"),
         metric=metric,
-        known_scale=partial(known_scale, own=own_rubrics(opened)),
+        known_scale=partial(known_scale, rubrics=own_rubrics(opened)),
     )
     added, replaced = import_ratings(opened, file, rating_file)
     new = added - replaced

@@ -11,7 +11,7 @@ import scipy.stats
 from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
-from bedside.analysis.comparison import Comparison, Comparisons, compare
+from bedside.analysis.comparison import Comparison, Comparisons, SystemValues, compare, means_differ
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.support.errors import DataError
 
@@ -176,3 +176,28 @@ def test_what_cannot_be_compared_says_why(tmp_path: Path) -> None:
         compare(paired(tmp_path, A, B), systems=["A", "Z"])
     with pytest.raises(DataError, match="a comparison needs two systems"):
         compare(view(tmp_path, [("x", "A", "1", 3.0)]))
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.2, 0.5, 1.0])
+def test_means_differ_where_a_t_interval_leaves_out_zero(shift: float) -> None:
+    """Paired where cases pair, each case's values averaged; else Welch's on the values."""
+    rng = np.random.default_rng(1)
+    cases = np.repeat(np.arange(15), 2)
+    values = rng.normal(0, 1, 30) + np.repeat(rng.normal(0, 2, 15), 2)
+    others = values + rng.normal(shift, 1, 30)
+    by_case = [array.reshape(15, 2).mean(axis=1) for array in (values, others)]
+    expected = scipy.stats.ttest_rel(*by_case).pvalue < 0.05
+    assert means_differ(SystemValues(values, cases), SystemValues(others, cases)) == expected
+    elsewhere = cases + 100
+    expected = scipy.stats.ttest_ind(values, others, equal_var=False).pvalue < 0.05
+    assert means_differ(SystemValues(values, cases), SystemValues(others, elsewhere)) == expected
+
+
+def test_means_of_values_that_do_not_vary_differ_where_they_are_unequal() -> None:
+    def system(value: float, count: int, case: int) -> SystemValues:
+        return SystemValues(np.full(count, value), np.arange(case, case + count))
+
+    assert means_differ(system(1, 3, 0), system(2, 3, 0))
+    assert not means_differ(system(1, 3, 0), system(1, 3, 10))
+    # One value tells nothing.
+    assert not means_differ(system(1, 1, 0), system(2, 1, 10))

@@ -67,7 +67,7 @@ def test_a_pilot_needs_a_metric_and_two_systems(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["plan", "kappa", "--shares", "a,b"], "--shares: 'a,b' is no list of numbers"),
+        (["plan", "kappa", "--shares", "a,b"], "--shares: 'a,b' is not a list of numbers"),
         (["plan", "kappa", "--shares", ".5,.6"], "sum to 1"),
         (["plan", "kappa", "--kappa", "1.5"], "must lie from 0 to below 1"),
         (["plan", "difference", "--difference", "1"], "give --sd, or --pilot"),

@@ -204,7 +204,7 @@ def test_what_cannot_be_done_says_so(study: Study) -> None:
         estimate(study.view, judge="judge:x")
     with pytest.raises(DataError, match="raters match"):
         estimate(study.view, judge="*")
-    with pytest.raises(DataError, match="is no share"):
+    with pytest.raises(DataError, match="must be at least 0 and below 1"):
         validate(study.view, epsilon=2)
     alone = RatingsView(study.view.ratings.filter(rater="judge:m"), {}, None, "x")
     with pytest.raises(DataError):
