@@ -118,6 +118,13 @@ def engine_names() -> list[str]:
     return sorted(path.stem for path in _entries(_PACKAGE / "engines" / "shipped", ".py", "bedside.engines"))
 
 
+def protocol_names() -> list[str]:
+    """The protocols that have labels of their own."""
+    from bedside.protocols.contract import PROTOCOLS
+
+    return list(PROTOCOLS.names())
+
+
 def engines(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The engines that share work."""
     return [(name, "") for name in engine_names()]
@@ -170,7 +177,13 @@ def table_names(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return _tables(ctx)
 
 
-judges = one_of("local", "openai/", "anthropic/", "ollama/", "http://127.0.0.1:")
+def judges(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """What the names of language models begin with, as their clients say."""
+    from bedside.llm.contract import CLIENTS
+
+    return [
+        (beginning, client.title) for client in CLIENTS.all().values() for beginning in client.beginnings
+    ]
 
 
 def _manifest() -> dict[str, Any]:

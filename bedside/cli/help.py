@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from bedside.cli.completion import engine_names
+from bedside.cli.completion import engine_names, protocol_names
 from bedside.cli.parsing import either
 from bedside.support.errors import BedsideError
 
@@ -54,7 +54,10 @@ def _named(parameter: Any) -> str:
 
 
 #: What stands in a help text for names that are listed when it is shown.
-_LISTED: dict[str, Callable[[], list[str]]] = {"{engines}": engine_names}
+_LISTED: dict[str, Callable[[], list[str]]] = {
+    "{engines}": engine_names,
+    "{protocols}": protocol_names,
+}
 
 
 def _with_names(text: str) -> str:

@@ -112,8 +112,8 @@ LabelsOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Labels to score the suites medconceal or note2chat from, in place of a judge's answers; "
-        "docs/medconceal.md and docs/note2chat.md show their form.",
+        help="Labels to score the suite {protocols} from, in place of a judge's answers; the suite's page in the "
+        "documentation shows their form.",
         rich_help_panel=READING,
     ),
 ]

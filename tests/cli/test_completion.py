@@ -78,6 +78,9 @@ def offered(script: str, place: Path, *words: str) -> list[str]:
         (["score", "--metrics", "smog,percent_ope"], ["smog,percent_open_questions"]),
         (["rubrics", "show", "emp"], ["empathy"]),
         (["score", "--format", "js"], ["jsonl"]),
+        (["score", "--engine", ""], ["dask", "local", "ray"]),
+        (["score", "--judge", "ope"], ["openai/", "openrouter/"]),
+        (["report", "run", "--table", "res"], ["results"]),
         (["report", "run", "--format", "md,la"], ["md,latex"]),
         (["compare", "run", "--test", "m"], ["mcnemar", "mannwhitney"]),
         # What is rated in the run that the line names, and who rated.

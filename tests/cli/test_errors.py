@@ -63,7 +63,7 @@ def test_arguments_of_other_names_are_options() -> None:
     assert set(_OTHER_NAMES) <= accepted_names()
 
 
-@pytest.mark.parametrize("command", commands(), ids=lambda command: command.callback.__name__)
+@pytest.mark.parametrize("command", list(commands()), ids=lambda command: command.callback.__name__)
 def test_what_is_typed_for_an_argument_is_an_option_or_stands_in_the_usage(command: Command) -> None:
     options = {option for parameter in command.params for option in parameter.opts}
     usage = " ".join(command.collect_usage_pieces(None))

@@ -20,7 +20,7 @@ from tests.durability.states import files_of, is_temporary
 from tests.durability.test_full import one_line, skip_engine
 
 pytestmark = pytest.mark.slow
-STOPPED = "bedside: stopped; nothing half-written is left. Run the same command again to go on"
+STOPPED = "bedside: stopped; nothing is left half-written. Run the same command again to go on"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
