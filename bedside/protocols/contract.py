@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from bedside.protocols.label_files import LabelForm
 from bedside.support.registry import Registry
+
+if TYPE_CHECKING:
+    from bedside.protocols.label_files import LabelForm
 
 __all__ = ["PROTOCOLS", "Protocol"]
 

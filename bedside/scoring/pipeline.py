@@ -149,7 +149,9 @@ class Pipeline:
 
 
 #: Pipelines by name.
-PIPELINES: Registry[Pipeline] = Registry("bedside.scoring.pipelines", "PIPELINE", "pipeline", Pipeline)
+PIPELINES: Registry[Pipeline] = Registry(
+    "bedside.scoring.pipelines", "PIPELINE", "pipeline", Pipeline, group="bedside.pipelines"
+)
 
 
 def pipelines_for(asked: Collection[str]) -> tuple[Pipeline, ...]:

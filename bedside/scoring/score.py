@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bedside.ratings.run import FORMAT, Run, new_run, write_new_run
 from bedside.ratings.table import wordless
 from bedside.scoring.one_process import ScoringPass, ScoringSummary
-from bedside.scoring.plan import suite_plan
+from bedside.scoring.plan import ScoringPlan, suite_plan
 from bedside.scoring.versions import run_versions
 from bedside.suites import SUITES, Suite
 from bedside.support.errors import InputError, RunError
@@ -64,41 +64,61 @@ def score(
     plan = suite_plan(chosen, metrics, parameters)
     reading = Reading(paths, options)
     target = Path(out)
-    scoring: ScoringPass
-    if engine is None:
-        scoring = ScoringPass(
-            plan, reading, labels=labels, waiting=frozenset(waiting), text=text, progress=progress
-        )
-    else:
-        from bedside.scoring.spread import SpreadScoring
+    scoring = _scoring(
+        plan,
+        reading,
+        target,
+        engine=engine,
+        labels=labels,
+        waiting=frozenset(waiting),
+        text=text,
+        progress=progress,
+    )
+    entry = _entry(chosen if metrics is None else None, plan, seed, labels, engine)
+    if (target / "manifest.json").is_file():
+        return _score_again(Run(target), scoring, entry)
+    return _score_anew(target, scoring, entry)
 
-        if labels is not None:
-            raise InputError(
-                "labels are read by one process only", where="`labels`", todo="leave `engine` out"
-            )
-        scoring = SpreadScoring(
-            plan,
-            reading,
-            engine=engine,
-            out=target,
-            waiting=frozenset(waiting),
-            text=text,
-            progress=progress,
-        )
-    entry = {
-        "suite": chosen.name if metrics is None else None,
+
+def _scoring(
+    plan: ScoringPlan,
+    reading: Reading,
+    out: Path,
+    *,
+    engine: Engine | None,
+    labels: str | os.PathLike[str] | None,
+    waiting: frozenset[str],
+    text: bool,
+    progress: Callable[[int, int], None] | None,
+) -> ScoringPass:
+    """One process's pass over the files, or one that an engine's workers share."""
+    if engine is None:
+        return ScoringPass(plan, reading, labels=labels, waiting=waiting, text=text, progress=progress)
+    from bedside.scoring.spread import SpreadScoring
+
+    if labels is not None:
+        raise InputError("labels are read by one process only", where="`labels`", todo="leave `engine` out")
+    return SpreadScoring(plan, reading, engine=engine, out=out, waiting=waiting, text=text, progress=progress)
+
+
+def _entry(
+    suite: Suite | None,
+    plan: ScoringPlan,
+    seed: int,
+    labels: str | os.PathLike[str] | None,
+    engine: Engine | None,
+) -> dict[str, Any]:
+    """What the manifest says was asked for; ``suite`` is None where metrics were named in its place."""
+    return {
+        "suite": None if suite is None else suite.name,
         # A suite of the user's own is kept whole, so that a report can be made from the run alone.
-        "own_suite": _unregistered(chosen) if metrics is None else None,
+        "own_suite": None if suite is None else _unregistered(suite),
         "metrics": [metric.name for metric in plan.metrics],
         "parameters": {family: settings for family, settings in plan.settings.items() if settings},
         "seed": seed,
         "labels": None if labels is None else _name_and_hash(Path(labels)),
+        **({} if engine is None else {"engine": engine.name}),
     }
-    if engine is not None:
-        entry["engine"] = engine.name
-    if (target / "manifest.json").is_file():
-        return _score_again(Run(target), scoring, entry)
-    return _score_anew(target, scoring, entry)
 
 
 def _unregistered(suite: Suite) -> dict[str, Any] | None:

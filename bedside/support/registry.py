@@ -2,8 +2,8 @@
 
 Entries are modules that define an object, or data files that are parsed. Other packages add entries through
 entry points of the registry's group (``bedside.coders``, ``bedside.figures``, ``bedside.medconceal_parameters``,
-``bedside.metrics``, ``bedside.readers``, ``bedside.rubrics``, ``bedside.suites``, ``bedside.tables``): a module entry's
-point names the object, a data entry's the path of its file.
+``bedside.metrics``, ``bedside.pipelines``, ``bedside.protocols``, ``bedside.readers``, ``bedside.rubrics``,
+``bedside.suites``, ``bedside.tables``): a module entry's point names the object, a data entry's the path of its file.
 """
 
 from __future__ import annotations

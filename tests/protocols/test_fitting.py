@@ -233,7 +233,7 @@ def test_without_address_labels_that_part_stays() -> None:
 def test_rows_that_do_not_fit_together() -> None:
     rows = drawn_turns(4, 8, replayed=False)
     for bad, message in (
-        (rows[:16], "1 cases are too few"),
+        (rows[:16], "a fit needs 2 cases or more, and has 1; label more"),
         ([*rows, rows[0]], "case '0': there are two rows of one turn and concern"),
         (rows[1:], "case '0': not every concern has a row for every turn"),
         ([rows[0].model_copy(update={"z": rows[2].z}), *rows[1:]], "turn 0 has different features"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal
 
@@ -163,6 +163,19 @@ class _Regressions:
     categories: frozenset[CategoryName]
     penalty: float
 
+    @classmethod
+    def of(cls, courses: Sequence[LabelledCourse], start: Parameters, penalty: float) -> _Regressions:
+        """The regressions on some cases."""
+        return cls(
+            start=start,
+            reveal=reveal_data(courses, start),
+            address=address_data(courses, start),
+            categories=frozenset(
+                label.category for course in courses for row in course.rows for label in row
+            ),
+            penalty=penalty,
+        )
+
     @property
     def addressing(self) -> bool:
         """Whether any turn has an ``addressed`` label that can be used."""
@@ -269,6 +282,18 @@ def _chosen(
     return _replaced(final, "address", **address_results[0].values), reveal_results, address_results
 
 
+def _method(result: Fit, seed: int, penalty: float, start: Parameters) -> str:
+    """How a fit was made, for the file's origin."""
+    reveal, address = result.reveal_grid, result.address_grid
+    return (
+        f"Weights by logistic regression without intercept (penalty {penalty:g}) on {result.rows} rows of "
+        f"{result.cases} cases, thresholds by replay of {len(reveal)} and {len(address)} settings on held-out cases "
+        f"({result.folds} folds, seed {seed}; mean absolute difference of turns {reveal[0].error:.3g}"
+        + (f" and {address[0].error:.3g}" if address else "")
+        + f"). What isn't fitted is that of {start.name}."
+    )
+
+
 def fit(
     rows: Iterable[LabelledTurn],
     *,
@@ -307,40 +332,24 @@ def fit(
     labelled = list(rows)
     courses = labelled_courses(labelled)
     if len(courses) < 2:
-        raise DataError(
-            f"{len(courses)} cases are too few to fit", todo="label turns of two or more conversations"
-        )
+        raise DataError(f"a fit needs 2 cases or more, and has {len(courses)}", todo="label more")
     start = base if base is not None else PARAMETERS.load("default")
-    regressions = _Regressions(
-        start=start,
-        reveal=reveal_data(courses, start),
-        address=address_data(courses, start),
-        categories=frozenset(row.category for row in labelled),
-        penalty=penalty,
-    )
-    used = min(folds, len(courses))
-    cross = _cross_fit(courses, regressions, used, seed)
-    final, reveal_results, address_results = _chosen(
-        cross, regressions, _grid(reveal_grid), _grid(address_grid)
-    )
-    how = (
-        f"Weights by logistic regression without intercept (penalty {penalty:g}) on {len(labelled)} rows of "
-        f"{len(courses)} cases, thresholds by replay of {len(reveal_results)} and {len(address_results)} settings on "
-        f"held-out cases ({used} folds, seed {seed}; mean absolute difference of turns {reveal_results[0].error:.3g}"
-        + (f" and {address_results[0].error:.3g}" if address_results else "")
-        + f"). What isn't fitted is that of {start.name}."
-    )
-    described = {"name": name, "title": "Fitted to labelled turns", "origin": f"{origin} {how}".strip()}
-    return Fit(
-        parameters=Parameters.model_validate({**final.model_dump(), **described}),
+    regressions = _Regressions.of(courses, start, penalty)
+    cross = _cross_fit(courses, regressions, min(folds, len(courses)), seed)
+    final, reveals, addresses = _chosen(cross, regressions, _grid(reveal_grid), _grid(address_grid))
+    result = Fit(
+        parameters=final,
         cases=len(courses),
         rows=len(labelled),
-        folds=used,
+        folds=min(folds, len(courses)),
         reveal=cross.reveal.quality(),
         address=cross.address.quality() if regressions.addressing else None,
-        reveal_grid=reveal_results,
-        address_grid=address_results,
+        reveal_grid=reveals,
+        address_grid=addresses,
         remarks=()
         if regressions.addressing
         else (f"no turn has an 'addressed' label: the address part is that of {start.name}",),
     )
+    origin = f"{origin} {_method(result, seed, penalty, start)}".strip()
+    described = {"name": name, "title": "Fitted to labelled turns", "origin": origin}
+    return replace(result, parameters=Parameters.model_validate({**final.model_dump(), **described}))
