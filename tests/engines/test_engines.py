@@ -315,9 +315,7 @@ def test_bad_input_is_one_line_and_says_what_is_kept(
         main(["score", str(bad), "--out", str(tmp_path / "run"), "--engine", "local", "--workers", "2"])
     assert ended.value.code == 2
     lines = capsys.readouterr().err.splitlines()
-    assert re.fullmatch(
-        r".* keeps \d+ finished parts?; the same command goes on from there\.", lines[-2]
-    )
+    assert re.fullmatch(r".* keeps \d+ finished parts?; the same command goes on from there\.", lines[-2])
     assert re.match(r"bedside: .*talks.jsonl:701: not JSON", lines[-1])
 
 
