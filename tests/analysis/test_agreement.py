@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
+from typing import Any
 
 import krippendorff
 import numpy as np
@@ -14,8 +16,10 @@ from statsmodels.stats.inter_rater import fleiss_kappa
 
 import bedside
 from bedside.analysis.agreement import Agreement, agree
-from bedside.analysis.ratings_view import open_ratings_view
+from bedside.analysis.agreement_statistics import STATISTICS
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.scales import parse_scales
+from bedside.reports.tables.agreement import COLUMNS, AgreementOptions, StatisticColumn, agreements_of
 from bedside.scoring.score import score
 from bedside.support.errors import DataError
 
@@ -241,3 +245,44 @@ def test_ties_of_people_are_counted_not_settled(tmp_path: Path) -> None:
     consensus = next(a for a in found if a.kind == "consensus")
     assert (consensus.units, consensus.ties) == (3, 1)
     assert consensus.statistics["percent agreement"].estimate == pytest.approx(2 / 3)
+
+
+def test_a_statistic_is_computed_where_it_applies_and_nowhere_else(tmp_path: Path) -> None:
+    agreements = agree(open_ratings_view(judged(tmp_path, RATERS), scales=parse_scales(["1-5"])))
+    for agreement in agreements:
+        pair = len(agreement.raters) == 2 or agreement.kind == "consensus"
+        expected = [
+            statistic.name
+            for statistic in STATISTICS
+            if agreement.kind in statistic.kinds
+            and agreement.level in statistic.levels
+            and (pair or not statistic.pair)
+        ]
+        assert list(agreement.statistics) == expected, agreement.between
+    assert len({statistic.name for statistic in STATISTICS}) == len(STATISTICS)
+
+
+def test_columns_of_the_table_are_of_statistics_there_are() -> None:
+    columns = [column for column in COLUMNS if isinstance(column, StatisticColumn)]
+    assert {column.statistic for column in columns} <= {statistic.name for statistic in STATISTICS}
+    assert len({column.title for column in COLUMNS}) == len(COLUMNS)
+
+
+def test_agreements_are_computed_once_for_a_view(example_run: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from bedside.reports.tables import agreement
+
+    calls: list[RatingsView] = []
+
+    def counted(view: RatingsView, **options: Any) -> tuple[Agreement, ...]:
+        calls.append(view)
+        return agree(view, **options)
+
+    monkeypatch.setattr(agreement, "agree", counted)
+    view, options = open_ratings_view(example_run), AgreementOptions()
+    shown = agreements_of(view, options, 0)
+    assert agreements_of(view, options, 0) is shown
+    assert len(calls) == 1
+    agreements_of(view, options, 1)
+    # The same ratings in another view are other ratings, as far as anybody knows.
+    agreements_of(replace(view, ratings=view.ratings.head(0)), options, 0)
+    assert len(calls) == 3

@@ -171,7 +171,7 @@ def test_checking_says_what_nobody_gives(tmp_path: Path) -> None:
     (remark,) = check_suite(parse_suite(path))
     assert "did you mean talk_share" in remark
     done = CliRunner().invoke(app, ["suites", "check", str(path)])
-    assert "1 tables, 1 figures" in done.output
+    assert "1 table, 1 figure\n" in done.output
 
 
 def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Path) -> None:
