@@ -312,10 +312,11 @@ def import_ratings(
     Raises:
         BedsideError: no such run, or a file that doesn't fit it.
     """
-    from bedside.analysis.ratings_view import known_scale, own_rubrics
+    from bedside.analysis.ratings_view import known_scale
     from bedside.ratings.scales import parse_scales
     from bedside.ratings.spreadsheets import import_ratings as run_import
     from bedside.ratings.spreadsheets import read_rating_file
+    from bedside.rubrics.run_rubrics import own_rubrics
 
     opened = run if isinstance(run, Run) else Run(run)
     own = own_rubrics(opened)

@@ -20,9 +20,11 @@ import numpy as np
 from bedside.coders import CODE_ROLES, CODERS, CODES, people_codes
 from bedside.coders.learned.embeddings import Embeddings
 from bedside.coders.learned.trained_coder import TrainedCoder
-from bedside.coders.learned.training import fit_roles, out_of_fold, read_training_set
+from bedside.coders.learned.training import fit_roles, out_of_fold
+from bedside.coders.learned.training_set import read_training_set
 from bedside.coders.shipped.rules import question_type
-from bedside.coders.testing import evaluate, human_ceilings
+from bedside.coders.testing.code_scores import human_ceilings
+from bedside.coders.testing.coder_test import evaluate_coder
 from bedside.metrics import FAMILIES
 from bedside.transcripts import Transcript, read_transcripts
 
@@ -51,7 +53,7 @@ def main() -> None:
     }
     speed(transcripts)
     for name, group in groups.items():
-        evaluation = evaluate(group, CODERS.load("rules"))
+        evaluation = evaluate_coder(group, CODERS.load("rules"))
         print(f"\n{name.strip()} ({evaluation.transcripts} sessions)")
         table(evaluation.rows())
         print(f"type forced on gold questions: macro-F1 {forced_type(group):.3f}")
@@ -101,7 +103,7 @@ def trained(transcripts: Sequence[Transcript], folds: int, embeddings: str | Non
     """Scores of coders trained out of fold, and how far their probabilities are from what comes true."""
     training = read_training_set(transcripts, embeddings=Embeddings(embeddings) if embeddings else None)
     given, seen = out_of_fold(training, folds=folds)
-    evaluation = evaluate(transcripts, given)
+    evaluation = evaluate_coder(transcripts, given)
     what = embeddings or "no embeddings"
     print(f"\ntrained coders out of fold, {folds} folds, {what} ({evaluation.transcripts} sessions)")
     table(evaluation.rows())

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.metrics.families.redirection import redirection_score, score_turns
+from bedside.metrics.redirection_scores import redirection_score, score_turns
 from bedside.models.dialogue import SEPARATOR, speeches
 from bedside.models.language_model import load_language_model
 from bedside.models.likelihood import Likelihood

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from bedside.llm.clients.deepeval import ENVIRONMENT
+from bedside.llm.deepeval_library import ENVIRONMENT
 from bedside.transcripts import Transcript, Turn
 
 # Whichever test imports deepeval first: it must send and write nothing. What bedside itself switches off is tested in

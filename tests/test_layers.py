@@ -198,7 +198,7 @@ def test_the_library_names_arguments_not_options() -> None:
 
 
 def test_files_of_one_name_answer_one_question() -> None:
-    """A file's name stands twice only where a table, a figure, a command or a suite shows what another room computes."""
+    """A file's name stands twice only where a table, a figure or a command shows what another room computes."""
     shown = {"reports", "cli"}
     rooms = defaultdict(list)
     for module, (path, _) in TREES.items():

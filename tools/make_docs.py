@@ -19,10 +19,10 @@ from pathlib import Path
 
 from bedside.metrics import FAMILIES
 from bedside.metrics.description import describe_family
-from bedside.ratings.run import COLUMNS
+from bedside.ratings.table import COLUMNS
 from bedside.rubrics.description import answer_in_words, unit_in_words
-from bedside.rubrics.files import RUBRICS
 from bedside.rubrics.rubric import Rubric
+from bedside.rubrics.rubric_files import RUBRICS
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "bedside" / "examples"

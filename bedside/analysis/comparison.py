@@ -128,11 +128,9 @@ def compare(
         raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
     if test in _THEN and len(chosen) < 3:
         raise DataError(f"{test} needs three systems", where="`test`", todo=f"use {_THEN[test]} for two")
-    duos = (
-        [(system, reference) for system in chosen if system != reference]
-        if reference is not None
-        else list(combinations(chosen, 2))
-    )
+    duos = list(combinations(chosen, 2))
+    if reference is not None:
+        duos = [(system, reference) for system in chosen if system != reference]
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
     values = view.transcript_values(names).filter(pl.col("system").is_in(chosen))
     matched: list[_Matched] = []

@@ -109,14 +109,8 @@ def validate(
             todo="give .2 for experts, .1 for crowd workers",
         )
     chosen = [name for name in view.raters(judges) if not is_human(name)]
-    rated = view.ratings.filter(rated_by_humans())["metric"].unique()
-    names = [
-        name
-        for name in view.metrics(metrics)
-        if name in rated and (metrics is not None or name in view.scales or view.run is None)
-    ]
     by_judge: dict[str, list[Validation]] = {}
-    for name in names:
+    for name in _metrics_of_people(view, metrics):
         ratings = view.ratings.filter(pl.col("metric") == name)
         judges_of_metric = [judge for judge in chosen if judge in set(ratings["rater"])]
         if not judges_of_metric:
@@ -144,6 +138,16 @@ def validate(
         JudgeCard(judge, _card(view, judge, validations), tuple(validations))
         for judge, validations in by_judge.items()
     )
+
+
+def _metrics_of_people(view: RatingsView, metrics: Sequence[str] | None) -> list[str]:
+    """Metrics that people rated: those that match, or unless named those with a scale in a run."""
+    rated = view.ratings.filter(rated_by_humans())["metric"].unique()
+    return [
+        name
+        for name in view.metrics(metrics)
+        if name in rated and (metrics is not None or name in view.scales or view.run is None)
+    ]
 
 
 def _validation(

@@ -181,9 +181,7 @@ def judges(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """What the names of language models begin with, as their clients say."""
     from bedside.llm.contract import CLIENTS
 
-    return [
-        (beginning, client.title) for client in CLIENTS.all().values() for beginning in client.beginnings
-    ]
+    return [(beginning, client.title) for client in CLIENTS.all().values() for beginning in client.beginnings]
 
 
 def _manifest() -> dict[str, Any]:

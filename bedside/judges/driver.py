@@ -23,7 +23,7 @@ from bedside.llm.contract import known_price
 from bedside.llm.endpoints import rooms
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Client
-from bedside.llm.sharing import Sharing, open_client
+from bedside.llm.sharing import open_client
 
 #: Of calls that wait for one of several endpoints, as many as they take at once, times this.
 _AHEAD = 3
@@ -57,7 +57,7 @@ def ask_judge(
     """Put questions to a judge, one stage after the other; returns how many requests were sent.
 
     Args:
-        name: the judge's.
+        name: the judge.
         settings: passes, limits and the like; the limit of calls is that of all stages together.
         store_path: the file that keeps judgements; made if it isn't there.
         stages: what is asked.
@@ -72,14 +72,12 @@ def ask_judge(
         RunError: the store can't be used.
     """
     sampling = settings.sampling()
-    patience = settings.patience
-    sharing = Sharing(settings.max_concurrency, patience.first_wait, patience.longest_wait)
     endpoints = name.endpoints if client is None else ()
     width = sum(rooms(endpoints, settings.max_concurrency)) if endpoints else settings.max_concurrency
 
     async def run() -> int:
         calls = 0
-        model = client() if client is not None else open_client(name, sampling, sharing)
+        model = client() if client is not None else open_client(name, sampling, settings.sharing())
         try:
             with closing(Store(store_path, text=text, alone=alone)) as store:
                 before = JudgingProgress(0, 0, 0, 0)
@@ -91,7 +89,7 @@ def ask_judge(
                         store,
                         sampling,
                         stage.emit,
-                        patience=patience,
+                        patience=settings.patience,
                         max_concurrency=width,
                         ahead=_AHEAD * width if len(endpoints) > 1 else 0,
                         max_calls=settings.max_calls,

@@ -8,6 +8,7 @@ from bedside.judges.prompt import Order
 from bedside.llm.prices import Price
 from bedside.llm.protocol import Sampling
 from bedside.llm.queue import Patience
+from bedside.llm.sharing import Sharing
 from bedside.support.errors import InputError
 
 
@@ -57,6 +58,10 @@ class JudgeSettings:
         return Sampling(
             self.temperature, self.max_tokens, self.expected, self.seed, self.timeout, self.max_prompt_tokens
         )
+
+    def sharing(self) -> Sharing:
+        """How calls are shared out where several endpoints serve a judge."""
+        return Sharing(self.max_concurrency, self.patience.first_wait, self.patience.longest_wait)
 
 
 def check_numbers(**numbers: int) -> None:

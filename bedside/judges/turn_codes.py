@@ -94,17 +94,15 @@ def code_transcripts(
 ) -> JudgingSummary:
     """Have a language model give behaviour codes to turns.
 
-    Ratings are given to ``add`` as rows in the order of :data:`bedside.ratings.table.COLUMNS`: by transcript and pass,
-    the codes of its turns (``question`` and so on, with the judge's reason, or missing with the cause) and then the
-    session measures of :mod:`bedside.metrics.families.behaviour` that these codes allow, taken over the turns that were
-    coded.
-    The rater of all of them is ``judge:<model>+codebook``.
+    Rows come by transcript and pass: the codes of its turns (``question`` and so on, with the judge's reason, or
+    missing with the cause), and then the session measures of :mod:`bedside.metrics.families.behaviour` that these
+    codes allow, taken over the turns that were coded. The rater of all of them is ``judge:<model>+codebook``.
 
     Args:
         transcripts: any number of them; they are taken as they are needed.
         judge: the model, see :mod:`bedside.llm.contract`.
         store_path: the file that keeps judgements; made if it isn't there.
-        add: called with each row.
+        add: called with each row, its cells in the order of :data:`bedside.ratings.table.COLUMNS`.
         codes: which codes; each is asked about on its own.
         turns_per_call: how many turns one call asks about.
         context: how many turns, of whatever role, are shown before the first of them.

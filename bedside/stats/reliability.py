@@ -66,7 +66,6 @@ def krippendorff_alpha(
         return blank.no_value(NO_PAIR)
     members = plan.members(items.kept)
     disagreement, multiplicity = _disagreement(items.codes, positions, metric, members)
-
     observed, expected = (float(part[0]) for part in disagreement(multiplicity[None, :]))
     if not expected > 1e-12:
         return blank.no_value("all ratings are the same")

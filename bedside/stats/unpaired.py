@@ -62,34 +62,17 @@ def mann_whitney(
     The shift's interval is Hollander and Wolfe's between two ordered differences (normal approximation above 50
     values). Effect: Cliff's delta, which equals the rank-biserial correlation.
     """
-    from scipy.stats import rankdata
-
     chosen("method", method, ("asymptotic", "exact", "monte-carlo"))
     chosen("alternative", alternative, ALTERNATIVES)
     (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
     n = a.size + b.size
-    how = {
-        "asymptotic": f"asymptotic with{'' if continuity else 'out'} continuity correction, ties corrected",
-        "exact": "exact with ties",
-        "monte-carlo": f"{resamples} permutations, {seed_in_words(seed)}",
-    }[method]
-    of_method: dict[str, dict[str, Any]] = {
-        "asymptotic": {"continuity": continuity},
-        "exact": {},
-        "monte-carlo": {"resamples": resamples, "seed": seed},
-    }
+    how, special = _rank_sum_method(method, continuity, resamples, seed)
     blank = Result(
         name="Hodges–Lehmann shift",
         method=f"Mann–Whitney U (of the first group), {alternative}, {how}",
         n=n,
         dropped=lost_a + lost_b,
-        options={
-            "method": method,
-            "alternative": alternative,
-            "shift": shift,
-            "level": level,
-            **of_method[method],
-        },
+        options={"method": method, "alternative": alternative, "shift": shift, "level": level, **special},
     )
     if a.size == 0 or b.size == 0:
         return blank.no_value(EMPTY_GROUP)
@@ -103,19 +86,50 @@ def mann_whitney(
     if shift:
         estimate, bounds, reason = _shift(np.sort(a), np.sort(b), level)
         result = replace(result, estimate=estimate, interval=bounds)
+    u, p = _rank_sum_test(
+        a, b, method=method, continuity=continuity, alternative=alternative, resamples=resamples, seed=seed
+    )
+    result = replace(result, statistic=u, p=p, missing=reason)
+    if p is not None:
+        return result
+    return replace(result, interval=None, missing="no p-value and no interval: all values are equal")
+
+
+def _rank_sum_method(method: str, continuity: bool, resamples: int, seed: Seed) -> tuple[str, dict[str, Any]]:
+    """The method in words, and the options that it alone has."""
+    if method == "asymptotic":
+        how = f"asymptotic with{'' if continuity else 'out'} continuity correction, ties corrected"
+        return how, {"continuity": continuity}
+    if method == "exact":
+        return "exact with ties", {}
+    how = f"{resamples} permutations, {seed_in_words(seed)}"
+    return how, {"resamples": resamples, "seed": seed}
+
+
+def _rank_sum_test(
+    a: Array,
+    b: Array,
+    *,
+    method: str,
+    continuity: bool,
+    alternative: str,
+    resamples: int,
+    seed: Seed,
+) -> tuple[float, float | None]:
+    """U of the first group and its p-value; None where all values are equal."""
+    from scipy.stats import rankdata
+
     together = np.concatenate([a, b])
     ranks = rankdata(together, method="average")
     rank_sum = float(ranks[: a.size].sum())
-    result = replace(result, statistic=rank_sum - a.size * (a.size + 1) / 2)
+    u = rank_sum - a.size * (a.size + 1) / 2
     if constant(together):
-        return replace(result, interval=None, missing="no p-value and no interval: all values are equal")
+        return u, None
     if method == "asymptotic":
-        p = _asymptotic_p(a, b, continuity, alternative)
-    elif method == "exact":
-        p = tail(rank_sum_distribution(ranks, a.size), round(2 * rank_sum), alternative)
-    else:
-        p = _monte_carlo_p(ranks, a.size, alternative, resamples=resamples, seed=seed)
-    return replace(result, p=p, missing=reason)
+        return u, _asymptotic_p(a, b, continuity, alternative)
+    if method == "exact":
+        return u, tail(rank_sum_distribution(ranks, a.size), round(2 * rank_sum), alternative)
+    return u, _monte_carlo_p(ranks, a.size, alternative, resamples=resamples, seed=seed)
 
 
 def _asymptotic_p(a: Array, b: Array, continuity: bool, alternative: str) -> float:

@@ -11,10 +11,12 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
-from bedside.annotation.plan import write_plan
+from bedside.annotation.plan_file import write_plan
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
-from bedside.scoring.judged import Work, batch_out, chosen_rubrics, judge_run
+from bedside.scoring.batches import write_batch
+from bedside.scoring.judged import judge_run
+from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 from bedside.scoring.score import score
 from tests.annotation.study import SYSTEMS, USERS, exported, levels, new_study, rating_plan
 from tests.coders.test_trained_coder import corpus
@@ -54,10 +56,10 @@ def study(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
 
 def _judged(folder: Path, judge: str) -> None:
     """A run whose judge's calls were exported, what a service answered to them, and a run judged elsewhere."""
-    work = Work(chosen_rubrics(["empathy"]))
+    work = JudgingWork(chosen_rubrics(["empathy"]))
     waiting = score([folder / "in.jsonl"], folder / "waiting", metrics=["structure"]).run
     apart = score([folder / "in.jsonl"], folder / "apart", metrics=["structure"]).run
-    batch_out(waiting, [judge], work, folder / "calls.jsonl")
+    write_batch(waiting, [judge], work, folder / "calls.jsonl")
     judge_run(apart, [folder / "in.jsonl"], [judge], work)
     answers = []
     for line in (folder / "calls.jsonl").read_text().splitlines():

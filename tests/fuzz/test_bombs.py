@@ -22,8 +22,7 @@ from typing import Any
 import pytest
 
 from bedside.support.errors import BedsideError, InputError
-from bedside.transcripts import Reading, ReadOptions
-from bedside.transcripts.byte_source import MAX_WHOLE
+from bedside.transcripts import Reading, ReadOptions, byte_source
 from tests.fuzz.child import TAKERS
 from tests.fuzz.targets import _judged, one_line
 from tests.transcripts.files import GOOD, workbook
@@ -175,7 +174,7 @@ def test_a_packed_file_that_unpacks_to_a_gigabyte(
 
 
 def test_a_line_that_does_not_end_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(source, "LONGEST_LINE", 4 * MB)
+    monkeypatch.setattr(byte_source, "LONGEST_LINE", 4 * MB)
     path = tmp_path / "t.jsonl.gz"
     path.write_bytes(gzip.compress((GOOD % "a").encode() + b"x" * (30 * MB), compresslevel=1))
     reading = Reading([path], ReadOptions(on_error="skip"))
@@ -406,7 +405,7 @@ def test_a_file_that_changes_while_it_is_read(ending: str, change: str, tmp_path
         lines = [(GOOD % f"{each}-{os.urandom(80).hex()}").strip() for each in ids]
         text = f"[{','.join(lines)}]" if ending == ".json" else "\n".join(lines)
         path.write_bytes(gzip.compress(text.encode(), 1) if ending.endswith(".gz") else text.encode())
-    assert path.stat().st_size > MAX_WHOLE
+    assert path.stat().st_size > byte_source.MAX_WHOLE
     found = 0
     try:
         for _ in Reading([path]):

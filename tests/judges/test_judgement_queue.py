@@ -12,6 +12,7 @@ import textwrap
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from pathlib import Path
@@ -23,6 +24,7 @@ pytest.importorskip("aiohttp")
 
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.questions import JudgeAnswer
+from bedside.judges.raters import rater_of
 from bedside.judges.rubric_ratings import ratings_of
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Judgement, read_judgements, read_prompt
@@ -346,19 +348,6 @@ def test_structured_answers(bench: Bench) -> None:
     assert bench.rows[-1][4:8] == ("diagnosis_match", "judge:tiny", 0, 0.0)
 
 
-def test_answers_can_be_unpacked_by_whoever_asks(bench: Bench) -> None:
-    def unpack(rubric: Any, transcript: Transcript, answers: Any) -> Iterator[Any]:
-        assert all(answer.answer for answer in answers)
-        yield "transcript", "turns_rated", float(len(answers)), None, transcript.id, None
-
-    with JudgeServer() as server:
-        bench.judge(server, talks(2), ("turn_evaluator",), unpack={"turn_evaluator": unpack})
-    assert [row[3:10] for row in bench.rows] == [
-        ("transcript", "turns_rated", "judge:tiny", 0, 2.0, None, "t0"),
-        ("transcript", "turns_rated", "judge:tiny", 0, 2.0, None, "t1"),
-    ]
-
-
 def test_expected_scores(bench: Bench) -> None:
     text = '{"reason": "x", "score": 4}'
 
@@ -566,7 +555,8 @@ def test_max_calls_is_a_hard_stop_and_a_rerun_goes_on(bench: Bench) -> None:
         assert len(missing) - len(stopped) == 60 - len(bench.stored)
         kept = len(bench.stored) - len(stopped)
         asked = Counter(request.prompt for request in server.received)
-        judged = bench.judge(server, talks(30))
+        # Which requests meet the server's faults is chance: three useless replies in a row are no surprise.
+        judged = bench.judge(server, talks(30), patience=replace(QUICK, replies=10))
     assert judged.complete
     assert sum(count.stored for count in judged.rubrics) == kept
     assert len(asked) >= kept
@@ -758,7 +748,7 @@ def test_the_key_is_written_nowhere(
     assert KEY not in repr(bench.stored)
     for path in bench.path.parent.rglob("*"):
         assert KEY.encode() not in path.read_bytes()
-    assert KEY not in model_name(server.judge).rater
+    assert KEY not in rater_of(model_name(server.judge))
 
 
 def test_no_text_keeps_no_prompt(bench: Bench) -> None:

@@ -468,9 +468,9 @@ def test_arguments_out_of_range_end_in_one_line(tmp_path: Path) -> None:
         plan(codes=("questions",))
     with pytest.raises(InputError, match="no codes are named"):
         plan(codes=())
-    with pytest.raises(InputError, match="turns per call is 0"):
+    with pytest.raises(InputError, match="`turns_per_call` must be 1 or more, and is 0"):
         plan(turns_per_call=0)
-    with pytest.raises(InputError, match="context is -1"):
+    with pytest.raises(InputError, match="`context` must be 0 or more, and is -1"):
         plan(context=-1)
 
 

@@ -190,7 +190,7 @@ def test_longer_than_the_window(libraries: None) -> None:
 def test_a_model_that_cannot_be_asked_so_is_refused(libraries: None, tmp_path: Path) -> None:
     for part in tiny("Mamba"):
         part.save_pretrained(tmp_path)
-    with pytest.raises(LanguageModelError, match=r"kind mamba can't serve.*http://host:port"):
+    with pytest.raises(LanguageModelError, match=r"kind mamba can't be asked.*http://host:port"):
         LocalClient(local_name(f"local:{tmp_path}"), Sampling())
 
 

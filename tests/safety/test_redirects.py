@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import pytest
 
-from bedside.annotation.sync import LabelStudioServer
+from bedside.annotation.label_studio_client import LabelStudioClient
 from bedside.cli import installation as doctor
 from bedside.support.errors import LabelStudioError
 
@@ -55,7 +55,7 @@ def hosts() -> Iterator[tuple[str, list[str]]]:
 def test_label_studio(hosts: tuple[str, list[str]]) -> None:
     address, elsewhere = hosts
     with pytest.raises(LabelStudioError, match="redirects to another address"):
-        LabelStudioServer(address, "a" * 40)
+        LabelStudioClient(address, "a" * 40)
     assert not elsewhere
 
 

@@ -167,8 +167,9 @@ def _parse_file(path: Path, *_: int) -> OpenedFile:
         card = orjson.loads(arrays.pop("card").tobytes())
         versions = (card["format"], card["features"]["version"])
         if versions != (FORMAT, _features.VERSION):
+            file_format = ".".join(map(str, versions))
             raise InputError(
-                f"made by another version of bedside ({card['made_with']['bedside']}, format {versions[0]}.{versions[1]}; "
+                f"made by another version of bedside ({card['made_with']['bedside']}, format {file_format}; "
                 f"this one reads {FORMAT}.{_features.VERSION})",
                 where=where,
                 todo=_TRAIN_AGAIN,

@@ -155,7 +155,7 @@ def read_training_set(
 def _learnable_labels(
     gold: Sequence[Mapping[str, Mapping[int, str]]], codes: Sequence[str]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, dict[str, int]], dict[str, dict[str, int]]]:
-    """By code: the labels that occur often enough to be learned, the turns of each label, and those of the rare ones."""
+    """By code: the labels that occur often enough to be learned, the turns of each label, and of those too rare."""
     labels: dict[str, tuple[str, ...]] = {}
     counts: dict[str, dict[str, int]] = {}
     rare: dict[str, dict[str, int]] = {}

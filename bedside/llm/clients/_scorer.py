@@ -156,7 +156,7 @@ class Scorer:
         """Try whether continuations beside each other get the probabilities that they get alone.
 
         Raises:
-            JudgeError: they don't: the model is of a kind that can't be asked in this way.
+            LanguageModelError: they don't: the model is of a kind that can't be asked in this way.
         """
         head = self.encode('{"level": 3, "score": ')
         tails = [self.encode(f"{number}}}, 7") for number in (1, 10, 100)]
