@@ -1,10 +1,8 @@
 """A folder is a registry: a file's name is its entry's name, and a listing opens nothing.
 
-Entries are modules that define an object, or data files that are parsed. Other packages add entries through
-entry points of the registry's group (``bedside.clients``, ``bedside.coders``, ``bedside.figures``,
-``bedside.medconceal_parameters``, ``bedside.metrics``, ``bedside.pipelines``, ``bedside.protocols``,
-``bedside.readers``, ``bedside.rubrics``, ``bedside.suites``, ``bedside.tables``): a module entry's point names
-the object, a data entry's the path of its file.
+Entries are modules or folders that define an object, or data files that are parsed. Other packages add entries
+through entry points of the registry's group, such as ``bedside.readers``: a module entry's point names the object, a
+data entry's the path of its file.
 """
 
 from __future__ import annotations
