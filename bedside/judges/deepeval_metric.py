@@ -19,13 +19,12 @@ from bedside.judges.counts import Tally
 from bedside.judges.judgement_queue import JudgementQueue
 from bedside.judges.prompt import Conversation, NotAskable, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup
+from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Store
-from bedside.llm.contract import known_price
 from bedside.llm.deepeval_library import deepeval_module, schema_class
 from bedside.llm.endpoints import model_name
 from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import Client, Reply, Request, Sampling, UnusableError
-from bedside.llm.queue import Patience
+from bedside.llm.protocol import Client, Reply, Request, UnusableError
 from bedside.llm.sharing import open_client
 from bedside.ratings.names import TRANSCRIPT
 from bedside.rubrics.rubric import Rubric
@@ -107,10 +106,10 @@ class _RubricRater:
         Raises:
             LanguageModelError: the judge can't be asked.
         """
-        sampling, groups = Sampling(), list[QuestionGroup]()
+        settings, groups = JudgeSettings(max_concurrency=1), list[QuestionGroup]()
         client: Client
         if isinstance(self._model, str):
-            client = open_client(self.name, sampling)
+            client = open_client(self.name, settings.sampling())
         else:
             client = _ModelClient(self._model, self._async_mode)
         group = QuestionGroup(conversation, self._question, 0, Tally())
@@ -118,16 +117,7 @@ class _RubricRater:
         with tempfile.TemporaryDirectory(prefix="bedside-") as folder:
             try:
                 with closing(Store(Path(folder) / "judgements.sqlite")) as store:
-                    queue = JudgementQueue(
-                        client,
-                        self.name,
-                        store,
-                        sampling,
-                        groups.append,
-                        patience=Patience(),
-                        max_concurrency=1,
-                        price=known_price(self.name),
-                    )
+                    queue = JudgementQueue(client, self.name, store, settings, groups.append)
                     await queue.run(iter([group]))
             finally:
                 await client.close()

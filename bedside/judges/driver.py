@@ -19,7 +19,6 @@ from bedside.judges.judgement_queue import JudgementQueue
 from bedside.judges.questions import QuestionGroup
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Store
-from bedside.llm.contract import known_price
 from bedside.llm.endpoints import rooms
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Client
@@ -71,13 +70,12 @@ def ask_judge(
         LanguageModelError: it can't be asked. What was finished is kept.
         RunError: the store can't be used.
     """
-    sampling = settings.sampling()
     endpoints = name.endpoints if client is None else ()
     width = sum(rooms(endpoints, settings.max_concurrency)) if endpoints else settings.max_concurrency
 
     async def run() -> int:
         calls = 0
-        model = client() if client is not None else open_client(name, sampling, settings.sharing())
+        model = client() if client is not None else open_client(name, settings.sampling(), settings.sharing())
         try:
             with closing(Store(store_path, text=text, alone=alone)) as store:
                 before = JudgingProgress(0, 0, 0, 0)
@@ -87,16 +85,11 @@ def ask_judge(
                         model,
                         name,
                         store,
-                        sampling,
+                        settings,
                         stage.emit,
-                        patience=settings.patience,
                         max_concurrency=width,
                         ahead=_AHEAD * width if len(endpoints) > 1 else 0,
-                        max_calls=settings.max_calls,
                         calls=calls,
-                        max_prompt_tokens=settings.max_prompt_tokens,
-                        order=settings.order,
-                        price=settings.price or known_price(name),
                         progress=watch,
                     )
                     await queue.run(stage.groups())

@@ -16,13 +16,14 @@ from datetime import UTC, datetime
 from typing import Any, TypeVar
 
 from bedside.judges.counts import JudgingProgress, Tally
-from bedside.judges.prompt import NotAskable, Order, Prompt, objection
+from bedside.judges.prompt import NotAskable, Prompt, objection
 from bedside.judges.questions import JudgeAnswer, QuestionGroup
 from bedside.judges.reply import expected_score, parse
+from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Judgement, State, Store, judgement_key, parameters_text
 from bedside.judges.wordless import wordless
+from bedside.llm.contract import known_price
 from bedside.llm.model_names import ModelName
-from bedside.llm.prices import Price
 from bedside.llm.protocol import (
     Client,
     FaultError,
@@ -31,10 +32,9 @@ from bedside.llm.protocol import (
     RefusedError,
     Reply,
     Request,
-    Sampling,
     UnusableError,
 )
-from bedside.llm.queue import CallRecord, Patience, RequestQueue
+from bedside.llm.queue import CallRecord, RequestQueue
 from bedside.rubrics.rubric import Rubric
 
 #: How often judgements that another process is asking are looked for, in seconds.
@@ -74,16 +74,11 @@ class JudgementQueue:
         client: the model.
         name: its name.
         store: where judgements are kept.
-        sampling: how it is asked to write.
+        settings: how it is asked; passes are the groups' matter.
         emit: called with each group that is done, in order.
-        patience: how hard to try.
-        max_concurrency: requests under way at once.
+        max_concurrency: requests under way at once; as the settings say unless given.
         ahead: requests that the client is given beyond these, to choose from which to send next.
-        max_calls: requests sent at most; None for no limit.
         calls: requests that count as sent already.
-        max_prompt_tokens: longer prompts are not sent.
-        order: what a prompt begins with.
-        price: for the cost.
         progress: called whenever a judgement is done.
     """
 
@@ -92,46 +87,41 @@ class JudgementQueue:
         client: Client,
         name: ModelName,
         store: Store,
-        sampling: Sampling,
+        settings: JudgeSettings,
         emit: Callable[[QuestionGroup], None],
         *,
-        patience: Patience,
-        max_concurrency: int,
+        max_concurrency: int | None = None,
         ahead: int = 0,
-        max_calls: int | None = None,
         calls: int = 0,
-        max_prompt_tokens: int | None = None,
-        order: Order = "transcript-first",
-        price: Price | None = None,
         progress: Callable[[JudgingProgress], None] | None = None,
     ) -> None:
         self._requests = RequestQueue(
             client,
             name.url or name.identity,
-            patience,
-            max_calls=max_calls,
-            seed=sampling.seed,
+            settings.patience,
+            max_calls=settings.max_calls,
+            seed=settings.seed,
             calls=calls,
         )
         self._name = name
         self._store = store
-        self._sampling = sampling
-        self._parameters = parameters_text(sampling)
+        self._sampling = settings.sampling()
+        self._parameters = parameters_text(self._sampling)
         self._emit = emit
-        self._patience = patience
-        self._max_concurrency = max_concurrency
-        self._workers = max_concurrency + ahead
-        limits = (max_prompt_tokens, client.max_prompt_tokens)
+        self._patience = settings.patience
+        self._max_concurrency = max_concurrency or settings.max_concurrency
+        self._workers = self._max_concurrency + ahead
+        limits = (settings.max_prompt_tokens, client.max_prompt_tokens)
         self._max_prompt_tokens = min((limit for limit in limits if limit is not None), default=None)
-        self._order = order
-        self._price = price
+        self._order = settings.order
+        self._price = settings.price or known_price(name)
         self._progress = progress
         #: Calls of groups that haven't come out yet, and how many there may be.
         self._open = 0
-        self._window = max(256, 16 * max_concurrency)
+        self._window = max(256, 16 * self._max_concurrency)
         self._waiting: deque[QuestionGroup] = deque()
         self._room = asyncio.Event()
-        self._queue: asyncio.Queue[_Ask] = asyncio.Queue(max_concurrency)
+        self._queue: asyncio.Queue[_Ask] = asyncio.Queue(self._max_concurrency)
         #: Asked by another process, or a second time here: to be answered with the first one.
         self._deferred: dict[str, list[_Ask]] = {}
         self._produced = False
