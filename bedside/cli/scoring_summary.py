@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
+from bedside.cli.help import in_options
 from bedside.cli.output import say
 from bedside.reports.number_text import counted
 
@@ -40,7 +41,7 @@ def say_scored(summary: ScoringSummary) -> None:
 def _say_skipped(summary: ScoringSummary) -> None:
     say(f"{len(summary.skipped):,} skipped:")
     for reason in summary.skipped[:_SKIPPED]:
-        say(f"  {reason}")
+        say(f"  {in_options(reason)}")
     more = len(summary.skipped) - _SKIPPED
     if more > 0:
         say(f"  … and {more:,} more; all are in {summary.run.path}/manifest.json")

@@ -46,17 +46,23 @@ class BedsideError(Exception):
             options: the option by the name of the argument, such as ``--seed`` by ``seed``; arguments that it doesn't
                 have stay as they are.
         """
-
-        def option(argument: re.Match[str]) -> str:
-            name, value = argument.groups()
-            if name not in options:
-                return argument[0]
-            return options[name] if value is None else f"{options[name]} {value}"
-
-        self.what = _ARGUMENT.sub(option, self.what)
-        self.where = None if self.where is None else _ARGUMENT.sub(option, self.where)
-        self.todo = None if self.todo is None else _ARGUMENT.sub(option, self.todo)
+        self.what = with_options(self.what, options)
+        self.where = None if self.where is None else with_options(self.where, options)
+        self.todo = None if self.todo is None else with_options(self.todo, options)
         self.args = (self._line(),)
+
+
+def with_options(text: str, options: Mapping[str, str]) -> str:
+    """A message with a command's options in place of the arguments in backquotes, as :meth:`BedsideError.name_options`
+    has them."""
+
+    def option(argument: re.Match[str]) -> str:
+        name, value = argument.groups()
+        if name not in options:
+            return argument[0]
+        return options[name] if value is None else f"{options[name]} {value}"
+
+    return _ARGUMENT.sub(option, text)
 
 
 def _printable(text: str, longest: int) -> str:

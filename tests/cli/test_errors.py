@@ -104,3 +104,12 @@ def test_an_error_names_what_is_typed(
     assert ended.value.code == 2
     assert words in error
     assert "`" not in error
+
+
+def test_what_was_skipped_names_options_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    turns = [{"role": role, "text": "Yes."} for role in ("clinician", "patient")]
+    (tmp_path / "good.jsonl").write_text(json.dumps({"id": "a", "turns": turns}))
+    (tmp_path / "bad.json").write_text('{"neither": "this", "nor": "that"}')
+    with pytest.raises(SystemExit):
+        main(["score", str(tmp_path), "--out", str(tmp_path / "run"), "--on-error", "skip"])
+    assert "see bedside readers, or force one with --format" in capsys.readouterr().out
