@@ -53,11 +53,12 @@ def _share(result: Result | None) -> str:
     return decimal(result.estimate) + interval
 
 
-def _plain(result: Result | None) -> str:
+def _plain(result: Result | None, digits: int = 2) -> str:
     if result is None or result.estimate is None:
         return DASH
-    interval = f" [{number(result.interval.low)}, {number(result.interval.high)}]" if result.interval else ""
-    return number(result.estimate) + interval
+    bounds = result.interval
+    interval = f" [{number(bounds.low, digits)}, {number(bounds.high, digits)}]" if bounds else ""
+    return number(result.estimate, digits) + interval
 
 
 def _kappa(validation: Validation) -> Result | None:
@@ -181,41 +182,18 @@ def _record(validation: Validation) -> Mapping[str, Any]:
 
 def estimate_table(estimates: Sequence[Estimate]) -> Table:
     """Naive, human-only and corrected means and differences, side by side."""
-    rows, records = [], []
+    rows = []
     for estimate in estimates:
         digits = estimate.facts.digits
-
-        def shown(result: Result, digits: int = digits) -> str:
-            if result.estimate is None:
-                return DASH
-            bounds = result.interval
-            interval = f" [{number(bounds.low, digits)}, {number(bounds.high, digits)}]" if bounds else ""
-            return number(result.estimate, digits) + interval
-
-        weight = estimate.corrected.details.get("weight")
         cells = (
             estimate.quantity,
             f"{estimate.labelled:,} of {estimate.judged:,}",
-            shown(estimate.naive),
-            shown(estimate.human),
-            shown(estimate.corrected),
-            decimal(weight),
+            _plain(estimate.naive, digits),
+            _plain(estimate.human, digits),
+            _plain(estimate.corrected, digits),
+            decimal(estimate.corrected.details.get("weight")),
         )
         rows.append(Row(tuple(map(Cell, cells)), estimate.facts.title))
-        record: dict[str, Any] = {"metric": estimate.metric, "judge": estimate.judge, "quantity": estimate.quantity,
-                                  "labelled": estimate.labelled, "judged": estimate.judged}  # fmt: skip
-        for name, result in (
-            ("naive", estimate.naive),
-            ("human", estimate.human),
-            ("corrected", estimate.corrected),
-        ):
-            record[name] = result.estimate
-            record[f"{name}_low"] = result.interval.low if result.interval else None
-            record[f"{name}_high"] = result.interval.high if result.interval else None
-            record[f"{name}_method"] = result.method
-            record[f"{name}_missing"] = result.missing
-        record["weight"] = weight
-        records.append(record)
     methods = dict.fromkeys(estimate.corrected.method for estimate in estimates)
     reasons = dict.fromkeys(
         result.missing
@@ -239,5 +217,23 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
             "rated.",
             *(f"{DASH}: {reason}." for reason in reasons),
         ),
-        records=tuple(records),
+        records=tuple(map(_estimate_record, estimates)),
     )  # fmt: skip
+
+
+def _estimate_record(estimate: Estimate) -> Mapping[str, Any]:
+    record: dict[str, Any] = {
+        "metric": estimate.metric, "judge": estimate.judge, "quantity": estimate.quantity,
+        "labelled": estimate.labelled, "judged": estimate.judged,
+    }  # fmt: skip
+    for name, result in (
+        ("naive", estimate.naive),
+        ("human", estimate.human),
+        ("corrected", estimate.corrected),
+    ):
+        record[name] = result.estimate
+        record[f"{name}_low"] = result.interval.low if result.interval else None
+        record[f"{name}_high"] = result.interval.high if result.interval else None
+        record[f"{name}_method"] = result.method
+        record[f"{name}_missing"] = result.missing
+    return {**record, "weight": estimate.corrected.details.get("weight")}
