@@ -564,7 +564,7 @@ def _batch(folder: Path, data: bytes) -> None:
         ModelName("openai", "m", "http://127.0.0.1:9/v1"), Sampling(probabilities=20), answers, None
     )
     for number in (0, 1):
-        request = Request(text="t", schema="{}", corrections=(), seed=None, key=_KEY, number=number)
+        request = Request.of_text("t", "{}", key=_KEY, number=number)
         try:
             reply = asyncio.run(client.complete(request))
         except (NotAskedError, UnusableError) as error:
