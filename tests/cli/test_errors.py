@@ -53,8 +53,9 @@ def accepted_names() -> set[str]:
 
 def test_an_argument_that_an_error_names_is_one() -> None:
     parameters = {parameter.name for command in commands() for parameter in command.params}
+    accepted = parameters | set(_OTHER_NAMES) | accepted_names()
     for name, place in named_arguments().items():
-        assert name in parameters | set(_OTHER_NAMES) | accepted_names(), f"{place} names `{name}`"
+        assert name in accepted, f"{place} names `{name}`"
 
 
 def test_arguments_of_other_names_are_options() -> None:
