@@ -1,12 +1,15 @@
 # make demo     sets everything up and runs the whole loop on the bundled example
 # make test     sets everything up; lint, types, all tests
 # make check    the fast lane: lint, types, tests without servers, models and slow data
+# make soak     fuzzing, kills and simulations with large budgets: 15 minutes unless MINUTES=… says otherwise, on from where it
+#               last stopped
 # make bench    the benchmarks, as ratios in one run
 PYTHON ?= python3
+MINUTES ?= 15
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 
-.PHONY: demo test check lint bench docs clean
+.PHONY: demo test check soak lint bench docs clean
 
 demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
@@ -16,6 +19,9 @@ test: .venv/.dev lint
 
 check: .venv/.dev lint
 	$(BIN)/pytest -n 2 -m "not server and not model and not slow"
+
+soak: .venv/.dev
+	$(BIN)/python tools/soak.py --minutes $(MINUTES)
 
 lint: .venv/.dev
 	$(BIN)/ruff check .
