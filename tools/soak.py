@@ -2,7 +2,7 @@
 
     python tools/soak.py [--minutes 15] [--again]
 
-What has passed is noted in ``.soak``, test by test, until all have; then a new round begins, as it does with ``--again``.
+What has passed is noted in ``.soak``, test by test, until all have; then a new round begins, as with ``--again``.
 Where nothing is noted, as in a fresh clone, the commit decides which test comes first, so that clones of successive
 commits do different parts. A test that the time cuts off comes first the next time. ``BEDSIDE_SOAK=4`` makes the
 budgets four times as large.
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
@@ -20,12 +21,14 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[1]
 NOTES = ROOT / ".soak"
 #: Functions that run at once.
 WORKERS = 2
 _PYTEST = [sys.executable, "-m", "pytest", "-p", "no:xdist"]
-_OUTCOME = re.compile(r"^(tests/\S+?::.+?) (PASSED|SKIPPED|XFAIL)\b")
+_OUTCOME = re.compile(r"^(?P<test>tests/\S+?::.+?) (?:(?P<good>PASSED|SKIPPED|XFAIL)|FAILED|ERROR)\b")
 
 
 class Soak:
@@ -73,25 +76,27 @@ class Soak:
         if left <= 0:
             return
         process = subprocess.Popen(
-            [*_PYTEST, "-v", *tests], cwd=ROOT, env=self._environment, text=True,
+            [*_PYTEST, "-vv", *tests], cwd=ROOT, env=self._environment, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
-        cut = threading.Timer(left, process.terminate)
+        cut = threading.Timer(left, process.send_signal, [signal.SIGINT])
         cut.start()
         assert process.stdout is not None
-        lines = []
+        lines, failed = [], False
         for line in process.stdout:
             lines.append(line)
             outcome = _OUTCOME.match(line)
-            if outcome is not None:
-                self._note(outcome[1])
+            if outcome is not None and outcome["good"]:
+                self._note(outcome["test"])
+            failed |= outcome is not None and not outcome["good"]
         code = process.wait()
         cut.cancel()
-        if code > 0:
+        if failed or code not in (0, pytest.ExitCode.INTERRUPTED):
+            end = "failed"
             self.failures.append("".join(lines))
-            print(f"failed  {function}", flush=True)
         else:
-            print(f"{'passed' if code == 0 else 'cut off'}  {function}", flush=True)
+            end = "passed" if code == 0 else "cut off"
+        print(f"{end:8}{function}", flush=True)
 
     def _note(self, test: str) -> None:
         with self._lock:
