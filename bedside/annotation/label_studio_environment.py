@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bedside.support.errors import LabelStudioError
 from bedside.support.files import saying_where
+from bedside.support.locks import hold
 
 #: The release of Label Studio that is installed; the one all this is tested with.
 VERSION = "1.23.2"
@@ -46,8 +47,6 @@ def ensure_environment(folder: Path | None = None, say: ShowLine = lambda line: 
     Raises:
         LabelStudioError: it can't be installed.
     """
-    import filelock
-
     target = (folder or environment_folder()).expanduser().absolute()
     program = _program(target)
     # An environment of the user's own has no mark; one that bedside began and did not finish has none either.
@@ -62,7 +61,9 @@ def ensure_environment(folder: Path | None = None, say: ShowLine = lambda line: 
         )
     with saying_where(target):
         target.parent.mkdir(parents=True, exist_ok=True)
-    with filelock.FileLock(target.parent / f".{target.name}.lock"):
+        held = hold(target.parent / f".{target.name}.lock", -1)
+    assert held is not None  # it is waited for without end
+    with held:
         if program.is_file() and (target / _COMPLETE).is_file():
             return program
         say(

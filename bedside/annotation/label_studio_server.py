@@ -33,6 +33,7 @@ from bedside.annotation.label_studio_logins import (
 )
 from bedside.support.errors import LabelStudioError
 from bedside.support.files import saying_where, write_json
+from bedside.support.locks import hold
 
 #: Where it listens, unless told otherwise.
 PORT = 8085
@@ -285,15 +286,13 @@ def _last_port(folder: Path) -> int:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    import filelock
-
-    try:
-        with filelock.FileLock(folder / ".lock", timeout=_START_SECONDS):
-            yield
-    except filelock.Timeout as error:
+    held = hold(folder / ".lock", _START_SECONDS)
+    if held is None:
         raise LabelStudioError(
             "another bedside process is starting or stopping this server", where=str(folder)
-        ) from error
+        )
+    with held:
+        yield
 
 
 # -- who may come in --------------------------------------------------------------------------------

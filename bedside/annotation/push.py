@@ -31,6 +31,7 @@ from bedside.annotation.labelling_page import controls, instructions_page, label
 from bedside.ratings.run import Run
 from bedside.support.errors import LabelStudioError
 from bedside.support.files import make_folder, saying_where
+from bedside.support.locks import hold
 
 #: About how many bytes one call sends: it is taken whole or not at all.
 BATCH_BYTES = 8_000_000
@@ -84,19 +85,16 @@ def push(
         LabelStudioError: the server can't be reached or refuses; the page of a project that has answers was changed;
             the plan is on the server in the other form; or another process pushes this plan.
     """
-    import filelock
-
     folder = plan_folder(run, plan)
     with saying_where(folder):
         make_folder(folder)
-    lock = filelock.FileLock(folder / ".push.lock", timeout=0)
-    try:
-        with lock:
-            return _push(plan, run, server, strict, text, progress)
-    except filelock.Timeout as error:
+        held = hold(folder / ".push.lock")
+    if held is None:
         raise LabelStudioError(
             "another bedside process pushes this plan", where=str(folder), todo="wait until it ends"
-        ) from error
+        )
+    with held:
+        return _push(plan, run, server, strict, text, progress)
 
 
 def _push(

@@ -160,8 +160,9 @@ def main(arguments: list[str] | None = None) -> None:
         if getattr(sys, name) is None:  # closed where the command was typed
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
     if threading.current_thread() is threading.main_thread():
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            if signal.getsignal(number) is signal.SIG_DFL:
+        for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
+            number = getattr(signal, name, None)
+            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
                 signal.signal(number, _stop)
     if "_BEDSIDE_COMPLETE" in os.environ:
         answer(app, os.environ["_BEDSIDE_COMPLETE"])

@@ -21,13 +21,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
-import filelock
 import orjson
 
 from bedside.judges.prompt import PromptPiece
 from bedside.llm.protocol import Sampling
 from bedside.support.errors import RunError
 from bedside.support.files import saying_where
+from bedside.support.locks import hold
 
 FILE_NAME = "judgements.sqlite"
 FORMAT = 2
@@ -186,18 +186,20 @@ class Store:
     def __init__(self, path: Path, *, text: bool = True, alone: bool = False) -> None:
         self.path = path
         self.text = text
-        self._owner = uuid.uuid4().hex
         self._jobs: list[_StoreJob] = []
         #: Pieces that are surely there.
         self._kept: set[str] = set()
         with saying_where(path):
-            self._lock = filelock.FileLock(self._lock_file(self._owner))
-            self._lock.acquire(timeout=0)
+            held = None
+            while held is None:  # another process may have taken the file for one that is left over
+                self._owner = uuid.uuid4().hex
+                held = hold(self._lock_file(self._owner))
+        self._held = held
         try:
             self._connection = open_to_write(path, alone=alone)
             self._reap()
         except Exception as error:
-            self._release()
+            self._held.release()
             raise explained(error, path) from error
 
     async def claim(self, keys: Sequence[str]) -> Claims:
@@ -218,7 +220,7 @@ class Store:
         with suppress(sqlite3.Error):
             self._connection.execute("DELETE FROM claims WHERE owner = ?", (self._owner,))
         self._connection.close()
-        self._release()
+        self._held.release()
 
     async def _do(self, work: Callable[[], T]) -> T:
         loop = get_running_loop()
@@ -300,24 +302,16 @@ class Store:
             path.name.removeprefix(begin).removesuffix(end) for path in locks
         }
         for owner in sorted(owners - {self._owner}):
-            lock = filelock.FileLock(self._lock_file(owner))
-            try:
-                lock.acquire(timeout=0)
-            except filelock.Timeout:
-                continue
-            self._connection.execute("DELETE FROM claims WHERE owner = ?", (owner,))
-            lock.release()
-            Path(lock.lock_file).unlink(missing_ok=True)
+            held = hold(self._lock_file(owner))
+            if held is not None:
+                with held:
+                    self._connection.execute("DELETE FROM claims WHERE owner = ?", (owner,))
 
     def _delete_claims(self, keys: Sequence[str]) -> None:
         self._connection.executemany("DELETE FROM claims WHERE key = ?", [(key,) for key in keys])
 
     def _lock_file(self, owner: str) -> Path:
         return self.path.with_name(f".{self.path.stem}-{owner}.lock")
-
-    def _release(self) -> None:
-        self._lock.release()
-        Path(self._lock.lock_file).unlink(missing_ok=True)
 
 
 @dataclass(frozen=True, slots=True)

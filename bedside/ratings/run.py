@@ -24,6 +24,7 @@ from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA
 from bedside.support.errors import RunError
 from bedside.support.files import empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
+from bedside.support.locks import hold
 from bedside.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -248,27 +249,21 @@ class Run:
         Raises:
             RunError: another process holds it.
         """
-        import filelock
-
-        lock = filelock.FileLock(self.path / ".lock", timeout=0)
         with saying_where(self.path):
-            try:
-                lock.acquire()
-            except filelock.Timeout as error:
-                raise RunError(
-                    "another bedside process is changing this run",
-                    where=str(self.path),
-                    todo="wait until it ends",
-                ) from error
-        try:
+            held = hold(self.path / ".lock")
+        if held is None:
+            raise RunError(
+                "another bedside process is changing this run",
+                where=str(self.path),
+                todo="wait until it ends",
+            )
+        with held:
             for kind in _SCRATCH:
                 empty(self.path, f"{kind}*")
             self._settle()
             self.manifest = self._read_manifest()
             self.__dict__.pop("ratings", None)
             yield
-        finally:
-            lock.release()
 
     def _table(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
         file = self.path / name

@@ -37,6 +37,7 @@ from bedside.scoring.one_process import ScoringPass
 from bedside.scoring.plan import ScoringPlan
 from bedside.support.errors import EngineError, RunError
 from bedside.support.files import saying_where
+from bedside.support.locks import hold
 from bedside.transcripts import Reading
 
 
@@ -86,25 +87,23 @@ class SpreadScoring(ScoringPass):
         Raises:
             EngineError: workers were lost, or are made of other versions.
         """
-        import filelock
-
         with saying_where(self.folder):
             self.folder.mkdir(mode=0o700, exist_ok=True, parents=True)
-        try:
-            with filelock.FileLock(self.folder / ".lock", timeout=0):
-                job = self._job()
-                division = divide_input(self.reading.files, job, self.engine)
-                raters = [planned.rater for planned in self.plan.families]
-                names = [job.part_name(part, raters) for part in division.parts]
-                stopped = self._score(job, division.parts, names)
-                joined = JoinedReading(self.reading, division.digests, hashes)
-                return self._join(division.parts, names, stopped, joined, folder, hashes is None)
-        except filelock.Timeout as error:
+            held = hold(self.folder / ".lock")
+        if held is None:
             raise RunError(
                 "another bedside process scores into this run",
                 where=str(self.folder),
                 todo="wait until it ends",
-            ) from error
+            )
+        with held:
+            job = self._job()
+            division = divide_input(self.reading.files, job, self.engine)
+            raters = [planned.rater for planned in self.plan.families]
+            names = [job.part_name(part, raters) for part in division.parts]
+            stopped = self._score(job, division.parts, names)
+            joined = JoinedReading(self.reading, division.digests, hashes)
+            return self._join(division.parts, names, stopped, joined, folder, hashes is None)
 
     def end(self) -> None:
         """The run is written: the parts are no longer needed."""

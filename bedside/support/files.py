@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import glob
 import io
 import json
 import os
+import queue
+import re
 import select
 import shutil
 import stat
-import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,54 +20,71 @@ from pathlib import Path
 from typing import Any
 
 from bedside.support.errors import BedsideError, RunError
+from bedside.support.locks import FileHold, hold
 
 #: How long a pipe may keep silent, in seconds.
 PATIENCE = 30.0
 #: What the names of temporary files and folders end in; they begin with a dot and the name that they will have.
 _PARTIAL = ".partial"
+#: Windows opens no folders, and syncs only files that are open to be written.
+_OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
 
 
 @contextmanager
 def replacing(target: Path) -> Iterator[Path]:
     """A temporary path beside ``target`` that takes its place, synced, when the block ends well.
 
-    Where the block fails, the temporary file is removed and ``target`` stays as it was.
+    Where the block fails, the temporary file is removed and ``target`` stays as it was. What killed processes left
+    there of ``target`` is removed.
 
     Raises:
         RunError: the file can't be written.
     """
     with saying_where(target):
-        handle, temporary = open_beside(target)
-        try:
-            yield temporary
-            sync(temporary)
-            os.replace(temporary, target)
-            sync(target.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
-            os.close(handle)
-
-
-def open_beside(target: Path) -> tuple[int, Path]:
-    """A new private file beside ``target``, open to be written, and its path; it is held as long as it is open.
-
-    What killed processes left there of ``target`` is removed: the system ends their hold, however they ended.
-    """
-    for leftover in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}"):
-        with suppress(OSError):  # it is held, or another's
-            handle = os.open(leftover, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
+        _remove_leftovers(target)
+        held, temporary = _hold_beside(target)
+        with held:
             try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                leftover.unlink()
+                # Closed at once: Windows gives no other name to a file that is open.
+                os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
+                yield temporary
+                sync(temporary)
+                os.replace(temporary, target)
+                sync(target.parent)
             finally:
-                os.close(handle)
+                temporary.unlink(missing_ok=True)
+
+
+def _beside(target: Path, kind: str, digits: str) -> Path:
+    """The path of a temporary file of ``target`` (kind ``data``), or of the one that is held with it (``lock``)."""
+    return target.with_name(f".{target.name}.{kind}{digits}{_PARTIAL}")
+
+
+def _remove_leftovers(target: Path) -> None:
+    """Remove what killed processes left of ``target``."""
+    name = re.compile(rf"\.{re.escape(target.name)}\.(?:data|lock)([0-9a-f]{{4}}){re.escape(_PARTIAL)}")
+    leftovers = (
+        name.fullmatch(path.name) for path in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}")
+    )
+    for digits in {leftover[1] for leftover in leftovers if leftover is not None}:
+        with suppress(OSError):  # it is another's
+            held = hold(_beside(target, "lock", digits))
+            if held is not None:
+                with held:
+                    _beside(target, "data", digits).unlink(missing_ok=True)
+
+
+def _hold_beside(target: Path) -> tuple[FileHold, Path]:
+    """A hold, and the path of the temporary file of ``target`` that goes with it."""
     while True:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=_PARTIAL, dir=target.parent)
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        if os.fstat(handle).st_nlink:  # else another process took it for a leftover
-            return handle, Path(name)
-        os.close(handle)
+        digits = os.urandom(2).hex()
+        held = hold(_beside(target, "lock", digits))
+        if held is None:  # another process has these digits, or took the file for a leftover
+            continue
+        temporary = _beside(target, "data", digits)
+        if not os.path.lexists(temporary):
+            return held, temporary
+        held.release()
 
 
 @contextmanager
@@ -81,17 +99,19 @@ def making(target: Path) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}{_PARTIAL}")
     with saying_where(target):
         make_folder(target.parent)
-        temporary.mkdir(0o700, exist_ok=True)
-        handle = os.open(temporary, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
+        held = hold(target.with_name(f".{target.name}.lock{_PARTIAL}"))
+    if held is None:
+        raise RunError("another bedside process is making it", where=str(target), todo="wait until it ends")
+    with held:
         with saying_where(target):
-            _hold(handle, temporary, target)
-            empty(temporary)
+            if temporary.is_dir() and not temporary.is_symlink():
+                shutil.rmtree(temporary)
+            temporary.mkdir(0o700)
         try:
             yield temporary
             with saying_where(target):
                 sync_folders(temporary)
-                os.replace(temporary, target)
+                _put_folder(temporary, target)
         except BaseException as error:
             shutil.rmtree(temporary, ignore_errors=True)
             if isinstance(error, RunError) and error.where is not None:
@@ -100,22 +120,17 @@ def making(target: Path) -> Iterator[Path]:
             raise
         with saying_where(target):
             sync(target.parent)
-    finally:
-        os.close(handle)
 
 
-def _hold(handle: int, folder: Path, target: Path) -> None:
-    """Hold a folder as long as ``handle`` is open."""
-    error = RunError("another bedside process is making it", where=str(target), todo="wait until it ends")
+def _put_folder(folder: Path, target: Path) -> None:
+    """Put a folder in its place, where an empty one may be."""
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        raise error from None
-    except OSError:  # a file system without locks
-        return
-    # Whoever held it may have put it in its place meanwhile, or given up.
-    if not folder.exists() or not os.path.samestat(folder.stat(), os.fstat(handle)):
-        raise error
+        os.replace(folder, target)
+    except (PermissionError, FileExistsError):  # Windows puts no folder in the place of another
+        if not target.is_dir():
+            raise
+        target.rmdir()
+        os.replace(folder, target)
 
 
 def make_folder(folder: Path) -> None:
@@ -160,7 +175,9 @@ def saying_where(path: Path) -> Iterator[None]:
 
 def sync(path: Path) -> None:
     """Have a file's or folder's content on disk before going on."""
-    handle = os.open(path, os.O_RDONLY)
+    if not _OPENS_FOLDERS and path.is_dir():
+        return
+    handle = os.open(path, os.O_RDONLY if _OPENS_FOLDERS else os.O_RDWR)
     try:
         os.fsync(handle)
     finally:
@@ -235,9 +252,7 @@ def piped(file: io.FileIO, most: int) -> bytes:
     """
     data = bytearray()
     while len(data) < most:
-        if not select.select([file], [], [], PATIENCE)[0]:
-            raise OSError(errno.ETIMEDOUT, f"nothing came through it for {PATIENCE:g} seconds")
-        more = file.read(min(1 << 20, most - len(data)))
+        more = _next_piece(file, min(1 << 20, most - len(data)))
         if more is None:  # somebody else was faster
             time.sleep(0.01)
             continue
@@ -245,6 +260,29 @@ def piped(file: io.FileIO, most: int) -> bytes:
             break
         data += more
     return bytes(data)
+
+
+def _next_piece(file: io.FileIO, size: int) -> bytes | None:
+    """What comes next, up to ``size`` bytes; None where another reader was faster."""
+    if hasattr(os, "O_NONBLOCK"):
+        if select.select([file], [], [], PATIENCE)[0]:
+            return file.read(size)
+    else:  # Windows selects among sockets only
+        pieces: queue.SimpleQueue[bytes | OSError | None] = queue.SimpleQueue()
+        threading.Thread(target=_read_into, args=(pieces, file, size), daemon=True).start()
+        with suppress(queue.Empty):
+            piece = pieces.get(timeout=PATIENCE)
+            if isinstance(piece, OSError):
+                raise piece
+            return piece
+    raise OSError(errno.ETIMEDOUT, f"nothing came through it for {PATIENCE:g} seconds")
+
+
+def _read_into(pieces: queue.SimpleQueue[bytes | OSError | None], file: io.FileIO, size: int) -> None:
+    try:
+        pieces.put(file.read(size))
+    except OSError as error:
+        pieces.put(error)
 
 
 def cache_folder(what: str) -> Path:
