@@ -17,6 +17,10 @@ from bedside.transcripts import Transcript, Turn
 for _name, _value in ENVIRONMENT.items():
     os.environ.setdefault(_name, _value)
 
+# Tests run as many at once as there are cores: threads of linear algebra beside them only wait for each other. It holds
+# for the processes they start too, and is read when numpy and torch are first imported.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
