@@ -18,10 +18,10 @@ demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
 
 test: .venv/.dev lint
-	$(BIN)/pytest -n 2
+	$(BIN)/pytest -n 2 --dist worksteal --durations 20
 
 check: .venv/.dev lint
-	$(BIN)/pytest -n 2 -m "not server and not model and not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not server and not model and not slow"
 
 soak: .venv/.dev
 	$(BIN)/python tools/soak.py --minutes $(MINUTES)
