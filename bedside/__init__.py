@@ -11,12 +11,16 @@ __version__ = "0.1.0"
 EXAMPLES = Path(__file__).parent / "examples"
 
 if TYPE_CHECKING:
+    from bedside import stats
     from bedside.api import (
         agree,
         compare,
         estimate,
         explain,
+        figure,
         import_ratings,
+        judge,
+        preview_judging,
         report,
         tables,
         validate,
@@ -35,7 +39,19 @@ _PLACES = {
     "Transcript": "bedside.transcripts",
     "Turn": "bedside.transcripts",
     **dict.fromkeys(
-        ("agree", "compare", "estimate", "explain", "import_ratings", "report", "tables", "validate"),
+        (
+            "agree",
+            "compare",
+            "estimate",
+            "explain",
+            "figure",
+            "import_ratings",
+            "judge",
+            "preview_judging",
+            "report",
+            "tables",
+            "validate",
+        ),
         "bedside.api",
     ),
     "from_convokit": "bedside.transcripts.convokit_corpus",
@@ -57,12 +73,16 @@ __all__ = [
     "compare",
     "estimate",
     "explain",
+    "figure",
     "from_convokit",
     "import_ratings",
+    "judge",
+    "preview_judging",
     "read_run",
     "read_transcripts",
     "report",
     "score",
+    "stats",
     "tables",
     "to_convokit",
     "validate",
@@ -70,6 +90,8 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
+    if name == "stats":
+        return importlib.import_module("bedside.stats")
     if name not in _PLACES:
         raise AttributeError(f"module 'bedside' has no attribute {name!r}")
     value = getattr(importlib.import_module(_PLACES[name]), name)

@@ -14,21 +14,24 @@ from typing import Any, TypeVar
 import polars as pl
 
 from bedside.metrics import FAMILIES
+from bedside.ratings.frames import FRAME, Frame, is_frame
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
-from bedside.ratings.spreadsheets import read_rating_file
+from bedside.ratings.spreadsheets import read_rating_file, read_rating_frame
 from bedside.ratings.values import Direction
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
-from bedside.support.errors import DataError
+from bedside.support.errors import DataError, InputError
 from bedside.support.registry import nearest
 
 #: The group of raters that all people make up in a table of results.
 PEOPLE = "people"
 #: Stands for the system of transcripts that have none, and for all systems together.
 ALL = "all"
+#: Where ratings are: a run or its folder, a file, or a data frame.
+RatingSource = Run | str | os.PathLike[str] | Frame
 #: What :meth:`RatingsView.once` computes.
 Computed = TypeVar("Computed")
 
@@ -258,21 +261,36 @@ class RatingsView:
 
 
 def open_ratings_view(
-    path: str | os.PathLike[str],
+    source: RatingSource,
     *,
     scales: Mapping[str | None, Scale] | None = None,
     columns: Mapping[str, str] | None = None,
     metric: str = "rating",
 ) -> RatingsView:
-    """A view of ratings from a run's folder, or from a plain file of ratings (CSV, TSV, XLSX, Parquet).
+    """A view of ratings from a run, from a plain file of ratings (CSV, TSV, XLSX, Parquet), or from a data frame.
 
     Args:
-        path: the run or file.
+        source: the run or its folder, the file, or the pandas or Polars data frame.
         scales: scales that go before those kept in the run; under None the one of all metrics.
-        columns: for a file, bedside's column names to the file's.
-        metric: for a file without a column for it, the metric's name.
+        columns: for a file or data frame, bedside's column names to its own.
+        metric: for a file or data frame without a column for it, the metric's name.
+
+    Raises:
+        InputError: it is none of these, or a file or data frame of another form.
+        RunError: there is no such run or file.
     """
     asked_scales = dict(scales or {})
+    if is_frame(source):
+        table = read_rating_frame(
+            source, scales=asked_scales, columns=columns, metric=metric, known_scale=known_scale
+        )
+        return RatingsView(table.ratings, table.scales, None, FRAME)
+    if not isinstance(source, Run | str | os.PathLike):
+        raise InputError(
+            f"a {type(source).__name__} is neither a run, nor a file of ratings, nor a data frame",
+            todo="give a run, its folder, the path of a file, or a pandas or Polars data frame",
+        )
+    path = source.path if isinstance(source, Run) else source
     if Path(path).is_file():
         file = read_rating_file(
             path, scales=asked_scales, columns=columns, metric=metric, known_scale=known_scale

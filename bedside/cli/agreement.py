@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -58,7 +58,7 @@ def agree(
         source,
         metrics=read_names(metrics),
         raters=read_names(raters),
-        weights=weights,
+        weights=cast(Any, weights),
         confusion=confusion,
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -98,9 +98,9 @@ def compare(
         reference=reference,
         metrics=read_names(metrics),
         raters=read_names(raters),
-        test=test,
-        family=family,
-        correction=correction,
+        test=cast(Any, test),
+        family=cast(Any, family),
+        correction=cast(Any, correction),
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),
         seed=seed,

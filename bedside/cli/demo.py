@@ -68,7 +68,7 @@ def _remove_earlier(out: Path) -> None:
     if not (out / "manifest.json").is_file():
         raise RunError("this exists and is not a run", where=str(out), todo=todo)
     names = [file["path"] for file in Run(out).manifest["transcripts"]["inputs"]]
-    if [Path(name).parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:
+    if [Path(name or "").parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:
         raise RunError("this holds another run", where=str(out), todo=todo)
     remove(out)
 

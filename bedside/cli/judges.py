@@ -10,7 +10,7 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.options import JUDGES
-from bedside.cli.parsing import check_choice, read_names, read_numbers, read_pairs
+from bedside.cli.parsing import read_names, read_numbers, read_pairs
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -156,16 +156,9 @@ def check_no_judge_options(
 
 def codes_named(text: str | None) -> tuple[str, ...]:
     """The behaviour codes that are named, or all of them for ``all``."""
-    from bedside.support.registry import nearest
-    from bedside.transcripts.transcript import CODES
+    from bedside.scoring.judging_orders import chosen_codes
 
-    if text == "all":
-        return tuple(CODES)
-    names = tuple(read_names(text) or ())
-    for name in names:
-        if name not in CODES:
-            raise InputError(f"no code is called {name!r}", where="--codes", todo=nearest(name, CODES))
-    return names
+    return chosen_codes(text if text == "all" else read_names(text) or ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +209,6 @@ class JudgeOptions:
         """How the judges are asked."""
         from bedside.judges.settings import JudgeSettings
 
-        check_choice(self.order, _ORDERS, "--order")
         return JudgeSettings(
             passes=self.passes,
             temperature=self._temperature(),
@@ -232,14 +224,7 @@ class JudgeOptions:
     def _temperature(self) -> float | None:
         if self.temperature == "none":
             return None
-        temperature = read_numbers(self.temperature, "--temperature")[0]
-        if not 0 <= temperature <= 2:
-            raise InputError(
-                f"a temperature must lie between 0 and 2, and {self.temperature} does not",
-                where="--temperature",
-                todo="give another, or none",
-            )
-        return temperature
+        return read_numbers(self.temperature, "--temperature")[0]
 
     def _price(self) -> Price | None:
         from bedside.llm.prices import Price

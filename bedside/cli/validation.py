@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
@@ -70,7 +70,7 @@ def validate(
         judges=read_names(judges),
         metrics=read_names(metrics),
         epsilon=epsilon,
-        weights=weights,
+        weights=cast(Any, weights),
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),
         seed=seed,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
-from typing import Literal
+from typing import Literal, get_args
 
 import orjson
 
@@ -24,6 +24,7 @@ from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric
 from bedside.transcripts.transcript import Transcript, Turn
 
 Order = Literal["transcript-first", "rubric-first"]
+ORDERS: tuple[Order, ...] = get_args(Order)
 
 #: Items or turns that one call asks about where a rubric asks about each of many.
 ITEMS_PER_CALL = 25

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from bedside.judges.prompt import Order
+from bedside.judges.prompt import ORDERS, Order
 from bedside.llm.prices import Price
 from bedside.llm.protocol import Sampling
 from bedside.llm.queue import Patience
@@ -52,6 +52,20 @@ class JudgeSettings:
 
     def __post_init__(self) -> None:
         check_numbers(passes=self.passes, max_concurrency=self.max_concurrency, max_tokens=self.max_tokens)
+        for name, limit in (("max_calls", self.max_calls), ("max_prompt_tokens", self.max_prompt_tokens)):
+            if limit is not None:
+                check_numbers(least=0, **{name: limit})
+        if self.order not in ORDERS:
+            raise InputError(
+                f"{self.order!r} is not known", where="`order`", todo=f"one of {', '.join(ORDERS)}"
+            )
+        degree = self.temperature
+        if degree is not None and not (isinstance(degree, int | float) and 0 <= degree <= 2):
+            raise InputError(
+                f"a temperature must lie between 0 and 2, and {degree!r} does not",
+                where="`temperature`",
+                todo="give another, or none",
+            )
 
     def sampling(self) -> Sampling:
         """How a model is asked to write."""
@@ -64,12 +78,12 @@ class JudgeSettings:
         return Sharing(self.max_concurrency, self.patience.first_wait, self.patience.longest_wait)
 
 
-def check_numbers(**numbers: int) -> None:
-    """Refuse numbers that must be 1 or more.
+def check_numbers(*, least: int = 1, **numbers: int) -> None:
+    """Refuse numbers that must be ``least`` or more.
 
     Raises:
-        InputError: one is less.
+        InputError: one is less, or is no whole number.
     """
     for name, number in numbers.items():
-        if number < 1:
-            raise InputError(f"`{name}` must be 1 or more, and is {number}")
+        if not isinstance(number, int) or number < least:
+            raise InputError(f"`{name}` must be {least} or more, and is {number!r}")

@@ -99,6 +99,13 @@ def is_turn(unit: str) -> bool:
     return unit.startswith(_TURN)
 
 
+def rates_unit() -> pl.Expr:
+    """The rows of a ratings table whose unit is one: the whole transcript, or a turn."""
+    import polars as pl
+
+    return pl.col("unit").str.contains(f"^(?:{TRANSCRIPT}|{_TURN}[0-9]+)$")
+
+
 def turn_index(unit: str) -> int:
     """The index of the turn that a unit is.
 

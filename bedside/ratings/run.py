@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import polars as pl
 
+from bedside.ratings.run_contents import RunContents
 from bedside.ratings.table import KEY, SCHEMA, to_pandas, wordless
 from bedside.ratings.table_writer import RATING_PARTS, write_table
 from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
@@ -39,7 +40,7 @@ _DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 _MANIFEST_SHAPE = {
     "transcripts": {
         "count": INTEGER, "turns": INTEGER, "text": BOOLEAN, "skipped": [OrNull(TEXT)], "options": {},
-        "inputs": [{"path": TEXT, "format": TEXT, "transcripts": INTEGER}],
+        "inputs": [{"path": OrNull(TEXT), "format": TEXT, "transcripts": INTEGER}],
     },
     "scorings": [{
         "suite": OrNull(TEXT), "own_suite": OrNull({}), "metrics": [TEXT], "raters": [TEXT], "parameters": ObjectOf({}),
@@ -108,8 +109,29 @@ class Run:
         """Whether the run holds what was said."""
         return bool(self.manifest["transcripts"]["text"])
 
+    @cached_property
+    def contents(self) -> RunContents:
+        """How much of what is in the run: three columns of its ratings are read for it, and no transcript.
+
+        Raises:
+            RunError: the ratings are missing or damaged.
+        """
+        kept = self.manifest["transcripts"]
+        with self._sound(_RATINGS):
+            return RunContents.of(self.scan(), kept["count"], kept["turns"])
+
     def __repr__(self) -> str:
-        return f"Run({str(self.path)!r})"
+        try:
+            holds = self.contents.line()
+        except RunError as error:
+            holds = error.what
+        return f"Run({str(self.path)!r}: {holds})"
+
+    def _repr_html_(self) -> str | None:
+        try:
+            return self.contents.html(f"Run {self.path}")
+        except RunError:
+            return None
 
     def scan(self) -> pl.LazyFrame:
         """The ratings table, unread: filter it before collecting where a run is large."""
@@ -224,8 +246,13 @@ class Run:
             write_json(folder / _MANIFEST, manifest)
         self._settle()
         self.manifest = dict(manifest)
-        self.__dict__.pop("ratings", None)
+        self._forget()
         return int(replaced)
+
+    def _forget(self) -> None:
+        """Have the ratings read again when they are next asked for."""
+        for name in ("ratings", "contents"):
+            self.__dict__.pop(name, None)
 
     def _settle(self) -> None:
         """Put a change in its place that is on disk whole; its process may have ended in the middle of that."""
@@ -262,7 +289,7 @@ class Run:
                 empty(self.path, f"{kind}*")
             self._settle()
             self.manifest = self._read_manifest()
-            self.__dict__.pop("ratings", None)
+            self._forget()
             yield
 
     def _table(self, name: str, schema: pl.Schema) -> pl.LazyFrame:

@@ -6,7 +6,7 @@ import hashlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from typing import Any
 
 import polars as pl
 
+from bedside.ratings.frames import FRAME, Frame, frame_rows, is_ratings_table, ratings_table, row_place
 from bedside.ratings.names import has_kind, human_rater, is_turn, turn_index, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale, number_in
@@ -89,17 +90,60 @@ def read_rating_file(
     file = Path(path)
     if not os.path.isfile(file):
         raise InputError("there is no such file", where=str(path))
+    rows = _parquet_rows(file) if file.suffix.lower() == ".parquet" else table_records(file)
     ratings = _CollectedRatings(metric, scales or {}, known_scale)
-    for where, cells in _rating_cells(file, columns or {}):
-        ratings.add(where, cells)
+    ratings.add_rows(rows, columns or {})
     if not ratings.rows:
         raise InputError("the file holds no rating", where=str(path), todo="see the docs on ratings and runs")
-    return RatingFile(
-        ratings=frame_of(ratings.rows),
-        scales={name: scale for name, scale in ratings.scale_of.items() if scale is not None},
-        empty=ratings.empty,
-        places=tuple(ratings.places.values()),
-    )
+    return ratings.rating_file()
+
+
+def read_rating_frame(
+    frame: Frame,
+    *,
+    scales: Mapping[str | None, Scale] | None = None,
+    columns: Mapping[str, str] | None = None,
+    metric: str = "rating",
+    known_scale: Callable[[str], Scale | None] | None = None,
+) -> RatingFile:
+    """Read ratings from a pandas or Polars data frame, by the rules of a file (:func:`read_rating_file`).
+
+    A frame with all columns of the ratings table is taken as such: what a run has, or a part of it.
+
+    Args:
+        frame: the data frame.
+        scales, columns, metric, known_scale: as for a file.
+
+    Raises:
+        InputError: as for a file.
+    """
+    if is_ratings_table(frame):
+        table = ratings_table(frame)
+        names = table["metric"].unique().to_list()
+        scale_of = {name: _scale_of(name, scales or {}, known_scale) for name in names}
+        return RatingFile(
+            ratings=table,
+            scales={name: scale for name, scale in scale_of.items() if scale is not None},
+            empty=0,
+            places=tuple(row_place(row) for row in range(table.height)),
+        )
+    ratings = _CollectedRatings(metric, scales or {}, known_scale)
+    ratings.add_rows(frame_rows(frame), columns or {})
+    if not ratings.rows:
+        raise InputError(
+            "the data frame holds no rating", where=FRAME, todo="see the docs on ratings and runs"
+        )
+    return ratings.rating_file()
+
+
+def _scale_of(
+    metric: str,
+    scales: Mapping[str | None, Scale],
+    known_scale: Callable[[str], Scale | None] | None,
+) -> Scale | None:
+    """A metric's scale: its own, that of all, or one that is known."""
+    scale = scales.get(metric) or scales.get(None)
+    return scale if scale is not None or known_scale is None else known_scale(metric)
 
 
 class _CollectedRatings:
@@ -132,6 +176,24 @@ class _CollectedRatings:
         self.empty = 0
         self._first_kind: dict[str, tuple[bool, str]] = {}
 
+    def rating_file(self) -> RatingFile:
+        """All that was added."""
+        return RatingFile(
+            ratings=frame_of(self.rows),
+            scales={name: scale for name, scale in self.scale_of.items() if scale is not None},
+            empty=self.empty,
+            places=tuple(self.places.values()),
+        )
+
+    def add_rows(self, rows: Iterable[tuple[str, dict[str, str]]], columns: Mapping[str, str]) -> None:
+        """Add the ratings of rows; ``columns`` are bedside's column names to theirs.
+
+        Raises:
+            InputError: a column is missing, or a rating is no such thing.
+        """
+        for where, cells in _rating_cells(rows, columns):
+            self.add(where, cells)
+
     def add(self, where: str, cells: Mapping[str, str]) -> None:
         """Add the rating of a row, if its cell holds one.
 
@@ -163,10 +225,7 @@ class _CollectedRatings:
 
     def _scale(self, metric: str) -> Scale | None:
         if metric not in self.scale_of:
-            scale = self._scales.get(metric) or self._scales.get(None)
-            if scale is None and self._known_scale is not None:
-                scale = self._known_scale(metric)
-            self.scale_of[metric] = scale
+            self.scale_of[metric] = _scale_of(metric, self._scales, self._known_scale)
         return self.scale_of[metric]
 
     def _check_kind(self, metric: str, cell: str, is_number: bool, where: str) -> None:
@@ -220,11 +279,13 @@ def import_ratings(run: Run, path: str | os.PathLike[str], file: RatingFile) -> 
     return len(rows), replaced
 
 
-def _rating_cells(path: Path, columns: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+def _rating_cells(
+    rows: Iterable[tuple[str, dict[str, str]]], columns: Mapping[str, str]
+) -> Iterator[tuple[str, dict[str, str]]]:
     """Place and cells (by bedside's names) of each rating; a wide row gives one for each rater."""
     names: dict[str, str] | None = None
     raters: list[str] = []
-    for where, row in _parquet_rows(path) if path.suffix.lower() == ".parquet" else table_records(path):
+    for where, row in rows:
         if names is None:
             names = _columns(list(row), columns, where)
             raters = _rater_columns(list(row), names, where)
@@ -290,6 +351,12 @@ def _readable(path: Path) -> bool:
 
 
 def _columns(header: list[str], mapping: Mapping[str, str], where: str) -> dict[str, str]:
+    if not isinstance(mapping, Mapping):
+        raise InputError(
+            f"{mapping!r:.40} says no names of columns",
+            where="`columns`",
+            todo='give a dict, {"item": "Session"}',
+        )
     lowered = {name.strip().casefold(): name for name in header}
     names: dict[str, str] = {}
     for name, aliases in _NAMES.items():

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.ratings.run import Run
 from bedside.reports.figures import FIGURES, Drawing
 from bedside.reports.measures import matching
 from bedside.reports.planned_tables import (
@@ -17,7 +16,8 @@ from bedside.reports.planned_tables import (
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.tables import TABLES, TableKind
-from bedside.suites import SUITES, Suite
+from bedside.suites import Suite
+from bedside.suites.run_suites import suites_of
 from bedside.support.errors import DataError, RegistryError
 from bedside.support.registry import nearest
 
@@ -44,22 +44,12 @@ class ReportPart:
     left_out: tuple[str, ...] = ()
 
 
-def suites_of(run: Run) -> tuple[Suite, ...]:
-    """The suites a run was scored by, as far as they say what a report shows, in order of scoring."""
-    suites: dict[str, Suite] = {}
-    for entry in run.manifest["scorings"]:
-        name = entry.get("suite")
-        if entry.get("own_suite") is not None:
-            suites[name] = Suite.model_validate(entry["own_suite"])
-        elif name in SUITES and name not in suites:
-            suites[name] = SUITES.load(name)
-    return tuple(suite for suite in suites.values() if suite.tables or suite.figures)
-
-
 def _suites(view: RatingsView, suite: Suite | None) -> tuple[Suite, ...]:
     if suite is not None:
         return (suite,)
-    return suites_of(view.run) if view.run is not None else ()
+    run_suites = () if view.run is None else suites_of(view.run)
+    # The others say nothing of what a report shows.
+    return tuple(suite for suite in run_suites if suite.tables or suite.figures)
 
 
 def make_tables(
@@ -102,6 +92,37 @@ def make_tables(
             )
         tables.append(table)
     return tuple(tables)
+
+
+def make_drawing(view: RatingsView, name: str, seed: int = 0) -> Drawing:
+    """The figure of this name.
+
+    Args:
+        view: the ratings.
+        name: of a figure of the run's suites, or a kind of figures.
+        seed: of what is drawn at random.
+
+    Raises:
+        RegistryError: the name is unknown; the nearest are given.
+        DataError: there is nothing for it to show.
+    """
+    of_suites = {
+        options.id: (kind, options)
+        for suite in _suites(view, None)
+        for kind, options in planned_figures(suite)
+    }
+    if name in of_suites:
+        kind, options = of_suites[name]
+    elif name in FIGURES:
+        kind = FIGURES.load(name)
+        options = kind.options()
+    else:
+        names = [*filter(None, of_suites), *FIGURES.names()]
+        raise RegistryError(f"no figure is called {name!r}", todo=nearest(name, names))
+    drawing = kind.build(view, seed, ReportSettings(seed=seed).applied(options))
+    if drawing is None:
+        raise DataError(f"there is nothing for the figure {name!r}", where=view.name)
+    return drawing
 
 
 def make_parts(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import polars as pl
@@ -11,7 +11,7 @@ import polars as pl
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.names import is_judge, rated_by_humans
 from bedside.reports.number_text import DASH, number
-from bedside.reports.table import Table
+from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
@@ -34,7 +34,7 @@ class Explanation:
     """
 
     definitions: tuple[str, ...]
-    tables: tuple[Table, ...]
+    tables: Tables[None]
 
     def __repr__(self) -> str:
         return f"Explanation({len(self.definitions)} definitions, {len(self.tables)} tables)"
@@ -69,7 +69,7 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
         tables.append(_ratings_table(view, ratings))
     if tests is not None and tests.name != table.name:
         tables += _tests_table(tests, records)
-    return Explanation(tuple(_definition(view, name) for name in metrics), tuple(tables))
+    return Explanation(tuple(_definition(view, name) for name in metrics), Tables(tables, None))
 
 
 # -- finding the cell -------------------------------------------------------------------------------
@@ -273,8 +273,17 @@ def _tests_table(tests: Table, records: Sequence[Mapping[str, Any]]) -> list[Tab
             name="tests",
             title="Tests it is part of",
             columns=tests.columns,
-            rows=tuple(tests.rows[position] for position in positions),
+            rows=tuple(
+                _renumbered(tests.rows[position], record) for record, position in enumerate(positions)
+            ),
             notes=tests.notes,
             records=tuple(tests.records[position] for position in positions),
         )
     ]
+
+
+def _renumbered(row: Row, record: int) -> Row:
+    """The row of a table whose records stand at other positions: its numbers are all of this one."""
+    return replace(
+        row, cells=tuple(cell if cell.record is None else replace(cell, record=record) for cell in row.cells)
+    )

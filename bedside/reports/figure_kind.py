@@ -9,13 +9,14 @@ import textwrap
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.table_kind import Options
-from bedside.support.files import cache_folder
+from bedside.support.errors import DataError
+from bedside.support.files import cache_folder, saying_where, write_bytes
 from bedside.support.registry import Registry
 
 #: Okabe and Ito's colours, told apart by colour-blind readers, the first ones by their shade too; markers, hatches and
@@ -102,7 +103,7 @@ class Drawing:
     name: str
     title: str
     notes: tuple[str, ...]
-    draw: Callable[[], Any]
+    draw: Callable[[], Any] = field(repr=False)
 
     def rendered(self, formats: Iterable[str] = ("svg", "pdf", "png")) -> dict[str, bytes]:
         """The figure in each format, its layout found once; the same data give the same bytes.
@@ -126,6 +127,34 @@ class Drawing:
     def svg(self) -> str:
         """The figure as SVG."""
         return self.rendered(["svg"])["svg"].decode()
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the figure as SVG, PDF or PNG, as the ending of the path says.
+
+        Args:
+            path: the file; its folder is there, and an older file of the name is replaced.
+
+        Returns:
+            The path.
+
+        Raises:
+            DataError: the path has another ending.
+            RunError: the file can't be written.
+        """
+        file = Path(path)
+        form = file.suffix.lower().removeprefix(".")
+        if form not in _METADATA:
+            raise DataError(
+                "a figure is saved as SVG, PDF or PNG",
+                where=str(file),
+                todo="end the path in .svg, .pdf or .png",
+            )
+        with saying_where(file):
+            write_bytes(file, self.rendered([form])[form])
+        return file
 
 
 @dataclass(frozen=True, slots=True)

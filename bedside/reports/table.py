@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
 
+from bedside.reports.number_text import counted
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table_content import TableContent
@@ -14,6 +16,9 @@ from bedside.support.registry import nearest
 if TYPE_CHECKING:
     import pandas
     import polars as pl
+
+#: What tables are made of.
+Results = TypeVar("Results")
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -46,10 +51,28 @@ class Table(TableContent):
         return to_pandas(self.to_polars())
 
 
-class Tables(tuple[Table, ...]):
-    """Tables that answer one question; each by its position or its name."""
+@dataclass(frozen=True, slots=True, repr=False, init=False)
+class Tables(Generic[Results]):
+    """Tables that answer one question: gone through in order, and each had by its position or its name.
 
-    __slots__ = ()
+    Attributes:
+        results: what the tables show, as the analysis gave it: agreements, comparisons, judge cards, estimates; None
+            where there is nothing but the tables.
+    """
+
+    _tables: tuple[Table, ...]
+    # They hold NaN, which is not equal to itself; what they come to stands in the tables.
+    results: Results = field(compare=False)
+
+    def __init__(self, tables: Iterable[Table], results: Results) -> None:
+        object.__setattr__(self, "_tables", tuple(tables))
+        object.__setattr__(self, "results", results)
+
+    def __len__(self) -> int:
+        return len(self._tables)
+
+    def __iter__(self) -> Iterator[Table]:
+        return iter(self._tables)
 
     @overload
     def __getitem__(self, key: SupportsIndex | str) -> Table: ...
@@ -57,16 +80,56 @@ class Tables(tuple[Table, ...]):
     @overload
     def __getitem__(self, key: slice) -> tuple[Table, ...]: ...
 
-    def __getitem__(self, key: Any) -> Any:
+    def __getitem__(self, key: SupportsIndex | str | slice) -> Table | tuple[Table, ...]:
+        """The table at a position or of a name, or those of a slice.
+
+        Raises:
+            IndexError: there is none at this position.
+            DataError: there is none of this name; the nearest are given.
+        """
         if not isinstance(key, str):
-            return super().__getitem__(key)
-        table = next((table for table in self if table.name == key), None)
+            return self._tables[key]
+        table = next((table for table in self._tables if table.name == key), None)
         if table is None:
-            raise DataError(f"no table is called {key!r}", todo=nearest(key, [table.name for table in self]))
+            raise DataError(f"no table is called {key!r}", todo=nearest(key, self.names))
         return table
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The tables' names, in order."""
+        return tuple(table.name for table in self._tables)
+
+    def __repr__(self) -> str:
+        sizes = (f"{table.name}: {counted(len(table.rows), 'row')}" for table in self._tables)
+        return f"Tables({', '.join(sizes)})"
+
     def __str__(self) -> str:
-        return "\n".join(map(str, self))
+        return "\n".join(map(str, self._tables))
 
     def _repr_html_(self) -> str:
-        return "".join(table._repr_html_() for table in self)
+        return "".join(table._repr_html_() for table in self._tables)
+
+    def to_polars(self) -> pl.DataFrame:
+        """The records of all tables, at full precision, as one Polars data frame.
+
+        Its first column, ``table``, says which table a record is of; what a table has no such column for is null. A
+        column that holds numbers in one table and words in another is text.
+        """
+        import polars as pl
+
+        frames = [
+            table.to_polars().select(pl.lit(table.name).alias("table"), pl.all())
+            for table in self._tables
+            if table.records
+        ]
+        return pl.concat(frames, how="diagonal_relaxed") if frames else pl.DataFrame({"table": []})
+
+    def to_pandas(self) -> pandas.DataFrame:
+        """The records of all tables as one pandas data frame, as :meth:`to_polars` has them.
+
+        Raises:
+            MissingExtraError: pandas is not installed.
+        """
+        from bedside.ratings.table import to_pandas
+
+        return to_pandas(self.to_polars())

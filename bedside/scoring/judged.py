@@ -6,9 +6,8 @@ answers waits for these, and the protocol's metrics follow from the answers, pas
 
 from __future__ import annotations
 
-import os
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
@@ -31,9 +30,16 @@ from bedside.rubrics.rubric_files import RUBRICS
 from bedside.scoring._pipeline_judging import PipelineJudging
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork, check_work_wordless
 from bedside.scoring.pipeline import Pipeline
-from bedside.scoring.run_transcripts import TranscriptSource, checked_transcripts
+from bedside.scoring.run_transcripts import (
+    TranscriptSource,
+    checked_transcripts,
+    kept_transcripts,
+    read_again,
+)
 from bedside.scoring.versions import run_versions
-from bedside.transcripts import Reading, ReadOptions
+from bedside.support.name_lists import Names, listed
+from bedside.transcripts import ReadOptions
+from bedside.transcripts.memory_reading import TranscriptInput
 
 #: Called with a judge and how far it is.
 JudgingWatch = Callable[[str, JudgingProgress], None]
@@ -44,8 +50,8 @@ _WHOLE = tuple(column for column in KEY if column != "unit")
 
 def judge_run(
     run: Run,
-    paths: Iterable[str | os.PathLike[str]],
-    judges: Sequence[str],
+    transcripts: TranscriptInput | None,
+    judges: Names,
     work: JudgingWork,
     *,
     options: ReadOptions | None = None,
@@ -59,7 +65,7 @@ def judge_run(
 
     Args:
         run: the run.
-        paths: the files that the run was scored from.
+        transcripts: the files, or the transcripts in memory, that the run was scored from; None for what the run keeps.
         judges: models, see :mod:`bedside.llm.endpoints`; addresses that serve the same model are one judge.
         work: what is asked.
         options: how to read the files.
@@ -70,12 +76,15 @@ def judge_run(
         LanguageModelError: a judge can't be asked; what was finished is kept in the run's store.
         InputError: the files hold other transcripts than the run.
     """
-    files, summaries = list(paths), []
-    transcripts = checked_transcripts(run, lambda: iter(Reading(files, options)))
+    summaries = []
+    if transcripts is None:
+        source = kept_transcripts(run)
+    else:
+        source = checked_transcripts(run, read_again(transcripts, options))
     with run.locked():
-        for name in named_models(judges):
+        for name in named_models(listed(judges, "judges")):
             order = JudgingOrder(name, work, settings or JudgeSettings())
-            with judging(run, transcripts, order, progress=progress) as finished:
+            with judging(run, source, order, progress=progress) as finished:
                 finished.add(run)
             summaries.append(finished.summary)
     return tuple(summaries)

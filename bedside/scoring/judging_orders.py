@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +20,12 @@ from bedside.rubrics.rubric_files import RUBRICS, rubrics_with
 from bedside.rubrics.run_rubrics import own_rubrics
 from bedside.scoring.pipeline import pipelines_for
 from bedside.support.errors import InputError, RegistryError
+from bedside.support.name_lists import Names, listed
+from bedside.support.registry import nearest
+from bedside.transcripts.transcript import CODES
 
+#: Rubrics by their names or files, or as they are; a lone one is one.
+RubricNames = str | os.PathLike[str] | Rubric | Iterable[str | os.PathLike[str] | Rubric]
 #: The file of a run that keeps judgements.
 STORE = "judgements.sqlite"
 
@@ -50,6 +56,39 @@ def chosen_rubrics(names: Iterable[str], folder: Path | None = None) -> tuple[Ru
     if not rubrics:
         raise RegistryError("the suite has no rubrics for a judge", todo="name some with `rubrics`")
     return rubrics
+
+
+def rubrics_of(rubrics: RubricNames, run: Run | None = None) -> tuple[Rubric, ...]:
+    """Rubrics by their names or files, or as they are; those of the user's own that a run keeps go by their names, too.
+
+    Raises:
+        RegistryError: there is none of a name, none is named at all, or two that differ have one name.
+    """
+    own = {} if run is None else own_rubrics(run)
+    several = [rubrics] if isinstance(rubrics, str | os.PathLike | Rubric) else list(rubrics)
+    by_name: dict[str, Rubric] = {}
+    for entry in several:
+        if not isinstance(entry, Rubric):
+            (name,) = listed(str(entry) if isinstance(entry, os.PathLike) else entry, "rubrics")
+            entry = own[name] if name in own else chosen_rubrics([name])[0]
+        same = by_name.get(entry.name) or (RUBRICS.load(entry.name) if entry.name in RUBRICS else entry)
+        if same.version != entry.version:
+            raise RegistryError(f"two rubrics are called {entry.name!r}", todo="rename your own")
+        by_name[entry.name] = entry
+    return tuple(by_name.values()) or chosen_rubrics(())
+
+
+def chosen_codes(names: Names) -> tuple[str, ...]:
+    """The behaviour codes of these names, or all of them for ``all``.
+
+    Raises:
+        InputError: there is none of a name.
+    """
+    codes = tuple(CODES) if names == "all" else tuple(listed(names, "codes"))
+    for name in codes:
+        if name not in CODES:
+            raise InputError(f"no code is called {name!r}", where="`codes`", todo=nearest(name, CODES))
+    return codes
 
 
 def check_work_wordless(work: JudgingWork) -> None:

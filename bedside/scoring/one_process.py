@@ -19,6 +19,7 @@ from bedside.ratings.transcript_rows import transcript_row, transcript_writer
 from bedside.scoring.plan import ScoringPlan
 from bedside.support.errors import InputError, RunError
 from bedside.transcripts import Reading, Transcript
+from bedside.transcripts.memory_reading import MemoryReading
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class ScoringPass:
 
     Args:
         plan: what is computed.
-        reading: the files.
+        reading: the files, or what is in memory.
         labels: a file of labels that are laid over the transcripts; None for none.
         waiting: as for :func:`rate`.
         text: whether the run keeps the transcripts' text.
@@ -91,7 +92,7 @@ class ScoringPass:
     def __init__(
         self,
         plan: ScoringPlan,
-        reading: Reading,
+        reading: Reading | MemoryReading,
         *,
         labels: str | os.PathLike[str] | None = None,
         waiting: frozenset[str],
@@ -181,7 +182,9 @@ def check_hash(transcript: str, digest: str, source: str, hashes: Mapping[str, s
         )
 
 
-def _labelled(reading: Reading, plan: ScoringPlan, labels: str | os.PathLike[str]) -> Iterator[Transcript]:
+def _labelled(
+    reading: Reading | MemoryReading, plan: ScoringPlan, labels: str | os.PathLike[str]
+) -> Iterator[Transcript]:
     """The transcripts with the labels of a file, by the protocol whose metrics are scored."""
     by_family = {protocol.family: protocol for protocol in PROTOCOLS.all().values()}
     scored = [by_family[planned.family.name] for planned in plan.families if planned.family.name in by_family]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from bedside.judges.call_plan import CallPlanner, RubricPlan
@@ -14,11 +13,14 @@ from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import read_judgements
 from bedside.judges.turn_codes import plan_coding
 from bedside.llm.endpoints import named_models
+from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
 from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for
-from bedside.scoring.run_transcripts import TranscriptSource
+from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts, read_again
 from bedside.support.errors import DataError
-from bedside.transcripts import Reading, ReadOptions, Transcript
+from bedside.support.name_lists import Names, listed
+from bedside.transcripts import ReadOptions, Transcript
+from bedside.transcripts.memory_reading import TranscriptInput
 
 #: Follows a rubric's name in a plan where its calls can't be known before others are answered.
 ESTIMATED = " (estimated)"
@@ -26,8 +28,8 @@ ESTIMATED = " (estimated)"
 
 def preview_judging(
     out: Path,
-    paths: Iterable[str | os.PathLike[str]],
-    judges: Sequence[str],
+    transcripts: TranscriptInput | None,
+    judges: Names,
     work: JudgingWork,
     *,
     options: ReadOptions | None = None,
@@ -39,25 +41,26 @@ def preview_judging(
 
     Args:
         out: the run's folder; it need not be there.
-        paths: the files that the run is scored from.
+        transcripts: the files, or the transcripts in memory, that the run is scored from; None for what it keeps.
         judges: models, see :mod:`bedside.llm.endpoints`.
         work: what is asked.
         options: how to read the files.
         settings: passes, limits and the like.
     """
-    files, plans = list(paths), list[RubricPlan]()
-    for name in named_models(judges):
+    plans: list[RubricPlan] = []
+    source = kept_transcripts(Run(out)) if transcripts is None else read_again(transcripts, options)
+    for name in named_models(listed(judges, "judges")):
         order = JudgingOrder(name, work, settings or JudgeSettings())
         if work.codes:
             plans += plan_coding(
-                Reading(files, options),
+                source(),
                 name,
                 store_path=out / STORE,
                 codes=work.codes,
                 settings=order.settings,
             )
         else:
-            plans += _Preview(order, out / STORE).plans(lambda: iter(Reading(files, options)))
+            plans += _Preview(order, out / STORE).plans(source)
     return tuple(plans)
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
+from bedside.transcripts.memory_reading import TranscriptInput, open_reading
 
 #: Called for the transcripts as often as they are needed; each time they come in the same order.
 TranscriptSource = Callable[[], Iterator[Transcript]]
@@ -26,11 +29,19 @@ def checked_transcripts(run: Run, source: TranscriptSource) -> TranscriptSource:
                 raise InputError(
                     f"transcript {transcript.id!r} is not the one in the run",
                     where=transcript.source,
-                    todo="judge the files that the run was scored from",
+                    todo="judge the transcripts that the run was scored from",
                 )
             yield transcript
 
     return transcripts
+
+
+def read_again(transcripts: TranscriptInput, options: ReadOptions | None = None) -> TranscriptSource:
+    """Files, or transcripts in memory, as often as they are needed."""
+    if isinstance(transcripts, str | os.PathLike | Transcript):
+        return lambda: iter(open_reading(transcripts, options))
+    several: Any = list(transcripts)
+    return lambda: iter(open_reading(several, options))
 
 
 def kept_transcripts(run: Run) -> TranscriptSource:
@@ -53,4 +64,10 @@ def _read_again(run: Run) -> TranscriptSource:
             todo="have the judge asked at once, or score the files with their text",
         )
     paths = [file["path"] for file in read["inputs"]]
+    if None in paths:
+        raise InputError(
+            "the transcripts were in memory when they were scored, and the run keeps no text",
+            where=str(run.path),
+            todo="give the same transcripts again, or score them with their text",
+        )
     return lambda: iter(Reading(paths, ReadOptions(**read["options"])))

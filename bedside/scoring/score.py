@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,22 +17,24 @@ from bedside.scoring.plan import ScoringPlan, suite_plan
 from bedside.scoring.versions import run_versions
 from bedside.suites import SUITES, Suite
 from bedside.support.errors import InputError, RunError
+from bedside.support.name_lists import Names, listed
 from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts.memory_reading import MemoryReading, TranscriptInput, open_reading
 
 if TYPE_CHECKING:
     from bedside.engines.contract import Engine
 
 
 def score(
-    paths: Iterable[str | os.PathLike[str]],
+    transcripts: TranscriptInput,
     out: str | os.PathLike[str],
     *,
     suite: str | Suite = "default",
-    metrics: Iterable[str] | None = None,
+    metrics: Names | None = None,
     parameters: Mapping[str, Mapping[str, Any]] | None = None,
     options: ReadOptions | None = None,
     labels: str | os.PathLike[str] | None = None,
-    waiting: Collection[str] = (),
+    waiting: Names = (),
     text: bool = True,
     seed: int = 0,
     engine: Engine | None = None,
@@ -41,10 +43,11 @@ def score(
     """Score transcripts into a run.
 
     Args:
-        paths: files, folders and patterns.
+        transcripts: files, folders and patterns, or transcripts in memory, which are gone through once; a lone one of
+            either is one.
         out: the run's folder: new, or an existing run of the same transcripts, which is added to.
         suite: a suite's name, the path of a suite file, or a suite.
-        metrics: families and metrics in place of the suite's.
+        metrics: families and metrics in place of the suite's; none of them for an empty list.
         parameters: parameters of families, over the suite's.
         options: how to read the files.
         labels: file of labels that a protocol's metrics are computed from (matches, findings, turns' features), in
@@ -61,8 +64,8 @@ def score(
             is written then.
     """
     chosen = suite if isinstance(suite, Suite) else SUITES.find(suite)
-    plan = suite_plan(chosen, metrics, parameters)
-    reading = Reading(paths, options)
+    plan = suite_plan(chosen, listed(metrics, "metrics"), parameters)
+    reading = open_reading(transcripts, options)
     target = Path(out)
     scoring = _scoring(
         plan,
@@ -70,7 +73,7 @@ def score(
         target,
         engine=engine,
         labels=labels,
-        waiting=frozenset(waiting),
+        waiting=frozenset(listed(waiting, "waiting")),
         text=text,
         progress=progress,
     )
@@ -82,7 +85,7 @@ def score(
 
 def _scoring(
     plan: ScoringPlan,
-    reading: Reading,
+    reading: Reading | MemoryReading,
     out: Path,
     *,
     engine: Engine | None,
@@ -98,6 +101,12 @@ def _scoring(
 
     if labels is not None:
         raise InputError("labels are read by one process only", where="`labels`", todo="leave `engine` out")
+    if isinstance(reading, MemoryReading):
+        raise InputError(
+            "an engine's workers read files, and the transcripts are in memory",
+            where="`engine`",
+            todo="leave it out, or name files",
+        )
     return SpreadScoring(plan, reading, engine=engine, out=out, waiting=waiting, text=text, progress=progress)
 
 
@@ -164,9 +173,9 @@ def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any]) -> Scori
         ratings = scoring.go(Path(folder), hashes)
         if scoring.transcripts != len(hashes):
             raise RunError(
-                f"the run has {len(hashes)} transcripts, and the files have {scoring.transcripts} of them",
+                f"the run has {len(hashes)} transcripts, and {scoring.transcripts} of them are scored",
                 where=str(run.path),
-                todo="score the same files, or choose another folder with `out`",
+                todo="score the same transcripts, or choose another folder with `out`",
             )
         counts = scoring.counts(ratings if run.keeps_text else wordless(ratings))
         manifest = {

@@ -79,6 +79,7 @@ class SpreadScoring(ScoringPass):
     ) -> None:
         super().__init__(plan, reading, waiting=waiting, text=text, progress=progress)
         self.engine = engine
+        self.source_files = reading
         self.folder = parts_folder(out)
 
     def go(self, folder: Path, hashes: Mapping[str, str] | None = None) -> pl.LazyFrame:
@@ -98,11 +99,11 @@ class SpreadScoring(ScoringPass):
             )
         with held:
             job = self._job()
-            division = divide_input(self.reading.files, job, self.engine)
+            division = divide_input(self.source_files.files, job, self.engine)
             raters = [planned.rater for planned in self.plan.families]
             names = [job.part_name(part, raters) for part in division.parts]
             stopped = self._score(job, division.parts, names)
-            joined = JoinedReading(self.reading, division.digests, hashes)
+            joined = JoinedReading(self.source_files, division.digests, hashes)
             return self._join(division.parts, names, stopped, joined, folder, hashes is None)
 
     def end(self) -> None:
@@ -113,8 +114,8 @@ class SpreadScoring(ScoringPass):
         return ScoringJob(
             folder=str(self.folder),
             working=os.getcwd(),
-            root=self.reading.root,
-            options=self.reading.options,
+            root=self.source_files.root,
+            options=self.source_files.options,
             metrics=tuple(metric.name for metric in self.plan.metrics),
             parameters=orjson.dumps(self.plan.settings).decode(),
             waiting=self.waiting,
@@ -182,7 +183,7 @@ class SpreadScoring(ScoringPass):
                 filtered = folder / RATING_PARTS / f"{name}.parquet"
                 ratings += join_tables(part_folder, admissions, transcripts, filtered)
         self.transcripts, self.turns = joined.transcripts, joined.turns
-        self.reading.finish()
+        self.source_files.finish()
         self.check()
         if transcripts is not None:
             transcripts.close()

@@ -1,0 +1,64 @@
+"""The statistics: arrays in, a frozen :class:`~bedside.stats.result.Result` out; a module for each kind of question.
+
+``import bedside`` is enough to reach them, and each is imported when it is first asked for::
+
+    bedside.stats.two_raters.kappa([1, 2, 3], [1, 3, 3]).estimate
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from bedside.stats import (
+        alternative_annotator,
+        arrays,
+        change,
+        consensus,
+        effects,
+        families,
+        intervals,
+        kappa_bands,
+        many_raters,
+        paired,
+        prediction_powered,
+        reliability,
+        result,
+        sample_size,
+        several,
+        shape,
+        two_raters,
+        unpaired,
+    )
+
+__all__ = [
+    "alternative_annotator",
+    "arrays",
+    "change",
+    "consensus",
+    "effects",
+    "families",
+    "intervals",
+    "kappa_bands",
+    "many_raters",
+    "paired",
+    "prediction_powered",
+    "reliability",
+    "result",
+    "sample_size",
+    "several",
+    "shape",
+    "two_raters",
+    "unpaired",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module 'bedside.stats' has no attribute {name!r}")
+    return importlib.import_module(f"bedside.stats.{name}")
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -24,6 +24,9 @@ from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_maker import SplitError
 
+#: Files, folders and glob patterns; a lone one is one path.
+Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
 
 @dataclass(slots=True)
 class InputFile:
@@ -41,7 +44,7 @@ class Reading:
     """One pass over files: iterate to get transcripts, then ask what was read.
 
     Args:
-        paths: files, folders (searched through) and glob patterns.
+        paths: files, folders (searched through) and glob patterns; a lone one is one path.
         options: what the user said about the files.
 
     Attributes:
@@ -57,7 +60,7 @@ class Reading:
 
     _span: Span | None = None
 
-    def __init__(self, paths: Iterable[str | os.PathLike[str]], options: ReadOptions | None = None) -> None:
+    def __init__(self, paths: Paths, options: ReadOptions | None = None) -> None:
         self.options = options or ReadOptions()
         self.inputs: list[InputFile] = []
         self.skipped: list[BedsideError] = []
@@ -72,9 +75,13 @@ class Reading:
         self.root = os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in self.files})
         self._seen: dict[bytes, tuple[int, str]] = {}
 
-    def _find(self, paths: Iterable[str | os.PathLike[str]]) -> list[Path]:
+    def _find(self, paths: Paths) -> list[Path]:
         files: dict[Path, None] = {}
-        for path_or_pattern in paths:
+        for path_or_pattern in [paths] if isinstance(paths, str | os.PathLike) else paths:
+            if not isinstance(path_or_pattern, str | os.PathLike) or not os.fspath(path_or_pattern):
+                raise InputError(
+                    f"{path_or_pattern!r:.40} is no path", todo="name files, folders or patterns"
+                )
             path = Path(path_or_pattern)
             # Unlike a path's own methods, these raise nothing.
             if os.path.isdir(path):
@@ -284,9 +291,7 @@ def _files(folder: str) -> Iterator[str]:
             yield entry.path
 
 
-def read_transcripts(
-    paths: str | os.PathLike[str] | Iterable[str | os.PathLike[str]], options: ReadOptions | None = None
-) -> Iterator[Transcript]:
+def read_transcripts(paths: Paths, options: ReadOptions | None = None) -> Iterator[Transcript]:
     """Transcripts of files, folders or glob patterns, one by one, in order of the paths.
 
     Args:
@@ -296,6 +301,4 @@ def read_transcripts(
     Raises:
         InputError: a bad file or transcript, with its place and what to do.
     """
-    if isinstance(paths, str | os.PathLike):
-        paths = [paths]
     return iter(Reading(paths, options))

@@ -305,6 +305,31 @@ def check_factors(factors: Mapping[str, Any], where: str) -> None:
             )
 
 
+def check_meta(meta: Any, where: str) -> dict[str, Any]:
+    """What is known of a turn beside its words, or an error where it is no object or its codes are none."""
+    if not meta and isinstance(meta, dict | None):
+        return {}
+    if not isinstance(meta, dict):
+        raise InputError(
+            f"'meta' must be an object, not {json_kind(meta)}",
+            where=where,
+            todo="see bedside readers show jsonl",
+        )
+    check_nesting(meta, where)
+    codes = meta.get("codes", {})
+    if not (
+        isinstance(codes, dict)
+        and all(isinstance(labels, dict) for labels in codes.values())
+        and all(isinstance(label, str) for labels in codes.values() for label in labels.values())
+    ):
+        raise InputError(
+            "'codes' must hold {coder: {code: label}}, labels as strings",
+            where=where,
+            todo='write for example {"anna": {"question": "open"}}',
+        )
+    return meta
+
+
 def _quoted(name: str) -> str:
     return f'"{name}"' if re.search(r"\W", name) else name
 

@@ -11,7 +11,7 @@ from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
-from bedside.transcripts.transcript_maker import check_nesting
+from bedside.transcripts.transcript_maker import check_meta
 
 _KEYS = {"id", "system", "case_id", "language", "factors", "reference", "turns"}
 _TURN_KEYS = {"index", "role", "speaker", "text", "meta"}
@@ -53,7 +53,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         roles.append(source.role(role, place))
         speakers.append(turn.get("speaker", role))
         texts.append(turn.get("text"))
-        metas.append(_meta(source, turn.get("meta"), place))
+        metas.append(check_meta(turn.get("meta"), place))
     return source.transcript(
         source.turns(speakers, texts, where, metas, roles),
         where,
@@ -64,26 +64,6 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
         factors=item.get("factors"),
         reference=item.get("reference"),
     )
-
-
-def _meta(source: SourceFile, meta: Any, where: str) -> dict[str, Any]:
-    if not meta and isinstance(meta, dict | None):
-        return {}
-    if not isinstance(meta, dict):
-        raise InputError(f"'meta' must be an object, not {json_kind(meta)}", where=where, todo=_SEE)
-    check_nesting(meta, where)
-    codes = meta.get("codes", {})
-    if not (
-        isinstance(codes, dict)
-        and all(isinstance(labels, dict) for labels in codes.values())
-        and all(isinstance(label, str) for labels in codes.values() for label in labels.values())
-    ):
-        raise InputError(
-            "'codes' must hold {coder: {code: label}}, labels as strings",
-            where=where,
-            todo='write for example {"anna": {"question": "open"}}',
-        )
-    return meta
 
 
 def _check_keys(item: dict[str, Any], keys: set[str], where: str) -> None:

@@ -27,7 +27,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
 def test_a_run_and_its_folder_are_asked_alike(run: bedside.Run) -> None:
     for asked in (bedside.agree, bedside.compare):
         assert asked(run, metrics=["empathy"]) == asked(str(run.path), metrics=["empathy"])
-    assert repr(run) == f"Run({str(run.path)!r})"
+    assert repr(run) == f"Run({str(run.path)!r}: {run.contents.line()})"
 
 
 def test_means_are_those_of_the_ratings(run: bedside.Run) -> None:

@@ -1,65 +1,59 @@
 """The questions put to ratings, each answered with tables: what the commands of the same names print.
 
-Every function takes a run (the object or its folder), or a plain file of ratings (CSV, TSV, XLSX, Parquet).
+Every function takes a run (the object or its folder), a plain file of ratings (CSV, TSV, XLSX, Parquet), or a pandas or
+Polars data frame of the same columns as such a file; a part of a run's own ``ratings`` is one, too. Where several names
+can be given, a lone string is one name.
 """
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
+from bedside.analysis.choices import Correction, CorrectionFamily, Test, Weights
 from bedside.ratings.names import JUDGES, is_judge
-from bedside.ratings.run import Run
 from bedside.reports.table import Tables
+from bedside.support.name_lists import Names, listed
 
 if TYPE_CHECKING:
-    from bedside.analysis.ratings_view import RatingsView
+    from bedside.analysis.agreement import Agreement
+    from bedside.analysis.comparison import Comparisons
+    from bedside.analysis.estimation import Estimate
+    from bedside.analysis.ratings_view import RatingSource, RatingsView
+    from bedside.analysis.validation import JudgeCard
     from bedside.reports.explanation import Explanation
-
-#: What questions are put to: a run, its folder, or a file of ratings.
-RunOrFile = Run | str | os.PathLike[str]
-#: A run, or its folder.
-RunOrFolder = Run | str | os.PathLike[str]
-#: Scales as the command line writes them: ``1-5``, ``none/open/closed``, or ``empathy=1-5`` for one metric.
-WrittenScales = str | Iterable[str]
+    from bedside.reports.figures import Drawing
 
 
-def _open(source: RunOrFile, scales: WrittenScales, columns: Mapping[str, str] | None) -> RatingsView:
+def _open(source: RatingSource, scales: Names, columns: Mapping[str, str] | None) -> RatingsView:
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.scales import parse_scales
 
-    path = source.path if isinstance(source, Run) else source
-    return open_ratings_view(path, scales=parse_scales(_listed(scales)), columns=columns)
-
-
-def _listed(scales: WrittenScales) -> list[str]:
-    return [scales] if isinstance(scales, str) else list(scales)
+    return open_ratings_view(source, scales=parse_scales(listed(scales, "scales")), columns=columns)
 
 
 def agree(
-    source: RunOrFile,
+    source: RatingSource,
     *,
-    metrics: Sequence[str] | None = None,
-    raters: Sequence[str] | None = None,
-    weights: Any = None,
+    metrics: Names | None = None,
+    raters: Names | None = None,
+    weights: Weights | None = None,
     confusion: bool = False,
-    scales: WrittenScales = (),
+    scales: Names = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
-) -> Tables:
+) -> Tables[tuple[Agreement, ...]]:
     """How well raters agree: people among themselves, and algorithms and judges beside them.
 
     Args:
-        source: a run or a file of ratings.
+        source: a run, a file of ratings or a data frame of them.
         metrics: metrics or patterns such as ``percent_*``; all unless named.
         raters: raters or patterns such as ``human:*``; all unless named.
         weights: of kappa on ordered scales: ``quadratic`` unless named, ``linear`` or ``none``.
         confusion: whether to show who gave what, too.
-        scales: scales of the ratings, where they are not known.
-        columns: for a file, bedside's column names to the file's.
+        scales: scales of the ratings, where they are not known, as the command line writes them: ``1-5``,
+            ``none/open/closed``, or ``empathy=1-5`` for one metric.
+        columns: for a file or data frame, bedside's column names to its own.
         seed: of what is drawn at random.
 
     Raises:
@@ -69,29 +63,34 @@ def agree(
     from bedside.reports.tables.agreement import agreement_table, confusion_tables
 
     agreements = run_agree(
-        _open(source, scales, columns), metrics=metrics, raters=raters, weights=weights, seed=seed
+        _open(source, scales, columns),
+        metrics=listed(metrics, "metrics"),
+        raters=listed(raters, "raters"),
+        weights=weights,
+        seed=seed,
     )
-    return Tables((agreement_table(agreements), *(confusion_tables(agreements) if confusion else ())))
+    shown = (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ()))
+    return Tables(shown, agreements)
 
 
 def compare(
-    source: RunOrFile,
+    source: RatingSource,
     *,
-    systems: Sequence[str] | None = None,
+    systems: Names | None = None,
     reference: str | None = None,
-    metrics: Sequence[str] | None = None,
-    raters: Sequence[str] | None = None,
-    test: Any = "auto",
-    family: Any = "all",
-    correction: Any = "holm",
-    scales: WrittenScales = (),
+    metrics: Names | None = None,
+    raters: Names | None = None,
+    test: Test = "auto",
+    family: CorrectionFamily = "all",
+    correction: Correction = "holm",
+    scales: Names = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
-) -> Tables:
+) -> Tables[Comparisons]:
     """Systems compared pair by pair, paired by case where cases pair; before that all at once, where there are three.
 
     Args:
-        source: a run or a file of ratings with systems.
+        source: a run, a file or a data frame of ratings with systems.
         systems: all unless named.
         reference: compare each system with this one only.
         metrics: those that say something of quality unless named.
@@ -112,10 +111,10 @@ def compare(
     view = _open(source, scales, columns)
     comparisons = run_compare(
         view,
-        systems=systems,
+        systems=listed(systems, "systems"),
         reference=reference,
-        metrics=metrics,
-        raters=raters,
+        metrics=listed(metrics, "metrics"),
+        raters=listed(raters, "raters"),
         test=test,
         family=family,
         correction=correction,
@@ -124,24 +123,24 @@ def compare(
     if not comparisons.pairs:
         raise DataError("no metric to compare has a value", where=view.name, todo="name some with `metrics`")
     overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
-    return Tables((*overall, comparison_table(comparisons.pairs)))
+    return Tables((*overall, comparison_table(comparisons.pairs)), comparisons)
 
 
 def validate(
-    source: RunOrFile,
+    source: RatingSource,
     *,
-    judges: Sequence[str] | None = None,
-    metrics: Sequence[str] | None = None,
+    judges: Names | None = None,
+    metrics: Names | None = None,
     epsilon: float = 0.2,
-    weights: Any = None,
-    scales: WrittenScales = (),
+    weights: Weights | None = None,
+    scales: Names = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
-) -> Tables:
+) -> Tables[tuple[JudgeCard, ...]]:
     """May a judge stand in for people: its agreement beside people's own, its bias, the alternative annotator test.
 
     Args:
-        source: a run or a file of ratings by people and judges.
+        source: a run, a file or a data frame of ratings by people and judges.
         judges: raters or patterns; all that are not people unless named.
         metrics: all that both rated unless named.
         epsilon: how much worse than a person the judge may be, 0 … 1.
@@ -155,29 +154,29 @@ def validate(
 
     cards = run_validate(
         _open(source, scales, columns),
-        judges=judges,
-        metrics=metrics,
+        judges=listed(judges, "judges"),
+        metrics=listed(metrics, "metrics"),
         epsilon=epsilon,
         weights=weights,
         seed=seed,
     )
-    return Tables(validation_tables(cards))
+    return Tables(validation_tables(cards), cards)
 
 
 def estimate(
-    source: RunOrFile,
+    source: RatingSource,
     *,
     judge: str = JUDGES,
-    systems: Sequence[str] | None = None,
-    metrics: Sequence[str] | None = None,
-    scales: WrittenScales = (),
+    systems: Names | None = None,
+    metrics: Names | None = None,
+    scales: Names = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
-) -> Tables:
+) -> Tables[tuple[Estimate, ...]]:
     """Each system's mean from a judge on everything, from people on a sample, and corrected by both.
 
     Args:
-        source: a run or a file of ratings by people and a judge.
+        source: a run, a file or a data frame of ratings by people and a judge.
         judge: the rater that rated everything; a pattern that matches one.
         systems, metrics: all unless named.
         scales, columns, seed: as for :func:`agree`.
@@ -196,35 +195,73 @@ def estimate(
             where=view.name,
             todo="score it with a judge first, or name another rater with `judge`, such as an algorithm",
         )
-    return Tables(
-        [estimate_table(run_estimate(view, judge=judge, systems=systems, metrics=metrics, seed=seed))]
+    estimates = run_estimate(
+        view, judge=judge, systems=listed(systems, "systems"), metrics=listed(metrics, "metrics"), seed=seed
     )
+    return Tables([estimate_table(estimates)], estimates)
 
 
-def tables(source: RunOrFile, names: Sequence[str] | None = None, *, seed: int = 0) -> Tables:
+def tables(
+    source: RatingSource,
+    names: Names | None = None,
+    *,
+    scales: Names = (),
+    columns: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> Tables[None]:
     """The tables of the report, or those of them that are named: ``results``, ``agreement``, ``comparison`` …
+
+    Args:
+        source: a run, a file or a data frame of ratings.
+        names: of tables; all that there is something for unless named.
+        scales, columns, seed: as for :func:`agree`.
 
     Raises:
         BedsideError: an unknown name, or a table that has nothing to show.
     """
     from bedside.reports.build import build_tables
 
-    return Tables(build_tables(_open(source, (), None), names, seed))
+    return Tables(build_tables(_open(source, scales, columns), listed(names, "names"), seed), None)
+
+
+def figure(
+    source: RatingSource,
+    name: str,
+    *,
+    scales: Names = (),
+    columns: Mapping[str, str] | None = None,
+    seed: int = 0,
+) -> Drawing:
+    """A figure of the report by its name: ``points``, ``agreement``, ``scatter`` …; no report is written.
+
+    A notebook shows it; ``save("points.svg")`` writes it as SVG, PDF or PNG.
+
+    Args:
+        source: a run, a file or a data frame of ratings.
+        name: of the figure: one of the run's suites, or a kind of figure.
+        scales, columns, seed: as for :func:`agree`.
+
+    Raises:
+        BedsideError: an unknown name (the nearest are given), or a figure that has nothing to show.
+    """
+    from bedside.reports.contents import make_drawing
+
+    return make_drawing(_open(source, scales, columns), name, seed)
 
 
 def explain(
-    source: RunOrFile,
+    source: RatingSource,
     cell: str,
     *,
     table: str = "results",
-    scales: WrittenScales = (),
+    scales: Names = (),
     columns: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Explanation:
     """What stands behind one number of a table: the ratings, the definition, the tests.
 
     Args:
-        source: a run or a file of ratings.
+        source: a run, a file or a data frame of ratings.
         cell: what the number is of, row and column joined by a slash: ``empathy/steady``.
         table: the table it stands in.
         scales, columns, seed: as for :func:`agree`.
@@ -241,90 +278,3 @@ def explain(
     if table != "comparison" and len(view.systems()) > 1:
         tests = next(iter(build_tables(view, ["comparison"], seed)), None)
     return run_explain(view, shown, cell, tests)
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """A report that was written.
-
-    Attributes:
-        page: the HTML page with everything in it.
-        tables: its tables.
-        files: all files, the page among them.
-    """
-
-    page: Path
-    tables: Tables
-    files: tuple[Path, ...]
-
-    def figure(self, name: str) -> Path:
-        """The figure of this name as PNG.
-
-        Raises:
-            DataError: the report has none; the names are given.
-        """
-        from bedside.support.errors import DataError
-        from bedside.support.registry import nearest
-
-        figures = {file.stem: file for file in self.files if file.suffix == ".png"}
-        if name not in figures:
-            raise DataError(f"the report has no figure {name!r}", todo=nearest(name, figures))
-        return figures[name]
-
-
-def report(run: RunOrFolder, out: str | os.PathLike[str] | None = None) -> Report:
-    """Write a run's report: every table and figure as files, and one HTML page of them.
-
-    Args:
-        run: the run.
-        out: the folder; ``report`` in the run unless named.
-
-    Raises:
-        BedsideError: no such run, or the folder can't be written.
-    """
-    from bedside.reports.build import PAGE, write_report
-
-    opened = run if isinstance(run, Run) else Run(run)
-    written, files = write_report(opened, out=None if out is None else Path(out))
-    return Report(next(file for file in files if file.name == PAGE), Tables(written), files)
-
-
-def import_ratings(
-    run: RunOrFolder,
-    file: str | os.PathLike[str],
-    *,
-    scales: WrittenScales = (),
-    columns: Mapping[str, str] | None = None,
-    metric: str = "rating",
-) -> int:
-    """Add people's ratings from a spreadsheet to a run; those of the same key are replaced.
-
-    Args:
-        run: the run.
-        file: CSV, TSV, XLSX or Parquet, long (item, rater, metric, value) or wide (a column a rater).
-        scales: scales of the ratings.
-        columns: bedside's column names to the file's.
-        metric: the metric, where the file has no column for it.
-
-    Returns:
-        How many ratings were added or replaced.
-
-    Raises:
-        BedsideError: no such run, or a file that doesn't fit it.
-    """
-    from bedside.analysis.ratings_view import known_scale
-    from bedside.ratings.scales import parse_scales
-    from bedside.ratings.spreadsheets import import_ratings as run_import
-    from bedside.ratings.spreadsheets import read_rating_file
-    from bedside.rubrics.run_rubrics import own_rubrics
-
-    opened = run if isinstance(run, Run) else Run(run)
-    own = own_rubrics(opened)
-    rating_file = read_rating_file(
-        file,
-        scales=parse_scales(_listed(scales)),
-        columns=columns,
-        metric=metric,
-        known_scale=lambda name: known_scale(name, own),
-    )
-    return run_import(opened, Path(file), rating_file)[0]

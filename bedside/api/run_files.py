@@ -1,0 +1,102 @@
+"""The report of a run, written from Python, and people's ratings brought into a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bedside.ratings.run import Run
+from bedside.reports.table import Tables
+from bedside.support.name_lists import Names, listed
+
+#: A run, or its folder.
+RunOrFolder = Run | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """A report that was written.
+
+    Attributes:
+        page: the HTML page with everything in it.
+        tables: its tables.
+        files: all files, the page among them.
+    """
+
+    page: Path
+    tables: Tables[None]
+    files: tuple[Path, ...]
+
+    def figure(self, name: str) -> Path:
+        """The figure of this name as PNG.
+
+        Raises:
+            DataError: the report has none; the names are given.
+        """
+        from bedside.support.errors import DataError
+        from bedside.support.registry import nearest
+
+        figures = {file.stem: file for file in self.files if file.suffix == ".png"}
+        if name not in figures:
+            raise DataError(f"the report has no figure {name!r}", todo=nearest(name, figures))
+        return figures[name]
+
+
+def report(run: RunOrFolder, out: str | os.PathLike[str] | None = None) -> Report:
+    """Write a run's report: every table and figure as files, and one HTML page of them.
+
+    Args:
+        run: the run.
+        out: the folder; ``report`` in the run unless named.
+
+    Raises:
+        BedsideError: no such run, or the folder can't be written.
+    """
+    from bedside.reports.build import PAGE, write_report
+
+    opened = run if isinstance(run, Run) else Run(run)
+    written, files = write_report(opened, out=None if out is None else Path(out))
+    return Report(next(file for file in files if file.name == PAGE), Tables(written, None), files)
+
+
+def import_ratings(
+    run: RunOrFolder,
+    file: str | os.PathLike[str],
+    *,
+    scales: Names = (),
+    columns: Mapping[str, str] | None = None,
+    metric: str = "rating",
+) -> int:
+    """Add people's ratings from a spreadsheet to a run; those of the same key are replaced.
+
+    Args:
+        run: the run.
+        file: CSV, TSV, XLSX or Parquet, long (item, rater, metric, value) or wide (a column a rater).
+        scales: scales of the ratings, as for :func:`bedside.agree`.
+        columns: bedside's column names to the file's.
+        metric: the metric, where the file has no column for it.
+
+    Returns:
+        How many ratings were added or replaced.
+
+    Raises:
+        BedsideError: no such run, or a file that doesn't fit it.
+    """
+    from bedside.analysis.ratings_view import known_scale
+    from bedside.ratings.scales import parse_scales
+    from bedside.ratings.spreadsheets import import_ratings as run_import
+    from bedside.ratings.spreadsheets import read_rating_file
+    from bedside.rubrics.run_rubrics import own_rubrics
+
+    opened = run if isinstance(run, Run) else Run(run)
+    own = own_rubrics(opened)
+    rating_file = read_rating_file(
+        file,
+        scales=parse_scales(listed(scales, "scales")),
+        columns=columns,
+        metric=metric,
+        known_scale=lambda name: known_scale(name, own),
+    )
+    return run_import(opened, Path(file), rating_file)[0]

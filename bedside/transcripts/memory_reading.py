@@ -1,0 +1,211 @@
+"""Transcripts in memory, read as files are: checked by the same rules, and told of in the manifest."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bedside.support.errors import BedsideError, InputError
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.language import is_language_tag
+from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading import Paths, Reading
+from bedside.transcripts.transcript import ROLES, Transcript, Turn, new_turns
+from bedside.transcripts.transcript_maker import (
+    check_factors,
+    check_meta,
+    check_nesting,
+    check_speaker,
+    check_text,
+    check_turns,
+    name_text,
+)
+
+#: Files, folders and patterns, or transcripts in memory; a lone one of either is one.
+TranscriptInput = Paths | Transcript | Iterable[Transcript]
+
+
+@dataclass(slots=True)
+class MemoryInput:
+    """Transcripts that came from no file, for the manifest.
+
+    Attributes:
+        path: None, for there is no file.
+        format: ``memory``.
+        sha256, bytes: of the file of JSON lines that holds these transcripts in this order
+            (:meth:`Transcript.to_json`, each with a line feed).
+        transcripts: how many there are.
+        skipped: 0; what is wrong in memory is never skipped.
+    """
+
+    path: None = None
+    format: str = "memory"
+    sha256: str = ""
+    bytes: int = 0
+    transcripts: int = 0
+    skipped: int = 0
+
+
+class MemoryReading:
+    """One pass over transcripts in memory; what is asked of it is what is asked of a :class:`Reading`.
+
+    Args:
+        transcripts: are gone through once, and each is checked as one of a file is.
+
+    Attributes:
+        inputs: what is known of the transcripts, complete once the iteration is over.
+        skipped, ignored: empty.
+        options: the usual ones; they say nothing of what is in memory.
+
+    Raises:
+        InputError: while iterating, at what is no sound transcript, or where two have one id.
+    """
+
+    def __init__(self, transcripts: Iterable[Transcript]) -> None:
+        self._transcripts = transcripts
+        self.options = ReadOptions()
+        self.inputs = [MemoryInput()]
+        self.skipped: list[BedsideError] = []
+        self.ignored: list[Path] = []
+
+    def __iter__(self) -> Iterator[Transcript]:
+        (record,) = self.inputs
+        digest, places = hashlib.sha256(), dict[str, str]()
+        for number, transcript in enumerate(self._transcripts):
+            sound = _checked(transcript, f"transcript {number} in memory")
+            if sound.id in places:
+                raise InputError(
+                    f"two transcripts have the id {sound.id!r}",
+                    where=f"{places[sound.id]} and {sound.source}",
+                    todo="give each its own id",
+                )
+            places[sound.id] = sound.source
+            line = sound.to_json() + b"\n"
+            digest.update(line)
+            record.bytes += len(line)
+            record.transcripts += 1
+            yield sound
+        record.sha256 = digest.hexdigest()
+
+
+def open_reading(transcripts: TranscriptInput, options: ReadOptions | None = None) -> Reading | MemoryReading:
+    """One pass over files, or over transcripts in memory.
+
+    Args:
+        transcripts: which of the two, the first tells.
+        options: how to read the files.
+
+    Raises:
+        InputError: they are neither, or ``options`` are given for what is in memory.
+    """
+    if isinstance(transcripts, str | os.PathLike):
+        return Reading(transcripts, options)
+    if isinstance(transcripts, Transcript):
+        transcripts = [transcripts]
+    # A data frame is gone through by the names of its columns.
+    if hasattr(transcripts, "columns") or not isinstance(transcripts, Iterable):
+        raise InputError(
+            f"transcripts can't be read from a {type(transcripts).__name__}",
+            where="`transcripts`",
+            todo="name files, or give `bedside.Transcript` objects",
+        )
+    rest: Iterator[Any] = iter(transcripts)
+    first = next(rest, None)
+    if not isinstance(first, Transcript):
+        return Reading(list(chain([] if first is None else [first], rest)), options)
+    if options is not None:
+        raise InputError(
+            "options say how files are read, and transcripts in memory are read already",
+            where="`options`",
+            todo="leave them out",
+        )
+    return MemoryReading(chain([first], rest))
+
+
+def _checked(transcript: Any, place: str) -> Transcript:
+    """The transcript as a run keeps it, and as it would be read from a file of JSON lines.
+
+    Raises:
+        InputError: a file that says the same would be refused.
+    """
+    if not isinstance(transcript, Transcript):
+        raise InputError(
+            f"a {type(transcript).__name__} stands among transcripts",
+            where=place,
+            todo="make a `bedside.Transcript` of it",
+        )
+    where = transcript.source or place
+    for index, turn in enumerate(transcript.turns):
+        _check_turn(turn, index, f"{where}, turn {index}")
+    check_turns(transcript.turns, where)
+    try:
+        data = orjson.loads(transcript.to_json())
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(
+            f"the transcript can't be written as JSON ({error})",
+            where=where,
+            todo="keep only text, numbers, lists and objects beside the words",
+        ) from error
+    names = {
+        key: None if data[key] is None else name_text(key, data[key], where)
+        for key in ("id", "system", "case_id")
+    }
+    if not names["id"]:
+        raise InputError("the transcript has no id", where=where, todo="give each its own id")
+    language = data["language"]
+    if language is not None and not is_language_tag(language):
+        raise InputError(
+            f"the language {language!r:.40} is not a language tag",
+            where=where,
+            todo="write it as en or zh-CN",
+        )
+    for key in ("factors", "reference"):
+        if not isinstance(data[key], dict):
+            raise InputError(
+                f"{key!r} must be an object, not {json_kind(data[key])}", where=where, todo="make it a dict"
+            )
+    check_factors(data["factors"], where)
+    check_nesting(data["reference"], where)
+    turns = data["turns"]
+    return Transcript(
+        id=names["id"],
+        turns=tuple(
+            new_turns(
+                [turn["role"] for turn in turns],
+                [turn["speaker"] for turn in turns],
+                [turn["text"] for turn in turns],
+                [check_meta(turn.get("meta"), f"{where}, turn {index}") for index, turn in enumerate(turns)],
+            )
+        ),
+        system=names["system"],
+        case_id=names["case_id"],
+        language=language,
+        factors=data["factors"],
+        reference=data["reference"],
+        source=where,
+    )
+
+
+def _check_turn(turn: Any, index: int, where: str) -> None:
+    """Raise InputError unless it is a turn with this index, a role, a speaker and words."""
+    if not isinstance(turn, Turn):
+        raise InputError(
+            f"a {type(turn).__name__} stands among the turns", where=where, todo="make a `bedside.Turn` of it"
+        )
+    if turn.index != index:
+        raise InputError(
+            f"the turn says it is number {turn.index!r:.20}", where=where, todo="number turns from 0 in order"
+        )
+    if turn.role not in ROLES:
+        raise InputError(
+            f"no role is called {turn.role!r:.40}", where=where, todo="a turn's role is " + ", ".join(ROLES)
+        )
+    check_speaker(turn.speaker, where)
+    check_text(turn.text, where)
