@@ -12,6 +12,7 @@ from typing import Any
 
 from tests.durability import children
 from tests.durability.states import comparable, files_of, is_temporary, see_run, see_whole, visible
+from tests.soak import budget
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +29,11 @@ class Case:
     """
 
     call: str
-    reruns: int = 8
+    reruns: int = budget(2, 8)
     runs: tuple[str, ...] = ("run",)
     refuses_again: bool = False
     steps: bool = False
-    kills: int = 20
+    kills: int = budget(4, 20)
 
 
 CASES = {
@@ -54,7 +55,9 @@ CASES = {
     "judgements-import": Case("judgements import waiting batch.jsonl", runs=("run", "waiting")),
     "judgements-merge": Case("judgements merge waiting apart", runs=("run", "waiting", "apart")),
     "engine": Case(
-        "score many.jsonl -o new --metrics structure --engine local --workers 2", reruns=4, kills=8
+        "score many.jsonl -o new --metrics structure --engine local --workers 2",
+        reruns=budget(2, 4),
+        kills=budget(2, 8),
     ),
     "coder-train": Case("coder train coded.jsonl -o coder.npz --codes question --folds 2 --date 2026-01-02"),
 }

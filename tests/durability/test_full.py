@@ -14,6 +14,7 @@ import pytest
 from tests.durability import children
 from tests.durability.bench import Bench
 from tests.durability.states import comparable, files_of, is_temporary, see_run, visible
+from tests.soak import budget
 
 pytestmark = pytest.mark.slow
 PAGE = 4096
@@ -63,7 +64,8 @@ def fill(disk: Path, free: int) -> Path:
     return filler
 
 
-@pytest.mark.parametrize("free", [0, PAGE, 5 * PAGE, 12 * PAGE])
+@pytest.mark.soak
+@pytest.mark.parametrize("free", [0, 5 * PAGE, PAGE, 12 * PAGE][: budget(2, 4)])
 def test_a_full_disk(bench: Bench, disk: Path, tmp_path: Path, free: int) -> None:
     skip_engine(bench)
     folder = Path(shutil.copytree(bench.study, disk / "study"))

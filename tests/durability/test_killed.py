@@ -17,8 +17,9 @@ from tests.durability import children
 from tests.durability.bench import CASES, Bench, seen_as, spread, without_chance
 from tests.durability.recorder import Record, Recording, Tree
 from tests.durability.states import comparable, files_of, is_temporary, visible
+from tests.soak import budget
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
 
 
 def test_at_random_moments(bench: Bench) -> None:
@@ -68,7 +69,7 @@ def test_the_record_is_what_a_kill_leaves(study: Path, tmp_path: Path) -> None:
     recording = Recording(tmp_path / "recording")
     children.run(call, Path(shutil.copytree(study, tmp_path / "recorded")), [Record(recording.path)])
     last = max(event for event, _, _ in recording.states())
-    for event in spread(last, 8):
+    for event in spread(last, budget(3, 8)):
         folder = Path(shutil.copytree(study, tmp_path / f"killed-{event}"))
         code, _, _ = children.run(call, folder, [Record(tmp_path / f"unused-{event}", at=event)])
         assert code == -9

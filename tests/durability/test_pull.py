@@ -19,9 +19,10 @@ from tests.annotation.test_label_studio import RATERS, answer, people, studio, t
 from tests.durability.bench import Bench, Case, made
 from tests.durability.test_killed import test_at_every_event, test_at_random_moments
 from tests.forked import preload
+from tests.soak import budget
 
 __all__ = ["people", "studio", "test_at_every_event", "test_at_random_moments"]
-pytestmark = [pytest.mark.server, pytest.mark.slow]
+pytestmark = [pytest.mark.server, pytest.mark.slow, pytest.mark.soak]
 preload("label_studio_sdk.client")
 
 
@@ -48,4 +49,4 @@ def bench(
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("LABEL_STUDIO_API_KEY", key)
         call = f"annotate pull plan.json --url {studio.url} --run run"
-        yield made(Case(call, reruns=6), base, folder, judge)
+        yield made(Case(call, reruns=budget(2, 6)), base, folder, judge)

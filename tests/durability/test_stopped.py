@@ -18,18 +18,20 @@ from tests.durability.bench import Bench, seen_as, spread
 from tests.durability.recorder import Record, Recording
 from tests.durability.states import files_of, is_temporary
 from tests.durability.test_full import one_line, skip_engine
+from tests.soak import budget
 
 pytestmark = pytest.mark.slow
 STOPPED = "bedside: stopped; nothing is left half-written. Run the same command again to go on"
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+@pytest.mark.soak
 def test_at_some_events(bench: Bench, tmp_path: Path) -> None:
     skip_engine(bench)
     recording = Recording(tmp_path / "recording")
     assert children.run(bench.call, bench.copy(), [Record(recording.path)])[0] == 0
     last = max(event for event, _, _ in recording.states())
-    events = spread(last, 6)
+    events = spread(last, budget(3, 6))
     folders = [bench.copy() for _ in events]
 
     def stop(place: int) -> None:
@@ -46,6 +48,7 @@ def test_at_some_events(bench: Bench, tmp_path: Path) -> None:
         list(two.map(bench.go_on, {seen_as(folder): folder for folder in folders}.values()))
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("call", ["score many.jsonl -o new", "agree run -o tables"])
 def test_at_random_moments_from_the_start(study: Path, tmp_path: Path, call: str) -> None:
     """As a program of its own, whose libraries are still being loaded when it is told to stop."""
@@ -56,7 +59,7 @@ def test_at_random_moments_from_the_start(study: Path, tmp_path: Path, call: str
         program, cwd=shutil.copytree(study, tmp_path / "undisturbed"), check=True, capture_output=True
     )
     seconds = time.perf_counter() - began
-    for place in range(6):
+    for place in range(budget(3, 6)):
         folder = shutil.copytree(study, tmp_path / str(place))
         process = subprocess.Popen(
             program, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True

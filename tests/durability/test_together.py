@@ -11,9 +11,10 @@ from bedside.ratings.run import Run
 from tests.durability import children
 from tests.durability.states import files_of, is_temporary, see_run, see_whole
 from tests.durability.test_full import one_line
+from tests.soak import budget
 
-pytestmark = pytest.mark.slow
-ROUNDS = 6
+pytestmark = [pytest.mark.slow, pytest.mark.soak]
+ROUNDS = budget(2, 6)
 IMPORT = "ratings import run ratings.csv --scale 1-5"
 
 

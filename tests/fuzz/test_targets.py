@@ -6,8 +6,6 @@ import logging
 import os
 import resource
 import secrets
-import subprocess
-import sys
 import warnings
 from pathlib import Path
 from random import Random
@@ -16,21 +14,23 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
+from tests.forked import CONTEXT, preload
 from tests.fuzz.drive import feed
 from tests.fuzz.targets import TARGETS, Target
+from tests.soak import budget
 
+preload("tests.fuzz.test_targets")
 _LOG = logging.getLogger(__name__)
 
 #: Inputs for each target in the fast lane, and in the slow one.
 FEW = 40
-MANY = int(os.environ.get("BEDSIDE_FUZZ_INPUTS", "10000"))
+MANY = budget(10_000, 100_000)
 #: Draws of hypothesis between two looks at the clock.
 DRAWS = 5
 #: Processor time that a target may take for them: what doesn't fit is left out.
-SECONDS = float(os.environ.get("BEDSIDE_FUZZ_SECONDS", "6"))
+SECONDS = budget(1, 12)
 #: Address space of a process that takes many inputs, in bytes.
 MEMORY = 8 * 2**30
-ROOT = Path(__file__).parents[2]
 #: The same inputs every time, unless others are asked for.
 FRESH = os.environ.get("BEDSIDE_FUZZ_FRESH", "") not in ("", "0")
 
@@ -87,19 +87,23 @@ def test_a_few_inputs(name: str, folder: Path) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.soak
 @pytest.mark.parametrize("name", TARGETS)
-def test_many_inputs(name: str, folder: Path) -> None:
+def test_many_inputs(name: str, folder: Path, tmp_path: Path) -> None:
     """In a process of its own, which may run out of its memory alone."""
-    program = f"from tests.fuzz.test_targets import alone; alone({name!r}, {str(folder)!r})"
-    ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, timeout=2 * SECONDS + 600
-    )
-    assert ran.returncode == 0, ran.stderr[-3000:]
-    _LOG.info(ran.stdout)
+    said = tmp_path / "said"
+    process = CONTEXT.Process(target=alone, args=(name, folder, said))
+    process.start()
+    process.join(2 * SECONDS + 600)
+    assert process.exitcode == 0, said.read_text("utf-8", "replace")[-3000:]
+    _LOG.info(said.read_text())
 
 
-def alone(name: str, folder: str) -> None:
-    """What :func:`test_many_inputs` runs."""
+def alone(name: str, folder: Path, said: Path) -> None:
+    """What :func:`test_many_inputs` runs; what it prints goes to a file."""
+    out = os.open(said, os.O_WRONLY | os.O_CREAT)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, hard))
-    print(name, fuzz(TARGETS[name], Path(folder), MANY), "inputs")  # noqa: T201
+    print(name, fuzz(TARGETS[name], folder, MANY), "inputs", flush=True)  # noqa: T201
