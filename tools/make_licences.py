@@ -30,6 +30,7 @@ PURPOSES = {
     "joblib": "scoring by several processes",
     "label-studio-sdk": "Label Studio's client",
     "markdown-it-py": "instructions to raters, from Markdown",
+    "markupsafe": "what the templates may put on a page as it is",
     "matplotlib": "figures",
     "numpy": "arrays",
     "onnxruntime": "models in ONNX form",

@@ -1,0 +1,127 @@
+"""The templates of a report's HTML: what they escape, what they refuse, and that a wheel holds them."""
+
+from __future__ import annotations
+
+import html as html_module
+import re
+import subprocess
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from jinja2 import UndefinedError
+
+import bedside
+from bedside.reports.page import Section, page
+from bedside.reports.renderers.csv import csv_text
+from bedside.reports.renderers.html import html, templates
+from bedside.reports.renderers.latex import latex
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
+
+FOLDER = Path(bedside.__file__).parent / "reports" / "templates"
+NASTY = "</textarea></title><script>alert(1)</script>\" onload='x' & {{ 7 * 7 }} {% raw %} שלום"
+
+
+def nasty_page() -> str:
+    table = Table(
+        "nasty",
+        NASTY,
+        (Column(NASTY, "left", NASTY), Column("value")),
+        (Row((Cell(NASTY), Cell(NASTY, marks=NASTY, record=0)), NASTY), Row((Cell("a"), Cell("1")))),
+        (NASTY, "second"),
+        ({"cell": NASTY, "value": 1.0}, {"cell": "b", "value": 2.0}),
+    )
+    drawing = '<svg width="1"><g id="a"/><use href="#a" fill="url(#a)"/></svg>'
+    return page(NASTY, NASTY, [(NASTY, NASTY)], [Section(NASTY, (NASTY,), (table,), ((drawing, NASTY),))])
+
+
+class _Elements(HTMLParser):
+    """What a browser makes of a page: its elements with their attributes, and the text of some."""
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+
+
+def test_what_is_put_on_a_page_stays_text() -> None:
+    text = nasty_page()
+    parser = _Elements()
+    parser.feed(text)
+    assert [tag for tag, _ in parser.elements].count("script") == 1
+    assert [tag for tag, _ in parser.elements].count("title") == 1
+    assert not [attributes for _, attributes in parser.elements if "onload" in attributes]
+    assert "<script>alert" not in text
+    assert "49" not in re.sub(r"<style>.*?</style>|<script>.*?</script>", "", text, flags=re.DOTALL)
+    label = next(attributes["aria-label"] for tag, attributes in parser.elements if tag == "svg")
+    assert label == NASTY  # an attribute holds no <bdi>, and neither does a title
+    assert f"<title>{html_module.escape(NASTY)}</title>" in text
+    assert f"<p><bdi>{html_module.escape(NASTY)}</bdi></p>" in text
+
+
+def test_two_drawings_share_no_ids() -> None:
+    drawing = '<svg width="1"><g id="a"/><use href="#a" fill="url(#a)"/></svg>'
+    text = page("t", "l", [], [Section("one", figures=((drawing, "c"), (drawing, "c")))])
+    assert re.findall(r'id="(f\d-\d-a)"', text) == ["f1-1-a", "f1-2-a"]
+    assert (
+        re.findall(r'href="#(f\d-\d-a)"', text)
+        == re.findall(r"url\(#(f\d-\d-a)\)", text)
+        == ["f1-1-a", "f1-2-a"]
+    )
+
+
+def test_what_is_copied_is_the_file() -> None:
+    """Lines and all, and without the marks that set right-to-left text apart on the page."""
+    table = Table(
+        "small",
+        "Small",
+        (Column("שם", "left"), Column("a")),
+        (Row((Cell("x"), Cell("1", record=0))), Row((Cell("y & z"), Cell("2", record=1)))),
+        records=({"name": "שלום", "value": 1.0}, {"name": "y & z", "value": 2.0}),
+    )
+    text = page("t", "l", [], [Section("one", tables=(table,))])
+    for form, content in (("latex", latex(table)), ("csv", csv_text(table))):
+        shown = re.search(
+            rf'<textarea id="source-small-{form}" hidden readonly>(.*?)</textarea>', text, re.DOTALL
+        )
+        assert shown is not None
+        assert html_module.unescape(shown[1]) == content.replace("\r\n", "\n")
+        assert content.count("\n") > 2
+
+
+def test_every_template_escapes_and_misses_nothing() -> None:
+    for path in FOLDER.glob("*.html"):
+        source = path.read_text("utf-8")
+        assert "autoescape" not in source, path
+        assert not re.search(r"\|\s*safe\b", source), path
+    assert templates().autoescape is True
+    with pytest.raises(UndefinedError):
+        templates().get_template("table.html").render()
+
+
+def test_a_number_that_no_record_explains_is_an_error() -> None:
+    table = Table("t", "T", (Column("a", "left"), Column("b")), (Row((Cell("x"), Cell("1", record=3))),))
+    with pytest.raises((UndefinedError, IndexError)):
+        html(table)
+
+
+def test_nothing_that_prints_no_page_loads_jinja() -> None:
+    program = (
+        "import sys, contextlib, bedside, bedside.cli, bedside.reports.table, bedside.api, bedside.scoring.score\n"
+        "with contextlib.suppress(SystemExit): bedside.cli.main(['--help'])\n"
+        "sys.exit(any(name.partition('.')[0] in ('jinja2', 'markupsafe', 'filelock') for name in sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, check=False).returncode == 0
+
+
+def test_a_wheel_holds_the_templates() -> None:
+    """The build takes every file of the package that git does not ignore."""
+    files = sorted(FOLDER.iterdir())
+    assert [path.name for path in files] == ["page.css", "page.html", "page.js", "review.html", "table.html"]
+    if (Path(bedside.__file__).parents[1] / ".git").exists():
+        asked = ["git", "check-ignore", *map(str, files)]
+        assert subprocess.run(asked, cwd=FOLDER, capture_output=True, check=False).returncode == 1
