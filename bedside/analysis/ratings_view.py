@@ -287,7 +287,7 @@ def open_ratings_view(
         return RatingsView(table.ratings, table.scales, None, FRAME)
     if not isinstance(source, Run | str | os.PathLike):
         raise InputError(
-            f"a {type(source).__name__} is neither a run, nor a file of ratings, nor a data frame",
+            f"ratings can't be read from what is of type {type(source).__name__}",
             todo="give a run, its folder, the path of a file, or a pandas or Polars data frame",
         )
     path = source.path if isinstance(source, Run) else source

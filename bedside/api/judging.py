@@ -235,7 +235,7 @@ class _JudgingCall:
         self.run: Run | None = None
         self.transcripts: TranscriptInput | None = None
         self.folder = None if out is None else Path(out)
-        if isinstance(source, Run) or (out is None and _is_run(source)):
+        if isinstance(source, Run) or _is_run(source):
             if out is not None:
                 raise InputError(
                     "a run is judged where it is", where="`out`", todo="leave it out, or give transcripts"
@@ -355,4 +355,4 @@ class _JudgingCall:
 
 def _is_run(source: object) -> bool:
     """Whether it is the path of a folder that holds a run."""
-    return isinstance(source, str | os.PathLike) and (Path(source) / "manifest.json").is_file()
+    return isinstance(source, str | os.PathLike) and os.path.isfile(Path(source) / "manifest.json")

@@ -77,7 +77,7 @@ def ratings_table(frame: Frame) -> pl.DataFrame:
         table = frame.select(*COLUMNS).cast(SCHEMA).with_columns(pl.col("value").fill_nan(None))
     except pl.exceptions.PolarsError as error:
         raise InputError(
-            f"a column holds something else than the ratings table does ({error})",
+            f"a column holds something else than the ratings table does ({str(error).splitlines()[0]})",
             where=FRAME,
             todo="see the docs on ratings and runs",
         ) from error

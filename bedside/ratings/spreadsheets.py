@@ -130,9 +130,7 @@ def read_rating_frame(
     ratings = _CollectedRatings(metric, scales or {}, known_scale)
     ratings.add_rows(frame_rows(frame), columns or {})
     if not ratings.rows:
-        raise InputError(
-            "the data frame holds no rating", where=FRAME, todo="see the docs on ratings and runs"
-        )
+        raise InputError("it holds no rating", where=FRAME, todo="see the docs on ratings and runs")
     return ratings.rating_file()
 
 

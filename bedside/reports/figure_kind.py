@@ -135,7 +135,7 @@ class Drawing:
         """Write the figure as SVG, PDF or PNG, as the ending of the path says.
 
         Args:
-            path: the file; its folder is there, and an older file of the name is replaced.
+            path: the file. Its folder is made where there is none, and an older file of the name is replaced.
 
         Returns:
             The path.

@@ -28,9 +28,11 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
     of = f" of {len(systems)} systems ({', '.join(systems)})" if len(systems) > 1 else ""
     skipped = len(source["skipped"])
     left_out = f" {skipped} were left out as unreadable." if skipped else " None was left out."
+    origin = f"{counted(len(files), 'file')} (format: {', '.join(formats)})"
+    if any(file["path"] is None for file in files):
+        origin = f"memory (SHA-256 of their JSON lines: {files[0]['sha256'][:12]}…)"
     paragraphs = [
-        f"{source['count']:,} transcripts{of} with {source['turns']:,} turns were read from "
-        f"{counted(len(files), 'file')} (format: {', '.join(formats)}).{left_out}"
+        f"{source['count']:,} transcripts{of} with {source['turns']:,} turns were read from {origin}.{left_out}"
     ]
     for entry in run.manifest["scorings"]:
         titles = list(dict.fromkeys(facts_title(name) for name in entry["metrics"]))

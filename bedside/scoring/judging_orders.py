@@ -65,11 +65,13 @@ def rubrics_of(rubrics: RubricNames, run: Run | None = None) -> tuple[Rubric, ..
         RegistryError: there is none of a name, none is named at all, or two that differ have one name.
     """
     own = {} if run is None else own_rubrics(run)
-    several = [rubrics] if isinstance(rubrics, str | os.PathLike | Rubric) else list(rubrics)
     by_name: dict[str, Rubric] = {}
-    for entry in several:
+    # What can't be gone through is no list either: it is told of as what it is.
+    several = not isinstance(rubrics, str | os.PathLike | Rubric) and isinstance(rubrics, Iterable)
+    entries: Iterable[Any] = rubrics if several else [rubrics]  # type: ignore[assignment]
+    for entry in entries:
         if not isinstance(entry, Rubric):
-            (name,) = listed(str(entry) if isinstance(entry, os.PathLike) else entry, "rubrics")
+            (name,) = listed([str(entry) if isinstance(entry, os.PathLike) else entry], "rubrics")
             entry = own[name] if name in own else chosen_rubrics([name])[0]
         same = by_name.get(entry.name) or (RUBRICS.load(entry.name) if entry.name in RUBRICS else entry)
         if same.version != entry.version:

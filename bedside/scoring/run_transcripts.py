@@ -68,6 +68,6 @@ def _read_again(run: Run) -> TranscriptSource:
         raise InputError(
             "the transcripts were in memory when they were scored, and the run keeps no text",
             where=str(run.path),
-            todo="give the same transcripts again, or score them with their text",
+            todo="give the same transcripts again with `out`, or score them with their text",
         )
     return lambda: iter(Reading(paths, ReadOptions(**read["options"])))

@@ -173,7 +173,7 @@ def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any]) -> Scori
         ratings = scoring.go(Path(folder), hashes)
         if scoring.transcripts != len(hashes):
             raise RunError(
-                f"the run has {len(hashes)} transcripts, and {scoring.transcripts} of them are scored",
+                f"the run has {len(hashes)} transcripts, and {scoring.transcripts} of them were given",
                 where=str(run.path),
                 todo="score the same transcripts, or choose another folder with `out`",
             )

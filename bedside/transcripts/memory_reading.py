@@ -112,12 +112,18 @@ def open_reading(transcripts: TranscriptInput, options: ReadOptions | None = Non
     # A data frame is gone through by the names of its columns.
     if hasattr(transcripts, "columns") or not isinstance(transcripts, Iterable):
         raise InputError(
-            f"transcripts can't be read from a {type(transcripts).__name__}",
+            f"transcripts can't be read from what is of type {type(transcripts).__name__}",
             where="`transcripts`",
             todo="name files, or give `bedside.Transcript` objects",
         )
     rest: Iterator[Any] = iter(transcripts)
     first = next(rest, None)
+    if not isinstance(first, Transcript | str | os.PathLike | None):
+        raise InputError(
+            f"what is of type {type(first).__name__} is neither a path nor a transcript",
+            where="`transcripts`",
+            todo="name files, or give `bedside.Transcript` objects",
+        )
     if not isinstance(first, Transcript):
         return Reading(list(chain([] if first is None else [first], rest)), options)
     if options is not None:
@@ -137,7 +143,7 @@ def _checked(transcript: Any, place: str) -> Transcript:
     """
     if not isinstance(transcript, Transcript):
         raise InputError(
-            f"a {type(transcript).__name__} stands among transcripts",
+            f"something of type {type(transcript).__name__} stands among transcripts",
             where=place,
             todo="make a `bedside.Transcript` of it",
         )
@@ -197,7 +203,9 @@ def _check_turn(turn: Any, index: int, where: str) -> None:
     """Raise InputError unless it is a turn with this index, a role, a speaker and words."""
     if not isinstance(turn, Turn):
         raise InputError(
-            f"a {type(turn).__name__} stands among the turns", where=where, todo="make a `bedside.Turn` of it"
+            f"something of type {type(turn).__name__} stands among the turns",
+            where=where,
+            todo="make a `bedside.Turn` of it",
         )
     if turn.index != index:
         raise InputError(
