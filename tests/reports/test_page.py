@@ -160,10 +160,10 @@ def test_large_transcripts_are_left_out_and_counted(run: Run) -> None:
 
 
 def test_no_sentence_of_any_transcript_stands_in_a_page_without_text(run: Run, tmp_path: Path) -> None:
-    _, files = write_report(run, out=tmp_path / "report", text=False)
-    written = "".join(
-        file.read_text("utf-8") for file in files if file.suffix in (".html", ".md", ".csv", ".tex", ".svg")
-    )
+    formats = ("html", "md", "csv", "latex", "svg")
+    _, files = write_report(run, out=tmp_path / "report", formats=formats, text=False)
+    assert {file.suffix for file in files} == {".html", ".md", ".csv", ".tex", ".svg"}
+    written = "".join(file.read_text("utf-8") for file in files)
     plain = html.unescape(written)
     for transcript in read_transcripts([EXAMPLES / "transcripts.jsonl"]):
         for turn in transcript.turns:

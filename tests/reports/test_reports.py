@@ -214,7 +214,7 @@ def test_the_page_is_whole(run: Run, tmp_path: Path) -> None:
 
 def test_a_run_without_systems_or_people_has_a_report_too(mdd5k: Path, tmp_path: Path) -> None:
     made = score([mdd5k], tmp_path / "run").run
-    tables, _ = write_report(made)
+    tables, _ = write_report(made, formats=["html", "md"])
     assert [table.name for table in tables] == ["results", "missing"]
     results = {record["metric"]: record for record in tables[0].records}
     assert results["exchanges"]["n"] == 150
