@@ -5,15 +5,18 @@ A file holds the commands of one kind; here they are put together, in the order 
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
 import threading
 from collections.abc import Callable
+from functools import cache
 from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
+from typer.main import get_command
 
 from bedside.cli.agreement import agree
 from bedside.cli.catalogue import metrics_app, readers_app, rubrics_app, suites_app
@@ -154,11 +157,20 @@ def _leave(code: int) -> NoReturn:
     sys.exit(code)
 
 
+@cache
+def command_line() -> Any:
+    """All commands as the parser knows them. They take long to make, so they are made once in a process."""
+    return get_command(app)
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Run the command line; a bad call or input ends in one line on standard error and exit code 2."""
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:  # closed where the command was typed
-            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        # A system whose language has no arrows or Greek letters, as Windows where output goes to a file.
+        sys.stdout.reconfigure(errors="backslashreplace")
     if threading.current_thread() is threading.main_thread():
         for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
             number = getattr(signal, name, None)
@@ -167,7 +179,7 @@ def main(arguments: list[str] | None = None) -> None:
     if "_BEDSIDE_COMPLETE" in os.environ:
         answer(app, os.environ["_BEDSIDE_COMPLETE"])
     try:
-        code = app(arguments, standalone_mode=False, prog_name="bedside")
+        code = command_line()(arguments, standalone_mode=False, prog_name="bedside")
         sys.stdout.flush()
     except typer.TyperException as error:
         _fail(_usage(error))

@@ -6,13 +6,13 @@ import ast
 import json
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
-from typer.main import get_command
 
-from bedside.cli import app, main
+from bedside.cli import command_line, main
 from bedside.cli.help import _OTHER_NAMES, Command, _options_by_argument
 
 PACKAGE = Path(__file__).parents[2] / "bedside"
@@ -20,17 +20,23 @@ LIBRARY = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent.name !=
 
 
 def commands(group: Any = None) -> Iterator[Command]:
-    for command in getattr(group or get_command(app), "commands", {}).values():
+    for command in getattr(group or command_line(), "commands", {}).values():
         if isinstance(command, Command):
             yield command
         yield from commands(command)
+
+
+@cache
+def nodes(path: Path) -> list[ast.AST]:
+    """All nodes of a module."""
+    return list(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 def named_arguments() -> dict[str, str]:
     """Every argument that an error of the library names, with a place where one does."""
     places = {}
     for path in LIBRARY:
-        for call in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for call in nodes(path):
             if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Error"):
                 texts = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant)]
                 for text in filter(lambda value: isinstance(value, str), texts):
@@ -39,11 +45,12 @@ def named_arguments() -> dict[str, str]:
     return places
 
 
+@cache
 def accepted_names() -> set[str]:
     """The parameters of the library's public functions, and the fields of its classes."""
     names = set()
     for path in LIBRARY:
-        for node in ast.walk(ast.parse(path.read_text("utf-8"))):
+        for node in nodes(path):
             if isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
                 names |= {argument.arg for argument in (*node.args.args, *node.args.kwonlyargs)}
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):

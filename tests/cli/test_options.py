@@ -6,13 +6,12 @@ import re
 from typing import Any, get_args
 
 import pytest
-from typer.main import get_command
 
 from bedside.analysis.choices import CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
 from bedside.annotation.annotation_plan import FOCI, MODES
 from bedside.annotation.offline_files import FORMS
 from bedside.annotation.proposals import AIMS
-from bedside.cli import app
+from bedside.cli import command_line
 from bedside.engines.contract import ENGINES
 from bedside.judges.prompt import Order
 from bedside.judges.store import State
@@ -24,7 +23,7 @@ from bedside.transcripts import READERS
 
 
 def parameter(command: str, name: str) -> Any:
-    found: Any = get_command(app)
+    found: Any = command_line()
     for word in command.split():
         found = found.commands[word]
     return next(each for each in found.params if each.name == name)

@@ -8,9 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from typer.main import get_command
 
-from bedside.cli import app
+from bedside.cli import command_line
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -44,7 +43,7 @@ def test_links_lead_somewhere(page: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_commands_and_options_exist(page: Path) -> None:
-    commands = get_command(app)
+    commands = command_line()
     for line in re.findall(r"^\$ bedside (.+)$", page.read_text("utf-8"), flags=re.MULTILINE):
         command = commands
         words = line.partition("#")[0].replace("'", "").split()
