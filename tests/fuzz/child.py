@@ -1,11 +1,12 @@
 """One input taken in a process of its own, which says what came of it, how long it took and how much memory.
 
-``python -m tests.fuzz.child TAKER PATH…``; the process may never have more memory than :data:`MOST`.
+``python -m tests.fuzz.child TAKER PATH TAKER PATH…``; the process may never have more memory than :data:`MOST`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import resource
 import sys
 import time
@@ -87,7 +88,18 @@ TAKERS: dict[str, Callable[[Path], Any]] = {
 }
 
 
-def main(taker: str, *paths: str) -> None:
+def forked(said: Path, *arguments: str) -> None:
+    """What :func:`main` does, in a process that was forked: all that it prints goes to a file."""
+    out = os.open(said, os.O_WRONLY | os.O_CREAT)
+    os.dup2(out, 1)
+    os.dup2(out, 2)
+    os.environ.update(POLARS_MAX_THREADS="1", RUST_BACKTRACE="0")
+    main(*arguments)
+    sys.stdout.flush()
+
+
+def main(*arguments: str) -> None:
+    """Take inputs one after the other; print what came of each, as JSON."""
     import bedside.annotation.plan_file
     import bedside.coders.learned.trained_coder
     import bedside.rubrics.rubric_files  # noqa: F401
@@ -97,7 +109,7 @@ def main(taker: str, *paths: str) -> None:
     files.PATIENCE = 1.0
     resource.setrlimit(resource.RLIMIT_AS, (MOST, MOST))
     told = []
-    for path in paths:
+    for taker, path in zip(arguments[::2], arguments[1::2], strict=True):
         before, began = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, time.monotonic()
         found, error = None, None
         try:

@@ -48,7 +48,7 @@ def fuzz(target: Target, folder: Path, inputs: int) -> int:
     fed, began = 0, _spent()
 
     @settings(
-        max_examples=DRAWS,
+        max_examples=min(DRAWS, -(-inputs // target.batch)),
         derandomize=False,
         database=None,
         deadline=None,
