@@ -89,14 +89,16 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "stats":
-        return importlib.import_module("bedside.stats")
-    if name not in _PLACES:
-        raise AttributeError(f"module 'bedside' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_PLACES[name]), name)
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # which would take any name for one that is there
+
+    def __getattr__(name: str) -> Any:
+        if name == "stats":
+            return importlib.import_module("bedside.stats")
+        if name not in _PLACES:
+            raise AttributeError(f"module 'bedside' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_PLACES[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

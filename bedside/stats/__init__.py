@@ -54,10 +54,12 @@ __all__ = [
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name not in __all__:
-        raise AttributeError(f"module 'bedside.stats' has no attribute {name!r}")
-    return importlib.import_module(f"bedside.stats.{name}")
+if not TYPE_CHECKING:  # which would take any name for one that is there
+
+    def __getattr__(name: str) -> Any:
+        if name not in __all__:
+            raise AttributeError(f"module 'bedside.stats' has no attribute {name!r}")
+        return importlib.import_module(f"bedside.stats.{name}")
 
 
 def __dir__() -> list[str]:

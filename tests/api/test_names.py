@@ -1,0 +1,134 @@
+"""A lone string is one name, wherever names or paths are listed; what is no name is told in one line."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bedside
+from tests.llm.server import JudgeServer
+
+TALKS = bedside.EXAMPLES / "transcripts.jsonl"
+STUDY = bedside.EXAMPLES / "study.csv"
+SCALES = ("empathy=1-5", "safe=0,1")
+FUNCTIONS = {
+    name: getattr(bedside, name) for name in bedside.__all__ if inspect.isfunction(getattr(bedside, name))
+}
+#: Arguments that take several things, by function, with one that is there.
+SEVERAL: dict[str, dict[str, Any]] = {
+    "agree": {"metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
+    "compare": {"systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
+    "validate": {"judges": "judge:*", "metrics": "empathy", "scales": "empathy=1-5"},
+    "estimate": {"systems": "steady", "metrics": "empathy", "scales": "empathy=1-5"},
+    "tables": {"names": "agreement", "scales": "empathy=1-5"},
+    "figure": {"scales": "empathy=1-5"},
+    "explain": {"scales": "empathy=1-5"},
+    "import_ratings": {"scales": "1-5"},
+    "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
+    "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},
+    "preview_judging": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question"},
+    "read_transcripts": {"paths": str(TALKS)},
+}  # fmt: skip
+#: Whose arguments are transcripts or a corpus, never names.
+NO_NAMES = {"to_convokit", "from_convokit", "read_run", "report"}
+
+
+def test_every_argument_of_several_is_tried_below() -> None:
+    kinds = re.compile(
+        r"\b(Names|Paths|TranscriptInput|RubricNames|Iterable|Sequence|Collection|list|tuple)\b"
+    )
+    for name, function in FUNCTIONS.items():
+        several = {
+            parameter.name
+            for parameter in inspect.signature(function).parameters.values()
+            if kinds.search(str(parameter.annotation)) and parameter.name != "price"
+        }
+        assert several == SEVERAL.get(name, {}).keys() or name in NO_NAMES, name
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
+    return bedside.score(str(TALKS), tmp_path_factory.mktemp("names") / "run", metrics="turns").run
+
+
+@pytest.mark.parametrize(
+    ("name", "argument"),
+    [(name, argument) for name in ("agree", "validate", "estimate", "tables") for argument in SEVERAL[name]],
+)
+def test_questions_take_a_lone_name(name: str, argument: str) -> None:
+    ask: Callable[..., Any] = FUNCTIONS[name]
+    value = SEVERAL[name][argument]
+    others: dict[str, Any] = {} if argument == "scales" else {"scales": SCALES}
+    assert ask(STUDY, **{argument: value}, **others) == ask(STUDY, **{argument: [value]}, **others)
+    with pytest.raises(bedside.BedsideError, match=f"`{argument}`: names are text, and 3 is not"):
+        ask(STUDY, **{argument: 3}, **others)
+
+
+def test_comparisons_take_a_lone_name() -> None:
+    for argument, value in SEVERAL["compare"].items():
+        if argument == "systems":
+            with pytest.raises(bedside.BedsideError, match="there is only 'steady'"):
+                bedside.compare(STUDY, systems=value, scales=SCALES)
+            continue
+        others: dict[str, Any] = {} if argument == "scales" else {"scales": SCALES}
+        found = bedside.compare(STUDY, **{argument: value}, **others)
+        assert found == bedside.compare(STUDY, **{argument: [value]}, **others)
+    # A set has no order of its own.
+    assert bedside.compare(STUDY, systems={"steady", "brisk"}, scales=SCALES) == bedside.compare(
+        STUDY, systems=["brisk", "steady"], scales=SCALES
+    )
+
+
+def test_transcripts_take_a_lone_path(tmp_path: Path) -> None:
+    """Its letters were files: ``/`` among them, so that the whole disk was read."""
+    lone = bedside.score(str(TALKS), tmp_path / "lone", metrics="turns", waiting="turns")
+    listed = bedside.score([TALKS], tmp_path / "listed", metrics=["turns"], waiting=["turns"])
+    assert lone.run.ratings.equals(listed.run.ratings)
+    assert list(bedside.read_transcripts(str(TALKS))) == list(bedside.read_transcripts([TALKS]))
+    for wrong, words in (
+        ("", "'' is no path"),
+        ([], "no files were given"),
+        ([3], "of type int is neither a path nor a transcript"),
+        (3, "transcripts can't be read from what is of type int"),
+        (str(tmp_path / "nowhere.jsonl"), "there is no such file"),
+    ):
+        with pytest.raises(bedside.BedsideError, match=words):
+            bedside.score(wrong, tmp_path / "none")  # type: ignore[arg-type]
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.server
+def test_judges_take_a_lone_name(run: bedside.Run) -> None:
+    with JudgeServer() as server:
+        for argument in ("rubrics", "codes"):
+            value = SEVERAL["judge"][argument]
+            lone = bedside.preview_judging(run, server.judge, **{argument: value})
+            assert lone == bedside.preview_judging(run, [server.judge], **{argument: [value]})
+            with pytest.raises(bedside.BedsideError, match=f"`{argument}`: names are text, and 3 is not"):
+                bedside.preview_judging(run, server.judge, **{argument: 3})  # type: ignore[arg-type]
+        assert not server.received
+
+
+def test_columns_are_a_mapping() -> None:
+    with pytest.raises(bedside.BedsideError, match="`columns`: 'item=Session' says no names of columns"):
+        bedside.agree(STUDY, columns="item=Session", scales=SCALES)  # type: ignore[arg-type]
+
+
+def test_the_statistics_open_by_themselves() -> None:
+    """A module for each file of the folder, as type checkers see them, too."""
+    folder = Path(bedside.__file__).parent / "stats"
+    assert dir(bedside.stats) == sorted(
+        file.stem for file in folder.glob("*.py") if not file.stem.startswith("_")
+    )
+    assert bedside.stats.two_raters.kappa([1, 2, 3], [1, 3, 3]).estimate == pytest.approx(0.5)
+    assert set(re.findall(r"^        (\w+),$", (folder / "__init__.py").read_text("utf-8"), re.M)) == set(
+        dir(bedside.stats)
+    )
+    assert "stats" in dir(bedside)
+    with pytest.raises(AttributeError, match=r"bedside\.stats' has no attribute 'cohen'"):
+        bedside.stats.cohen  # type: ignore[attr-defined]  # noqa: B018
