@@ -1,0 +1,162 @@
+"""Transcripts in memory: scored as files are, held to the same rules, and told of truly in the manifest."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+import bedside
+from bedside.analysis.ratings_view import open_ratings_view
+from bedside.engines.contract import open_engine
+from bedside.reports.methods import methods
+from bedside.transcripts import Transcript, Turn
+from bedside.transcripts.memory_reading import MemoryReading
+
+TALKS = bedside.EXAMPLES / "transcripts.jsonl"
+Talk = Callable[..., Transcript]
+
+
+def transcripts() -> list[Transcript]:
+    return list(bedside.read_transcripts(TALKS))
+
+
+def test_what_is_in_memory_is_scored_as_a_file(tmp_path: Path) -> None:
+    of_file = bedside.score(TALKS, tmp_path / "file", metrics="structure").run
+    in_memory = bedside.score(iter(transcripts()), tmp_path / "memory", metrics="structure").run
+    assert in_memory.ratings.equals(of_file.ratings)
+    assert in_memory.index.equals(of_file.index)
+    # Either may be scored again from the other, and from itself.
+    for run, source in ((of_file, transcripts()), (in_memory, TALKS), (in_memory, of_file.transcripts())):
+        again = bedside.score(source, run.path, metrics=["structure"])
+        assert again.replaced == again.ratings == of_file.ratings.height
+
+
+def test_the_manifest_says_what_was_there(tmp_path: Path) -> None:
+    """The hash is that of the file of JSON lines that the same transcripts make."""
+    given = transcripts()[:3]
+    run = bedside.score(given, tmp_path / "run", metrics="turns").run
+    file = tmp_path / "same.jsonl"
+    file.write_bytes(b"".join(one.to_json() + b"\n" for one in given))
+    assert list(bedside.read_transcripts(file)) == [
+        dataclasses.replace(one, source=f"{file}:{number}") for number, one in enumerate(given, 1)
+    ]
+    content = file.read_bytes()
+    kept = bedside.read_run(run.path).manifest["transcripts"]
+    assert kept["inputs"] == [
+        {
+            "path": None, "format": "memory", "sha256": hashlib.sha256(content).hexdigest(), "bytes": len(content),
+            "transcripts": 3, "skipped": 0,
+        }
+    ]  # fmt: skip
+    assert (kept["count"], kept["skipped"], kept["ignored"]) == (3, [], [])
+    digest = hashlib.sha256(content).hexdigest()[:12]
+    words = f"3 transcripts with {kept['turns']} turns were read from memory (SHA-256 of their JSON lines: {digest}…)."
+    assert words in methods(run, open_ratings_view(run))[0]
+
+
+def test_a_lone_transcript_is_one(tmp_path: Path) -> None:
+    first = transcripts()[0]
+    assert bedside.score(first, tmp_path / "run", metrics="turns").run.index["id"].to_list() == [first.id]
+
+
+def test_it_is_kept_as_a_file_would_give_it(talk: Talk, tmp_path: Path) -> None:
+    """Tuples are lists in JSON, and a whole number as an id is text."""
+    given = talk(
+        ("clinician", "How are you?", {"time": (1, 2)}), ("patient", "Well."), reference={"goals": ("a", "b")}
+    )
+    given = dataclasses.replace(given, id=7, case_id=3)  # type: ignore[arg-type]
+    (kept,) = MemoryReading([given])
+    assert (kept.id, kept.case_id, kept.reference, kept.turns[0].meta) == (
+        "7",
+        "3",
+        {"goals": ["a", "b"]},
+        {"time": [1, 2]},
+    )
+    assert kept.source == "transcript 0 in memory"
+    run = bedside.score(given, tmp_path / "run", metrics="turns").run
+    assert run.transcript("7") == kept
+    assert bedside.score(given, run.path, metrics="turns").replaced == run.ratings.height
+
+
+def _with_turn(**fields: Any) -> Callable[[Transcript], Any]:
+    return lambda one: dataclasses.replace(
+        one, turns=(dataclasses.replace(one.turns[0], **fields), *one.turns[1:])
+    )
+
+
+def _with(**fields: Any) -> Callable[[Transcript], Any]:
+    return lambda one: dataclasses.replace(one, **fields)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (_with_turn(text=" "), "t, turn 0: the turn has no text"),
+        (_with_turn(text=5), "turn 0: the text is not text but the number 5"),
+        (_with_turn(role="doctor"), "turn 0: no role is called 'doctor'; a turn's role is clinician, patient, other"),
+        (_with_turn(speaker=""), "turn 0: the turn has no speaker"),
+        (_with_turn(index=4), "turn 0: the turn says it is number 4; number turns from 0 in order"),
+        (_with_turn(meta={"codes": {"anna": "open"}}), "turn 0: 'codes' must hold {coder: {code: label}}"),
+        (_with_turn(meta=[1]), "turn 0: 'meta' must be an object, not a list"),
+        (_with(turns=()), "the transcript has no turns"),
+        (_with(turns=(Turn(0, "patient", "p", "Hello."),)), "the transcript has no clinician"),
+        (_with(turns=("Hello.",)), "something of type str stands among the turns"),
+        (_with(id=""), "the transcript has no id"),
+        (_with(id=None), "the transcript has no id"),
+        (_with(system=1.5), "'system' is not text but the number 1.5"),
+        (_with(language="English, US"), "the language 'English, US' is not a language tag"),
+        (_with(factors={"a": [1]}), "the factor 'a' is not a single value but a list"),
+        (_with(factors=[1]), "'factors' must be an object, not a list"),
+        (_with(reference={"a": {1, 2}}), "the transcript can't be written as JSON"),
+        (lambda one: {"id": "t"}, "of type dict"),
+    ],
+)  # fmt: skip
+def test_what_a_file_may_not_hold_memory_may_not(
+    spoil: Callable[[Transcript], Any], words: str, talk: Talk, tmp_path: Path
+) -> None:
+    sound = talk(("clinician", "How are you?"), ("patient", "Well."), source="t")
+    for given in ([sound, spoil(dataclasses.replace(sound, id="u"))], [spoil(sound)]):
+        with pytest.raises(bedside.BedsideError) as error:
+            bedside.score(given, tmp_path / "run", metrics="turns")
+        assert words in str(error.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_two_of_one_id(talk: Talk, tmp_path: Path) -> None:
+    sound = talk(("clinician", "How are you?"), ("patient", "Well."))
+    with pytest.raises(
+        bedside.BedsideError,
+        match="transcript 0 in memory and transcript 1 in memory: two transcripts have the id 't'; give each its own",
+    ):
+        bedside.score([sound, sound], tmp_path / "run", metrics="turns")
+
+
+def test_what_is_said_of_files_is_not_said_of_memory(tmp_path: Path) -> None:
+    with pytest.raises(bedside.BedsideError, match="`options`: options say how files are read"):
+        bedside.score(transcripts(), tmp_path / "run", options=bedside.ReadOptions(on_error="skip"))
+    with (
+        open_engine("local", workers=1) as engine,
+        pytest.raises(bedside.BedsideError, match="`engine`: an engine's workers read files"),
+    ):
+        bedside.score(transcripts(), tmp_path / "run", engine=engine)
+    pandas = pytest.importorskip("pandas")
+    with pytest.raises(bedside.BedsideError, match="can't be read from what is of type DataFrame"):
+        bedside.score(pandas.DataFrame({"id": ["a"]}), tmp_path / "run")
+    assert not list(tmp_path.iterdir())
+
+
+def test_other_transcripts_are_refused(tmp_path: Path) -> None:
+    given = transcripts()
+    run = bedside.score(given, tmp_path / "run", metrics="turns").run
+    with pytest.raises(bedside.BedsideError, match="the run has 12 transcripts, and 11 of them were given"):
+        bedside.score(given[1:], run.path, metrics="words")
+    changed = dataclasses.replace(given[0], case_id="other")
+    with pytest.raises(bedside.BedsideError, match="differs from those of the run"):
+        bedside.score([changed, *given[1:]], run.path, metrics="words")
+    assert orjson.loads((run.path / "manifest.json").read_bytes()) == run.manifest
