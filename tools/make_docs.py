@@ -9,14 +9,16 @@ list of metrics that a shell offers.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
+from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
+from bedside.cli import main as command_line
 from bedside.metrics import FAMILIES
 from bedside.metrics.description import describe_family
 from bedside.ratings.table import COLUMNS
@@ -129,20 +131,27 @@ def console_page(path: Path) -> str:
         def filled(match: re.Match[str]) -> str:
             lines = ["```console"]
             for command in re.findall(r"^\$ (.+)$", match[1], flags=re.MULTILINE):
-                done = subprocess.run(
-                    [sys.executable, "-m", *command.split()], cwd=folder, text=True, check=False,
-                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, env={**os.environ, "COLUMNS": str(WIDTH)},
-                )  # fmt: skip
-                printed = "\n".join(line.rstrip() for line in done.stdout.rstrip().splitlines())
+                with chdir(folder):
+                    said = what_is_printed(command.split()[1:])
+                printed = "\n".join(line.rstrip() for line in said.rstrip().splitlines())
                 lines += [f"$ {command}", *([printed] if printed else [])]
             return "\n".join(lines) + "\n```"
 
         return re.sub(r"```console\n(.*?)\n```", filled, path.read_text("utf-8"), flags=re.DOTALL)
 
 
+def what_is_printed(words: list[str]) -> str:
+    """What a command prints, which runs in this process."""
+    said = io.StringIO()
+    with redirect_stdout(said), redirect_stderr(said), suppress(SystemExit):
+        command_line(words)
+    return said.getvalue()
+
+
 def main() -> None:
     made = pages()
     if "--console" in sys.argv:
+        os.environ["COLUMNS"] = str(WIDTH)
         made |= {DOCS / name: console_page(DOCS / name) for name in CONSOLE}
     stale = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
     if "--check" in sys.argv:
