@@ -60,21 +60,28 @@ def studio(tmp_path_factory: pytest.TempPathFactory) -> Iterator[own.OwnServer]:
         label_studio_environment.ensure_environment()
     except LabelStudioError as error:
         pytest.skip(f"no Label Studio here: {error}")
-    empty = label_studio_environment.environment_folder().with_name(
-        f"label-studio-{label_studio_environment.VERSION}-empty"
-    )
     folder = tmp_path_factory.mktemp("studio") / "server"
-    if not (empty / "data").is_dir():
-        fresh = tmp_path_factory.mktemp("fresh")
-        own.serve(fresh, port=free_port())
-        own.stop_server(fresh)
-        empty.parent.mkdir(parents=True, exist_ok=True)
-        shutil.rmtree(empty, ignore_errors=True)
-        shutil.copytree(fresh, empty)
-    shutil.copytree(empty, folder)
+    shutil.copytree(_empty_server(tmp_path_factory), folder)
     found = own.serve(folder, raters=RATERS, port=free_port())
     yield found
     own.stop_server(folder)
+
+
+def _empty_server(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a server that nobody has used yet, made by whoever needs it first."""
+    import filelock
+
+    empty = label_studio_environment.environment_folder().with_name(
+        f"label-studio-{label_studio_environment.VERSION}-empty"
+    )
+    with filelock.FileLock(f"{empty}.lock"):
+        if not (empty / "data").is_dir():
+            fresh = tmp_path_factory.mktemp("fresh")
+            own.serve(fresh, port=free_port())
+            own.stop_server(fresh)
+            shutil.rmtree(empty, ignore_errors=True)
+            shutil.copytree(fresh, empty)
+    return empty
 
 
 @pytest.fixture
