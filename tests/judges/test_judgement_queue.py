@@ -40,6 +40,7 @@ from tests.conftest import conversation
 from tests.forked import CONTEXT, preload
 from tests.judges.judging import judge_transcripts, plan_judging
 from tests.llm.server import FAULTS, Action, JudgeServer, Received, faulty, fitting, with_settings
+from tests.soak import budget
 
 pytestmark = pytest.mark.server
 
@@ -647,9 +648,10 @@ def prompts_of(bench: Bench) -> set[str]:
     return {bench.prompts[prompt] for prompt in stored}
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(50, marks=pytest.mark.slow)])
-def test_killed_at_random_moments(bench: Bench, kills: int) -> None:
+@pytest.mark.soak
+def test_killed_at_random_moments(bench: Bench) -> None:
     """What was on disk is never asked again, and what was not is at most what was in flight."""
+    kills = budget(12, 50)
     generator = random.Random(kills)
     count, concurrency = 8 * kills, 8
     with JudgeServer(latency=0.03) as server:

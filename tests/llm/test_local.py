@@ -488,7 +488,7 @@ def test_the_toy(
     for tail, *both in zip(tails, *found, strict=True):
         assert both == pytest.approx([sum(alone(judge._scorer, head, tail)[start:])] * 2, abs=1e-3)
 
-    talk = Conversation(list(Reading([EXAMPLE]))[-1])
+    talk = Conversation(complete_transcript())
     for name in ("empathy", "similarity", "values_detected", "open_question", "finding_extraction"):
         rubric = find_rubric(name)
         for prompt in Question(rubric).prompts(talk):
