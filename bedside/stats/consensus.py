@@ -67,6 +67,10 @@ def majority(ratings: Any) -> Consensus:
     values: list[Any] = []
     ties = []
     for index, row in enumerate(rows):
+        # So it is for almost all items, and this is many times as fast as counting every value.
+        if row and 2 * row.count(row[0]) > len(row):
+            values.append(row[0])
+            continue
         top = Counter(row).most_common(1)
         if top and 2 * top[0][1] > len(row):
             values.append(top[0][0])
