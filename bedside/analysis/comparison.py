@@ -237,9 +237,8 @@ def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
     """Each pair with its test."""
     permuted = _permuted(matched, seed)
     comparisons = []
-    for position, pair in enumerate(matched):
+    for position, (pair, difference) in enumerate(zip(matched, _differences(matched), strict=True)):
         x, y = pair.x, pair.y
-        difference = _difference(pair)
         comparisons.append(
             Comparison(
                 facts=pair.facts, raters=pair.raters, a=pair.a, b=pair.b, paired=pair.paired, why=pair.why,
@@ -269,13 +268,17 @@ def _permuted(matched: Sequence[_Matched], seed: int) -> dict[int, Result]:
     return results
 
 
-def _difference(pair: _Matched) -> Result:
-    """The mean difference, by a t test."""
+def _differences(matched: Sequence[_Matched]) -> list[Result]:
+    """The mean difference of each pair, by a t test; those of paired cases are tested at once."""
     from bedside.stats import paired, unpaired
 
-    if pair.paired:
-        return paired.t_test(pair.x, pair.y)
-    return unpaired.t_test(pair.x, pair.y, equal_variances=pair.test == "student")
+    of_cases = iter(paired.t_tests([(pair.x, pair.y) for pair in matched if pair.paired]))
+    return [
+        next(of_cases)
+        if pair.paired
+        else unpaired.t_test(pair.x, pair.y, equal_variances=pair.test == "student")
+        for pair in matched
+    ]
 
 
 def _test_of(pair: _Matched) -> Result | None:

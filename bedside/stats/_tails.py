@@ -1,8 +1,6 @@
-"""P-values of normal and of t deviates."""
+"""P-values of normal deviates, and of rank sums by the normal approximation."""
 
 from __future__ import annotations
-
-from bedside.stats.arrays import Alternative
 
 
 def two_sided(z: float) -> float:
@@ -12,10 +10,12 @@ def two_sided(z: float) -> float:
     return float(2 * ndtr(-abs(z)))
 
 
-def t_tail(t: float, df: float, alternative: Alternative) -> float:
-    """p of Student's t with so many degrees of freedom; ``"greater"``: t is above 0."""
-    from scipy.special import stdtr
+def rank_sum_tail(deviation: float, sd: float, continuity: bool, alternative: str) -> float:
+    """p of a rank sum's deviation from its mean, by the normal approximation."""
+    from scipy.special import ndtr
 
-    return float(
-        {"two-sided": 2 * stdtr(df, -abs(t)), "greater": stdtr(df, -t), "less": stdtr(df, t)}[alternative]
-    )
+    step = 0.5 if continuity else 0.0
+    if alternative == "two-sided":
+        return float(min(1.0, 2 * ndtr(-max(0.0, abs(deviation) - step) / sd)))
+    signed = deviation if alternative == "greater" else -deviation
+    return float(ndtr(-(signed - step) / sd))

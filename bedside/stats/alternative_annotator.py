@@ -108,7 +108,8 @@ def _columns(judge: Any, ratings: Any, score: str) -> tuple[Array, Array]:
     if table.ndim != 2 or first.shape != table.shape[:1]:
         raise DataError("ratings must be items by raters, with one rating of the judge an item")
     whole = np.column_stack([first, table])
-    present = np.array([value is not None and value == value for value in whole.ravel()]).reshape(whole.shape)
+    seen = [value is not None and value == value for value in whole.ravel()]
+    present = np.array(seen, dtype=bool).reshape(whole.shape)
     numbers = np.full(whole.shape, np.nan)
     if score == "distance":
         try:
@@ -137,7 +138,7 @@ def _closeness(rating: Array, others: Array, score: str) -> Array:
 
 def _against(judge: Array, table: Array, rater: int, *, epsilon: float, score: str, fewest: int) -> Result:
     """The judge against one rater."""
-    from scipy.special import stdtr
+    from scipy.stats import ttest_1samp
 
     words = f"one-sided t test against rater {rater}, epsilon {epsilon}"
     others = np.delete(table, rater, axis=1)
@@ -166,5 +167,5 @@ def _against(judge: Array, table: Array, rater: int, *, epsilon: float, score: s
             p=exact.p,
             missing=exact.missing if exact.p is None else None,
         )
-    t = float((lead.mean() - epsilon) / (lead.std(ddof=1) / np.sqrt(n)))
-    return replace(result, statistic=t, p=float(stdtr(n - 1, t)))
+    tested = ttest_1samp(lead, epsilon, axis=0, nan_policy="propagate", alternative="less")
+    return replace(result, statistic=float(tested.statistic), p=float(tested.pvalue))

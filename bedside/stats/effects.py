@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats.arrays import chosen, clean, constant, differences, pairs
+from bedside.stats.arrays import chosen, clean, constant, differences, matrix, pairs
 from bedside.stats.result import Effect, Interval
 
 
@@ -296,18 +296,20 @@ def odds_ratio(table: Any, *, level: float = 0.95) -> Effect:
 
     A cell of 0 makes the ratio 0 or infinite: it is then missing.
     """
-    from bedside.stats.arrays import matrix
+    from statsmodels.stats.contingency_tables import Table2x2
 
     counts = matrix(table, "table")
     n = int(counts.sum())
     if (counts <= 0).any():
         return Effect(name="odds ratio", n=n, missing="a cell of the table is empty")
-    log = float(np.log(counts[0, 0] * counts[1, 1] / (counts[0, 1] * counts[1, 0])))
-    half = _z(level) * float(np.sqrt((1 / counts).sum()))
+    odds = Table2x2(counts, shift_zeros=False)
+    low, high = odds.oddsratio_confint(alpha=1 - level, method="normal")
     return Effect(
-        name="odds ratio", estimate=float(np.exp(log)),
-        interval=Interval(float(np.exp(log - half)), float(np.exp(log + half)), level, "Woolf"), n=n,
-    )  # fmt: skip
+        name="odds ratio",
+        estimate=float(odds.oddsratio),
+        interval=Interval(float(low), float(high), level, "Woolf"),
+        n=n,
+    )
 
 
 def paired_odds_ratio(only_x: int, only_y: int, *, level: float = 0.95) -> Effect:

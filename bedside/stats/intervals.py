@@ -63,12 +63,21 @@ def welch_interval(x: Array, y: Array, *, level: float = 0.95) -> Interval | Non
     """
     if min(x.size, y.size) < 2:
         return None
-    parts = [values.var(ddof=1) / values.size for values in (x, y)]
-    error, df = float(np.sqrt(sum(parts))), 1.0
-    if error:
-        shares = [part**2 / (values.size - 1) for part, values in zip(parts, (x, y), strict=True)]
-        df = sum(parts) ** 2 / sum(shares)
+    error, df = welch_error(x.var(ddof=1) / x.size, x.size, y.var(ddof=1) / y.size, y.size)
     return _difference_interval(x.mean() - y.mean(), error, df, level)
+
+
+def welch_error(part_x: float, n_x: int, part_y: float, n_y: int) -> tuple[float, float]:
+    """Standard error of a difference of two means and Welch's degrees of freedom, 1 where nothing varies.
+
+    Args:
+        part_x, part_y: the variance of each group over its number of values.
+        n_x, n_y: numbers of values, two or more.
+    """
+    error = float(np.sqrt(part_x + part_y))
+    if not error:
+        return error, 1.0
+    return error, float((part_x + part_y) ** 2 / (part_x**2 / (n_x - 1) + part_y**2 / (n_y - 1)))
 
 
 def _difference_interval(difference: float, error: float, df: float, level: float) -> Interval:

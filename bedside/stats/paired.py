@@ -6,18 +6,16 @@ left out and counted.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
 from bedside.stats._exact import signed_rank_distribution, tail, walsh_average
-from bedside.stats._resampling import (
-    Resamples,
-    bootstrap_interval,
-)
+from bedside.stats._resampling import Resamples, block_rows, bootstrap_interval
 from bedside.stats._sign_flips import mean_bootstraps, sign_flip_p_values
-from bedside.stats._tails import t_tail
+from bedside.stats._tails import rank_sum_tail
 from bedside.stats.arrays import (
     Alternative,
     Array,
@@ -90,7 +88,7 @@ def wilcoxon(
     a, b, dropped = pairs(x, y)
     d = differences(a, b)
     moved = int(np.count_nonzero(d))
-    used = method if method != "auto" else ("exact" if moved <= EXACT_PAIRS else "asymptotic")
+    used = _signed_rank_method(method, moved)
     how = used if used == "exact" else f"asymptotic with{'' if continuity else 'out'} continuity correction"
     blank = Result(
         name="pseudo-median of the differences",
@@ -104,21 +102,12 @@ def wilcoxon(
     )  # fmt: skip
     if d.size == 0:
         return blank.no_value(NO_PAIRS)
-    if used == "exact" and moved > MOST_EXACT_PAIRS:
-        raise DataError(
-            f"the exact signed-rank test is limited to {MOST_EXACT_PAIRS} differences, not {moved}",
-            todo="use the asymptotic method",
-        )
     estimate, interval, reason = _pseudo_median(d, level) if shift else (None, None, None)
     result = replace(
         blank,
         estimate=estimate,
         effect=rank_biserial(a, b, zeros=zeros, level=level),
-        details={
-            "median difference": float(np.median(d)),
-            "mean difference": float((a - b).mean()),
-            "pairs without difference": float(d.size - moved),
-        },
+        details=_described_differences(a, b, d),
     )
     if moved == 0:
         return replace(result, missing="no p-value: no pair differs")
@@ -126,6 +115,30 @@ def wilcoxon(
         d, zeros, exact=used == "exact", continuity=continuity, alternative=alternative
     )
     return replace(result, interval=interval, statistic=plus, p=p, missing=reason)
+
+
+def _described_differences(a: Array, b: Array, d: Array) -> dict[str, float | None]:
+    """Median, mean and number of zeros of the differences ``d`` of a − b, which are rounded."""
+    return {
+        "median difference": float(np.median(d)),
+        "mean difference": float((a - b).mean()),
+        "pairs without difference": float(d.size - np.count_nonzero(d)),
+    }
+
+
+def _signed_rank_method(method: str, moved: int) -> str:
+    """How this many differences other than zero are tested.
+
+    Raises:
+        DataError: too many for the exact distribution.
+    """
+    used = method if method != "auto" else ("exact" if moved <= EXACT_PAIRS else "asymptotic")
+    if used == "exact" and moved > MOST_EXACT_PAIRS:
+        raise DataError(
+            f"the exact signed-rank test is limited to {MOST_EXACT_PAIRS} differences, not {moved}",
+            todo="use the asymptotic method",
+        )
+    return used
 
 
 def _signed_rank_test(
@@ -138,18 +151,7 @@ def _signed_rank_test(
     if exact:
         return plus, tail(signed_rank_distribution(np.abs(ranks)), round(2 * plus), alternative)
     deviation = plus - np.abs(ranks).sum() / 2
-    return plus, _normal_tail(deviation, np.sqrt((ranks**2).sum()) / 2, continuity, alternative)
-
-
-def _normal_tail(deviation: float, sd: float, continuity: bool, alternative: str) -> float:
-    """p of a rank sum's deviation from its mean."""
-    from scipy.special import ndtr
-
-    step = 0.5 if continuity else 0.0
-    if alternative == "two-sided":
-        return float(min(1.0, 2 * ndtr(-max(0.0, abs(deviation) - step) / sd)))
-    signed = deviation if alternative == "greater" else -deviation
-    return float(ndtr(-(signed - step) / sd))
+    return plus, rank_sum_tail(deviation, np.sqrt((ranks**2).sum()) / 2, continuity, alternative)
 
 
 def _pseudo_median(d: Array, level: float) -> tuple[float, Interval | None, str | None]:
@@ -183,16 +185,52 @@ def _pseudo_median(d: Array, level: float) -> tuple[float, Interval | None, str 
 
 def t_test(x: Any, y: Any, *, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
     """Paired t test of the mean difference; the interval is two-sided whatever the alternative."""
+    return t_tests([(x, y)], alternative=alternative, level=level)[0]
+
+
+def t_tests(
+    samples: Sequence[tuple[Any, Any]], *, alternative: Alternative = "two-sided", level: float = 0.95
+) -> tuple[Result, ...]:
+    """:func:`t_test` of many samples at once, such as all metrics of all pairs of systems.
+
+    Args:
+        samples: ``x`` and ``y`` of each test; their lengths may differ from test to test.
+        alternative: ``"greater"``: x is higher on average.
+        level: nominal coverage.
+    """
+    from scipy.stats import ttest_rel
+
     chosen("alternative", alternative, ALTERNATIVES)
-    a, b, dropped = pairs(x, y)
-    d = a - b
     blank = Result(
         name="mean difference",
         method=f"paired t test, {alternative}",
-        n=d.size,
-        dropped=dropped,
         options={"alternative": alternative, "level": level},
     )
+    complete = [pairs(x, y) for x, y in samples]
+    results = [replace(_mean_difference(blank, a, b), dropped=dropped) for a, b, dropped in complete]
+    by_size: dict[int, list[int]] = {}
+    for position, result in enumerate(results):
+        if result.missing is None:
+            by_size.setdefault(result.n, []).append(position)
+    # A call takes a hundred times as long as the arithmetic in it, so samples of one size share it.
+    for size, positions in by_size.items():
+        for start in range(0, len(positions), block_rows(size)):
+            part = positions[start : start + block_rows(size)]
+            first, second = (np.stack([complete[position][side] for position in part]) for side in (0, 1))
+            tested = ttest_rel(first, second, axis=1, nan_policy="propagate", alternative=alternative)
+            for position, statistic, p in zip(part, tested.statistic, tested.pvalue, strict=True):
+                results[position] = replace(results[position], statistic=float(statistic), p=float(p))
+    return tuple(results)
+
+
+def _mean_difference(blank: Result, a: Array, b: Array) -> Result:
+    """A result with the mean difference of complete pairs, its t interval and Cohen's dz, but without a test.
+
+    Args:
+        blank: what the test is, with its options.
+    """
+    d = a - b
+    blank = replace(blank, n=d.size)
     if d.size == 0:
         return blank.no_value(NO_PAIRS)
     mean = float(d.mean())
@@ -201,15 +239,11 @@ def t_test(x: Any, y: Any, *, alternative: Alternative = "two-sided", level: flo
     if d.size == 1 or constant(differences(a, b)):
         reason = "one pair" if d.size == 1 else "all differences are equal"
         return replace(result, missing=f"no p-value and no interval: {reason}")
-    sd = float(d.std(ddof=1))
-    error = float(d.std(ddof=1) / np.sqrt(d.size))
-    df = d.size - 1
-    t = mean / error
+    sd, df, level = float(d.std(ddof=1)), d.size - 1, blank.options["level"]
+    error = float(sd / np.sqrt(d.size))
     return replace(
         result,
         interval=t_interval(mean, error, df, level, "t"),
-        statistic=t,
-        p=t_tail(t, df, alternative),
         standard_error=error,
         effect=cohens_dz(a, b, level=level),
         details={**means, "degrees of freedom": float(df), "standard deviation of the differences": sd},
@@ -266,9 +300,7 @@ def permutations(
     """
     chosen("alternative", alternative, ALTERNATIVES)
     chosen("interval", interval, ("t", "bca", "percentile"))
-    left, right = matrix(x, "x"), matrix(y, "y")
-    if left.shape != right.shape:
-        raise DataError(f"paired tables need the same shape, not {left.shape} and {right.shape}")
+    left, right = _tables(x, y)
     present = ~(np.isnan(left) | np.isnan(right))
     raw = np.where(present, left - right, 0.0)
     # Two streams, so that the test doesn't depend on the kind of interval.
@@ -313,6 +345,18 @@ def permutations(
     )
 
 
+def _tables(x: Any, y: Any) -> tuple[Array, Array]:
+    """Two tables of cases × columns.
+
+    Raises:
+        DataError: unequal shapes.
+    """
+    left, right = matrix(x, "x"), matrix(y, "y")
+    if left.shape != right.shape:
+        raise DataError(f"paired tables need the same shape, not {left.shape} and {right.shape}")
+    return left, right
+
+
 def _permuted(
     blank: Result,
     a: Array,
@@ -333,10 +377,8 @@ def _permuted(
         drawn: resamples of the mean, for a bootstrap interval.
     """
     level, interval = blank.options["level"], blank.options["interval"]
-    by_t = t_test(a, b, level=level)
-    result = replace(
-        by_t, method=blank.method, options=blank.options, statistic=by_t.estimate, dropped=dropped
-    )
+    by_t = _mean_difference(blank, a, b)
+    result = replace(by_t, statistic=by_t.estimate, dropped=dropped)
     if not a.size:
         return replace(result, p=None, missing=NO_PAIRS)
     if drawn is not None:
@@ -388,8 +430,6 @@ def mcnemar_from_table(
     Estimate: share of ones in x minus that in y, with its Wald standard error and the interval of Bonett and
     Price (2012). Effect: odds ratio of the discordant pairs.
     """
-    from scipy.stats import binom, chi2
-
     chosen("method", method, ("exact", "mid-p", "chi-squared", "corrected"))
     counts = matrix(table, "table")
     if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
@@ -419,17 +459,27 @@ def mcnemar_from_table(
     )
     if discordant == 0:
         return replace(result, missing="no p-value: no discordant pair")
-    statistic = float(min(only_x, only_y))
-    if method in ("exact", "mid-p"):
-        p = 2 * float(binom.cdf(statistic, discordant, 0.5))
-        if method == "mid-p":
-            p -= float(binom.pmf(statistic, discordant, 0.5))
-    else:
-        step = 1.0 if method == "corrected" else 0.0
-        statistic = max(0.0, abs(only_x - only_y) - step) ** 2 / discordant
-        p = float(chi2.sf(statistic, 1))
+    statistic, p = _discordance_test(only_x, only_y, method)
     error = float(np.sqrt(max(0.0, discordant / n - estimate**2) / n))
-    return replace(result, statistic=statistic, p=min(1.0, p), standard_error=error)
+    return replace(result, statistic=statistic, p=p, standard_error=error)
+
+
+def _discordance_test(only_x: int, only_y: int, method: str) -> tuple[float, float]:
+    """Statistic and p-value of discordant pairs, of which there is at least one."""
+    from scipy.stats import binom
+    from statsmodels.stats import contingency_tables
+
+    differ = only_x != only_y
+    tested = contingency_tables.mcnemar(
+        [[0, only_x], [only_y, 0]],
+        exact=method in ("exact", "mid-p"),
+        # Of equal counts there is nothing that the correction could take away.
+        correction=method == "corrected" and differ,
+    )
+    statistic, p = float(tested.statistic), float(tested.pvalue)
+    if method == "mid-p" and differ:
+        p -= float(binom.pmf(statistic, only_x + only_y, 0.5))
+    return statistic, p
 
 
 def _bonett_price(only_x: int, only_y: int, n: int, level: float) -> Interval:

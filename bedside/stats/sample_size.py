@@ -8,6 +8,7 @@ from typing import Any, Literal
 import numpy as np
 
 from bedside.stats._kappa_arithmetic import kappa_variances
+from bedside.stats._resampling import blocks
 from bedside.stats._weights import agreement_weights
 from bedside.stats.arrays import (
     Alternative,
@@ -262,7 +263,7 @@ def simulated_power(
         n: planned number of pairs, at least two.
         alpha: level of the two-sided test.
     """
-    from scipy.special import stdtr
+    from scipy.stats import ttest_1samp
 
     pilot, _ = clean(differences, "differences")
     words = (
@@ -275,10 +276,11 @@ def simulated_power(
         return SampleSize(n, words, missing=reason)
     rng = generator(seed)
     significant = 0
-    for _ in range(simulations):
-        sample = pilot[rng.integers(0, pilot.size, size=n)]
-        if constant(sample):
-            continue  # the test is undefined there, so nothing is found
-        t = sample.mean() / (sample.std(ddof=1) / np.sqrt(n))
-        significant += bool(2 * stdtr(n - 1, -abs(t)) <= alpha)
+    for rows in blocks(simulations, n):
+        samples = pilot[rng.integers(0, pilot.size, size=(rows, n))]
+        # Of a sample without variation the test is undefined, so nothing is found.
+        varying = np.ptp(samples, axis=1) > 1e-12 * np.abs(samples).max(axis=1)
+        if varying.any():
+            tested = ttest_1samp(samples[varying], 0.0, axis=1, nan_policy="propagate")
+            significant += int((tested.pvalue <= alpha).sum())
     return SampleSize(n, words, significant / simulations)

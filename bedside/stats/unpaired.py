@@ -5,14 +5,13 @@ Differences are first group minus second. Missing values are left out and counte
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
 
 from bedside.stats._exact import pairwise_difference, rank_sum_distribution, tail
 from bedside.stats._resampling import blocks
-from bedside.stats._tails import t_tail
 from bedside.stats.arrays import (
     Alternative,
     Array,
@@ -25,8 +24,8 @@ from bedside.stats.arrays import (
     seed_in_words,
 )
 from bedside.stats.effects import cliffs_delta, cohens_d, cohens_d_from_summary, odds_ratio
-from bedside.stats.intervals import t_interval
-from bedside.stats.result import Interval, Result
+from bedside.stats.intervals import t_interval, welch_error
+from bedside.stats.result import Effect, Interval, Result
 from bedside.support.errors import DataError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
@@ -218,41 +217,72 @@ def t_test_from_summary(
 
     The interval of the difference is two-sided whatever the alternative. Effect: Cohen's d.
     """
+    x, y = _Moments(mean_x, sd_x, n_x), _Moments(mean_y, sd_y, n_y)
+    effect = cohens_d_from_summary(mean_x, sd_x, n_x, mean_y, sd_y, n_y, level=level)
+    return _compared_means(
+        x, y, effect, equal_variances=equal_variances, alternative=alternative, level=level
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Moments:
+    """A group's mean, standard deviation (n − 1) and number of values; 0 where there are too few for them."""
+
+    mean: float
+    sd: float
+    n: int
+
+    @classmethod
+    def of(cls, values: Array) -> _Moments:
+        """From the values."""
+        return cls(
+            float(values.mean()) if values.size else 0.0,
+            float(values.std(ddof=1)) if values.size > 1 else 0.0,
+            values.size,
+        )
+
+
+def _compared_means(
+    x: _Moments, y: _Moments, effect: Effect, *, equal_variances: bool, alternative: Alternative, level: float
+) -> Result:
+    """The t test of two groups; its effect stands in the result unless a group is empty."""
+    from scipy.stats import ttest_ind_from_stats
+
     chosen("alternative", alternative, ALTERNATIVES)
     test = "Student's t test (equal variances)" if equal_variances else "Welch's t test"
-    n = n_x + n_y
     blank = Result(
         name="mean difference",
         method=f"{test}, {alternative}",
-        n=n,
+        n=x.n + y.n,
         options={"equal_variances": equal_variances, "alternative": alternative, "level": level},
     )
-    if n_x < 1 or n_y < 1:
+    if x.n < 1 or y.n < 1:
         return blank.no_value(EMPTY_GROUP)
-    difference = mean_x - mean_y
+    difference = x.mean - y.mean
     details: dict[str, float | None] = {
-        "n of x": float(n_x), "n of y": float(n_y), "mean of x": mean_x, "mean of y": mean_y,
-        "standard deviation of x": sd_x if n_x > 1 else None, "standard deviation of y": sd_y if n_y > 1 else None,
+        "n of x": float(x.n), "n of y": float(y.n), "mean of x": x.mean, "mean of y": y.mean,
+        "standard deviation of x": x.sd if x.n > 1 else None,
+        "standard deviation of y": y.sd if y.n > 1 else None,
     }  # fmt: skip
-    effect = cohens_d_from_summary(mean_x, sd_x, n_x, mean_y, sd_y, n_y, level=level)
     result = replace(blank, estimate=difference, effect=effect, details=details)
-    if n_x < 2 or n_y < 2 or max(sd_x, sd_y) <= 1e-12 * max(abs(mean_x), abs(mean_y)):
-        small = n_x < 2 or n_y < 2
+    small = x.n < 2 or y.n < 2
+    if small or max(x.sd, y.sd) <= 1e-12 * max(abs(x.mean), abs(y.mean)):
         reason = "a group has fewer than two values" if small else "the values within the groups don't vary"
         return replace(result, missing=f"no p-value and no interval: {reason}")
-    part_x, part_y = sd_x**2 / n_x, sd_y**2 / n_y
     if equal_variances:
-        df = float(n - 2)
-        error = float(np.sqrt(((n_x - 1) * sd_x**2 + (n_y - 1) * sd_y**2) / df * (1 / n_x + 1 / n_y)))
+        df = float(x.n + y.n - 2)
+        pooled = ((x.n - 1) * x.sd**2 + (y.n - 1) * y.sd**2) / df
+        error = float(np.sqrt(pooled * (1 / x.n + 1 / y.n)))
     else:
-        df = (part_x + part_y) ** 2 / (part_x**2 / (n_x - 1) + part_y**2 / (n_y - 1))
-        error = float(np.sqrt(part_x + part_y))
-    t = difference / error
+        error, df = welch_error(x.sd**2 / x.n, x.n, y.sd**2 / y.n, y.n)
+    tested = ttest_ind_from_stats(
+        x.mean, x.sd, x.n, y.mean, y.sd, y.n, equal_var=equal_variances, alternative=alternative
+    )
     return replace(
         result,
         interval=t_interval(difference, error, df, level, "t"),
-        statistic=t,
-        p=t_tail(t, df, alternative),
+        statistic=float(tested.statistic),
+        p=float(tested.pvalue),
         standard_error=error,
         details={**details, "degrees of freedom": df},
     )
@@ -273,12 +303,11 @@ def t_test(
         hedges: give Hedges' g as the effect instead of Cohen's d.
     """
     (a, lost_a), (b, lost_b) = clean(x, "x"), clean(y, "y")
-    result = t_test_from_summary(
-        float(a.mean()) if a.size else 0.0, float(a.std(ddof=1)) if a.size > 1 else 0.0, a.size,
-        float(b.mean()) if b.size else 0.0, float(b.std(ddof=1)) if b.size > 1 else 0.0, b.size,
+    effect = cohens_d(a, b, hedges=hedges, level=level)
+    result = _compared_means(
+        _Moments.of(a), _Moments.of(b), effect,
         equal_variances=equal_variances, alternative=alternative, level=level,
     )  # fmt: skip
-    effect = cohens_d(a, b, hedges=hedges, level=level)
     return replace(
         result, dropped=lost_a + lost_b, effect=effect, options={**result.options, "hedges": hedges}
     )

@@ -48,6 +48,9 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "level": ({}, {"level": 0.9}),
     }),
     (paired.t_test, (X, Y), {}, {"alternative": ({}, {"alternative": "less"}), "level": ({}, {"level": 0.9})}),
+    (paired.t_tests, ([(X, Y), (Y, X[::-1])],), {}, {
+        "alternative": ({}, {"alternative": "less"}), "level": ({}, {"level": 0.9}),
+    }),
     *((test, data, {}, {
         "resamples": ({"resamples": 100}, {"resamples": 200}), "alternative": ({}, {"alternative": "greater"}),
         "interval": ({}, {"interval": "bca"}), "level": ({}, {"level": 0.9}), "seed": ({}, {"seed": 1}),
