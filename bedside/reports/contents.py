@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.figures import FIGURES, Drawing
@@ -106,23 +107,24 @@ def make_drawing(view: RatingsView, name: str, seed: int = 0) -> Drawing:
         RegistryError: the name is unknown; the nearest are given.
         DataError: there is nothing for it to show.
     """
-    of_suites = {
-        options.id: (kind, options)
-        for suite in _suites(view, None)
-        for kind, options in planned_figures(suite)
-    }
-    if name in of_suites:
-        kind, options = of_suites[name]
-    elif name in FIGURES:
-        kind = FIGURES.load(name)
-        options = kind.options()
-    else:
-        names = [*filter(None, of_suites), *FIGURES.names()]
-        raise RegistryError(f"no figure is called {name!r}", todo=nearest(name, names))
-    drawing = kind.build(view, seed, ReportSettings(seed=seed).applied(options))
+    planned = [entry for suite in _suites(view, None) for entry in planned_figures(suite)]
+    ids = [str(options.id) for _, options in planned]
+    base, _, number = name.rpartition("-")
+    # As in a report, where a later suite's figure of the same name has a number.
+    position = int(number) - 1 if name not in ids and base in ids and number.isdecimal() else 0
+    wanted = base if position > 0 else name
+    kinds = [entry for entry, entry_id in zip(planned, ids, strict=True) if entry_id == wanted]
+    if not kinds and name.replace("-", "_") in FIGURES:
+        kind = FIGURES.load(name.replace("-", "_"))
+        kinds = [(kind, kind.options())]
+    if not kinds:
+        raise RegistryError(f"no figure is called {name!r}", todo=nearest(name, [*ids, *FIGURES.names()]))
+    settings = ReportSettings(seed=seed)
+    drawings = (kind.build(view, seed, settings.applied(options)) for kind, options in kinds)
+    drawing = next(islice((drawing for drawing in drawings if drawing is not None), position, None), None)
     if drawing is None:
         raise DataError(f"there is nothing for the figure {name!r}", where=view.name)
-    return drawing
+    return replace(drawing, name=name) if position else drawing
 
 
 def make_parts(

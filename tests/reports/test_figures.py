@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import bedside
 from bedside.analysis.ratings_view import RatingsView, known_scale, open_ratings_view
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_parts
@@ -162,3 +163,58 @@ def test_a_figure_is_written_for_print_and_screen(drawings: dict[str, Drawing], 
     files = write_figures(drawn, tmp_path / "figures", ("svg", "pdf", "png"))
     assert [file.name for file in files] == ["by-turn.svg", "by-turn.pdf", "by-turn.png"]
     assert all(file.stat().st_size > 1000 for file in files)
+
+
+def facts(drawing: Drawing) -> tuple[Any, ...]:
+    return drawing.name, drawing.title, drawing.notes
+
+
+def test_a_figure_without_a_report(views: dict[str, RatingsView], tmp_path: Path) -> None:
+    """By the name that it has in the run's report."""
+    view = views["multisense"]
+    assert view.run is not None
+    drawn = [drawing for part in make_parts(view) for drawing in part.figures]
+    for drawing in (drawn[0], drawn[-1]):
+        assert facts(bedside.figure(view.run, drawing.name)) == facts(drawing)
+    found = bedside.figure(view.run, drawn[0].name)
+    assert found._repr_svg_() == drawn[0].svg()
+    assert repr(found) == f"Drawing(name={found.name!r}, title={found.title!r}, notes={found.notes!r})"
+    for ending, first in (("svg", b"<svg"), ("PDF", b"%PDF"), ("png", b"\x89PNG")):
+        file = tmp_path / "new" / f"figure.{ending}"
+        assert found.save(str(file)) == file
+        assert file.read_bytes().startswith(first)
+    assert (tmp_path / "new" / "figure.svg").read_text("utf-8") == drawn[0].svg()
+    with pytest.raises(bedside.BedsideError, match="a figure is saved as SVG, PDF or PNG; end the path in"):
+        found.save(tmp_path / "figure.jpg")
+
+
+def test_what_is_no_figure_of_the_ratings(views: dict[str, RatingsView]) -> None:
+    ratings = views["calm-it"].ratings
+    with pytest.raises(bedside.BedsideError, match="no figure is called 'pionts'; did you mean points"):
+        bedside.figure(ratings, "pionts")
+    with pytest.raises(
+        bedside.BedsideError, match="the data frame: there is nothing for the figure 'cumulative'"
+    ):
+        bedside.figure(ratings.filter(metric="turns"), "cumulative")
+    # What is of no suite goes by its kind.
+    assert bedside.figure(ratings, "bland-altman").title == bedside.figure(ratings, "bland_altman").title
+
+
+def test_figures_of_two_suites_with_one_name(tmp_path: Path) -> None:
+    """The later one has a number, as in the report of the run."""
+    runs = []
+    for suite in ("calm-it", "multisense"):
+        (tmp_path / suite).mkdir()
+        runs.append(made_run(tmp_path / suite, suite, cases=3))
+    run, other = runs
+    scorings = [*run.manifest["scorings"], *other.manifest["scorings"]]
+    with run.locked():
+        run.add(other.ratings.lazy(), {**run.manifest, "scorings": scorings})
+    view = open_ratings_view(run)
+    drawn = {drawing.name: drawing for part in make_parts(view) for drawing in part.figures}
+    assert {"ratings", "ratings-2"} <= drawn.keys()
+    for name in ("ratings", "ratings-2"):
+        assert facts(bedside.figure(run, name)) == facts(drawn[name])
+    assert drawn["ratings"].title != drawn["ratings-2"].title
+    with pytest.raises(bedside.BedsideError, match="there is nothing for the figure 'ratings-3'"):
+        bedside.figure(run, "ratings-3")
