@@ -66,33 +66,38 @@ def offered(script: str, place: Path, *words: str) -> list[str]:
     return called(place, "bash", "-c", _ASK, "ask", script, "bedside", *words).splitlines()
 
 
+OFFERS = [
+    (["agr"], ["agree"]),
+    (["annotate", "pu"], ["push", "pull"]),
+    (["score", "--suite", "=", "cal"], ["calm-it"]),
+    (["score", "--metrics", "smog,percent_ope"], ["smog,percent_open_questions"]),
+    # What is rated in the run that the line names, and who rated.
+    (["agree", "run", "--metrics", "goal"], ["goal_alignment"]),
+    # Nothing is offered where a file is wanted: the shell offers files itself.
+    (["agree", ""], []),
+]
+#: As many again and more, each of which starts a shell.
+MORE_OFFERS = [
+    (["compare", "--corr"], ["--correction"]),
+    (["score", "--suite", "cal"], ["calm-it"]),
+    (["score", "--metrics", "percent_ope"], ["percent_open_questions"]),
+    (["rubrics", "show", "emp"], ["empathy"]),
+    (["score", "--format", "js"], ["jsonl"]),
+    (["score", "--engine", ""], ["dask", "local", "ray"]),
+    (["score", "--judge", "ope"], ["openai/", "openrouter/"]),
+    (["report", "run", "--table", "res"], ["results"]),
+    (["report", "run", "--format", "md,la"], ["md,latex"]),
+    (["compare", "run", "--test", "m"], ["mcnemar", "mannwhitney"]),
+    (["agree", "run", "--raters", "human"], [r"human:\*", "human:anna", "human:ben"]),
+    # bash takes a colon for a word of its own, and sets in what comes after.
+    (["agree", "run", "--raters", "human", ":", "a"], ["anna"]),
+    (["agree", "run", "--raters", "human", ":", "anna,human", ":", "b"], ["ben"]),
+    (["agree", "'open quotation"], []),
+]
+
+
 @pytest.mark.parametrize(
-    ("words", "offers"),
-    [
-        (["agr"], ["agree"]),
-        (["annotate", "pu"], ["push", "pull"]),
-        (["compare", "--corr"], ["--correction"]),
-        (["score", "--suite", "cal"], ["calm-it"]),
-        (["score", "--suite", "=", "cal"], ["calm-it"]),
-        (["score", "--metrics", "percent_ope"], ["percent_open_questions"]),
-        (["score", "--metrics", "smog,percent_ope"], ["smog,percent_open_questions"]),
-        (["rubrics", "show", "emp"], ["empathy"]),
-        (["score", "--format", "js"], ["jsonl"]),
-        (["score", "--engine", ""], ["dask", "local", "ray"]),
-        (["score", "--judge", "ope"], ["openai/", "openrouter/"]),
-        (["report", "run", "--table", "res"], ["results"]),
-        (["report", "run", "--format", "md,la"], ["md,latex"]),
-        (["compare", "run", "--test", "m"], ["mcnemar", "mannwhitney"]),
-        # What is rated in the run that the line names, and who rated.
-        (["agree", "run", "--metrics", "goal"], ["goal_alignment"]),
-        (["agree", "run", "--raters", "human"], [r"human:\*", "human:anna", "human:ben"]),
-        # bash takes a colon for a word of its own, and sets in what comes after.
-        (["agree", "run", "--raters", "human", ":", "a"], ["anna"]),
-        (["agree", "run", "--raters", "human", ":", "anna,human", ":", "b"], ["ben"]),
-        # Nothing is offered where a file is wanted: the shell offers files itself.
-        (["agree", ""], []),
-        (["agree", "'open quotation"], []),
-    ],
+    ("words", "offers"), [*OFFERS, *(pytest.param(*each, marks=pytest.mark.slow) for each in MORE_OFFERS)]
 )
 def test_bash_offers(script: str, place: Path, words: list[str], offers: list[str]) -> None:
     assert offered(script, place, *words) == offers

@@ -37,12 +37,17 @@ def named_arguments() -> dict[str, str]:
     places = {}
     for path in LIBRARY:
         for call in nodes(path):
-            if isinstance(call, ast.Call) and ast.unparse(call.func).endswith("Error"):
+            if isinstance(call, ast.Call) and _called(call).endswith("Error"):
                 texts = [node.value for node in ast.walk(call) if isinstance(node, ast.Constant)]
                 for text in filter(lambda value: isinstance(value, str), texts):
                     for name in re.findall(r"`([a-z_]+)[`=]", text):
                         places[name] = f"{path.relative_to(PACKAGE)}:{call.lineno}"
     return places
+
+
+def _called(call: ast.Call) -> str:
+    """The name of what is called, without what it stands in."""
+    return getattr(call.func, "attr", getattr(call.func, "id", ""))
 
 
 @cache

@@ -7,11 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bedside.support.errors import InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions
+from tests.soak import budget
 from tests.transcripts.files import write
 
 NAMES = ["t.jsonl", "t.json", "t.csv", "t.tsv", "t.xlsx", "utterances.jsonl", "t.json.gz"]
@@ -41,7 +43,8 @@ def survives(name: str, content: bytes, form: str | None) -> None:
             assert any(part in message for part in ("stand together", "larger than", "none of the files"))
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.soak
+@settings(max_examples=budget(60, 5000), deadline=None)
 @given(st.binary(max_size=200), st.sampled_from(NAMES), st.sampled_from([None, *READERS.names()]))
 @example(b"[[[", "t.json", "messages")
 @example(b'{"messages": [[]]}', "t.json", "messages")
@@ -99,7 +102,8 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200, deadline=None)
+@pytest.mark.soak
+@settings(max_examples=budget(100, 5000), deadline=None)
 @given(VALUES, st.sampled_from([None, *READERS.names()]), st.booleans())
 def test_any_json(value: Any, form: str | None, lines: bool) -> None:
     try:

@@ -25,6 +25,8 @@ _LOG = logging.getLogger(__name__)
 #: Inputs for each target in the fast lane, and in the slow one.
 FEW = 40
 MANY = budget(10_000, 100_000)
+#: Targets whose few inputs take seconds: one trains first, one starts a process for each input.
+SLOW = ("coder", "ratings-parquet")
 #: Draws of hypothesis between two looks at the clock.
 DRAWS = 5
 #: Processor time that a target may take for them: what doesn't fit is left out.
@@ -81,7 +83,9 @@ def test_good_input_is_taken(name: str, folder: Path) -> None:
         assert feed(TARGETS[name], folder, data) is None
 
 
-@pytest.mark.parametrize("name", TARGETS)
+@pytest.mark.parametrize(
+    "name", [pytest.param(name, marks=pytest.mark.slow if name in SLOW else ()) for name in TARGETS]
+)
 def test_a_few_inputs(name: str, folder: Path) -> None:
     assert fuzz(TARGETS[name], folder, FEW) > 0
 
