@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import glob
 import io
 import json
 import os
@@ -20,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.support.errors import BedsideError, RunError
-from bedside.support.locks import FileHold, hold
+from bedside.support.locks import BESIDE, Hold, hold, hold_folder
 
 #: How long a pipe may keep silent, in seconds.
 PATIENCE = 30.0
@@ -44,47 +43,40 @@ def replacing(target: Path) -> Iterator[Path]:
         _remove_leftovers(target)
         held, temporary = _hold_beside(target)
         with held:
-            try:
-                # Closed at once: Windows gives no other name to a file that is open.
-                os.close(os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
-                yield temporary
-                sync(temporary)
-                os.replace(temporary, target)
-                sync(target.parent)
-            finally:
-                temporary.unlink(missing_ok=True)
-
-
-def _beside(target: Path, kind: str, digits: str) -> Path:
-    """The path of a temporary file of ``target`` (kind ``data``), or of the one that is held with it (``lock``)."""
-    return target.with_name(f".{target.name}.{kind}{digits}{_PARTIAL}")
+            yield temporary
+            sync(temporary)
+            os.replace(temporary, target)
+            sync(target.parent)
 
 
 def _remove_leftovers(target: Path) -> None:
-    """Remove what killed processes left of ``target``."""
-    name = re.compile(rf"\.{re.escape(target.name)}\.(?:data|lock)([0-9a-f]{{4}}){re.escape(_PARTIAL)}")
-    leftovers = (
-        name.fullmatch(path.name) for path in target.parent.glob(f".{glob.escape(target.name)}.*{_PARTIAL}")
+    """Remove what killed processes left of ``target``: the system ended their hold, however they ended."""
+    leftover = re.compile(
+        rf"(?:{re.escape(BESIDE)})?(\.{re.escape(target.name)}\.[0-9a-f]{{8}}{re.escape(_PARTIAL)})"
     )
-    for digits in {leftover[1] for leftover in leftovers if leftover is not None}:
+    names = (leftover.fullmatch(name) for name in _names(target.parent) if name.endswith(_PARTIAL))
+    for name in {match[1] for match in names if match is not None}:
         with suppress(OSError):  # it is another's
-            held = hold(_beside(target, "lock", digits))
+            held = hold(target.with_name(name))
             if held is not None:
-                with held:
-                    _beside(target, "data", digits).unlink(missing_ok=True)
+                held.release()
 
 
-def _hold_beside(target: Path) -> tuple[FileHold, Path]:
-    """A hold, and the path of the temporary file of ``target`` that goes with it."""
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:  # whoever writes there says it better
+        return []
+
+
+def _hold_beside(target: Path) -> tuple[Hold, Path]:
+    """A new private file beside ``target``, and the hold of it."""
     while True:
-        digits = os.urandom(2).hex()
-        held = hold(_beside(target, "lock", digits))
-        if held is None:  # another process has these digits, or took the file for a leftover
-            continue
-        temporary = _beside(target, "data", digits)
+        temporary = target.with_name(f".{target.name}.{os.urandom(4).hex()}{_PARTIAL}")
         if not os.path.lexists(temporary):
-            return held, temporary
-        held.release()
+            held = hold(temporary)
+            if held is not None:  # else another process took it for a leftover
+                return held, temporary
 
 
 @contextmanager
@@ -99,14 +91,13 @@ def making(target: Path) -> Iterator[Path]:
     temporary = target.with_name(f".{target.name}{_PARTIAL}")
     with saying_where(target):
         make_folder(target.parent)
-        held = hold(target.with_name(f".{target.name}.lock{_PARTIAL}"))
+        temporary.mkdir(0o700, exist_ok=True)
+        held = hold_folder(temporary)
     if held is None:
         raise RunError("another bedside process is making it", where=str(target), todo="wait until it ends")
     with held:
         with saying_where(target):
-            if temporary.is_dir() and not temporary.is_symlink():
-                shutil.rmtree(temporary)
-            temporary.mkdir(0o700)
+            empty(temporary)
         try:
             yield temporary
             with saying_where(target):

@@ -1,12 +1,15 @@
-"""Files that one process at a time holds; the system ends a hold with its process, however that ends.
+"""Files and folders that one process at a time holds; the system ends a hold with its process, however that ends.
 
-On file systems without locks, a marker beside the file holds it, which names the process and its machine: whoever wants
-the file next removes the marker of a process that is no more.
+Where the system locks what may be written and renamed meanwhile, the file or folder itself is locked. Elsewhere a file
+beside it is: on Windows, and, as a marker that names the process and its machine, on file systems without locks. The
+marker of a process that is no more is removed by whoever wants it next.
 """
 
 from __future__ import annotations
 
 import errno
+import os
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,14 +19,15 @@ if TYPE_CHECKING:
 
 #: What a system says whose file system has no locks.
 _NO_LOCKS = {errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL}
+#: What the name of a file begins with that is locked in the place of the one beside it.
+BESIDE = ".held"
 
 
-class FileHold:
-    """A file that this process holds until it releases it, as at the end of a ``with`` block; see :func:`hold`."""
+class Hold:
+    """What this process holds until it releases it, as at the end of a ``with`` block; see :func:`hold`."""
 
-    def __init__(self, path: Path, lock: filelock.BaseFileLock) -> None:
-        self._path = path
-        self._lock = lock
+    def __init__(self, release: Callable[[], None]) -> None:
+        self.release = release
 
     def __enter__(self) -> None:
         pass
@@ -31,25 +35,15 @@ class FileHold:
     def __exit__(self, *_: object) -> None:
         self.release()
 
-    def release(self) -> None:
-        """Let others hold the file, and remove it."""
-        import filelock
 
-        if isinstance(self._lock, filelock.UnixFileLock):
-            # Before it is released: afterwards it may be another's. Locks of other kinds remove their files themselves.
-            with suppress(OSError):
-                self._path.unlink()
-        self._lock.release()
-        if self._lock.lock_file != str(self._path):
-            self._path.unlink(missing_ok=True)
+def hold(path: Path, patience: float = 0.0) -> Hold | None:
+    """Hold a file, which is made if it isn't there, its owner's alone; None where another process holds it.
 
-
-def hold(path: Path, patience: float = 0.0) -> FileHold | None:
-    """Hold a file, which is made if it isn't there and removed when it is released; None where another holds it.
+    It may be written and renamed meanwhile. What is there under its name when it is released is removed.
 
     Args:
-        path: the file; nothing is to be in it.
-        patience: how long to wait for another, in seconds; below 0, without end.
+        path: the file.
+        patience: how long to wait for another process, in seconds; below 0, without end.
 
     Raises:
         OSError: it can't be made.
@@ -65,19 +59,78 @@ def hold(path: Path, patience: float = 0.0) -> FileHold | None:
         raise
 
 
-def _hold(path: Path, patience: float) -> FileHold | None:
+def _hold(path: Path, patience: float) -> Hold | None:
     import filelock
 
-    lock: filelock.BaseFileLock = filelock.FileLock(path, thread_local=False, fallback_to_soft=False)
-    try:
+    lock: filelock.BaseFileLock | None = None
+    if filelock.has_fcntl:
+        lock = filelock.UnixFileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
         try:
             lock.acquire(timeout=patience)
+        except filelock.Timeout:
+            return None
         except OSError as error:
-            if isinstance(error, filelock.Timeout) or error.errno not in _NO_LOCKS:
+            if error.errno not in _NO_LOCKS:
                 raise
-            # The file itself stays, so that what a killed process leaves is seen by its name.
-            lock = filelock.SoftFileLock(path.with_name(f".soft{path.name}"), thread_local=False)
-            lock.acquire(timeout=patience)
+            lock = None
+    if lock is None:
+        path.touch(0o600)  # first, so that what a killed process leaves is seen by its name
+        lock = _lock_beside(path, patience)
+        if lock is None:
+            return None
+        path.touch(0o600)  # who took it for a leftover removed it
+    held = lock
+
+    def release() -> None:
+        with suppress(OSError):  # before others may hold it: afterwards it may be another's
+            path.unlink()
+        held.release()
+
+    return Hold(release)
+
+
+def hold_folder(path: Path) -> Hold | None:
+    """Hold a folder, which may be renamed meanwhile; None where another process holds it, or put it elsewhere.
+
+    Raises:
+        OSError: it is no folder, or can't be opened.
+    """
+    import filelock
+
+    if path.is_symlink():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+    if filelock.has_fcntl:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+        try:
+            held = filelock.lock_descriptor(handle, blocking=False)
+            # Whoever held it may have put it in its place meanwhile, or given up.
+            if held and path.exists() and os.path.samestat(path.stat(), os.fstat(handle)):
+                return Hold(lambda: os.close(handle))
+        except OSError as error:
+            os.close(handle)
+            if error.errno not in _NO_LOCKS:
+                raise
+        else:
+            os.close(handle)
+            return None
+    lock = _lock_beside(path, 0.0)
+    if lock is None:
+        return None
+    if not path.is_dir():
+        lock.release()
+        return None
+    return Hold(lock.release)
+
+
+def _lock_beside(path: Path, patience: float) -> filelock.BaseFileLock | None:
+    """Lock a file beside this one, which goes with the lock; None where another process has it."""
+    import filelock
+
+    beside = path.with_name(f"{BESIDE}{path.name}")
+    kind = filelock.SoftFileLock if filelock.has_fcntl else filelock.FileLock
+    lock = kind(beside, thread_local=False)
+    try:
+        lock.acquire(timeout=patience)
     except filelock.Timeout:
         return None
-    return FileHold(path, lock)
+    return lock
