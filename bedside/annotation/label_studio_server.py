@@ -115,8 +115,14 @@ def serve(
         say: takes lines about what takes long.
 
     Raises:
-        LabelStudioError: the port is taken, a name can't be one, or the server doesn't start.
+        LabelStudioError: the port is taken, a name can't be one, the server doesn't start, or this is Windows, where
+            bedside starts none.
     """
+    if not hasattr(os, "killpg"):
+        raise LabelStudioError(
+            "bedside starts Label Studio on Linux and macOS only",
+            todo="start it yourself, and give its address to push and pull by `url`",
+        )
     check_login_names(raters)
     folder = folder.absolute()
     with saying_where(folder):

@@ -172,3 +172,19 @@ with open(writing, "wb", buffering=0) as end:
 """
     ended = windows_like.run(program, tmp_path)
     assert ended.returncode == 0, ended.stderr.decode()
+
+
+def test_a_server_that_bedside_can_not_stop_is_not_started(tmp_path: Path) -> None:
+    program = """
+from pathlib import Path
+from bedside.annotation.label_studio_server import serve, stop_server
+from bedside.support.errors import BedsideError
+try:
+    serve(Path("server"), raters=["anna"])
+except BedsideError as error:
+    assert "on Linux and macOS only" in str(error), error
+assert not Path("server").exists()
+assert not stop_server(Path("server"))
+"""
+    ended = windows_like.run(program, tmp_path)
+    assert ended.returncode == 0, ended.stderr.decode()
