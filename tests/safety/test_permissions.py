@@ -72,8 +72,13 @@ def test_runs_plans_pages_and_reports(tmp_path: Path, capsys: pytest.CaptureFixt
     assert open_to_others(tmp_path) == []
 
 
-def test_a_run_of_many_transcripts_and_a_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.slow
+def test_a_demo(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("demo", "--out", "demo")
+    assert open_to_others(tmp_path) == []
+
+
+def test_a_run_that_is_scored_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     run("score", EXAMPLE, "--metrics", "structure", "--no-text", "--out", "deep/down/run")
     run("score", EXAMPLE, "--metrics", "behaviour", "--out", "deep/down/run")
     assert open_to_others(tmp_path) == []
