@@ -21,8 +21,8 @@ def view(tmp_path: Path, rows: list[tuple[str, str, str | None, float | None]]) 
     table = pl.DataFrame(rows, schema=["item", "system", "case", "value"], orient="row").with_columns(
         rater=pl.lit("anna"), metric=pl.lit("warmth")
     )
-    table.write_parquet(tmp_path / "ratings.parquet")
-    return open_ratings_view(tmp_path / "ratings.parquet")
+    table.write_csv(tmp_path / "ratings.csv")
+    return open_ratings_view(tmp_path / "ratings.csv")
 
 
 def paired(tmp_path: Path, a: list[float | None], b: list[float | None]) -> RatingsView:

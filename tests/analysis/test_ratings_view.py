@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import polars as pl
 import pytest
 
 import bedside
@@ -92,20 +91,26 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("order", ["ab", "ba"])
-def test_rubrics_of_one_name_belong_each_to_their_run(order: str, tmp_path: Path) -> None:
-    made = {
-        "a": judged_by_own(tmp_path / "a", "How warm", "higher", 5),
-        "b": judged_by_own(tmp_path / "b", "How lukewarm", "lower", 3),
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Two runs, each with its own rubric called warmth."""
+    folder = tmp_path_factory.mktemp("runs")
+    return {
+        "a": judged_by_own(folder / "a", "How warm", "higher", 5),
+        "b": judged_by_own(folder / "b", "How lukewarm", "lower", 3),
     }
+
+
+@pytest.mark.parametrize("order", ["ab", "ba"])
+def test_rubrics_of_one_name_belong_each_to_their_run(
+    order: str, made: dict[str, Path], tmp_path: Path
+) -> None:
     opened = {name: open_ratings_view(made[name]) for name in order}
     for name in order:
         assert told(opened[name]) == EXPECTED[name]
     # Neither says anything of a file of ratings, nor of what is shipped.
-    pl.DataFrame({"item": ["1"], "rater": ["anna"], "metric": ["warmth"], "value": [9.0]}).write_parquet(
-        tmp_path / "ratings.parquet"
-    )
-    file = open_ratings_view(tmp_path / "ratings.parquet")
+    (tmp_path / "ratings.csv").write_text("item,rater,metric,value\n1,anna,warmth,9.0\n", "utf-8")
+    file = open_ratings_view(tmp_path / "ratings.csv")
     assert (file.facts("warmth").title, file.facts("warmth").group) == ("Warmth", "Ratings")
     assert file.scales == {}
     assert known_scale("warmth") is None

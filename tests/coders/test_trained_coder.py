@@ -17,7 +17,7 @@ from bedside.coders import find_coder
 from bedside.coders.learned.coder_file import _digest, load_card, load_coder, save_coder
 from bedside.coders.learned.trained_coder import TrainedCoder
 from bedside.coders.learned.trainer import TrainingOutcome, train
-from bedside.coders.learned.training import out_of_fold
+from bedside.coders.learned.training import fit_roles, out_of_fold
 from bedside.coders.learned.training_set import read_training_set, text_hash
 from bedside.coders.testing.coder_test import evaluate_coder
 from bedside.metrics import FAMILIES
@@ -160,7 +160,7 @@ def test_an_ngram_of_one_transcript_has_no_weight() -> None:
     with_secret = [replace(sessions[0], turns=tuple(turns)), *sessions[1:]]
     from bedside.coders.learned.features import turn_features
 
-    model = train(with_secret, "tiny", folds=2, day="2026-11-22").coder.models[0]
+    model = fit_roles(read_training_set(with_secret), seed=0)[0]
     secret = turn_features(conversation(("clinician", "xylophone quartz")), ["clinician"])["clinician"]
     plain = turn_features(conversation(("clinician", "x")), ["clinician"])["clinician"]
     own = set(secret.grams.indices) - set(plain.grams.indices)

@@ -20,6 +20,9 @@ from bedside.rubrics.rubric import Rubric, read
 from bedside.rubrics.rubric_files import RUBRICS, find_rubric
 from bedside.support.errors import BedsideError, DataError, MissingExtraError, RegistryError
 
+# deepeval takes seconds to be imported.
+pytestmark = pytest.mark.slow
+
 TALK = (
     ("assistant", "What brings you here?"),
     ("user", "I drink too much. Don't tell me to stop."),

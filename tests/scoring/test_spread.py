@@ -126,6 +126,7 @@ def test_mdd5k_with_its_labels(mdd5k: Path, tmp_path: Path, monkeypatch: pytest.
     assert any("companion" in file["format"] for file in plain.run.manifest["transcripts"]["inputs"])
 
 
+@pytest.mark.slow
 def test_large_runs_have_the_same_files(tmp_path: Path) -> None:
     """More rows and transcripts than one file of the tables holds."""
     path = tmp_path / "t.jsonl"
