@@ -41,7 +41,6 @@ PURPOSES = {
     "polars": "tables and Parquet",
     "pyarrow": "tables as data frames, for those who want them",
     "pydantic": "checking of rubrics, suites and replies",
-    "pyphen": "syllables of words that the dictionary doesn't hold",
     "pyyaml": "rubrics and suites",
     "ray": "scoring spread over many processes or machines",
     "rich": "tables in the terminal",
@@ -49,6 +48,7 @@ PURPOSES = {
     "scipy": "statistics",
     "spacy": "parsing for ConvoKit's politeness strategies",
     "statsmodels": "statistics",
+    "textstat": "readability formulas",
     "tokenizers": "models in ONNX form",
     "torch": "models on this computer",
     "transformers": "models on this computer",
@@ -69,13 +69,13 @@ def direct() -> str:
         "",
         _wrapped(
             "bedside is under the Apache License 2.0. It contains no code of the libraries below; it imports them. "
-            "What it contains that others made (the dictionary of syllables, textstat's counting rules) stands with "
+            "What it contains that others made (the dictionary of syllables, the list of easy words) stands with "
             "its licence in [NOTICE](../NOTICE)."
         ),
         "",
         _wrapped(
-            "No library under the GPL or AGPL is imported. pyphen offers a choice of three licences, of which the MPL "
-            "is taken. Two things to know:"
+            "No library under the GPL or AGPL is imported. pyphen, by which textstat hyphenates, offers a choice of "
+            "three licences, of which the MPL is taken. Two things to know:"
         ),
         "",
         _wrapped(

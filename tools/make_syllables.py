@@ -1,4 +1,4 @@
-"""Makes the word tables that bedside/metrics/families/readability.py reads; run it after a new release of the sources.
+"""Makes the word tables that bedside/metrics/textstat_library.py reads; run it after a new release of the sources.
 
     python tools/make_syllables.py [FOLDER]
 
@@ -39,12 +39,16 @@ def write_nltk_corpus(folder: Path) -> None:
     target.write_text("".join(lines), "utf-8")
 
 
+def is_cleaned(word: str) -> bool:
+    """Whether a word can come out of textstat's cleaning of a text."""
+    return re.sub(r"[^\w\s']", "", re.sub(r"'(?!([tsd]|ve|ll|re))", "", word)) == word
+
+
 def syllable_table() -> str:
     """The text of ``syllables.txt.gz``."""
     counts: dict[str, int] = {}
     for word, phonemes in pronunciations():
-        cleaned = re.sub(r"[^\w\s']", "", re.sub(r"'(?!([tsd]|ve|ll|re))", "", word))
-        if cleaned == word:
+        if is_cleaned(word):
             counts.setdefault(word, sum(phoneme[-1].isdigit() for phoneme in phonemes))
     lines = []
     for start, words in groupby(sorted(counts), key=lambda word: word[:3]):

@@ -13,7 +13,7 @@ import bedside
 #: Libraries whose version can change a number.
 _LIBRARIES = (
     "numpy", "polars", "orjson", "pyphen", "scipy", "scikit-learn", "statsmodels", "torch", "transformers",
-    "onnxruntime", "convokit", "spacy", "vaderSentiment",
+    "onnxruntime", "convokit", "spacy", "textstat", "vaderSentiment",
 )  # fmt: skip
 
 

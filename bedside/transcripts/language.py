@@ -1,4 +1,4 @@
-"""Whether a text is English, as far as formulas made for English need to know."""
+"""Which language a transcript is in, as far as formulas made for some language need to know."""
 
 from __future__ import annotations
 
@@ -27,6 +27,11 @@ _LATIN = re.compile(r"[a-zA-Z\u00aa\u00ba\u00c0-\u024f\u1e00-\u1eff]")
 _WORD = re.compile(r"[^\W\d_]+(?:'[^\W\d_]+)?")
 
 
+def primary_language(tag: str) -> str:
+    """The language itself that a tag begins with: ``de`` of ``de-AT``."""
+    return re.split("[-_]", tag.strip().lower())[0]
+
+
 def not_english(text: str, language: str | None) -> str | None:
     """Why formulas made for English don't apply to ``text``; None where they do.
 
@@ -35,7 +40,7 @@ def not_english(text: str, language: str | None) -> str | None:
     text in Latin script passes. No more than the first 1,500 characters are looked at.
     """
     if language is not None:
-        if re.split("[-_]", language.strip().lower())[0] == "en":
+        if primary_language(language) == "en":
             return None
         return f"made for English; the transcript's language is {language}"
     sample = text[:_SAMPLE]

