@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -22,6 +23,12 @@ for _name, _value in ENVIRONMENT.items():
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+
+
+def pytest_collection_finish() -> None:
+    """Leave what is imported alone when garbage is collected, which statsmodels does at each correction."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session")

@@ -6,6 +6,7 @@ import csv
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 
 import bedside
 from bedside.cli import main
+from bedside.llm.queue import Patience
 from bedside.metrics import FAMILIES
 from tests.llm.server import Action, JudgeServer, Received, fitting
 from tests.metrics.tiny import MAKERS
@@ -22,7 +24,9 @@ from tests.safety.traces import found_in, secrets_in, windows, words
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
 SUITES = ("default", "multisense", "calm-it", "medconceal", "mdd5k", "note2chat")
 #: What a run with text is made into, wherever its text may come out.
-AFTERWARDS = (["report"], ["agree"], ["compare"], ["validate"], ["estimate"], ["drift"], ["trend"])
+AFTERWARDS = ("agree", "compare", "validate", "estimate", "drift", "trend")
+#: A figure holds the same words in each of its formats, so that one of them is enough where all were searched once.
+FORMATS = "html,md,latex,csv,svg"
 
 
 def run(*arguments: object) -> int:
@@ -56,14 +60,30 @@ def sought(rows: list[dict[str, Any]]) -> set[str]:
     return found
 
 
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that fails is asked again at once."""
+    waits = [0.01 if each.name == "first_wait" else each.default for each in fields(Patience)]
+    monkeypatch.setattr(Patience.__init__, "__defaults__", tuple(waits))
+
+
 @pytest.fixture(scope="module")
 def rows() -> list[dict[str, Any]]:
     return [json.loads(line) for line in EXAMPLE.read_text("utf-8").splitlines()]
 
 
-def report_on(folder: Path) -> None:
+@pytest.fixture
+def few(rows: list[dict[str, Any]], tmp_path: Path) -> Path:
+    """Half of the transcripts, for what takes long."""
+    path = tmp_path / "few.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows[::2]))
+    return path
+
+
+def report_on(folder: Path, *more: str) -> None:
+    run("report", folder, *more)
     for command in AFTERWARDS:
-        run(command[0], folder, *command[1:])
+        run(command, folder)
 
 
 def test_what_is_sought_is_found_in_a_run_with_text(
@@ -81,14 +101,16 @@ def test_what_is_sought_is_found_in_a_run_with_text(
 @pytest.mark.model
 def test_algorithms(rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """All suites and all families, those that need a model with a tiny one."""
+    few = tmp_path / "few.jsonl"
+    few.write_text("".join(json.dumps({**row, "turns": row["turns"][:10]}) + "\n" for row in rows[::2]))
     for suite in SUITES:
-        assert run("score", EXAMPLE, "--suite", suite, "--no-text", "--out", tmp_path / "run") == 0
+        assert run("score", few, "--suite", suite, "--no-text", "--out", tmp_path / "run") == 0
     settings: list[str] = []
     for family, make in MAKERS.items():
         for name, value in make(tmp_path / "models" / family).items():
             settings += ["--set", f"{family}.{name}={value}"]
     every = ",".join(FAMILIES.names())
-    assert run("score", EXAMPLE, "--metrics", every, *settings, "--no-text", "--out", tmp_path / "run") == 0
+    assert run("score", few, "--metrics", every, *settings, "--no-text", "--out", tmp_path / "run") == 0
     report_on(tmp_path / "run")
     assert found_in(tmp_path / "run", sought(rows)) == []
 
@@ -149,16 +171,20 @@ def test_the_server_quotes(
     ids=lambda asked: asked[1],
 )
 def test_judges(
-    asked: list[str], rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    asked: list[str],
+    rows: list[dict[str, Any]],
+    few: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
 ) -> None:
     """A judge that quotes, with faults and a rerun: nothing of what it said is left."""
-    command = ["score", EXAMPLE, *asked, "--max-concurrency", "1", "--no-text", "--out", tmp_path / "run"]
+    command = ["score", few, *asked, "--max-concurrency", "1", "--no-text", "--out", tmp_path / "run"]
     with JudgeServer(quoting) as server:
         run(*command, "--judge", server.judge)
         assert found_in(tmp_path / "run", sought(rows)) == []
         server.script = lambda request, number: Action(text=fitting(request))
         assert run(*command, "--judge", server.judge) == 0
-    report_on(tmp_path / "run")
+    report_on(tmp_path / "run", "--format", FORMATS)
     assert found_in(tmp_path / "run", sought(rows)) == []
     judged = bedside.read_run(tmp_path / "run").ratings.filter(pl.col("rater").str.starts_with("judge:"))
     assert judged["value"].count() + judged["label"].count() > 0
@@ -194,6 +220,7 @@ def test_what_is_made_of_a_judges_words_is_refused(
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_labels(rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     row = next(row for row in rows if row["id"] == "steady-alcohol")
     concern = row["reference"]["concerns"][0]
@@ -207,10 +234,11 @@ def test_labels(rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.Captu
     (tmp_path / "labels.jsonl").write_text(json.dumps(labels) + "\n")
     command = ["score", EXAMPLE, "--suite", "medconceal", "--labels", tmp_path / "labels.jsonl", "--no-text"]
     assert run(*command, "--out", tmp_path / "run") == 0
-    report_on(tmp_path / "run")
+    report_on(tmp_path / "run", "--format", FORMATS)
     assert found_in(tmp_path / "run", sought(rows)) == []
 
 
+@pytest.mark.slow
 def test_imported_reasons(
     rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -221,7 +249,7 @@ def test_imported_reasons(
             writer.writerow([row["id"], "anna", "empathy", 3, row["turns"][1]["text"]])
     assert run("score", EXAMPLE, "--no-text", "--out", tmp_path / "run") == 0
     assert run("ratings", "import", tmp_path / "run", tmp_path / "ratings.csv", "--scale", "1-5") == 0
-    report_on(tmp_path / "run")
+    report_on(tmp_path / "run", "--format", FORMATS)
     assert found_in(tmp_path / "run", sought(rows)) == []
 
 
@@ -243,7 +271,7 @@ def test_names_and_metadata(tmp_path: Path, capsys: pytest.CaptureFixture[str]) 
     command = ["score", tmp_path / "talks.jsonl", "--roles", roles, "--on-error", "skip", "--no-text"]
     for _ in range(2):
         assert run(*command, "--metrics", "structure,behaviour,readability", "--out", tmp_path / "run") == 0
-        run("report", tmp_path / "run")
+        run("report", tmp_path / "run", "--format", FORMATS)
     assert bedside.read_run(tmp_path / "run").manifest["transcripts"]["skipped"]
     assert secrets_in(tmp_path / "run", secrets) == []
 

@@ -5,10 +5,11 @@ from typing import Any
 
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bedside.transcripts.json_pieces import ArrayError, array_items, beginning
+from tests.soak import budget
 
 JSON = st.recursive(
     st.none()
@@ -20,6 +21,8 @@ JSON = st.recursive(
 )
 
 
+@pytest.mark.soak
+@settings(max_examples=budget(60, 10_000), deadline=None)
 @given(st.lists(JSON, max_size=6), st.integers(1, 40), st.booleans(), st.sampled_from(["", "\n \n"]))
 def test_items_are_those_of_the_array_however_it_is_read(
     items: list[Any], chunk: int, indent: bool, before: str

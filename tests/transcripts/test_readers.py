@@ -11,11 +11,12 @@ from typing import Any
 import jsonschema
 import orjson
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bedside.support.errors import InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
+from tests.soak import budget
 from tests.transcripts.files import GOOD, examples, packed, read, workbook, write
 
 SCHEMA = json.loads(files("bedside.transcripts").joinpath("transcript.schema.json").read_text())
@@ -108,6 +109,8 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     )
 
 
+@pytest.mark.soak
+@settings(max_examples=budget(40, 5000), deadline=None)
 @given(transcripts())
 def test_what_is_written_is_read_again(transcript: Transcript) -> None:
     import tempfile
