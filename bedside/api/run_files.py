@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from bedside.ratings.run import Run
@@ -27,7 +27,7 @@ class Report:
 
     page: Path
     tables: Tables[None]
-    files: tuple[Path, ...]
+    files: tuple[Path, ...] = field(repr=False)
 
     def figure(self, name: str) -> Path:
         """The figure of this name as PNG.
