@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -249,6 +249,8 @@ class _JudgingCall:
 
     def _take(self, transcripts: TranscriptInput, writes: bool) -> None:
         """Take transcripts that go into the run at the folder."""
+        from bedside.transcripts.memory_reading import several_times
+
         if self.folder is None and writes:
             raise RunError(
                 "this is not a run, and transcripts are judged in one",
@@ -257,9 +259,7 @@ class _JudgingCall:
             )
         if self.folder is not None and _is_run(self.folder):
             self.run = Run(self.folder)
-        # They may be needed more than once.
-        once = isinstance(transcripts, Iterable) and not isinstance(transcripts, str | os.PathLike)
-        self.transcripts = list(transcripts) if once else transcripts  # type: ignore[arg-type, assignment]
+        self.transcripts = several_times(transcripts)
 
     def _suite(self, suite: str | Suite | None) -> Suite:
         """The suite that is named, or the last one with rubrics that the run was scored by, or the default."""

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
-from bedside.transcripts.memory_reading import TranscriptInput, open_reading
+from bedside.transcripts.memory_reading import TranscriptInput, open_reading, several_times
 
 #: Called for the transcripts as often as they are needed; each time they come in the same order.
 TranscriptSource = Callable[[], Iterator[Transcript]]
@@ -38,10 +36,8 @@ def checked_transcripts(run: Run, source: TranscriptSource) -> TranscriptSource:
 
 def read_again(transcripts: TranscriptInput, options: ReadOptions | None = None) -> TranscriptSource:
     """Files, or transcripts in memory, as often as they are needed."""
-    if isinstance(transcripts, str | os.PathLike | Transcript):
-        return lambda: iter(open_reading(transcripts, options))
-    several: Any = list(transcripts)
-    return lambda: iter(open_reading(several, options))
+    kept = several_times(transcripts)
+    return lambda: iter(open_reading(kept, options))
 
 
 def kept_transcripts(run: Run) -> TranscriptSource:

@@ -95,6 +95,11 @@ class MemoryReading:
         record.sha256 = digest.hexdigest()
 
 
+def several_times(transcripts: TranscriptInput) -> TranscriptInput:
+    """The same, to be gone through more than once: what can be gone through once only becomes a list."""
+    return list(transcripts) if isinstance(transcripts, Iterator) else transcripts
+
+
 def open_reading(transcripts: TranscriptInput, options: ReadOptions | None = None) -> Reading | MemoryReading:
     """One pass over files, or over transcripts in memory.
 

@@ -187,6 +187,7 @@ def test_what_it_would_take(run: bedside.Run, server: JudgeServer, tmp_path: Pat
         ({"source": str(TALKS)}, "this is not a run, and transcripts are judged in one; .*with `out` the folder"),
         ({"source": str(TALKS), "out": "new", "metrics": "turnss"}, "no metric or family is called 'turnss'"),
         ({"source": 3, "out": "new"}, "transcripts can't be read from what is of type int"),
+        ({"source": pl.DataFrame({"id": ["a"]}), "out": "new"}, "can't be read from what is of type DataFrame"),
     ],
 )  # fmt: skip
 def test_bad_calls_ask_and_write_nothing(
