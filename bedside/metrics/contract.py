@@ -113,6 +113,7 @@ class Family:
             folder, a file or a name as :func:`bedside.models.model_files.find_model` takes it. By default it is empty,
             and every value is missing as :attr:`no_model` says.
         demonstration: turns (role, text[, meta]) on which every parameter changes some value.
+        demonstration_fields: further fields of that transcript, e.g. ``{"language": "de"}``.
     """
 
     name: str
@@ -124,6 +125,7 @@ class Family:
     parameters: Mapping[str, Parameter] = field(default_factory=dict)
     model: str = ""
     demonstration: tuple[tuple[Any, ...], ...] = ()
+    demonstration_fields: Mapping[str, Any] = field(default_factory=dict)
 
     def metric(self, name: str) -> Metric:
         """The metric called ``name``, without role."""

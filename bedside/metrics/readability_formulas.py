@@ -238,6 +238,7 @@ def language_family(
             )
         },
         demonstration=sample.talk,
+        demonstration_fields={"language": sample.language},
     )
 
 

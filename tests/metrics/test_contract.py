@@ -173,7 +173,11 @@ def test_only_what_is_wanted_is_computed(trial: tuple[Family, dict[str, Any]]) -
 def demonstrations(family: Family) -> list[Transcript]:
     examples = [e for metric in family.metrics for e in metric.examples]
     made = [conversation(*example.turns, **example.transcript) for example in examples]
-    return [*made, conversation(*family.demonstration)] if family.demonstration else made
+    return (
+        [*made, conversation(*family.demonstration, **family.demonstration_fields)]
+        if family.demonstration
+        else made
+    )
 
 
 def test_values_lie_in_range_on_known_units(trial: tuple[Family, dict[str, Any]]) -> None:
@@ -213,7 +217,7 @@ def test_same_values_twice_and_no_change_of_the_input(trial: tuple[Family, dict[
 )
 def test_each_parameter_changes_something(name: str, parameter: str, tiny: Any) -> None:
     family = FAMILIES.load(name)
-    transcript = conversation(*family.demonstration)
+    transcript = conversation(*family.demonstration, **family.demonstration_fields)
     facts = family.parameters[parameter]
     assert facts.description
     before = tiny(name) if name in MODELLED and parameter != "model" else {}
