@@ -305,7 +305,8 @@ def permutations(
     raw = np.where(present, left - right, 0.0)
     # Two streams, so that the test doesn't depend on the kind of interval.
     flip_seed, bootstrap_seed = (int(drawn) for drawn in generator(seed).integers(0, 2**63 - 1, size=2))
-    exact = 2 ** raw.shape[0] <= resamples
+    patterns = 2 ** raw.shape[0]
+    exact = patterns <= resamples
     p_values = sign_flip_p_values(
         raw, resamples=resamples, seed=flip_seed, alternative=alternative, exact=exact
     )
@@ -314,11 +315,7 @@ def permutations(
         drawn = mean_bootstraps(
             raw, present, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed)
         )
-    flips = (
-        f"all {2 ** raw.shape[0]} sign patterns"
-        if exact
-        else f"{resamples} sign flips, {seed_in_words(seed)}"
-    )
+    flips = f"all {patterns} sign patterns" if exact else f"{resamples} sign flips, {seed_in_words(seed)}"
     blank = Result(
         name="mean difference",
         method=f"paired permutation test of the mean difference, {alternative}, {flips}",
