@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -43,6 +45,12 @@ figures:
     kind: bars
     metrics: [talk_share]
 """
+
+
+@pytest.fixture(scope="module")
+def run_of(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Run]:
+    """Gives a suite's made-up run, made once."""
+    return cache(lambda suite: made_run(tmp_path_factory.mktemp(suite), suite, cases=3))
 
 
 def test_the_five_protocols_are_there() -> None:
@@ -99,9 +107,10 @@ def test_a_suite_runs_without_a_judge(name: str, tmp_path: Path) -> None:
         ("note2chat", ["history", "socrates", "replies", "pairwise"]),
     ],
 )
-def test_a_report_prints_the_tables_of_the_paper(suite: str, tables: list[str], tmp_path: Path) -> None:
-    run = made_run(tmp_path, suite, cases=3)
-    own, *_ = make_parts(open_ratings_view(run.path), figures=False)
+def test_a_report_prints_the_tables_of_the_paper(
+    suite: str, tables: list[str], run_of: Callable[[str], Run]
+) -> None:
+    own, *_ = make_parts(open_ratings_view(run_of(suite).path), figures=False)
     assert [table.name for table in own.tables] == tables
     assert own.left_out == ()
     for table in own.tables:
@@ -110,8 +119,8 @@ def test_a_report_prints_the_tables_of_the_paper(suite: str, tables: list[str], 
         assert all(record.get("metric") or record.get("level") == "count" for record in table.records)
 
 
-def test_all_metrics_of_a_run_are_somewhere(tmp_path: Path) -> None:
-    run = made_run(tmp_path, "mdd5k", cases=3)
+def test_all_metrics_of_a_run_are_somewhere(run_of: Callable[[str], Run]) -> None:
+    run = run_of("mdd5k")
     shown = {
         record.get("metric") for table in make_tables(open_ratings_view(run.path)) for record in table.records
     }
@@ -190,10 +199,11 @@ def test_the_command_line_asks_for_a_suite_a_reference_and_a_system(tmp_path: Pa
     assert "Reference: " in text
 
 
-def test_settings_go_before_the_suite(tmp_path: Path) -> None:
-    run = made_run(tmp_path, "mdd5k", cases=3)
+def test_settings_go_before_the_suite(run_of: Callable[[str], Run]) -> None:
     (table,) = make_tables(
-        open_ratings_view(run.path), ["judgements"], settings=ReportSettings(spread="none", best="never")
+        open_ratings_view(run_of("mdd5k").path),
+        ["judgements"],
+        settings=ReportSettings(spread="none", best="never"),
     )
     assert not any(cell.bold for row in table.rows for cell in row.cells)
     assert not any("(" in cell.text for row in table.rows for cell in row.cells[1:])
