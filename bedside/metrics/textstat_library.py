@@ -19,6 +19,7 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from importlib.metadata import version
+from operator import itemgetter
 from pathlib import Path
 from struct import Struct
 from threading import Lock
@@ -98,12 +99,14 @@ def counting(formulas: Iterable[str], language: str) -> Callable[[str], TextCoun
     fields = tuple(sorted({field for name in formulas for field in ASKED[name]}))
     memory = _token_counts(language, fields)
     count_sentences = _library().sentences
+    counted = (*TextCounts._fields[:4], *fields)
+    # Every field's place in what is counted; the last place holds None.
+    arranged = itemgetter(*(counted.index(field) if field in counted else -1 for field in TextCounts._fields))
 
     def count(text: str) -> TextCounts:
         tokens = text.split()
-        words, *counts = memory.unpack(sum(map(memory.__getitem__, tokens)))
-        asked = dict(zip(fields, counts, strict=True))
-        return TextCounts(text, count_sentences(text), len(tokens), words, **asked)
+        counts = memory.unpack(sum(map(memory.__getitem__, tokens)))
+        return TextCounts._make(arranged((text, count_sentences(text), len(tokens), *counts, None)))
 
     return count
 
