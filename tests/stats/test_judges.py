@@ -222,3 +222,9 @@ def test_pairs_for_difference() -> None:
     assert planning.simulated_power(normal, 34, simulations=1000).reached == pytest.approx(0.8, abs=0.05)
     with pytest.raises(DataError, match="alpha"):
         planning.pairs_for_difference(1, 1, power=0.01)
+
+
+def test_alternative_annotator_of_no_items_says_so() -> None:
+    outcome = alternative_annotator.alternative_annotator([], np.empty((0, 3)), epsilon=0.1)
+    assert outcome.winning_rate is None
+    assert outcome.missing == "no rater has enough items in common with the others"
