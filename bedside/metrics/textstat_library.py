@@ -17,7 +17,7 @@ import importlib.util
 import sys
 import zlib
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import version
 from operator import itemgetter
 from pathlib import Path
@@ -194,16 +194,21 @@ def _token_counts(language: str, fields: tuple[str, ...]) -> _TokenCounts:
     words = _library().words
     counters = words.counts
     long = int(words.utils.get_lang_cfg(language, "syllable_threshold"))
+
+    # By place, as textstat's counters ask each other: what one has remembered then serves the next.
+    def of_token(counter: Callable[..., int], *arguments: Any) -> Callable[[str], int]:
+        return lambda token: counter(token, *arguments)
+
     by_field = {
         "letters": counters.count_letters,
-        "characters": partial(counters.count_chars, ignore_spaces=True),
+        "characters": of_token(counters.count_chars, True),
         "long_words": counters.count_long_words,
-        "syllables": partial(counters.count_syllables, lang=language),
-        "monosyllables": partial(counters.count_monosyllable_words, lang=language),
-        "polysyllables": partial(counters.count_polysyllable_words, lang=language),
-        "unfamiliar": partial(counters.count_difficult_words, lang=language, syllable_threshold=0),
-        "unfamiliar_2": partial(counters.count_difficult_words, lang=language, syllable_threshold=2),
-        "unfamiliar_long": partial(counters.count_difficult_words, lang=language, syllable_threshold=long),
+        "syllables": of_token(counters.count_syllables, language),
+        "monosyllables": of_token(counters.count_monosyllable_words, language),
+        "polysyllables": of_token(counters.count_polysyllable_words, language),
+        "unfamiliar": of_token(counters.count_difficult_words, language, 0),
+        "unfamiliar_2": of_token(counters.count_difficult_words, language, 2),
+        "unfamiliar_long": of_token(counters.count_difficult_words, language, long),
     }
     return _TokenCounts((counters.count_words, *(by_field[field] for field in fields)))
 
