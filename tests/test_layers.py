@@ -6,6 +6,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -36,18 +37,22 @@ LAYERS = """
 ONLY = {"stats": {"support"}, "engines": {"support"}, "support": set()}
 DEPTH = {room: depth for depth, line in enumerate(LAYERS.strip().splitlines()) for room in line.split()}
 
-TREES = {
-    ".".join(("bedside", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): (
-        path,
-        ast.parse(path.read_text("utf-8")),
-    )
-    for path in sorted(PACKAGE.rglob("*.py"))
-}
+
+@cache
+def trees() -> dict[str, tuple[Path, ast.Module]]:
+    """The path and the syntax of each module."""
+    return {
+        ".".join(("bedside", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): (
+            path,
+            ast.parse(path.read_text("utf-8")),
+        )
+        for path in sorted(PACKAGE.rglob("*.py"))
+    }
 
 
 def imports(module: str) -> Iterator[tuple[str, str, int]]:
     """Each module that is imported, lazily too, with the name that is taken from it and the line."""
-    for node in ast.walk(TREES[module][1]):
+    for node in ast.walk(trees()[module][1]):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "", node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -56,7 +61,7 @@ def imports(module: str) -> Iterator[tuple[str, str, int]]:
                 whole = f"{node.module}.{alias.name}"
                 yield (
                     (whole, "", node.lineno)
-                    if whole in TREES
+                    if whole in trees()
                     else (node.module or "", alias.name, node.lineno)
                 )
 
@@ -72,12 +77,12 @@ def inner(module: str) -> list[tuple[str, str, int]]:
 
 
 def test_every_room_has_a_layer() -> None:
-    assert {room(module) for module in TREES} <= set(DEPTH)
+    assert {room(module) for module in trees()} <= set(DEPTH)
 
 
 def test_imports_run_down() -> None:
     wrong = []
-    for module in TREES:
+    for module in trees():
         own = room(module)
         for target, name, line in inner(module):
             # The package's version and examples are constants.
@@ -95,9 +100,11 @@ def test_imports_run_down() -> None:
 def test_no_circles() -> None:
     graph = {
         module: {
-            target for target, _, _ in inner(module) if target in TREES and target not in {module, "bedside"}
+            target
+            for target, _, _ in inner(module)
+            if target in trees() and target not in {module, "bedside"}
         }
-        for module in TREES
+        for module in trees()
         if module != "bedside"
     }
     try:
@@ -108,10 +115,10 @@ def test_no_circles() -> None:
 
 def test_private_names_stay_in_their_folder() -> None:
     wrong = []
-    for module, (path, _) in TREES.items():
+    for module, (path, _) in trees().items():
         for target, name, line in inner(module):
             private = [part for part in target.split(".") if part.startswith("_") and part != "__main__"]
-            folder = TREES[target][0].parent if target in TREES else None
+            folder = trees()[target][0].parent if target in trees() else None
             if (private and folder != path.parent) or (name.startswith("_") and not name.startswith("__")):
                 wrong.append(f"{module}:{line} imports {target} {name}")
     assert not wrong, "\n".join(wrong)
@@ -119,7 +126,7 @@ def test_private_names_stay_in_their_folder() -> None:
 
 def test_a_class_name_is_one_concept() -> None:
     places = defaultdict(list)
-    for module, (_, tree) in TREES.items():
+    for module, (_, tree) in trees().items():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(module)
@@ -146,7 +153,7 @@ _NAMELESS = {
 def test_names_say_what_they_name() -> None:
     """No pronoun or participle names what outlives three lines."""
     wrong = []
-    for module, (_, tree) in TREES.items():
+    for module, (_, tree) in trees().items():
         for function in ast.walk(tree):
             if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
@@ -167,7 +174,7 @@ def test_names_say_what_they_name() -> None:
 def test_raters_and_units_are_named_in_one_module() -> None:
     literal = re.compile(r"^(human|judge|algorithm|turn):[^ ]*$")
     wrong = []
-    for module, (_, tree) in TREES.items():
+    for module, (_, tree) in trees().items():
         if module == "bedside.ratings.names":
             continue
         for node in ast.walk(tree):
@@ -181,7 +188,7 @@ def test_the_library_names_arguments_not_options() -> None:
     option = re.compile(r"(?<![\w-])--[a-z]")
     command = re.compile(r"bedside [a-z]+|pip install|ray start")
     wrong = []
-    for module, (_, tree) in TREES.items():
+    for module, (_, tree) in trees().items():
         if room(module) == "cli":
             continue
         raised = (
@@ -201,7 +208,7 @@ def test_files_of_one_name_answer_one_question() -> None:
     """A file's name stands twice only where a table, a figure or a command shows what another room computes."""
     shown = {"reports", "cli"}
     rooms = defaultdict(list)
-    for module, (path, _) in TREES.items():
+    for module, (path, _) in trees().items():
         if path.name not in {"__init__.py", "__main__.py"}:
             rooms[path.stem].append(module)
     doubled = {

@@ -83,6 +83,7 @@ def test_a_number_is_explained(run: bedside.Run) -> None:
     assert found.tables[0].records
 
 
+@pytest.mark.slow
 def test_tables_and_report(run: bedside.Run, tmp_path: Path) -> None:
     assert [table.name for table in bedside.tables(run, ["results"])] == ["results"]
     report = bedside.report(run, tmp_path / "report")

@@ -249,6 +249,7 @@ def test_nothing_asked_for_is_the_help(call: Call) -> None:
         assert out == call(*words, "--help")[1]
 
 
+@pytest.mark.slow
 def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """At 80 columns, at 200 and in a pipe stand the same numbers and words."""
     few = "exchanges,talk_share,question,percent_open_questions"

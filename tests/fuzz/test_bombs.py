@@ -109,6 +109,7 @@ def test_a_workbook_that_unpacks_to_too_much(parts: dict[str, bytes], tmp_path: 
         refused(taker, path, "the workbook is larger than 128 MB")
 
 
+@pytest.mark.slow
 def test_a_workbook_that_understates_what_it_unpacks_to(parts: dict[str, bytes], tmp_path: Path) -> None:
     name = "xl/worksheets/sheet1.xml"
     head, _, tail = parts[name].partition(b"<sheetData>")

@@ -34,7 +34,11 @@ EXAMPLES = {
 HEAVY = ("aiohttp", "deepeval", "torch", "transformers", "openai")
 
 
-@pytest.mark.parametrize("name", CLIENTS.names())
+@pytest.mark.parametrize(
+    "name",
+    # What deepeval imports takes seconds.
+    [pytest.param(name, marks=pytest.mark.slow if name == "deepeval" else ()) for name in CLIENTS.names()],
+)
 def test_every_client_keeps_the_contract(name: str) -> None:
     kind = CLIENTS.load(name)
     assert kind.name == name

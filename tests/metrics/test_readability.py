@@ -256,6 +256,7 @@ def test_needs_no_network_no_home_and_no_data_of_nltk(tmp_path: Path) -> None:
     assert not list(home.iterdir())
 
 
+@pytest.mark.slow
 def test_a_textstat_of_the_user_keeps_his_own_dictionary(tmp_path: Path) -> None:
     """Before bedside has computed and after, in one process, textstat gives what it gives by itself."""
     pytest.importorskip("nltk")

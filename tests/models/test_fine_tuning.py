@@ -19,9 +19,15 @@ from bedside.transcripts import Transcript
 from tests.conftest import conversation
 from tests.models.language_models import save
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
 pytestmark = pytest.mark.model
+
+
+@pytest.fixture(scope="module", autouse=True)
+def libraries() -> None:
+    """Imported when a test is run, for it takes seconds."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+
 
 TALKS = [
     conversation(

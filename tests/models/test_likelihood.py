@@ -19,9 +19,15 @@ from bedside.support.errors import ModelError, RegistryError
 from tests.models.language_models import BEGIN, END, save, starting, tiny
 from tests.soak import budget
 
-pytest.importorskip("torch")
-pytest.importorskip("transformers")
 pytestmark = pytest.mark.model
+
+
+@pytest.fixture(scope="module", autouse=True)
+def libraries() -> None:
+    """Imported when a test is run, for it takes seconds."""
+    pytest.importorskip("torch")
+    pytest.importorskip("transformers")
+
 
 BATCHES = (1, 64, 4096)
 

@@ -174,6 +174,7 @@ def test_numbers_that_no_table_holds_are_refused(column: str, cell: str, tmp_pat
         read_rating_file(path)
 
 
+@pytest.mark.slow
 def test_a_parquet_file_of_a_few_bytes_may_not_become_a_large_table(tmp_path: Path) -> None:
     path = tmp_path / "r.parquet"
     many = pl.select(item=pl.int_range(3_000_000), rater=pl.lit("anna"), value=pl.lit(1))

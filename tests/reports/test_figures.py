@@ -43,6 +43,7 @@ def drawings(views: dict[str, RatingsView]) -> dict[str, Drawing]:
     return found
 
 
+@pytest.mark.slow
 def test_suites_have_their_figures(drawings: dict[str, Drawing]) -> None:
     assert set(drawings) == {
         "calm-it/ratings", "calm-it/drift", "calm-it/sustain-talk", "calm-it/agreement", "medconceal/by-turn",
@@ -169,6 +170,7 @@ def facts(drawing: Drawing) -> tuple[Any, ...]:
     return drawing.name, drawing.title, drawing.notes
 
 
+@pytest.mark.slow
 def test_a_figure_without_a_report(views: dict[str, RatingsView], tmp_path: Path) -> None:
     """By the name that it has in the run's report."""
     view = views["multisense"]

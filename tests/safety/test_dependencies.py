@@ -22,6 +22,8 @@ PACKAGE = ROOT / "bedside"
 EXTRAS = sorted(set(requirements()) - {"", "all", "dev"})
 #: Their versions are dates or count releases: a bound would shut out what works.
 UNBOUNDED = {"dask", "distributed", "pyarrow"}
+#: Their inner modules are loaded, which a minor version may move: the next one is out until it was tried.
+INNER = {"textstat"}
 #: Under the GPL, with no choice, and why it is there nevertheless: docs/licences.md says it too.
 EXPLAINED = {"unidecode": "convokit"}
 #: Not imported by bedside: other libraries load them where they are there.
@@ -95,8 +97,12 @@ def test_bounds(group: str) -> None:
         assert any(part.operator == ">=" for part in one.specifier), one
         if canonicalize_name(one.name) not in UNBOUNDED:
             assert len(below) == 1, one
+            installed = Version(distribution(one.name).version)
+            if canonicalize_name(one.name) in INNER:
+                assert below[0].release == (installed.major, installed.minor + 1), one
+                continue
             assert below[0].release == (below[0].major,), one
-            assert below[0].major <= Version(distribution(one.name).version).major + 1, one
+            assert below[0].major <= installed.major + 1, one
 
 
 def test_what_is_installed_satisfies_every_requirement() -> None:

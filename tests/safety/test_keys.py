@@ -176,6 +176,7 @@ def test_a_server_that_fails(sandbox: Sandbox) -> None:
         assert sandbox.codes((*SCORE, "--judge", server.judge)) == [0]
 
 
+@pytest.mark.slow
 def test_nobody_answers(sandbox: Sandbox) -> None:
     ((code, said),) = sandbox.bedside((*SCORE, "--judge", "http://127.0.0.1:9/v1#m"))
     assert code == 2
@@ -243,6 +244,7 @@ def test_providers(judges: tuple[str, str], variable: str, sandbox: Sandbox) -> 
         assert {request.body["model"] for request in server.received} == models.keys()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("judges", "environment"),
     [

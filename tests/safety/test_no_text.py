@@ -86,6 +86,7 @@ def report_on(folder: Path, *more: str) -> None:
         run(command, folder)
 
 
+@pytest.mark.slow
 def test_what_is_sought_is_found_in_a_run_with_text(
     rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -115,6 +115,7 @@ def test_the_run_is_that_of_one_process(folder: Path, tmp_path: Path) -> None:
     both(tmp_path, folder)
 
 
+@pytest.mark.slow
 def test_annomi(annomi: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_spread_division, "_SMALLEST", 100_000)
     both(tmp_path, annomi)

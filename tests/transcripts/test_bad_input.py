@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import zipfile
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,10 @@ from tests.transcripts.files import GOOD, packed, read, workbook, write
 A, B, C, D, E = (GOOD % name for name in "abcde")
 ONE_ROLE = '{"id": "x", "turns": [{"role": "clinician", "text": "Hello."}]}\n'
 ROWS = "id,speaker,text\na,doctor,Hello.\na,patient,Hi.\n"
+
+
+#: What a file holds; a large one is made when it is asked for.
+Content = str | bytes | Callable[[], bytes]
 
 
 def _lines(third: str | bytes) -> bytes:
@@ -63,7 +68,7 @@ GZIP = "the gzip file is truncated or damaged; copy or download it again"
 UTF8 = "convert the file, e.g. iconv -f LATIN1 -t UTF-8"
 
 #: name, content, message after the file's path, ids still read where errors are skipped.
-CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
+CASES: list[tuple[str, str, Content, str, list[str]]] = [
     ("empty", "t.jsonl", "", ": the file is empty; remove it", []),
     ("blank", "t.csv", " \n\n", ": the file is empty; remove it", []),
     ("truncated gzip", "t.jsonl.gz", packed(_lines(C) * 200)[:-30], f": {GZIP}", []),
@@ -288,7 +293,7 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
     (
         "bomb of a workbook",
         "t.xlsx",
-        _bomb(),
+        _bomb,
         ": the workbook is larger than 128 MB; save it as CSV or split it",
         [],
     ),
@@ -329,9 +334,9 @@ CASES: list[tuple[str, str, str | bytes, str, list[str]]] = [
     ("name", "content", "message", "others"), [case[1:] for case in CASES], ids=[case[0] for case in CASES]
 )
 def test_bad_input_is_one_line_that_says_where_and_what_to_do(
-    name: str, content: str | bytes, message: str, others: list[str], tmp_path: Path
+    name: str, content: Content, message: str, others: list[str], tmp_path: Path
 ) -> None:
-    path = write(tmp_path, name, content)
+    path = write(tmp_path, name, content() if callable(content) else content)
     expected = str(path) + message.replace("{path}", str(path))
     with pytest.raises(InputError) as caught:
         read(path)
