@@ -17,11 +17,12 @@ unexport PYTHONDONTWRITEBYTECODE
 demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
 
+# Three at once, for on two cores one of them is often waiting.
 test: .venv/.dev lint
-	$(BIN)/pytest -n 2 --dist worksteal --durations 20
+	$(BIN)/pytest -n 3 --dist worksteal --durations 20
 
 check: .venv/.dev lint
-	$(BIN)/pytest -n 2 --dist worksteal -m "not server and not model and not slow"
+	$(BIN)/pytest -n 3 --dist worksteal -m "not server and not model and not slow"
 
 soak: .venv/.dev
 	$(BIN)/python tools/soak.py --minutes $(MINUTES)

@@ -17,6 +17,8 @@ _TOKEN = re.compile(
 )
 _MARK = re.compile(rb'"[^"]*+("?)|[\[\]{},]')
 _OPEN = {b"{": b"}", b"[": b"]"}
+#: Brackets that may be open at once: far more than any parser takes, few enough to be counted at once.
+_DEEPEST = 1 << 16
 
 
 def _masked(text: bytes) -> bytes:
@@ -24,7 +26,7 @@ def _masked(text: bytes) -> bytes:
 
 
 class ArrayError(Exception):
-    """The text is not a JSON array, or one of its items is too long."""
+    """The text is not a JSON array, or one of its items is too long or too deep."""
 
     def __init__(self, what: str, line: int) -> None:
         self.what = what
@@ -45,8 +47,8 @@ def array_items(
         chunk: bytes to read at a time.
 
     Raises:
-        ArrayError: the text does not begin with ``[``, ends before its ``]``, goes on after it, or holds too
-            long an item.
+        ArrayError: the text does not begin with ``[``, ends before its ``]``, goes on after it, or holds an item
+            that is too long, or nested absurdly deep.
     """
     text, start = _opening(read, chunk)
     line, position, depth = 1 + text.count(b"\n", 0, start), start, 1
@@ -60,6 +62,10 @@ def array_items(
             elif mark in b"{[":
                 if token.end() == token.start() + 1:
                     depth += 1
+                    if depth > _DEEPEST:
+                        raise ArrayError(
+                            f"an item of the array is nested more than {_DEEPEST:,} levels deep", line
+                        )
             elif mark == 0x2C:  # a comma
                 if depth == 1:
                     yield _item(text, line, start, token.start(), longest=longest)

@@ -69,3 +69,18 @@ def _within(part: Any, whole: Any) -> bool:
 def test_what_is_no_array_is_said(text: bytes, what: str) -> None:
     with pytest.raises(ArrayError, match=f"^{what}$"):
         list(array_items(io.BytesIO(text).read, 50, 16))
+
+
+def test_what_no_parser_takes_ends_soon() -> None:
+    chunks = iter([b"[" * 2**17])
+    with pytest.raises(ArrayError, match="nested more than 65,536 levels deep"):
+        list(array_items(lambda size: next(chunks), 1 << 30))
+
+
+def test_deep_items_are_left_to_the_parser() -> None:
+    item = b"[" * 60_000 + b"]" * 60_000
+    assert list(array_items(io.BytesIO(b"[1, " + item + b", 2]").read, 1 << 20)) == [
+        (1, b"1"),
+        (1, item),
+        (1, b"2"),
+    ]
