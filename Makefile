@@ -22,7 +22,7 @@ test: .venv/.dev lint
 	$(BIN)/pytest -n 3 --dist worksteal --durations 20
 
 check: .venv/.dev lint
-	$(BIN)/pytest -n 3 --dist worksteal -m "not server and not model and not slow"
+	$(BIN)/pytest -n 2 --dist worksteal -m "not server and not model and not slow"
 
 soak: .venv/.dev
 	$(BIN)/python tools/soak.py --minutes $(MINUTES)
