@@ -12,13 +12,14 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 # What a test imports is compiled once for all processes, also where Python is told to keep no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check soak lint bench docs clean
+.PHONY: demo test check soak lint compiled bench docs clean
 
 demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
 
 # Three at once, for on two cores one of them is often waiting.
-test: .venv/.dev lint
+test: .venv/.dev
+	$(MAKE) --no-print-directory -j 2 lint compiled
 	$(BIN)/pytest -n 3 --dist worksteal --durations 20
 
 check: .venv/.dev lint
@@ -26,6 +27,11 @@ check: .venv/.dev lint
 
 soak: .venv/.dev
 	$(BIN)/python tools/soak.py --minutes $(MINUTES)
+
+# What all processes of the tests import, compiled once, and beside the lint, which keeps one core busy.
+compiled: .venv/.dev
+	-$(BIN)/pytest --collect-only -q >/dev/null
+	-$(BIN)/python -c 'import convokit, deepeval, distributed, label_studio_sdk, matplotlib.pyplot, torch, transformers.models.auto'
 
 lint: .venv/.dev
 	$(BIN)/ruff check .

@@ -25,10 +25,20 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
-def pytest_collection_finish() -> None:
-    """Leave what is imported alone when garbage is collected, which statsmodels does at each correction."""
+def _leave_alone_what_is_there() -> None:
+    """Have the garbage collector look at nothing that is there now: statsmodels collects at each correction."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_collection_finish() -> None:
+    _leave_alone_what_is_there()
+
+
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """What a file's tests have imported stays, too; only what is new is looked through, so this takes no time."""
+    if nextitem is not None and nextitem.path != item.path:
+        _leave_alone_what_is_there()
 
 
 @pytest.fixture(scope="session")

@@ -53,6 +53,7 @@ def test_some_items_can_be_rated_by_everyone(run: Run) -> None:
     assert sorted(len(raters) for raters in plan.raters_of.values()) == [1] * 9 + [3] * 3
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_bytes_in_another_process(run: Run, tmp_path: Path) -> None:
     write_plan(rating_plan(run, per=4, by=("system",)), tmp_path / "a.json")
     code = (

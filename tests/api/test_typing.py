@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 SCRIPT = """
 import bedside
@@ -38,6 +40,7 @@ bedside.stats.two_rater  # wrong
 """
 
 
+@pytest.mark.slow
 def test_a_script_is_checked_strictly(tmp_path: Path) -> None:
     """With the settings (strict) and the cache that the package itself is checked with."""
     script = tmp_path / "script.py"

@@ -156,6 +156,7 @@ def test_rows_are_plain(talk: Talk) -> None:
         json.dumps(rows, allow_nan=False)
 
 
+@pytest.mark.slow
 def test_ceilings_on_annomi_are_near_those_measured_on_seven_sessions(annomi: Path) -> None:
     # Measured independently on the seven sessions that ten people coded; four of them are here.
     seven = {
@@ -235,6 +236,7 @@ def test_quality_may_be_named_and_must_be_there(talk: Talk) -> None:
         evaluate_coder([one], coded_by(["open", "none"]), quality="mood")
 
 
+@pytest.mark.slow
 def test_people_separate_quality_on_annomi_as_published_codes_do(annomi: Path) -> None:
     # Measured on all sessions: gold R:Q .87 and therapist input .91 (100 of the 133 sessions are here).
     from bedside.coders.testing.coder_test import ExistingCodes

@@ -44,6 +44,7 @@ def named(*keys: object, **fields: Any) -> list[Judgement]:
     return [judgement(str(key), **fields) for key in keys]
 
 
+@pytest.mark.slow
 def test_parts_that_overlap_become_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(merging, "_SLICE", 100)
     whole = list(read_judgements(fill(tmp_path / "whole", named(*range(600)))))

@@ -113,12 +113,14 @@ def test_odd_texts_equal_textstat(textstat: Any, text: str) -> None:
     assert_equals_textstat(textstat, text)
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.lists(st.sampled_from(WORDS), max_size=60), st.sampled_from([" ", " ", "", "\n", ". "]))
 def test_generated_talk_equals_textstat(textstat: Any, words: list[str], between: str) -> None:
     assert_equals_textstat(textstat, between.join(words))
 
 
+@pytest.mark.slow
 @settings(max_examples=250, deadline=None)
 @given(st.text(max_size=120) | st.text(alphabet="aeSt'd. ,-!?\n_9", max_size=80))
 def test_generated_characters_equal_textstat(textstat: Any, text: str) -> None:
@@ -137,6 +139,7 @@ def test_every_utterance_equals_textstat(textstat: Any, sessions: list[Transcrip
             assert_equals_textstat(textstat, turn.text)
 
 
+@pytest.mark.slow
 def test_every_session_of_a_role_equals_textstat(textstat: Any, sessions: list[Transcript]) -> None:
     for session in sessions:
         found = values(session, *FORMULAS, raw=True)
@@ -146,6 +149,7 @@ def test_every_session_of_a_role_equals_textstat(textstat: Any, sessions: list[T
             assert {name: found[name, role].value for name in FORMULAS} == theirs
 
 
+@pytest.mark.slow
 @settings(max_examples=150, deadline=None)
 @given(st.lists(st.lists(st.sampled_from(WORDS), max_size=12).map(" ".join), min_size=1, max_size=8))
 def test_session_of_generated_turns_equals_textstat(textstat: Any, texts: list[str]) -> None:

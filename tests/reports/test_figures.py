@@ -22,6 +22,8 @@ from bedside.reports.figures import FIGURES, Drawing
 from bedside.reports.report_settings import ReportSettings
 from tests.reports.made import made_run
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="module")
 def views(tmp_path_factory: pytest.TempPathFactory) -> dict[str, RatingsView]:
@@ -43,7 +45,6 @@ def drawings(views: dict[str, RatingsView]) -> dict[str, Drawing]:
     return found
 
 
-@pytest.mark.slow
 def test_suites_have_their_figures(drawings: dict[str, Drawing]) -> None:
     assert set(drawings) == {
         "calm-it/ratings", "calm-it/drift", "calm-it/sustain-talk", "calm-it/agreement", "medconceal/by-turn",
@@ -53,7 +54,6 @@ def test_suites_have_their_figures(drawings: dict[str, Drawing]) -> None:
     }  # fmt: skip
 
 
-@pytest.mark.slow
 def test_same_data_same_bytes_and_no_date(drawings: dict[str, Drawing]) -> None:
     for name in ("calm-it/drift", "medconceal/by-turn", "medconceal/scatter"):
         one = drawings[name]
@@ -101,7 +101,6 @@ def test_names_are_no_formulas(drawings: dict[str, Drawing]) -> None:
     assert "brisk_2" in text
 
 
-@pytest.mark.slow
 def test_drawing_leaves_nothing_in_a_home_but_a_cache(tmp_path: Path) -> None:
     own = ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in own}
@@ -170,7 +169,6 @@ def facts(drawing: Drawing) -> tuple[Any, ...]:
     return drawing.name, drawing.title, drawing.notes
 
 
-@pytest.mark.slow
 def test_a_figure_without_a_report(views: dict[str, RatingsView], tmp_path: Path) -> None:
     """By the name that it has in the run's report."""
     view = views["multisense"]

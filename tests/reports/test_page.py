@@ -159,6 +159,7 @@ def test_large_transcripts_are_left_out_and_counted(run: Run) -> None:
     assert found.left_out == len({one.transcript for one in found.extremes}) - len(found.transcripts) > 0
 
 
+@pytest.mark.slow
 def test_no_sentence_of_any_transcript_stands_in_a_page_without_text(run: Run, tmp_path: Path) -> None:
     formats = ("html", "md", "csv", "latex", "svg")
     _, files = write_report(run, out=tmp_path / "report", formats=formats, text=False)

@@ -26,6 +26,9 @@ from bedside.suites.suite import parse_suite
 from bedside.support.errors import RegistryError
 from tests.reports.made import made_run
 
+pytestmark = pytest.mark.slow
+
+
 EXAMPLE = Path(bedside.__file__).parent / "examples" / "transcripts.jsonl"
 PROTOCOLS = ("calm-it", "mdd5k", "medconceal", "multisense", "note2chat")
 OWN = """\

@@ -121,6 +121,7 @@ def test_importing_tries_nothing(tmp_path: Path) -> None:
     assert (tmp_path / "watched").read_text() == ""
 
 
+@pytest.mark.slow
 def test_the_doctor_says_that_nothing_is_reached(tmp_path: Path) -> None:
     network.need_alone()
     for address in ("http://10.213.9.9:8000", "http://judge.example.org:8000"):

@@ -119,6 +119,7 @@ def _safe_loaders(tree: ast.AST) -> set[str]:
     return found
 
 
+@pytest.mark.slow
 def test_no_module_runs_what_it_reads() -> None:
     assert [(str(path), each) for path, tree in modules().items() for each in dangers(tree)] == []
 

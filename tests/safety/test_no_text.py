@@ -254,6 +254,7 @@ def test_imported_reasons(
     assert found_in(tmp_path / "run", sought(rows)) == []
 
 
+@pytest.mark.slow
 def test_names_and_metadata(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Who spoke, what stood beside it, codes that are none, and transcripts that were skipped."""
     secrets = ["Quillfeather", "Brackenridge", "Zanzibar Street", "Ophelia", "Marmaduke"]
