@@ -230,7 +230,7 @@ def test_a_coder_that_unpacks_to_too_much(tmp_path: Path) -> None:
         zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as file,
         file.open("card.npy", "w") as part,
     ):
-        for _ in range(budget(520, 2048)):
+        for _ in range(budget(520, 2000)):
             part.write(bytes(MB))
     refused("coder", path, "over 512 MB unpacked", megabytes=100)
 
