@@ -1,8 +1,8 @@
 """Runs the tests marked ``soak`` with their large budgets, as many as fit in a time; the next call goes on from there.
 
-    python tools/soak.py [--minutes 15] [--again]
+    python tools/soak.py [--minutes 15]
 
-What has passed is noted in ``.soak``, test by test, until all have; then a new round begins, as with ``--again``.
+What has passed is noted in ``.soak``, test by test, until all have; then, and without that file, a new round begins.
 Where nothing is noted, as in a fresh clone, the commit decides which test comes first, so that clones of successive
 commits do different parts. A test that the time cuts off comes first the next time. ``BEDSIDE_SOAK=4`` makes the
 budgets four times as large.
@@ -40,12 +40,12 @@ class Soak:
         failures: what pytest printed of each function that failed.
     """
 
-    def __init__(self, seconds: float, again: bool) -> None:
+    def __init__(self, seconds: float) -> None:
         self._deadline = time.monotonic() + seconds
         self._environment = {**os.environ, "BEDSIDE_SOAK": os.environ.get("BEDSIDE_SOAK") or "1"}
         self._lock = threading.Lock()
         self.tests = self._listed()
-        noted = NOTES.read_text("utf-8").splitlines() if NOTES.is_file() and not again else []
+        noted = NOTES.read_text("utf-8").splitlines() if NOTES.is_file() else []
         self.passed = [test for test in noted if test in self.tests]
         if len(self.passed) == len(self.tests):
             self.passed = []
@@ -113,9 +113,8 @@ def _commit() -> int:
 def main() -> None:
     parser = argparse.ArgumentParser(description="Run the tests marked soak with large budgets.")
     parser.add_argument("--minutes", type=float, default=15, help="how long at most")
-    parser.add_argument("--again", action="store_true", help="begin a new round")
     typed = parser.parse_args()
-    soak = Soak(60 * typed.minutes, typed.again)
+    soak = Soak(60 * typed.minutes)
     functions = soak.waiting()
     print(f"{len(soak.tests)} tests, {len(soak.passed)} of them passed in this round before", flush=True)
     with ThreadPoolExecutor(WORKERS) as pool:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.ratings.run import Run
+from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
 from bedside.support.errors import InputError, RunError
 from bedside.support.name_lists import Names, listed
@@ -235,7 +236,7 @@ class _JudgingCall:
         self.run: Run | None = None
         self.transcripts: TranscriptInput | None = None
         self.folder = None if out is None else Path(out)
-        if isinstance(source, Run) or _is_run(source):
+        if isinstance(source, Run) or _names_run(source):
             if out is not None:
                 raise InputError(
                     "a run is judged where it is", where="`out`", todo="leave it out, or give transcripts"
@@ -257,7 +258,7 @@ class _JudgingCall:
                 where=str(transcripts) if isinstance(transcripts, str | os.PathLike) else None,
                 todo="name a run, or with `out` the folder that the transcripts' run goes into",
             )
-        if self.folder is not None and _is_run(self.folder):
+        if self.folder is not None and is_run(self.folder):
             self.run = Run(self.folder)
         self.transcripts = several_times(transcripts)
 
@@ -353,6 +354,6 @@ class _JudgingCall:
         return JudgedRun(run, judges, scoring, judged_table(judges, self.work.rubrics))
 
 
-def _is_run(source: object) -> bool:
+def _names_run(source: object) -> bool:
     """Whether it is the path of a folder that holds a run."""
-    return isinstance(source, str | os.PathLike) and os.path.isfile(Path(source) / "manifest.json")
+    return isinstance(source, str | os.PathLike) and is_run(source)

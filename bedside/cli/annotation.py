@@ -13,7 +13,7 @@ from bedside.cli.options import JsonOption, RubricFolderOption, SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, save_plan
-from bedside.reports.number_text import counted
+from bedside.support.counts import counted
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bedside.cli.output import say
-from bedside.reports.number_text import counted
+from bedside.support.counts import counted
 
 if TYPE_CHECKING:
     from bedside.scoring.batches import BatchOutcome

@@ -10,7 +10,7 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.output import list_entries, note, say
-from bedside.reports.number_text import counted
+from bedside.support.counts import counted
 from bedside.support.errors import DataError, InputError
 
 readers_app = App(

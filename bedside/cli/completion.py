@@ -20,6 +20,7 @@ from typing import Any
 import typer
 
 from bedside.ratings.names import ALGORITHMS, HUMANS, JUDGES
+from bedside.ratings.run_folder import MANIFEST
 
 _PACKAGE = Path(__file__).parents[1]
 #: A name and what it is, as a shell shows it.
@@ -188,7 +189,7 @@ def _manifest() -> dict[str, Any]:
     """The manifest of the first run that the line names; of none where there is none."""
     for word in _words():
         try:
-            manifest = json.loads((Path(word) / "manifest.json").read_bytes())
+            manifest = json.loads((Path(word) / MANIFEST).read_bytes())
         except (OSError, ValueError):
             continue
         if isinstance(manifest, dict):

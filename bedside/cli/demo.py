@@ -10,7 +10,8 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.output import say, show_tables
-from bedside.reports.number_text import counted
+from bedside.ratings.run_folder import is_run
+from bedside.support.counts import counted
 from bedside.support.errors import RunError
 
 #: What a judge is asked in the demonstration: what the two invented people rated.
@@ -65,7 +66,7 @@ def _remove_earlier(out: Path) -> None:
     if not out.exists():
         return
     todo = "choose another folder with --out"
-    if not (out / "manifest.json").is_file():
+    if not is_run(out):
         raise RunError("this exists and is not a run", where=str(out), todo=todo)
     names = [file["path"] for file in Run(out).manifest["transcripts"]["inputs"]]
     if [Path(name or "").parts[-2:] for name in names] != [("examples", "transcripts.jsonl")]:

@@ -13,7 +13,7 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.output import note
 from bedside.cli.parsing import either
-from bedside.reports.number_text import counted
+from bedside.support.counts import counted
 from bedside.support.errors import BedsideError, InputError
 
 if TYPE_CHECKING:

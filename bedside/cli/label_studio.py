@@ -15,7 +15,8 @@ from bedside.cli.output import note, say
 from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan
 from bedside.cli.progress import task_progress
-from bedside.reports.number_text import counted
+from bedside.ratings.run_folder import is_run
+from bedside.support.counts import counted
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -66,8 +67,9 @@ def annotate_serve(
     from bedside.annotation import label_studio_server as server
 
     # A run can be copied and sent on; passwords must not go with it.
-    is_run = (folder / "manifest.json").is_file()
-    place = folder.absolute().with_name(f"{folder.absolute().name}-label-studio") if is_run else folder
+    place = (
+        folder.absolute().with_name(f"{folder.absolute().name}-label-studio") if is_run(folder) else folder
+    )
     if stop:
         say(f"Stopped the server of {place}." if server.stop_server(place) else f"No server of {place} runs.")
         return

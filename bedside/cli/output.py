@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bedside.reports.number_text import counted
+from bedside.support.counts import counted
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from bedside.ratings.run_folder import is_run
 from bedside.support.errors import BedsideError, InputError
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def open_plan(path: Path, run: Path | None) -> tuple[AnnotationPlan, Run]:
         return read_plan(path, opened), opened
     plan = read_plan(path)
     for folder in (*path.resolve().parents, path.resolve().parent / "run", Path("run")):
-        if (folder / "manifest.json").is_file():
+        if is_run(folder):
             try:
                 candidate = Run(folder)
                 if run_identity(candidate) == plan.run:

@@ -11,7 +11,7 @@ from bedside.cli import completion as complete
 from bedside.cli.options import HOW, OUTPUT, WHICH, JsonOption, SeedOption
 from bedside.cli.output import say, show_tables
 from bedside.cli.parsing import check_choice, read_names
-from bedside.reports.number_text import counted
+from bedside.support.counts import counted
 from bedside.support.errors import DataError, InputError
 
 if TYPE_CHECKING:

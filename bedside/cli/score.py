@@ -42,7 +42,7 @@ from bedside.cli.output import say, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.scoring_summary import say_scored
-from bedside.reports.number_text import counted
+from bedside.support.counts import counted
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:

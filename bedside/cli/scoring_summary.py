@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.cli.help import in_options
 from bedside.cli.output import say
-from bedside.reports.number_text import counted
+from bedside.ratings.run_folder import MANIFEST
+from bedside.support.counts import counted
 
 if TYPE_CHECKING:
     from bedside.scoring.one_process import ScoringSummary
@@ -44,7 +45,7 @@ def _say_skipped(summary: ScoringSummary) -> None:
         say(f"  {in_options(reason)}")
     more = len(summary.skipped) - _SKIPPED
     if more > 0:
-        say(f"  … and {more:,} more; all are in {summary.run.path}/manifest.json")
+        say(f"  … and {more:,} more; all are in {summary.run.path / MANIFEST}")
 
 
 def _reasons(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, str]]:

@@ -11,6 +11,7 @@ from typing import Any
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.textstat_library import TextCounts, counting, formula, textstat_version
 from bedside.ratings.values import Value, missing
+from bedside.support.counts import counted
 from bedside.transcripts.language import primary_language
 from bedside.transcripts.transcript import Role, Transcript, Turn
 
@@ -120,17 +121,12 @@ def _is_open(text: str) -> bool:
     return _WORD.search(text, last + 1) is not None
 
 
-def in_words(number: int, noun: str) -> str:
-    """A count with its noun: ``1 word``, ``2 words``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
-
-
 def too_short(text: TextCounts, min_words: int) -> str | None:
     """Why a text is too short for a formula; None where it isn't."""
     words = text.words
     if not words:
         return "no words"
-    return f"{in_words(words, 'word')}, fewer than {min_words}" if words < min_words else None
+    return f"{counted(words, 'word')}, fewer than {min_words}" if words < min_words else None
 
 
 def formula_values(

@@ -19,6 +19,7 @@ import orjson
 import polars as pl
 
 from bedside.ratings.run_contents import RunContents
+from bedside.ratings.run_folder import MANIFEST, is_run
 from bedside.ratings.table import KEY, SCHEMA, to_pandas, wordless
 from bedside.ratings.table_writer import RATING_PARTS, write_table
 from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
@@ -50,7 +51,6 @@ _MANIFEST_SHAPE = {
     "imports": [{"file": TEXT, "ratings": INTEGER, "scales": ObjectOf([(*TEXT, *NUMBER)])}],
     "rubrics": OrNull(ObjectOf({})),
 }  # fmt: skip
-_MANIFEST = "manifest.json"
 #: A change of the two that is on disk whole and not in its place yet.
 _CHANGE = ".change"
 #: What names of folders begin with that a run holds while it is changed.
@@ -79,10 +79,10 @@ class Run:
         self.manifest = self._read_manifest()
 
     def _read_manifest(self) -> dict[str, Any]:
-        file = self.path / _MANIFEST
-        if not file.is_file():
+        file = self.path / MANIFEST
+        if not is_run(self.path):
             raise RunError(
-                "the folder is not a run (it has no manifest.json)",
+                f"the folder is not a run (it has no {MANIFEST})",
                 where=str(self.path),
                 todo="name a folder that bedside score made",
             )
@@ -243,7 +243,7 @@ class Run:
         kept = old.join(keys, on=key, how="anti", maintain_order="left") if replaced else old
         with self._sound(_RATINGS), making(self.path / _CHANGE) as folder:
             write_table(folder / _RATINGS, pl.concat([kept, ratings]))
-            write_json(folder / _MANIFEST, manifest)
+            write_json(folder / MANIFEST, manifest)
         self._settle()
         self.manifest = dict(manifest)
         self._forget()
@@ -260,7 +260,7 @@ class Run:
         if not change.is_dir():
             return
         with saying_where(self.path):
-            for name in (_RATINGS, _MANIFEST):
+            for name in (_RATINGS, MANIFEST):
                 with suppress(FileNotFoundError):  # another process was faster
                     os.replace(change / name, self.path / name)
             sync(self.path)
@@ -336,4 +336,4 @@ def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, An
     """Write ratings and manifest of a run into ``folder``, where its transcripts are already."""
     write_table(folder / _RATINGS, ratings)
     shutil.rmtree(folder / RATING_PARTS, ignore_errors=True)
-    write_json(folder / _MANIFEST, manifest)
+    write_json(folder / MANIFEST, manifest)

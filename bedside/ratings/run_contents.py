@@ -9,6 +9,7 @@ from html import escape
 import polars as pl
 
 from bedside.ratings.names import is_algorithm, is_human, is_judge
+from bedside.support.counts import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +54,10 @@ class RunContents:
             "algorithm": sum(map(is_algorithm, self.ratings)),
         }
         kinds["other rater"] = len(self.ratings) - sum(kinds.values())
-        raters = ", ".join(_counted(count, kind) for kind, count in kinds.items() if count)
+        raters = ", ".join(counted(count, kind) for kind, count in kinds.items() if count)
         return (
-            f"{_counted(self.transcripts, 'transcript')}, {_counted(sum(self.ratings.values()), 'rating')} on "
-            f"{_counted(self.metrics, 'metric')}" + (f" by {raters}" if raters else "")
+            f"{counted(self.transcripts, 'transcript')}, {counted(sum(self.ratings.values()), 'rating')} on "
+            f"{counted(self.metrics, 'metric')}" + (f" by {raters}" if raters else "")
         )
 
     def html(self, title: str) -> str:
@@ -74,8 +75,3 @@ class RunContents:
             for what, count in counts
         )
         return f"<table><caption>{escape(title)}</caption><tbody>{rows}</tbody></table>"
-
-
-def _counted(count: int, what: str) -> str:
-    plural = {"person": "people"}.get(what, f"{what}s")
-    return f"{count:,} {what if count == 1 else plural}"

@@ -11,8 +11,9 @@ from bedside.annotation.plan_file import read_plan
 from bedside.ratings.names import is_human, is_judge
 from bedside.ratings.run import Run
 from bedside.reports.methods import judged_words, levels_words
-from bedside.reports.number_text import between, counted, decimal
+from bedside.reports.number_text import between, decimal
 from bedside.reports.table import Table
+from bedside.support.counts import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,6 @@ from __future__ import annotations
 DASH = "–"
 
 
-def counted(count: int, what: str) -> str:
-    """A number of things, in words that fit it."""
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
-
-
 def number(value: float | None, digits: int = 2) -> str:
     """A number as printed, with a true minus sign; a dash where there is none."""
     if value is None:

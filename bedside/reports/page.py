@@ -59,10 +59,10 @@ def page(title: str, lead: str, facts: Sequence[tuple[str, str]], sections: Sequ
 
 def _drawing(svg: str, caption: str, prefix: str) -> Markup:
     """A drawing for a page: two must not share the ids of their parts, so these begin with ``prefix``."""
-    own = svg.replace('id="', f'id="{prefix}').replace('href="#', f'href="#{prefix}')
-    own = own.replace("url(#", f"url(#{prefix}")
     from markupsafe import Markup
 
+    own = svg.replace('id="', f'id="{prefix}').replace('href="#', f'href="#{prefix}')
+    own = own.replace("url(#", f"url(#{prefix}")
     return Markup(own.replace("<svg ", f'<svg role="img" aria-label="{attribute(caption)}" ', 1))
 
 

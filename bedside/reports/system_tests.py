@@ -10,12 +10,13 @@ import polars as pl
 
 from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.number_text import DASH, counted, number, p_value
+from bedside.reports.number_text import DASH, number, p_value
 from bedside.reports.results_layout import CellKey, ResultsLayout
 from bedside.reports.results_options import SYSTEM
 from bedside.reports.samples import WITHOUT, MeasureRow
 from bedside.reports.table_content import Cell
 from bedside.stats.result import Result
+from bedside.support.counts import counted
 
 CORRECTION_WORDS: Mapping[str | None, str] = {
     "holm": "Holm",

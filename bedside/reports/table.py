@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
 
-from bedside.reports.number_text import counted
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table_content import TableContent
+from bedside.support.counts import counted
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.ratings.run import FORMAT, Run, new_run, write_new_run
+from bedside.ratings.run_folder import is_run
 from bedside.ratings.table import wordless
 from bedside.scoring.one_process import ScoringPass, ScoringSummary
 from bedside.scoring.plan import ScoringPlan, suite_plan
@@ -78,7 +79,7 @@ def score(
         progress=progress,
     )
     entry = _entry(chosen if metrics is None else None, plan, seed, labels, engine)
-    if (target / "manifest.json").is_file():
+    if is_run(target):
         return _score_again(Run(target), scoring, entry)
     return _score_anew(target, scoring, entry)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.models.nli import Inference, NliModel, load_nli
 from bedside.ratings.values import Value, missing
+from bedside.support.counts import counted
 from bedside.support.errors import RegistryError
 from bedside.transcripts.transcript import Role, Transcript, Turn
 
@@ -46,7 +47,7 @@ class _Total:
 
     def remark(self, more: str | None = None) -> str:
         """What belongs to a value of these pairs."""
-        words = [_count(self.pairs, "pair") + " of turns", more]
+        words = [counted(self.pairs, "pair") + " of turns", more]
         if self.split:
             words.append(f"{self.split} longer than the model's window, compared by sentences")
         if self.cut:
@@ -181,10 +182,6 @@ def _remark(text: str, pair: Inference) -> str:
     if pair.cut:
         return f"{text}; compared by sentences, of which some are cut to the model's window"
     return f"{text}; compared by sentences" if pair.split else text
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 
 _DZIRI = "Dziri, Kamalloo, Mathewson & Zaïane, NAACL 2019 (coherence of dialogue by entailment)"

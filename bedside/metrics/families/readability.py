@@ -16,11 +16,11 @@ from bedside.metrics.readability_formulas import (
     WorkedTalk,
     formula_metrics,
     formula_values,
-    in_words,
     too_short,
 )
 from bedside.metrics.textstat_library import TextCounts, textstat_version
 from bedside.ratings.values import Value
+from bedside.support.counts import counted
 from bedside.transcripts.language import ENOUGH, not_english
 from bedside.transcripts.transcript import Role, Transcript
 
@@ -51,7 +51,7 @@ def _verdicts(text: TextCounts, min_words: int, raw: bool) -> Verdicts:
     sentences = text.sentences
     remark = few = None
     if sentences < SMOG_SENTENCES:
-        remark = f"{in_words(sentences, 'sentence')}; SMOG is defined on {SMOG_SENTENCES}"
+        remark = f"{counted(sentences, 'sentence')}; SMOG is defined on {SMOG_SENTENCES}"
         if sentences < SMOG_NEEDS:
             few = f"{remark} and means nothing on fewer than {SMOG_NEEDS}"
     if raw:

@@ -13,12 +13,13 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, counted, decimal, number
+from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
+from bedside.support.counts import counted
 from bedside.support.errors import DataError
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.

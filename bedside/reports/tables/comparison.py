@@ -13,11 +13,12 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
+from bedside.reports.number_text import DASH, between, decimal, number, p_value
 from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
+from bedside.support.counts import counted
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:

@@ -17,6 +17,7 @@ from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
+from bedside.support.counts import counted
 
 
 class DeviationOptions(Options):
@@ -104,7 +105,7 @@ def _notes(deviations: Sequence[Deviation]) -> tuple[str, ...]:
             )
             else ""
         )
-        notes.append(f"{what} {count} time{'' if count == 1 else 's'}: {reason}.".strip().capitalize())
+        notes.append(f"{what} {counted(count, 'time')}: {reason}.".strip().capitalize())
     return tuple(notes)
 
 

@@ -10,12 +10,13 @@ from pydantic import Field
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.measures import Headed, TableMeasure
-from bedside.reports.number_text import counted, number, p_value
+from bedside.reports.number_text import number, p_value
 from bedside.reports.samples import MeasureRow, Sample, measure
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
+from bedside.support.counts import counted
 
 
 class DistributionOptions(Options):

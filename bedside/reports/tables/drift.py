@@ -18,6 +18,7 @@ from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
+from bedside.support.counts import counted
 
 _MEANS = "mean of absolute changes"
 
@@ -82,7 +83,7 @@ def _cells(system_change: Change, digits: int) -> tuple[str, ...]:
 def _mean_cells(mean: MeanChange, position: int, length_drift: Drift) -> tuple[Cell, ...]:
     kinds = {other.raters for other in length_drift.means}
     by = f" ({judge_model(mean.raters)})" if len(kinds) > 1 else ""
-    metrics = f"{mean.n} metric{'' if mean.n == 1 else 's'}"
+    metrics = counted(mean.n, "metric")
     texts = (metrics, DASH, DASH, number(mean.mean, 2), DASH)
     return (Cell(mean.system + by), *(Cell(text, record=position) for text in texts))
 
@@ -99,7 +100,7 @@ def _notes(length_drift: Drift) -> tuple[str, ...]:
     fewer = sum(any("undefined on" in remark for remark in change.remarks) for change in changes)
     if fewer:
         notes.append(
-            f"{fewer} interval{'' if fewer == 1 else 's'}: some resamples have no mean above zero to take per "
+            f"{counted(fewer, 'interval')}: some resamples have no mean above zero to take per "
             "cent of and are left out; the CSV says how many."
         )
     if length_drift.between:
@@ -116,7 +117,7 @@ def _notes(length_drift: Drift) -> tuple[str, ...]:
         notes.append(f"{length_drift.without} transcripts have no {length_drift.by} and were left out.")
     for reason in dict.fromkeys(change.missing for change in changes if change.missing):
         count = sum(change.missing == reason for change in changes)
-        notes.append(f"{DASH} {count} time{'' if count == 1 else 's'}: {reason}.")
+        notes.append(f"{DASH} {counted(count, 'time')}: {reason}.")
     return tuple(notes)
 
 

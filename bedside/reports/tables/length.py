@@ -13,11 +13,12 @@ from bedside.analysis.trend import Bin, Trend, trend
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.measures import Headed, named_metrics
-from bedside.reports.number_text import DASH, between, counted, decimal, number, p_value
+from bedside.reports.number_text import DASH, between, decimal, number, p_value
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
+from bedside.support.counts import counted
 
 #: Transcripts that some system needs before a report shows trends that nobody asked for.
 FEWEST = 20

@@ -1,0 +1,14 @@
+"""How the folder of a run is told from others, without what opening one needs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+#: The file in a run that says what it is.
+MANIFEST = "manifest.json"
+
+
+def is_run(folder: str | os.PathLike[str]) -> bool:
+    """Whether the folder holds a run, of any format."""
+    return (Path(folder) / MANIFEST).is_file()
