@@ -234,6 +234,9 @@ _LOOKED_UP: Mapping[str, Callable[..., int | None]] = {
 #: Counters that only the Arabic formula asks.
 _ARABIC = ("count_arabic_syllables", "count_arabic_long_words", "count_complex_arabic_words", "count_faseeh")
 
+#: What formulas ask about a language at every text.
+_CONSTANTS = ("get_lang_cfg", "get_lang_root")
+
 
 def _of_whole(counter: Callable[[str], int]) -> Callable[[TextCounts], int]:
     return lambda text: counter(text.text)
@@ -254,13 +257,16 @@ def _loaded() -> _Library:
     token_words = _TokenCounts((words.counts.count_words,)).__getitem__
 
     def sentence_words(sentence: str) -> int:
-        return sum(map(token_words, sentence.split()))
+        # Asked only to tell sentences of one or two words: where the first tokens make three, the rest need no look.
+        first = sum(map(token_words, sentence.split(None, 3)[:3]))
+        return first if first > 2 else sum(map(token_words, sentence.split()))
 
     sentences = _copy("_bedside_textstat_sentences", fed | {"counts._count_words": sentence_words})
     formulas = _copy(
         "_bedside_textstat_formulas",
         fed
         | {"utils._typed_cache": lambda function: function}
+        | {f"utils._{name}": cache(getattr(words.utils, name)) for name in _CONSTANTS}
         | {f"counts._{name}": function for name, function in _LOOKED_UP.items()}
         | {f"counts._{name}": _of_whole(getattr(words.counts, name)) for name in _ARABIC},
     )
