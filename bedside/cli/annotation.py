@@ -13,8 +13,8 @@ from bedside.cli.options import JsonOption, RubricFolderOption, SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, save_plan
-from bedside.support.counts import counted
 from bedside.support.errors import InputError
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan

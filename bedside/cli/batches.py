@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bedside.cli.output import say
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.scoring.batches import BatchOutcome

@@ -10,8 +10,8 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.output import list_entries, note, say
-from bedside.support.counts import counted
 from bedside.support.errors import DataError, InputError
+from bedside.support.plurals import counted
 
 readers_app = App(
     """List the file formats that bedside reads; show one.

@@ -13,8 +13,8 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.output import note
 from bedside.cli.parsing import either
-from bedside.support.counts import counted
 from bedside.support.errors import BedsideError, InputError
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.engines.contract import Engine

@@ -16,8 +16,8 @@ from bedside.cli.parsing import read_names, read_pairs
 from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan
 from bedside.cli.progress import task_progress
 from bedside.ratings.run_folder import is_run
-from bedside.support.counts import counted
 from bedside.support.errors import InputError
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.annotation.label_studio_server import OwnServer

@@ -12,7 +12,7 @@ from bedside.cli.help import App
 from bedside.cli.options import SeedOption
 from bedside.cli.output import note, say
 from bedside.cli.parsing import check_choice
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 note2chat_app = App("Make training data as Note2Chat does.")
 

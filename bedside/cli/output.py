@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from bedside.cli.output import note
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from bedside.cli.help import App
 from bedside.cli.options import ColumnsOption, ScaleOption
 from bedside.cli.output import say
 from bedside.cli.parsing import read_pairs
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 ratings_app = App("Bring ratings that people already gave into a run.")
 

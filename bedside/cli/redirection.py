@@ -13,7 +13,7 @@ from bedside.cli.help import App
 from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
 from bedside.cli.output import note, say
 from bedside.cli.parsing import read_options
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 redirection_app = App("Fit redirection's language model to conversations.")
 

@@ -11,8 +11,8 @@ from bedside.cli import completion as complete
 from bedside.cli.options import HOW, OUTPUT, WHICH, JsonOption, SeedOption
 from bedside.cli.output import say, show_tables
 from bedside.cli.parsing import check_choice, read_names
-from bedside.support.counts import counted
 from bedside.support.errors import DataError, InputError
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run

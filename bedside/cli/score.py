@@ -42,8 +42,8 @@ from bedside.cli.output import say, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.scoring_summary import say_scored
-from bedside.support.counts import counted
 from bedside.support.errors import InputError
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.scoring.one_process import ScoringSummary

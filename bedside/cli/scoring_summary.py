@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bedside.cli.help import in_options
 from bedside.cli.output import say
 from bedside.ratings.run_folder import MANIFEST
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
     from bedside.scoring.one_process import ScoringSummary

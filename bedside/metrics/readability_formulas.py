@@ -11,7 +11,7 @@ from typing import Any
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.metrics.textstat_library import TextCounts, counting, formula, textstat_version
 from bedside.ratings.values import Value, missing
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 from bedside.transcripts.language import primary_language
 from bedside.transcripts.transcript import Role, Transcript, Turn
 

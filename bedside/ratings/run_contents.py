@@ -9,7 +9,7 @@ from html import escape
 import polars as pl
 
 from bedside.ratings.names import is_algorithm, is_human, is_judge
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 
 @dataclass(frozen=True, slots=True)

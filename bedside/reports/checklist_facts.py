@@ -13,7 +13,7 @@ from bedside.ratings.run import Run
 from bedside.reports.methods import judged_words, levels_words
 from bedside.reports.number_text import between, decimal
 from bedside.reports.table import Table
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from bedside.analysis.ratings_view import RatingsView, facts
 from bedside.ratings.names import is_human
 from bedside.ratings.run import Run
 from bedside.reports.table import Table
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 #: Tables whose notes say how systems were compared and raters' agreement was measured, and how that begins.
 _DONE = {

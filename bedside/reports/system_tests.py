@@ -16,7 +16,7 @@ from bedside.reports.results_options import SYSTEM
 from bedside.reports.samples import WITHOUT, MeasureRow
 from bedside.reports.table_content import Cell
 from bedside.stats.result import Result
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 CORRECTION_WORDS: Mapping[str | None, str] = {
     "holm": "Holm",

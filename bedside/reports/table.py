@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.markdown import markdown
 from bedside.reports.table_content import TableContent
-from bedside.support.counts import counted
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 from bedside.support.registry import nearest
 
 if TYPE_CHECKING:

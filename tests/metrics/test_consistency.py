@@ -160,7 +160,7 @@ def test_beyond_the_stated_size_a_window_is_the_default_and_said(answers: Any) -
     size, window = consistency.ALL_UP_TO, consistency.DEFAULT_WINDOW
     found = compute(conversation(*[("patient", f"turn {at}") for at in range(size)]), "self_consistency")
     assert len(model.asked) == size * (size - 1) // 2
-    assert found["self_consistency", "patient"].reason == f"{len(model.asked)} pairs of turns"
+    assert found["self_consistency", "patient"].reason == f"{len(model.asked):,} pairs of turns"
     model.asked.clear()
     longer = conversation(*[("patient", f"turn {at}") for at in range(size + 1)])
     found = compute(longer, "self_consistency")

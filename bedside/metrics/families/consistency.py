@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from bedside.metrics.contract import Example, Family, Metric, Parameter
 from bedside.models.nli import Inference, NliModel, load_nli
 from bedside.ratings.values import Value, missing
-from bedside.support.counts import counted
 from bedside.support.errors import RegistryError
+from bedside.support.plurals import counted
 from bedside.transcripts.transcript import Role, Transcript, Turn
 
 #: Turns of a role up to which each is compared with all earlier ones, where no window is given.

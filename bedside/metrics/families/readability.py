@@ -20,7 +20,7 @@ from bedside.metrics.readability_formulas import (
 )
 from bedside.metrics.textstat_library import TextCounts, textstat_version
 from bedside.ratings.values import Value
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 from bedside.transcripts.language import ENOUGH, not_english
 from bedside.transcripts.transcript import Role, Transcript
 

@@ -19,8 +19,8 @@ from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
-from bedside.support.counts import counted
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.
 MOST_PERSONS = 4

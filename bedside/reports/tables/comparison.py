@@ -18,7 +18,7 @@ from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 
 def comparison_table(comparisons: Sequence[Comparison]) -> Table:

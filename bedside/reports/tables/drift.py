@@ -18,7 +18,7 @@ from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 _MEANS = "mean of absolute changes"
 

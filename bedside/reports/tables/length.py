@@ -18,7 +18,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
-from bedside.support.counts import counted
+from bedside.support.plurals import counted
 
 #: Transcripts that some system needs before a report shows trends that nobody asked for.
 FEWEST = 20
