@@ -8,6 +8,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -24,6 +25,7 @@ _ANSWERS = st.lists(
 )
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(given_answers=_ANSWERS, cuts=st.lists(st.integers(0, 12), max_size=3), data=st.data())
 def test_order_and_portions_do_not_matter(

@@ -80,6 +80,7 @@ def file(made: TrainingOutcome, tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_learns_what_the_words_say(made: TrainingOutcome) -> None:
     assert set(made.coder.codes) == {"question", "reflection", "main_behaviour", "client_talk"}
     scores = {score.view: score for score in made.evaluation.scores}

@@ -152,6 +152,7 @@ def test_a_part_of_a_workbook_that_is_small_only_on_disk(
     assert told.seconds < 60, told
 
 
+@pytest.mark.slow
 def test_a_workbook_of_many_parts(parts: dict[str, bytes], tmp_path: Path) -> None:
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w") as book:
@@ -235,6 +236,7 @@ def test_a_coder_that_unpacks_to_too_much(tmp_path: Path) -> None:
     refused("coder", path, "over 512 MB unpacked", megabytes=100)
 
 
+@pytest.mark.slow
 def test_a_store_whose_texts_grow(tmp_path: Path) -> None:
     path = tmp_path / "judgements.sqlite"
     path.write_bytes(_judged())
@@ -391,6 +393,7 @@ def test_a_folder_a_pipe_a_device_a_circle_of_links_and_a_long_name(taker: str, 
         assert told.seconds < 30, (path, told)
 
 
+@pytest.mark.slow
 def test_a_pipe_that_somebody_writes_to_is_read(tmp_path: Path) -> None:
     pipe = tmp_path / "t.jsonl"
     os.mkfifo(pipe)

@@ -107,6 +107,7 @@ near = st.fixed_dictionaries(
 )
 
 
+@pytest.mark.slow
 @given(st.text() | near.map(json.dumps) | st.text().map(lambda text: f"{TEXT}{text}"))
 @settings(max_examples=400, deadline=None)
 def test_any_text_is_read_or_refused_but_never_mended(text: str) -> None:

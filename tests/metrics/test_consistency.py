@@ -166,7 +166,7 @@ def test_beyond_the_stated_size_a_window_is_the_default_and_said(answers: Any) -
     found = compute(longer, "self_consistency")
     assert len(model.asked) == window * (window - 1) // 2 + (size + 1 - window) * window
     assert found["self_consistency", "patient"].reason == (
-        f"{len(model.asked)} pairs of turns; each turn with no more than the {window} before it, as there are more "
+        f"{len(model.asked):,} pairs of turns; each turn with no more than the {window} before it, as there are more "
         f"than {size} turns"
     )
     model.asked.clear()
@@ -174,6 +174,7 @@ def test_beyond_the_stated_size_a_window_is_the_default_and_said(answers: Any) -
     assert len(model.asked) == (size + 1) * size // 2
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_with_the_pairs(answers: Any) -> None:
     """4000 turns of a role: 200 000 pairs, of which no list is kept."""
     model = answers(lambda *_: inference((0.2, 0.5, 0.3)))

@@ -154,6 +154,7 @@ def check_balance(transcript: Transcript, all_turns: bool) -> None:
     assert (ours.value is None) == (ours.error is not None)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(said.filter(lambda turns: len(turns) > 2), st.booleans())
 def test_balance_by_words_is_convokits(turns: list[tuple[str, str]], all_turns: bool) -> None:

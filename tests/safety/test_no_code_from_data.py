@@ -175,6 +175,7 @@ def test_what_does_not_is_let_be(text: str) -> None:
     assert list(dangers(ast.parse(text))) == []
 
 
+@pytest.mark.slow
 def test_models_are_never_loaded_with_their_own_code() -> None:
     """Every loading of a model says so: the libraries' default could change."""
     for path, tree in modules().items():

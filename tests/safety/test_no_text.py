@@ -140,6 +140,7 @@ def with_words(reply: Any, quote: str) -> Any:
     return [with_words(each, quote) for each in reply] if isinstance(reply, list) else reply
 
 
+@pytest.mark.slow
 def test_the_server_quotes(
     rows: list[dict[str, Any]], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

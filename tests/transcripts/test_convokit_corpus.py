@@ -61,6 +61,7 @@ def made(name: str, values: dict[str, Any]) -> Transcript:
     return Transcript(**{**values, "id": name, "turns": said})
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(st.data())
 def test_nothing_is_lost(data: st.DataObject) -> None:

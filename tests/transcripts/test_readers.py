@@ -109,6 +109,7 @@ def transcripts(draw: st.DrawFn) -> Transcript:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.soak
 @settings(max_examples=budget(40, 5000), deadline=None)
 @given(transcripts())
