@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-# Judging without a run is in tests/judges/judging.py.
-sys.path.append(str(ROOT))
+# Judging without a run is in tests/judges/judging.py; textstat installs a package of the name tests, too.
+sys.path.insert(0, str(ROOT))
 LATENCY = 0.2
 CONCURRENCY = 64
 TURNS = 30
