@@ -24,6 +24,7 @@ from pydantic import (
 
 from bedside.annotation.fields import entry_part
 from bedside.ratings.run import Run
+from bedside.ratings.table import ROUND
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import InputError
 
@@ -42,6 +43,7 @@ KINDS: Mapping[Mode, tuple[str, ...]] = {
 #: What a rater's name looks like: it is part of a rating's rater, and of a file's name.
 RATER = r"^[^\W_](?:[\w.@+-]{0,62}\w)?$"
 RaterName = Annotated[str, StringConstraints(pattern=RATER)]
+RoundName = Annotated[str, StringConstraints(pattern=ROUND)]
 Unit = Annotated[str, StringConstraints(pattern=r"^(transcript|turn:[0-9]{1,9})$")]
 
 
@@ -97,6 +99,7 @@ class PlanItem(_PlanPart):
         unit: ``transcript`` or ``turn:<index>``.
         stratum: position of its stratum in the plan.
         drawn: how it came into the plan.
+        chance: with which it came into the plan; 0 where it was picked for what it is, None where it isn't known.
     """
 
     id: str
@@ -104,6 +107,7 @@ class PlanItem(_PlanPart):
     unit: Unit = "transcript"
     stratum: int
     drawn: Focus
+    chance: float | None = Field(default=None, ge=0, le=1)
 
 
 class TrainingItem(_PlanPart):
@@ -133,6 +137,7 @@ class AnnotationPlan(_PlanPart):
         mode: ``rate`` (blind), ``audit`` (the judge's score and reason are shown), ``findings`` (concerns are listed)
             or ``codes`` (turns are coded).
         run: :func:`run_identity` of the run.
+        round: the name of the round of annotation; see :func:`round_of`.
         rubrics: what is asked, in the order it is shown.
         judge: in audit mode, the rater whose scores are shown.
         raters: names; a rating's rater is ``human:<name>``.
@@ -153,6 +158,7 @@ class AnnotationPlan(_PlanPart):
     format: Literal[1] = 1
     mode: Mode
     run: str
+    round: RoundName = ""
     rubrics: tuple[PlannedRubric, ...] = Field(min_length=1)
     judge: str | None = None
     raters: tuple[RaterName, ...] = Field(min_length=1)
@@ -252,6 +258,11 @@ def run_identity(run: Run) -> str:
 def plan_hash(plan: AnnotationPlan) -> str:
     """The plan's own name: the first 12 digits of its seal."""
     return plan.seal[:12]
+
+
+def round_of(plan: AnnotationPlan) -> str:
+    """The round of annotation that the plan's ratings are from: as it is named, else a round of the plan's own."""
+    return plan.round or f"plan-{plan_hash(plan)}"
 
 
 def page_version(plan: AnnotationPlan) -> str:

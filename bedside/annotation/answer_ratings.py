@@ -9,7 +9,8 @@
   label, such as a category of concerns, the number of its entries.
 - codes: ``<code>``, a label, of each turn of the code's role; turns without are missing.
 
-The rater is the person, the reason the notes. What a rater skipped is missing. The training set gives no ratings.
+The rater is the person, the reason the notes, the round the plan's. What a rater skipped is missing. The training set
+gives no ratings.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any, NamedTuple
 import orjson
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem, TrainingItem
+from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem, TrainingItem, round_of
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import (
     AGREE,
@@ -120,6 +121,7 @@ def plan_ratings(
     }
     shown_scores = judge_scores(plan, run) if plan.mode == "audit" else {}
     rows: list[tuple[Any, ...]] = []
+    chances: list[float | None] = []
     judged_items: set[str] = set()
     for (name, rater), answer in sorted(answers.items(), key=lambda entry: entry[0]):
         item = plan.by_id[name]
@@ -135,8 +137,9 @@ def plan_ratings(
                 value, label = _rating_of(rubric, shown_scores[item.transcript, item.unit, rubric.name][0])
                 metric = audited_metric(rubric.name)
                 rows.append((*origin, item.unit, metric, plan.judge, 0, value, label, None, None))
+        chances += [item.chance] * (len(rows) - len(chances))
         judged_items.add(name)
-    return frame_of(rows)
+    return frame_of(rows, round_of(plan), chances)
 
 
 def answer_ratings(

@@ -19,7 +19,7 @@ from typing import Any
 import orjson
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import plan_ratings, plan_scales
 from bedside.annotation.answers import RaterAnswer
@@ -251,6 +251,8 @@ def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:
         "empty": rows["error"].len() - rows["error"].null_count(),
         "scales": {metric: scale.to_json() for metric, scale in plan_scales(plan).items()},
         "plan": plan_hash(plan),
+        "rounds": [round_of(plan)],
+        "by": list(plan.by),
         "mode": plan.mode,
         "rubrics": {planned.rubric.name: planned.version for planned in plan.rubrics},
     }

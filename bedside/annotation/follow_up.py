@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import random
 
-from bedside.annotation.annotation_plan import AnnotationPlan, Focus, PlanItem, Stratum, opaque_id, plan_hash
+from bedside.annotation.annotation_plan import (
+    AnnotationPlan,
+    Focus,
+    PlanItem,
+    Stratum,
+    opaque_id,
+    plan_hash,
+    round_of,
+)
 from bedside.annotation.plan_file import sealed
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import RatingState
@@ -14,7 +22,7 @@ from bedside.support.errors import DataError
 
 
 def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: int = 0) -> AnnotationPlan:
-    """A plan of the proposed units by the raters and rubrics of an earlier one.
+    """A plan of the proposed units by the raters and rubrics of an earlier one, of whose round it is.
 
     Nobody gets a unit they have rated: each goes to those with the least to do of the others.
 
@@ -42,7 +50,11 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
             continue
         purpose = f"after {plan_hash(plan)} for {proposals.aim}"
         item_id = opaque_id(plan.run, seed, purpose, transcript, unit)
-        items.append(PlanItem(id=item_id, transcript=transcript, unit=unit, stratum=0, drawn=focus))
+        items.append(
+            PlanItem(
+                id=item_id, transcript=transcript, unit=unit, stratum=0, drawn=focus, chance=proposal.chance
+            )
+        )
         for rater in candidates[: proposal.raters_wanted]:
             ids_by_rater[rater].append(item_id)
     if not items:
@@ -59,6 +71,7 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
         AnnotationPlan(
             mode=plan.mode,
             run=plan.run,
+            round=round_of(plan),
             rubrics=plan.rubrics,
             raters=plan.raters,
             overlap=max(proposal.raters_wanted for proposal in proposals.proposals),

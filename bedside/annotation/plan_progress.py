@@ -11,7 +11,7 @@ import polars as pl
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
-from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem
+from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, round_of
 from bedside.annotation.answer_ratings import (
     agreement_metric,
     answer_ratings,
@@ -254,7 +254,9 @@ def plan_view(run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], 
     }
     columns = pl.Schema({"transcript_id": pl.String(), "rater": pl.String()})
     pairs = pl.DataFrame(sorted(answered), schema=columns, orient="row")
-    of_plan = run.ratings.filter(pl.col("metric").is_in(plan_metrics(plan)))
+    of_plan = run.ratings.filter(
+        pl.col("metric").is_in(plan_metrics(plan)), ~rated_by_humans() | (pl.col("round") == round_of(plan))
+    )
     people = of_plan.join(pairs, on=list(columns), how="semi", maintain_order="left")
     machines = of_plan.filter(~rated_by_humans()).join(
         pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from bedside.analysis.grid import Grid, grid_of
-from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem
+from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, round_of
 from bedside.annotation.answer_ratings import plan_scales
 from bedside.annotation.answer_store import latest_answers, read_store
 from bedside.annotation.items import problem
@@ -37,6 +37,8 @@ class RatingProposal:
         rated_by: how many people have rated it.
         raters_wanted: how many more are wanted.
         reason: why, in words.
+        chance: with which it was drawn to be proposed; 0 where it was picked for what it is, None where that isn't
+            known.
     """
 
     transcript: str
@@ -45,6 +47,7 @@ class RatingProposal:
     rated_by: int
     raters_wanted: int
     reason: str
+    chance: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +83,7 @@ class RatingState:
         run, plan: as given.
         metrics: names of the plan's rubrics.
         scales: metric → its scale.
-        ratings: those of the metrics that have a value or label.
+        ratings: those of the metrics that have a value or label; of people's, those of the plan's round.
         people: those of them that people gave.
         open: (item, rater) of the answers that are still to come.
         units: what could be rated and isn't waiting for an answer, in the order of transcripts.
@@ -94,7 +97,11 @@ class RatingState:
         self.plan = plan
         self.metrics = [rubric.name for rubric in rubrics]
         self.scales = plan_scales(plan)
-        self.ratings = run.ratings.filter(pl.col("metric").is_in(self.metrics), pl.col("error").is_null())
+        self.ratings = run.ratings.filter(
+            pl.col("metric").is_in(self.metrics),
+            pl.col("error").is_null(),
+            ~rated_by_humans() | (pl.col("round") == round_of(plan)),
+        )
         self.people = self.ratings.filter(rated_by_humans())
         answered = latest_answers(read_store(run, plan))
         self.open = [
@@ -130,9 +137,12 @@ class RatingState:
         """How many people have rated a unit."""
         return len(self.raters.get(unit, ()))
 
-    def proposal(self, unit: RatedUnit, raters_wanted: int, reason: str) -> RatingProposal:
+    def proposal(
+        self, unit: RatedUnit, raters_wanted: int, reason: str, chance: float | None
+    ) -> RatingProposal:
         """The proposal that more people rate a unit."""
-        return RatingProposal(*unit, self.systems[unit[0]], self.rated_by(unit), raters_wanted, reason)
+        system = self.systems[unit[0]]
+        return RatingProposal(*unit, system, self.rated_by(unit), raters_wanted, reason, chance)
 
     def grid(self, metric: str) -> Grid:
         """What people gave by a metric: a row a unit, a column a rater."""

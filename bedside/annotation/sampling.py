@@ -30,6 +30,7 @@ from bedside.annotation.strata import DrawableUnit, UnitPool, drawn_units, unit_
 from bedside.annotation.training_cases import TrainingCase
 from bedside.ratings.names import rated_by_judges
 from bedside.ratings.run import Run
+from bedside.ratings.table import check_round
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
 
@@ -57,6 +58,7 @@ def make_plan(
     judge: str | None = None,
     training: Sequence[TrainingCase] = (),
     without: Iterable[tuple[str, str]] = (),
+    round: str = "",
     seed: int = 0,
 ) -> AnnotationPlan:
     """Draw an annotation plan.
@@ -81,13 +83,15 @@ def make_plan(
         judge: in audit mode, whose scores are shown; the run's only judge unless named.
         training: the training set, in order.
         without: (transcript, unit) to leave out, such as those rated already.
+        round: the name of the round of annotation, such as pilot; a plan without one is a round of its own.
         seed: of everything drawn at random.
 
     Raises:
-        DataError: a number, factor, focus or judge that doesn't fit, or nothing left to rate.
+        DataError: a number, name, factor, focus or judge that doesn't fit, or nothing left to rate.
         RunError: the run keeps no text.
     """
     _check_question(mode, rubrics, focus)
+    check_round(round)
     _check_numbers(raters, per, overlap, random_share)
     if mode == "audit":
         judge = _audited_judge(run, rubrics, judge)
@@ -112,6 +116,7 @@ def make_plan(
         AnnotationPlan(
             mode=mode,
             run=identity,
+            round=round,
             rubrics=planned_rubrics(rubrics),
             judge=judge,
             raters=tuple(raters),
@@ -176,6 +181,7 @@ def _plan_items(
             unit=unit.unit,
             stratum=stratum,
             drawn=unit.drawn,
+            chance=unit.chance,
         )
         for unit, stratum in drawn
     ]

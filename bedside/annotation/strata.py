@@ -30,11 +30,13 @@ class DrawableUnit:
         transcript: id of the transcript.
         unit: the unit of it.
         drawn: why it comes into the plan, if it does.
+        chance: with which it does; 0 where it is picked for what it is.
     """
 
     transcript: str
     unit: str
     drawn: Focus = "random"
+    chance: float = 0.0
 
 
 @dataclass(slots=True)
@@ -144,13 +146,14 @@ def drawn_units(
     """
     candidates = list(units)
     rng.shuffle(candidates)
-    if focus == "random":
-        return candidates[:count]
-    at_random = math.floor(random_share * min(count, len(candidates)) + 0.5)
+    wanted = min(count, len(candidates))
+    at_random = wanted if focus == "random" else math.floor(random_share * wanted + 0.5)
     chosen, candidates = candidates[:at_random], candidates[at_random:]
+    for unit in units if wanted == len(units) else chosen:
+        unit.chance = 1.0 if wanted == len(units) else at_random / len(units)
     # What has no priority can't be compared and goes last, at random. The sort is stable, so ties stay shuffled.
     candidates.sort(key=lambda unit: -priority.get((unit.transcript, unit.unit), -1.0))
-    for unit in candidates[: count - len(chosen)]:
+    for unit in candidates[: wanted - at_random]:
         if (unit.transcript, unit.unit) in priority:
             unit.drawn = focus
         chosen.append(unit)

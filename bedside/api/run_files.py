@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from bedside.ratings.run import Run
+from bedside.ratings.table import IMPORTED
 from bedside.reports.table import Tables
 from bedside.support.name_lists import Names, listed
 
@@ -68,8 +69,9 @@ def import_ratings(
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
     metric: str = "rating",
+    round: str = IMPORTED,
 ) -> int:
-    """Add people's ratings from a spreadsheet to a run; those of the same key are replaced.
+    """Add people's ratings from a spreadsheet to a run; those of the same key (and round) are replaced.
 
     Args:
         run: the run.
@@ -77,6 +79,7 @@ def import_ratings(
         scales: scales of the ratings, as for :func:`bedside.agree`.
         columns: bedside's column names to the file's.
         metric: the metric, where the file has no column for it.
+        round: the round of annotation, such as pilot, where the file has no column for it.
 
     Returns:
         How many ratings were added or replaced.
@@ -99,4 +102,4 @@ def import_ratings(
         metric=metric,
         known_scale=lambda name: known_scale(name, own),
     )
-    return run_import(opened, Path(file), rating_file)[0]
+    return run_import(opened, Path(file), rating_file, round)[0]

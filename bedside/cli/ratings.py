@@ -33,10 +33,18 @@ def ratings_import(
     metric: Annotated[
         str, typer.Option(metavar="NAME", help="Name of the metric, where the file has no column for it.")
     ] = "rating",
+    round: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="The round of annotation, such as pilot, where the file has no column for it.",
+        ),
+    ] = "import",
 ) -> None:
     """Add ratings from a spreadsheet (CSV, TSV, XLSX, Parquet) to a run.
 
-    A rating replaces one in the run that is of the same transcript, unit, metric, rater and pass.
+    A rating replaces one in the run that is of the same transcript, unit, metric, rater, pass
+    and round.
 
     Examples:
         $ bedside ratings import run ratings.xlsx --scale 1-5
@@ -56,7 +64,7 @@ def ratings_import(
         metric=metric,
         known_scale=partial(known_scale, rubrics=own_rubrics(opened)),
     )
-    added, replaced = import_ratings(opened, file, rating_file)
+    added, replaced = import_ratings(opened, file, rating_file, round)
     new = added - replaced
     say(
         f"Read {counted(added, 'rating')} into {run}: {new:,} new, {replaced:,} replaced; "

@@ -116,6 +116,15 @@ RandomShareOption = Annotated[
         rich_help_panel=_WHAT,
     ),
 ]
+RoundOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Name of the round of annotation, such as pilot. Ratings of two rounds stand side by side; without a name "
+        "the plan is a round of its own.",
+        rich_help_panel=_WHO,
+    ),
+]
 PlanFileOption = Annotated[
     Path,
     typer.Option("--out", "-o", metavar="FILE", help="File to write the plan to.", rich_help_panel=OUTPUT),
@@ -139,6 +148,7 @@ def sample(
     per: PerOption = None,
     focus: FocusOption = "random",
     random_share: RandomShareOption = 0.0,
+    round: RoundOption = "",
     seed: SeedOption = 0,
     out: PlanFileOption = Path("plan.json"),
     json: JsonOption = False,
@@ -171,6 +181,7 @@ def sample(
         random_share=random_share,
         judge=judge,
         training=_training(opened, mode, chosen, training, seed),
+        round=round,
         seed=seed,
     )
     save_plan(plan, opened, out)

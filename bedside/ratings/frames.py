@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 import polars as pl
 
 from bedside.ratings.names import rates_unit
-from bedside.ratings.table import COLUMNS, KEY, SCHEMA
+from bedside.ratings.table import COLUMNS, KEY, ROW_SCHEMA, SCHEMA
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -58,9 +58,9 @@ def frame_rows(frame: Frame) -> Iterator[tuple[str, dict[str, str]]]:
 
 
 def is_ratings_table(frame: Frame) -> bool:
-    """Whether a frame has all columns of the ratings table."""
+    """Whether a frame has all columns of the ratings table; round and chance may be left out."""
     names = frame.collect_schema().names() if isinstance(frame, pl.LazyFrame) else frame.columns
-    return set(COLUMNS) <= set(map(str, names))
+    return set(ROW_SCHEMA) <= set(map(str, names))
 
 
 def ratings_table(frame: Frame) -> pl.DataFrame:
@@ -73,8 +73,14 @@ def ratings_table(frame: Frame) -> pl.DataFrame:
         frame = frame.collect()
     if not isinstance(frame, pl.DataFrame):
         frame = pl.DataFrame({name: _nulled(cells) for name, cells in _columns(frame).items()}, strict=False)
+    design = {"round": pl.lit(""), "drawn": pl.lit(None)}
+    frame = frame.with_columns(**{name: none for name, none in design.items() if name not in frame.columns})
     try:
-        table = frame.select(*COLUMNS).cast(SCHEMA).with_columns(pl.col("value").fill_nan(None))
+        table = (
+            frame.select(*COLUMNS)
+            .cast(SCHEMA)
+            .with_columns(pl.col("value", "drawn").fill_nan(None), pl.col("round").fill_null(""))
+        )
     except pl.exceptions.PolarsError as error:
         raise InputError(
             f"a column holds something else than the ratings table does ({str(error).splitlines()[0]})",
@@ -99,6 +105,11 @@ def _faults() -> list[tuple[pl.Expr, str, str]]:
         *needed,
         (~rates_unit(), "the unit is neither a transcript nor a turn", "write transcript or turn:INDEX"),
         (~pl.col("rater").str.contains(":", literal=True), "the rater is of no kind", "write human:NAME"),
+        (
+            ~pl.col("drawn").fill_null(0).is_between(0, 1),
+            "a chance lies between 0 and 1",
+            "mend the column drawn",
+        ),
         (pl.col("replicate") < 0, "the replicate is less than 0", "count passes from 0"),
         (values != 1, "a rating has a value, a label or an error, and one of them only", "mend the row"),
         (~pl.struct(KEY).is_first_distinct(), "the rating stands in a row above, too", "remove one of them"),

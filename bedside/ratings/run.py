@@ -20,7 +20,7 @@ import polars as pl
 
 from bedside.ratings.run_contents import RunContents
 from bedside.ratings.run_folder import MANIFEST, is_run
-from bedside.ratings.table import KEY, SCHEMA, to_pandas, wordless
+from bedside.ratings.table import KEY, SCHEMA, in_round, to_pandas, wordless
 from bedside.ratings.table_writer import RATING_PARTS, write_table
 from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
 from bedside.support.errors import RunError
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     import pandas
 
 
-FORMAT = 1
+FORMAT = 2
 _RATINGS = "ratings.parquet"
 #: What comes of reading a damaged table.
 _DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
@@ -227,13 +227,15 @@ class Run:
         The run must be :meth:`locked`.
 
         Args:
-            ratings: the new ones.
+            ratings: the new ones; without the column, of no round.
             manifest: the new one.
             key: the columns of the key; with fewer than :data:`KEY`, old ratings go whose units are not rated again.
 
         Returns:
             How many ratings were replaced.
         """
+        if "round" not in ratings.collect_schema():
+            ratings = in_round(ratings)
         if not self.keeps_text:
             ratings = wordless(ratings)
         keys = ratings.select(key).unique()
@@ -333,7 +335,7 @@ def new_run(path: Path) -> Iterator[Path]:
 
 
 def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, Any]) -> None:
-    """Write ratings and manifest of a run into ``folder``, where its transcripts are already."""
-    write_table(folder / _RATINGS, ratings)
+    """Write ratings of no round and a manifest into ``folder``, where a run's transcripts are already."""
+    write_table(folder / _RATINGS, in_round(ratings))
     shutil.rmtree(folder / RATING_PARTS, ignore_errors=True)
     write_json(folder / MANIFEST, manifest)

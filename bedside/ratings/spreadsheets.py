@@ -18,7 +18,7 @@ from bedside.ratings.frames import FRAME, Frame, frame_rows, is_ratings_table, r
 from bedside.ratings.names import has_kind, human_rater, is_turn, turn_index, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale, number_in
-from bedside.ratings.table import frame_of
+from bedside.ratings.table import IMPORTED, SCHEMA, check_round, frame_of
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
 from bedside.transcripts.table_rows import table_records
@@ -32,6 +32,8 @@ _CASE = ("case", "case_id", "patient_id")
 _TURN = ("turn", "utterance", "utterance_id")
 _REPLICATE = ("replicate", "pass")
 _REASON = ("reason", "comment", "notes")
+_ROUND = ("round", "wave")
+_DRAWN = ("drawn", "probability")
 #: Most rows of a Parquet file, and bytes of text in them.
 _MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
 #: The largest number of a turn or pass that a table holds.
@@ -40,7 +42,8 @@ _MOST = 2**31 - 1
 _EMPTY = frozenset(("", "na", "n/a", "nan", "null", "none given", "."))
 _NAMES: Mapping[str, tuple[str, ...]] = {
     "item": _ITEM, "metric": _METRIC, "value": _VALUE, "rater": _RATER, "system": _SYSTEM, "case": _CASE,
-    "turn": _TURN, "replicate": _REPLICATE, "reason": _REASON,
+    "turn": _TURN, "replicate": _REPLICATE, "reason": _REASON, "round": _ROUND,
+    "drawn": _DRAWN,
 }  # fmt: skip
 
 
@@ -72,7 +75,8 @@ def read_rating_file(
     """Read ratings from CSV, TSV, XLSX or Parquet.
 
     Long files have one rating a row: ``item, rater, metric, value`` and, where wanted, ``turn, system, case,
-    replicate, reason``. Wide files have one column a rater beside ``item`` (and ``metric, turn, system, case``).
+    replicate, round, drawn, reason``. Wide files have one column a rater beside ``item`` (and ``metric, turn, system,
+    case, round, drawn``).
     A cell that is empty or says ``NA`` is no rating and is counted. A rater named without a kind is a person:
     ``anna`` becomes ``human:anna``.
 
@@ -169,6 +173,7 @@ class _CollectedRatings:
         self._scales = scales
         self._known_scale = known_scale
         self.rows: list[tuple[Any, ...]] = []
+        self._drawn: list[tuple[str, float | None]] = []
         self.places: dict[tuple[Any, ...], str] = {}
         self.scale_of: dict[str, Scale | None] = {}
         self.empty = 0
@@ -177,7 +182,9 @@ class _CollectedRatings:
     def rating_file(self) -> RatingFile:
         """All that was added."""
         return RatingFile(
-            ratings=frame_of(self.rows),
+            ratings=frame_of(self.rows, drawn=[chance for _, chance in self._drawn]).with_columns(
+                pl.Series("round", [name for name, _ in self._drawn], dtype=pl.String())
+            ),
             scales={name: scale for name, scale in self.scale_of.items() if scale is not None},
             empty=self.empty,
             places=tuple(self.places.values()),
@@ -206,7 +213,7 @@ class _CollectedRatings:
         rater = rater if has_kind(rater) else human_rater(rater)
         unit = unit_name(_whole(cells["turn"], "turn", where) if cells["turn"] else None)
         replicate = _whole(cells["replicate"], "replicate", where) if cells["replicate"] else 0
-        key = (cells["item"], unit, metric, rater, replicate)
+        key = (cells["item"], unit, metric, rater, replicate, cells["round"])
         if key in self.places:
             raise InputError(
                 f"{rater} rates {cells['item']!r} on {metric} twice",
@@ -216,6 +223,7 @@ class _CollectedRatings:
         self.places[key] = where
         value, label = _value(cell, metric, self._scale(metric), where)
         self._check_kind(metric, cell, label is None, where)
+        self._drawn.append((cells["round"], _chance(cells["drawn"], where) if cells["drawn"] else None))
         self.rows.append(
             (cells["item"], cells["system"] or None, cells["case"] or None, unit, metric, rater, replicate, value,
              label, cells["reason"] or None, None)
@@ -237,44 +245,57 @@ class _CollectedRatings:
             )
 
 
-def import_ratings(run: Run, path: str | os.PathLike[str], file: RatingFile) -> tuple[int, int]:
+def import_ratings(
+    run: Run, path: str | os.PathLike[str], file: RatingFile, round: str = IMPORTED
+) -> tuple[int, int]:
     """Add the ratings of a file to a run; those of the same key are replaced.
+
+    Args:
+        run: the run.
+        path: where the file is.
+        file: what it holds.
+        round: the round of annotation that its ratings are from, where the file doesn't say so itself.
 
     Returns:
         How many ratings were added, and how many of them replaced one.
 
     Raises:
+        DataError: no round can have this name.
         InputError: the run has no such transcript, or a turn is past its transcript's end; nothing is
             changed then.
     """
-    transcripts = {name: (system, case, turns) for name, system, case, turns in
-                   run.index.select("id", "system", "case_id", "turns").iter_rows()}  # fmt: skip
-    rows = []
-    for where, row in zip(file.places, file.ratings.iter_rows(), strict=True):
-        item, _, _, unit, *rest = row
-        if item not in transcripts:
-            raise InputError(
-                f"the run has no transcript {item!r}", where=where, todo=nearest(item, transcripts)
-            )
-        system, case, turns = transcripts[item]
+    check_round(round)
+    turns_of = dict(run.index.select("id", "turns").iter_rows())
+    for where, item, unit in zip(
+        file.places, file.ratings["transcript_id"], file.ratings["unit"], strict=True
+    ):
+        if item not in turns_of:
+            raise InputError(f"the run has no transcript {item!r}", where=where, todo=nearest(item, turns_of))
+        turns = turns_of[item]
         if is_turn(unit) and turn_index(unit) >= turns:
             raise InputError(
                 f"{item!r} has {turns} turns and so no {unit}", where=where, todo="count turns from 0"
             )
-        rows.append((item, system, case, unit, *rest))
-    frame = frame_of(rows)
+    origins = run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id")
+    frame = (
+        file.ratings.drop("system", "case_id")
+        .join(origins, on="transcript_id", how="left", maintain_order="left")
+        .with_columns(pl.when(pl.col("round") == "").then(pl.lit(round)).otherwise("round").alias("round"))
+        .select(SCHEMA.names())
+    )
     entry = {
         "file": str(path),
         "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
         "date": datetime.now(UTC).isoformat(timespec="seconds"),
-        "ratings": len(rows),
+        "ratings": frame.height,
         "empty": file.empty,
         "scales": {metric: scale.to_json() for metric, scale in file.scales.items()},
+        "rounds": sorted(frame["round"].unique()),
     }
     with run.locked():
         manifest = {**run.manifest, "imports": [*run.manifest["imports"], entry]}
         replaced = run.add(frame.lazy(), manifest)
-    return len(rows), replaced
+    return frame.height, replaced
 
 
 def _rating_cells(
@@ -397,3 +418,12 @@ def _whole(cell: str, name: str, where: str) -> int:
     if number is None or not 0 <= number <= _MOST or number != int(number):
         raise InputError(f"the {name} {cell!r} is not a whole number", where=where, todo="count from 0")
     return int(number)
+
+
+def _chance(cell: str, where: str) -> float:
+    number = number_in(cell)
+    if number is None or not 0 <= number <= 1:
+        raise InputError(
+            f"the chance {cell!r} is no number from 0 to 1", where=where, todo="mend the column drawn"
+        )
+    return number

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import polars as pl
 
 from bedside.ratings.names import rated_by_algorithms
-from bedside.support.errors import MissingExtraError
+from bedside.support.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
     import pandas
@@ -30,14 +31,33 @@ COLUMNS: Mapping[str, tuple[pl.DataType, str]] = {
     "label": (pl.String(), "the label of a nominal code; null otherwise"),
     "reason": (pl.String(), "the rater's reason, or a remark that belongs to the value"),
     "error": (pl.String(), "why there is neither value nor label; null where there is one"),
+    "round": (
+        pl.String(),
+        "the round of annotation (a plan's, or an import's) that a person's rating is from; empty where it has no name",
+    ),
+    "drawn": (
+        pl.Float64(),
+        "the chance with which the unit came into its round; 0 where it was picked for what it is, not drawn; null "
+        "where it is not known",
+    ),
 }
 
 
 SCHEMA = pl.Schema({name: kind for name, (kind, _) in COLUMNS.items()})
 
 
+#: The schema of ratings as whatever rates makes them, which knows of no round: see :func:`in_round`.
+ROW_SCHEMA = pl.Schema({name: kind for name, kind in SCHEMA.items() if name not in ("round", "drawn")})
+
+
+#: The round of ratings that are imported, unless they have a name of their own.
+IMPORTED = "import"
+#: What the name of a round looks like; without one, it is empty.
+ROUND = r"^(?:[^\W_][\w. +-]{0,62})?$"
+
+
 #: What makes a rating the same rating: a new one of the same key replaces the old.
-KEY = ("transcript_id", "unit", "metric", "rater", "replicate")
+KEY = ("transcript_id", "unit", "metric", "rater", "replicate", "round")
 
 
 #: What went wrong with a judge, after the rubric where it is named; then what a server or model said of it.
@@ -84,6 +104,37 @@ def missing_counts(ratings: pl.LazyFrame) -> list[dict[str, Any]]:
     )
 
 
-def frame_of(rows: Iterable[tuple[Any, ...]]) -> pl.DataFrame:
-    """A ratings table of rows whose cells are in the order of :data:`COLUMNS`."""
-    return pl.DataFrame(list(rows), schema=SCHEMA, orient="row")
+def check_round(name: str) -> None:
+    """See that a round can have this name.
+
+    Raises:
+        DataError: it can't.
+    """
+    if not re.fullmatch(ROUND, name):
+        raise DataError(
+            f"{name!r} can't be the name of a round",
+            where="`round`",
+            todo="use letters, digits, blanks and . _ - +",
+        )
+
+
+_Table = TypeVar("_Table", pl.DataFrame, pl.LazyFrame)
+
+
+def in_round(ratings: _Table, name: str = "", drawn: Sequence[float | None] | None = None) -> _Table:
+    """Ratings of :data:`ROW_SCHEMA` as a ratings table.
+
+    Args:
+        ratings: the ratings.
+        name: the round that all of them are of.
+        drawn: the chance with which each one's unit came into it; not known unless given.
+    """
+    chances = pl.lit(None, dtype=pl.Float64()) if drawn is None else pl.Series(drawn, dtype=pl.Float64())
+    return ratings.with_columns(pl.lit(name).alias("round"), chances.alias("drawn")).select(SCHEMA.names())
+
+
+def frame_of(
+    rows: Iterable[tuple[Any, ...]], round: str = "", drawn: Sequence[float | None] | None = None
+) -> pl.DataFrame:
+    """A ratings table of rows whose cells are in the order of :data:`ROW_SCHEMA`; else as :func:`in_round`."""
+    return in_round(pl.DataFrame(list(rows), schema=ROW_SCHEMA, orient="row"), round, drawn)

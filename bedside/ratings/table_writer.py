@@ -10,7 +10,7 @@ from typing import Any
 
 import polars as pl
 
-from bedside.ratings.table import SCHEMA
+from bedside.ratings.table import ROW_SCHEMA
 from bedside.support.files import replacing, saying_where, sync
 
 _ROW_GROUP = 100_000
@@ -120,7 +120,7 @@ def _writing(file: Path) -> Iterator[None]:
 
 def rating_writer(folder: Path) -> TableWriter:
     """What collects ratings; files of a large table go below ``folder`` and are not part of a run."""
-    return TableWriter(SCHEMA, folder / RATING_PARTS, batch=20_000)
+    return TableWriter(ROW_SCHEMA, folder / RATING_PARTS, batch=20_000)
 
 
 def write_table(target: Path, table: pl.LazyFrame) -> None:

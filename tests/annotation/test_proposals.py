@@ -52,9 +52,10 @@ def copy_of(run: Run, tmp_path: object) -> Run:
 
 def test_units_that_one_person_rated_come_first_for_kappa(large: Run, tmp_path: object) -> None:
     run = copy_of(large, tmp_path)
-    once = rating_plan(run, overlap=1, per=5, seed=1)
+    once = rating_plan(run, overlap=1, per=5, seed=1, round="main")
     rated(run, once)
-    plan = rating_plan(run, per=20, seed=2, without=[(item.transcript, item.unit) for item in once.items])
+    without = [(item.transcript, item.unit) for item in once.items]
+    plan = rating_plan(run, per=20, seed=2, without=without, round="main")
     rated(run, plan)
     found = propose(run, plan, aim="kappa", count=8)
     assert {each.transcript for each in found.proposals[:5]} == {item.transcript for item in once.items}

@@ -1,0 +1,143 @@
+"""Rounds of annotation: ratings of two plans stand side by side, each with the chance of its own draw."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
+from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.follow_up import follow_up_plan
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.plan_file import read_plan, write_plan
+from bedside.annotation.plan_progress import plan_view
+from bedside.annotation.proposals import Aim, propose
+from bedside.ratings.names import rated_by_humans
+from bedside.ratings.run import Run
+from bedside.ratings.spreadsheets import import_ratings, read_rating_file
+from bedside.support.errors import DataError, InputError
+from tests.annotation.study import RATERS, USERS, exported, rating_plan
+
+
+def answered(run: Run, plan: AnnotationPlan, empathy: int) -> None:
+    """Everybody gives this level of empathy to everything, and skips goal alignment."""
+
+    def say(item: str, rater: str) -> Mapping[str, Any]:
+        return {"empathy": str(empathy), "goal_alignment": "1"}
+
+    keep_answers(run, plan, read_export(plan, exported(plan, say, USERS), RATERS, where="x").answers)
+
+
+def people(run: Run, metric: str = "empathy") -> pl.DataFrame:
+    return run.ratings.filter(rated_by_humans(), pl.col("metric") == metric)
+
+
+def test_a_second_plan_of_the_same_raters_takes_nothing_from_the_first(run: Run) -> None:
+    first, second = (rating_plan(run, seed=seed) for seed in (1, 2))
+    assert round_of(first) == f"plan-{plan_hash(first)}" != round_of(second)
+    answered(run, first, 2)
+    before = people(run)
+    answered(run, second, 5)
+    assert people(run).filter(pl.col("round") == round_of(first)).equals(before)
+    answered(run, first, 2)  # a pull again
+    by_round = people(run).group_by("round").agg(pl.col("value").unique())
+    assert dict(by_round.iter_rows()) == {round_of(first): [2.0], round_of(second): [5.0]}
+    assert not people(run).select("transcript_id", "rater", "metric", "round").is_duplicated().any()
+
+
+def test_a_round_has_the_name_that_it_is_given(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, round="pilot 1")
+    write_plan(plan, tmp_path / "plan.json")
+    assert read_plan(tmp_path / "plan.json", run) == plan
+    answered(run, plan, 3)
+    assert people(run)["round"].unique().to_list() == ["pilot 1"]
+    assert run.ratings.filter(~rated_by_humans())["round"].unique().to_list() == [""]
+    with pytest.raises(DataError, match="can't be the name of a round"):
+        rating_plan(run, round="a/b")
+
+
+def test_what_is_said_of_a_plan_is_of_its_round(run: Run) -> None:
+    pilot, main = (rating_plan(run, seed=seed, round=name) for seed, name in ((1, "pilot"), (2, "main")))
+    answered(run, pilot, 1)
+    answered(run, main, 4)
+    answers = {(item.id, rater): None for item in main.items for rater in main.raters_of[item.id]}
+    view = plan_view(run, main, answers)  # type: ignore[arg-type]
+    assert set(view.ratings.filter(rated_by_humans(), pl.col("metric") == "empathy")["value"]) == {4.0}
+
+
+def test_the_chance_of_the_draw_stays_with_the_rating(run: Run) -> None:
+    plan = rating_plan(run, by=("system",), per=2, round="main")
+    assert {item.chance for item in plan.items} == {2 / 6}
+    everything = rating_plan(run, focus="disagreement")
+    assert {item.chance for item in everything.items} == {1.0}
+    mixed = rating_plan(run, per=4, focus="disagreement", random_share=0.5)
+    assert sorted(item.chance or 0.0 for item in mixed.items) == [0.0, 0.0, 2 / 12, 2 / 12]
+    answered(run, plan, 3)
+    assert set(people(run)["drawn"]) == {2 / 6}
+    entry = run.manifest["imports"][-1]
+    assert (entry["rounds"], entry["by"]) == (["main"], ["system"])
+
+
+def test_shares_of_draws_are_the_chances(run: Run) -> None:
+    """Over many seeds, each unit comes in as often as its chance says, whatever goes first."""
+    times: dict[str, int] = {}
+    at_random: dict[str, int] = {}
+    seeds = 400
+    for seed in range(seeds):
+        for item in rating_plan(run, per=5, seed=seed).items:
+            times[item.transcript] = times.get(item.transcript, 0) + 1
+        for item in rating_plan(run, per=4, focus="disagreement", random_share=0.5, seed=seed).items:
+            if item.chance:
+                at_random[item.transcript] = at_random.get(item.transcript, 0) + 1
+    # Four standard errors of a share.
+    assert all(abs(count / seeds - 5 / 12) < 0.1 for count in times.values())
+    assert len(at_random) == 12
+    assert all(abs(count / seeds - 2 / 12) < 0.075 for count in at_random.values())
+
+
+@pytest.mark.parametrize(("aim", "chance"), [("kappa", None), ("disagreement", 0.0), ("estimate", None)])
+def test_a_follow_up_is_of_the_same_round_and_says_its_own_chances(
+    aim: Aim, chance: float | None, run: Run
+) -> None:
+    plan = rating_plan(run, by=("system",), per=2, overlap=1, round="main")
+    answered(run, plan, 3)
+    following = follow_up_plan(run, plan, propose(run, plan, aim=aim, count=4))
+    assert round_of(following) == "main"
+    chances = [item.chance for item in following.items]
+    if aim != "estimate":
+        assert set(chances) == {chance}
+    else:  # drawn from the four of each system that nobody rated
+        shares = [chances.count(share / 4) for share in (1, 2, 3, 4)]
+        assert sum(shares) == 4
+        assert all(count % share == 0 for share, count in enumerate(shares, 1))
+
+
+def test_imports_of_two_rounds_stand_side_by_side(run: Run, tmp_path: Path) -> None:
+    name = run.index["id"][0]
+    for number, round in enumerate(("pilot", "main", "main")):
+        file = tmp_path / f"{number}.csv"
+        file.write_text(f"item,rater,metric,value\n{name},anna,empathy,{number + 1}\n")
+        added, replaced = import_ratings(run, file, read_rating_file(file), round)
+        assert (added, replaced) == (1, number // 2)
+    assert dict(people(run).select("round", "value").iter_rows()) == {"pilot": 1.0, "main": 3.0}
+
+
+def test_a_file_says_round_and_chance_of_each_rating(run: Run, tmp_path: Path) -> None:
+    first, second = run.index["id"][:2]
+    file = tmp_path / "ratings.csv"
+    file.write_text(
+        "item,rater,metric,value,round,drawn\n"
+        f"{first},anna,empathy,1,test,0.5\n{first},anna,empathy,2,retest,\n{second},anna,empathy,3,,1\n"
+    )
+    import_ratings(run, file, read_rating_file(file))
+    assert people(run).sort("value").select("round", "drawn").rows() == [
+        ("test", 0.5), ("retest", None), ("import", 1.0)
+    ]  # fmt: skip
+    assert run.manifest["imports"][-1]["rounds"] == ["import", "retest", "test"]
+    file.write_text(f"item,rater,metric,value,drawn\n{first},anna,empathy,1,2\n")
+    with pytest.raises(InputError, match="'2' is no number from 0 to 1"):
+        read_rating_file(file)
