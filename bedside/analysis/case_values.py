@@ -1,0 +1,110 @@
+"""One value for each case of a system: the mean over the case's transcripts, with how many stand behind it.
+
+Cases are what a study draws; transcripts, repeats, passes and raters of a case are not independent of one another. So
+whatever tests, resamples or gives an interval starts from these values. A transcript without a case is a case of its
+own.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import polars as pl
+
+#: Begins the name of a case that is one transcript's own; no case is called so by a person.
+_OWN = "\0"
+
+
+@dataclass(frozen=True, slots=True)
+class CaseValues:
+    """The values of one system on one metric under one group of raters, one for each case.
+
+    Attributes:
+        cases: names of the cases that have a value, sorted; transcripts without a case have names of their own, which
+            no other transcript shares.
+        values: for each case the mean of its transcripts' values, in the metric's unit.
+        transcripts: for each case the number of transcripts with a value.
+        missing: transcripts without a value, whether or not their case has another.
+        missing_cases: cases without any value.
+    """
+
+    cases: tuple[str, ...]
+    values: npt.NDArray[np.float64]
+    transcripts: npt.NDArray[np.int64]
+    missing: int = 0
+    missing_cases: int = 0
+
+    @property
+    def n(self) -> int:
+        """Cases with a value."""
+        return len(self.cases)
+
+    @property
+    def n_transcripts(self) -> int:
+        """Transcripts with a value."""
+        return int(self.transcripts.sum())
+
+    @property
+    def is_single(self) -> bool:
+        """Whether each case has one transcript, so that nothing was averaged over transcripts."""
+        return self.n_transcripts == self.n
+
+    def of(self, cases: tuple[str, ...]) -> CaseValues:
+        """The values of these cases, in their order.
+
+        Args:
+            cases: names among :attr:`cases`.
+        """
+        places = {case: place for place, case in enumerate(self.cases)}
+        taken = np.array([places[case] for case in cases], dtype=np.intp)
+        return CaseValues(
+            cases, self.values[taken], self.transcripts[taken], self.missing, self.missing_cases
+        )
+
+
+def case_means(values: pl.DataFrame) -> pl.DataFrame:
+    """One row for each system, case, metric and group of raters.
+
+    Args:
+        values: as :meth:`~bedside.analysis.ratings_view.RatingsView.transcript_values` gives them, or some of its rows.
+
+    Returns:
+        Columns ``system, case, metric, group, value, transcripts, missing``, sorted by all but the last three.
+        ``value`` is the mean of the case's transcripts that have one, null where none has; ``transcripts`` and
+        ``missing`` count those with and without a value. ``case`` is the name of the case; a transcript without one
+        has a name that no other shares.
+    """
+    case = pl.coalesce("case_id", pl.lit(_OWN) + pl.col("transcript_id"))
+    return (
+        values.lazy()
+        .with_columns(case.alias("case"))
+        .group_by("system", "case", "metric", "group", maintain_order=True)
+        .agg(
+            pl.col("value").mean(),
+            pl.col("value").count().cast(pl.Int64).alias("transcripts"),
+            pl.col("value").null_count().cast(pl.Int64).alias("missing"),
+        )
+        .sort("system", "case", "metric", "group")
+        .collect()
+    )
+
+
+def case_values(values: pl.DataFrame, system: str | None) -> CaseValues:
+    """The values of one system by case.
+
+    Args:
+        values: transcripts' values of one metric under one group of raters, in the columns of
+            :meth:`~bedside.analysis.ratings_view.RatingsView.transcript_values`.
+        system: the system; None for transcripts that name none.
+    """
+    means = case_means(values.filter(pl.col("system").eq_missing(pl.lit(system))))
+    present = means.drop_nulls("value")
+    return CaseValues(
+        cases=tuple(present["case"]),
+        values=present["value"].to_numpy().astype(np.float64),
+        transcripts=present["transcripts"].to_numpy().astype(np.int64),
+        missing=int(means["missing"].sum()),
+        missing_cases=means.height - present.height,
+    )
