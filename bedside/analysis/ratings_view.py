@@ -5,7 +5,7 @@ from __future__ import annotations
 import fnmatch
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,18 @@ from typing import Any, TypeVar
 
 import polars as pl
 
+from bedside.analysis.study_parts import (
+    ALL_ROUNDS,
+    AveragedFactor,
+    StudyPart,
+    averaged_factors,
+    checked_factor,
+    levels_of,
+    ratings_of_rounds,
+    transcripts_where,
+)
 from bedside.metrics import FAMILIES
+from bedside.protocols.contract import PROTOCOLS
 from bedside.ratings.frames import FRAME, Frame, is_frame
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
@@ -36,11 +47,6 @@ RatingSource = Run | str | os.PathLike[str] | Frame
 Computed = TypeVar("Computed")
 
 
-def rater_group() -> pl.Expr:
-    """The group of each row's rater: :data:`PEOPLE`, or the rater's own name."""
-    return pl.when(rated_by_humans()).then(pl.lit(PEOPLE)).otherwise(pl.col("rater"))
-
-
 @dataclass(frozen=True, slots=True)
 class MetricFacts:
     """What is known of a metric by its name in the ratings table (with role).
@@ -54,6 +60,7 @@ class MetricFacts:
         order: position in tables; rubrics and other ratings come before what families define.
         labels: the labels of a nominal code.
         defined: whether a metric family defines it.
+        labelled: whether it is computed from a rater's labels of the whole conversation, as protocols have them.
     """
 
     name: str
@@ -64,11 +71,13 @@ class MetricFacts:
     order: int = -1
     labels: tuple[str, ...] = ()
     defined: bool = False
+    labelled: bool = False
 
 
 @cache
 def _family_metrics() -> Mapping[str, MetricFacts]:
     by_name: dict[str, MetricFacts] = {}
+    of_labels = {protocol.family for protocol in PROTOCOLS.all().values()}
     for family in FAMILIES.all().values():
         for metric in family.metrics:
             roles = ("", *metric.roles) if metric.whole or not metric.roles else metric.roles
@@ -84,6 +93,7 @@ def _family_metrics() -> Mapping[str, MetricFacts]:
                     order=len(by_name),
                     labels=metric.labels,
                     defined=True,
+                    labelled=family.name in of_labels,
                 )
     return by_name
 
@@ -151,6 +161,7 @@ class RatingsView:
         run: the run; None where the ratings are a plain file.
         rubrics: the rubrics of the user's own that the run was judged by.
         reference: a reference corpus that systems are held against; None where none is named.
+        part: the part of the study that was chosen; ratings and factors hold no more than it.
     """
 
     ratings: pl.DataFrame
@@ -160,6 +171,7 @@ class RatingsView:
     run: Run | None = None
     rubrics: OwnRubrics = field(default_factory=dict)
     reference: RatingsView | None = None
+    part: StudyPart = field(default_factory=StudyPart)
     _computed: dict[Hashable, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def once(self, key: Hashable, compute: Callable[[], Computed]) -> Computed:
@@ -219,10 +231,96 @@ class RatingsView:
         """Systems, sorted."""
         return sorted(self.ratings["system"].drop_nulls().unique())
 
+    def transcripts(self) -> pl.DataFrame:
+        """Every transcript of the part that was chosen, rated or not: ``transcript_id, system, case_id``.
+
+        Of a plain file of ratings, those that are rated.
+        """
+        columns = ("transcript_id", "system", "case_id")
+        if self.run is None or self.factors is None:
+            return self.ratings.select(columns).unique(maintain_order=True)
+        every = self.run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id")
+        return every.join(self.factors.select("transcript_id"), on="transcript_id", how="semi")
+
+    def where(self, levels: Mapping[str, Sequence[str]]) -> RatingsView:
+        """The view of those transcripts that have, of each factor named, one of the levels named.
+
+        Raises:
+            DataError: there is no such factor or level, or no such transcript.
+        """
+        if not levels:
+            return self
+        factors = transcripts_where(self.factors, levels, self.name)
+        ratings = self.ratings.join(factors.select("transcript_id"), on="transcript_id", how="semi")
+        chosen = {**self.part.where, **{name: tuple(values) for name, values in levels.items()}}
+        return replace(self, ratings=ratings, factors=factors, part=replace(self.part, where=chosen))
+
+    def by_level(self, factor: str) -> dict[str, RatingsView]:
+        """The view of the transcripts of each level of a factor, by the level.
+
+        Raises:
+            DataError: there is no such factor.
+        """
+        factors = checked_factor(self.factors, factor, self.name)
+        return {level: self.where({factor: (level,)}) for level in levels_of(factors, factor)}
+
+    def averaged_factors(
+        self, metrics: Iterable[str] | None = None, systems: Iterable[str] | None = None
+    ) -> tuple[AveragedFactor, ...]:
+        """What an answer averages over: factors that vary within a system and case.
+
+        Args:
+            metrics: what the answer is about; all that are rated unless named.
+            systems: the systems it is about; all unless named.
+        """
+        names = None if metrics is None else tuple(sorted(set(metrics)))
+        only = None if systems is None else tuple(sorted(set(systems)))
+
+        def compute() -> tuple[AveragedFactor, ...]:
+            rated = self.ratings.lazy()
+            if names is not None:
+                rated = rated.filter(pl.col("metric").is_in(names))
+            if only is not None:
+                rated = rated.filter(pl.col("system").fill_null(ALL).is_in(only))
+            transcripts = rated.select("transcript_id", pl.col("system").fill_null(ALL), "case_id").unique()
+            return averaged_factors(transcripts.collect(), self.factors)
+
+        return self.once(("averaged factors", names, only), compute)
+
+    def label_sets(self) -> list[str]:
+        """Metrics computed from labels, of which several people's sets lie over some transcript.
+
+        What one person labelled may be something else than what the other did, such as other findings: their values
+        are not averaged.
+        """
+
+        def compute() -> list[str]:
+            names = [name for name in self.ratings["metric"].unique() if self.facts(name).labelled]
+            if not names:
+                return []
+            labelled = self.ratings.lazy().filter(
+                pl.col("metric").is_in(names), rated_by_humans(), pl.col("value").is_not_null()
+            )
+            sets = labelled.group_by("metric", "transcript_id").agg(pl.col("rater").n_unique().alias("n"))
+            return (
+                sets.filter(pl.col("n") > 1)
+                .select(pl.col("metric").unique().sort())
+                .collect()["metric"]
+                .to_list()
+            )
+
+        return self.once("label sets", compute)
+
+    def rater_group(self) -> pl.Expr:
+        """The group of each row's rater: :data:`PEOPLE` for ratings of one thing, else the rater's own name."""
+        together = rated_by_humans() & ~pl.col("metric").is_in(self.label_sets())
+        return pl.when(together).then(pl.lit(PEOPLE)).otherwise(pl.col("rater"))
+
     def transcript_values(self, metrics: Iterable[str]) -> pl.DataFrame:
         """One value for each transcript, metric and group of raters.
 
-        Passes and, among people, raters are averaged. Columns: ``transcript_id, system, case_id, metric, group,
+        A rater's passes are averaged, and then, among people, raters: see :meth:`label_sets` for where they are not.
+        Columns: ``transcript_id, system, case_id, metric, group,
         value, error``; ``group`` is a rater's name, or :data:`PEOPLE`. Where nobody of the group gave a value,
         ``value`` is null and ``error`` says why.
         """
@@ -234,7 +332,7 @@ class RatingsView:
                 pl.col("metric").is_in(list(metrics)),
                 pl.col("label").is_null(),
             )
-            .with_columns(rater_group().alias("group"))
+            .with_columns(self.rater_group().alias("group"))
             .collect()
         )
         # In a run, a rater with one pass has one rating of each: most of a large run, and nothing to average.
@@ -243,16 +341,19 @@ class RatingsView:
         if self.run is not None:
             once = passes.filter(pl.col("replicate") == 0, ~rated_by_humans())["rater"].to_list()
         single = pl.col("rater").is_in(once)
+        mean = (
+            pl.col("system").first(),
+            pl.col("case_id").first(),
+            pl.col("value").mean(),
+            pl.col("error").drop_nulls().first(),
+        )
         averaged = (
             rated.lazy()
             .filter(~single)
+            .group_by("transcript_id", "metric", "group", "rater", maintain_order=True)
+            .agg(mean)
             .group_by("transcript_id", "metric", "group", maintain_order=True)
-            .agg(
-                pl.col("system").first(),
-                pl.col("case_id").first(),
-                pl.col("value").mean(),
-                pl.col("error").drop_nulls().first(),
-            )
+            .agg(mean)
             .with_columns(pl.when(pl.col("value").is_null()).then(pl.col("error")).alias("error"))
             .select(columns)
             .collect()
@@ -266,6 +367,8 @@ def open_ratings_view(
     scales: Mapping[str | None, Scale] | None = None,
     columns: Mapping[str, str] | None = None,
     metric: str = "rating",
+    rounds: Sequence[str] | None = None,
+    where: Mapping[str, Sequence[str]] | None = None,
 ) -> RatingsView:
     """A view of ratings from a run, from a plain file of ratings (CSV, TSV, XLSX, Parquet), or from a data frame.
 
@@ -274,11 +377,29 @@ def open_ratings_view(
         scales: scales that go before those kept in the run; under None the one of all metrics.
         columns: for a file or data frame, bedside's column names to its own.
         metric: for a file or data frame without a column for it, the metric's name.
+        rounds: the rounds of annotation whose ratings by people count, or
+            :data:`~bedside.analysis.study_parts.ALL_ROUNDS`; without them, people must have rated each metric in one.
+        where: levels of factors, by factor: only transcripts that have them count.
 
     Raises:
         InputError: it is none of these, or a file or data frame of another form.
         RunError: there is no such run or file.
+        DataError: there is no such round, factor or level; or no round is named, and people rated a metric in several.
     """
+    view = _whole_view(source, scales=scales, columns=columns, metric=metric)
+    ratings = ratings_of_rounds(view.ratings, rounds, view.name)
+    part = StudyPart(rounds=tuple(rounds or ()) if ALL_ROUNDS not in (rounds or ()) else (ALL_ROUNDS,))
+    return replace(view, ratings=ratings, part=part).where(where or {})
+
+
+def _whole_view(
+    source: RatingSource,
+    *,
+    scales: Mapping[str | None, Scale] | None,
+    columns: Mapping[str, str] | None,
+    metric: str,
+) -> RatingsView:
+    """The view of all ratings, as :func:`open_ratings_view` reads them."""
     asked_scales = dict(scales or {})
     if is_frame(source):
         table = read_rating_frame(

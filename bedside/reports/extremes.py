@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from bedside.analysis.ratings_view import PEOPLE, MetricRatings, RatingsView, rater_group
+from bedside.analysis.ratings_view import PEOPLE, MetricRatings, RatingsView
 from bedside.analysis.selection import quality_metrics
 from bedside.ratings.names import turn_indices
 from bedside.ratings.run import Run
@@ -117,7 +117,7 @@ def _turn_metrics(metric: str) -> tuple[str, ...]:
 
 def _ratings_by(view: RatingsView, transcript: str, group: str) -> pl.DataFrame:
     """What a group of raters said of a transcript."""
-    return view.ratings.filter(pl.col("transcript_id") == transcript, rater_group() == group)
+    return view.ratings.filter(pl.col("transcript_id") == transcript, view.rater_group() == group)
 
 
 def _turns_rated(

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.analysis.ratings_view import ALL
+from bedside.analysis.study_parts import level_order
 from bedside.reports.cell_names import ARROWS
 from bedside.reports.results_options import METRIC, SYSTEM, ResultsOptions
-from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample, in_order
+from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample
 
 #: What a row or a column is of: a value for each of its dimensions, of the metric its position among the items.
 Key = tuple[Any, ...]
@@ -117,7 +118,7 @@ def layout_of(measured: MeasuredRows, options: ResultsOptions) -> ResultsLayout:
         for position, (_, item_samples) in enumerate(measured.items)
         for place, sample in item_samples.items()
     }
-    strata = [in_order([stratum[i] for _, (_, stratum) in samples]) for i, _ in enumerate(options.factors)]
+    strata = [level_order([stratum[i] for _, (_, stratum) in samples]) for i, _ in enumerate(options.factors)]
     values: dict[str, Sequence[Any]] = {
         METRIC: range(len(items)),
         SYSTEM: sorted({system for _, (system, _) in samples}),

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.comparison import SystemValues
-from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, rater_group
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
+from bedside.analysis.study_parts import WITHOUT
 from bedside.ratings.values import Direction
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import TableMeasure, matching
@@ -18,8 +19,6 @@ from bedside.stats.result import Interval
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 
-#: Stands for the value of a factor that a transcript doesn't have.
-WITHOUT = "none given"
 #: Begins the names of the columns that hold factors.
 _FACTOR = "factor:"
 SampleLevel = Literal["mean", "micro"]
@@ -269,15 +268,15 @@ def _ratios(
 ) -> dict[str, dict[Place, Sample]]:
     """A ratio of sums over transcripts, by group of raters and place.
 
-    A transcript's sums are means over its passes, of those passes that have all the metrics.
+    A transcript's sums are means over a rater's passes, of those that have all the metrics, and then over people.
     """
     needed = sorted({*measure.sum, *measure.over})
     wide = (
         view.ratings.filter(pl.col("unit") == "transcript", pl.col("metric").is_in(needed))
-        .with_columns(rater_group().alias("group"))
+        .with_columns(view.rater_group().alias("group"))
         .pivot(
             on="metric",
-            index=["transcript_id", "system", "case_id", "group", "rater", "replicate"],
+            index=["transcript_id", "system", "case_id", "group", "rater", "replicate", "round"],
             values="value",
             aggregate_function="first",
         )
@@ -285,10 +284,12 @@ def _ratios(
     if any(name not in wide.columns for name in needed):
         return {}
     whole = pl.all_horizontal(pl.col(name).is_not_null() for name in needed)
-    passes = wide.group_by("transcript_id", "system", "case_id", "group", maintain_order=True).agg(
+    origin = ("transcript_id", "system", "case_id", "group")
+    raters = wide.group_by(*origin, "rater", maintain_order=True).agg(
         pl.col(name).filter(whole).mean() for name in needed
     )
-    sums = passes.select(
+    people = raters.group_by(origin, maintain_order=True).agg(pl.col(name).mean() for name in needed)
+    sums = people.select(
         "transcript_id",
         "system",
         "case_id",
@@ -404,17 +405,3 @@ def _reasons(view: RatingsView, valueless: Sequence[_Measured]) -> dict[str, str
         why = next((sample.why for sample in measured.samples.values() if sample.why), "no value")
         reasons.setdefault(title, why)
     return reasons
-
-
-def in_order(values: Sequence[str]) -> list[str]:
-    """Values of a factor in order: numbers by size, words by letters, what is not given last."""
-
-    def key(value: str) -> tuple[int, float, str]:
-        if value == WITHOUT:
-            return 2, 0.0, ""
-        try:
-            return 0, float(value), value
-        except ValueError:
-            return 1, 0.0, value
-
-    return sorted(set(values), key=key)

@@ -10,10 +10,11 @@ import polars as pl
 
 from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.study_parts import WITHOUT
 from bedside.reports.number_text import DASH, number, p_value
 from bedside.reports.results_layout import CellKey, ResultsLayout
 from bedside.reports.results_options import SYSTEM
-from bedside.reports.samples import WITHOUT, MeasureRow
+from bedside.reports.samples import MeasureRow
 from bedside.reports.table_content import Cell
 from bedside.stats.result import Result
 from bedside.support.plurals import counted

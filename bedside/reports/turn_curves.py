@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, rater_group
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
+from bedside.analysis.study_parts import level_order
 from bedside.ratings.names import turn_indices
-from bedside.reports.samples import Place, in_order, strata_of
+from bedside.reports.samples import Place, strata_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
     strata = strata_of(view, by)
     rated = view.ratings.filter(pl.col("metric").is_in(list(metrics))).with_columns(
         pl.col("system").fill_null(ALL),
-        rater_group().alias("group"),
+        view.rater_group().alias("group"),
         turn_indices(pl.Int32).alias("turn"),
     )
     if strata is not None:
@@ -50,6 +51,8 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
     for (metric, group, system, *stratum), part in rated.partition_by(keys, as_dict=True).items():
         values = (
             part.drop_nulls("value")
+            .group_by("transcript_id", "turn", "rater")
+            .agg(pl.col("value").mean())
             .group_by("transcript_id", "turn")
             .agg(pl.col("value").mean())
             .sort("turn")
@@ -76,7 +79,7 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
         )
     positions = {name: position for position, name in enumerate(metrics)}
     ranks = [
-        {value: rank for rank, value in enumerate(in_order([curve.place[1][i] for curve in curves]))}
+        {value: rank for rank, value in enumerate(level_order([curve.place[1][i] for curve in curves]))}
         for i in range(len(by))
     ]
 

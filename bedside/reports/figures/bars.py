@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.study_parts import level_order
 from bedside.reports.cell_names import ARROWS
 from bedside.reports.figure_kind import (
     COLOURS,
@@ -19,7 +20,7 @@ from bedside.reports.figure_kind import (
     wrapped,
 )
 from bedside.reports.measures import Headed
-from bedside.reports.samples import in_order, interval_of, measure
+from bedside.reports.samples import interval_of, measure
 from bedside.reports.table_kind import Options
 
 _PANELS = 12
@@ -47,7 +48,7 @@ def build(view: RatingsView, seed: int, options: BarsOptions) -> Drawing | None:
     if not items:
         return None
     systems = sorted({system for _, samples in items for system, _ in samples})
-    strata = in_order([stratum[0] for _, samples in items for _, stratum in samples]) if by else [""]
+    strata = level_order([stratum[0] for _, samples in items for _, stratum in samples]) if by else [""]
 
     def draw() -> Any:
         width_of = max(2.4, 0.5 + 0.3 * len(systems) * len(strata))

@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 from pydantic import Field
 
-from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView, rater_group
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import Headed, named_metrics
@@ -32,7 +32,7 @@ def build(view: RatingsView, seed: int, options: CountsOptions) -> Table | None:
     """Counts and shares of labels; None where there are none."""
     metrics = named_metrics(view, options.metrics)
     labelled = view.ratings.filter(pl.col("label").is_not_null()).with_columns(
-        pl.col("system").fill_null(ALL), rater_group().alias("group")
+        pl.col("system").fill_null(ALL), view.rater_group().alias("group")
     )
     labelled_metrics = set(labelled["metric"])
     names = metrics.rated

@@ -1,0 +1,238 @@
+"""The part of a study that an answer is about: rounds of annotation, and transcripts by the levels of factors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import polars as pl
+
+from bedside.ratings.names import is_human
+from bedside.support.errors import DataError
+from bedside.support.registry import nearest
+
+#: Stands for the level of a factor that a transcript doesn't have.
+WITHOUT = "none given"
+#: Stands for every round of annotation.
+ALL_ROUNDS = "all"
+#: Factors that tell transcripts of one kind apart, and are no condition of a study.
+_REPEATS = ("repeat",)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyPart:
+    """What was chosen of a study; nothing unless said.
+
+    Attributes:
+        rounds: the rounds of annotation whose ratings by people count; empty where nothing was chosen.
+        where: the levels of factors whose transcripts count.
+    """
+
+    rounds: tuple[str, ...] = ()
+    where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def sentences(self) -> list[str]:
+        """What was chosen, in words."""
+        chosen = "; ".join(f"{factor} {' or '.join(levels)}" for factor, levels in self.where.items())
+        sentences = [f"Only transcripts with {chosen} are looked at."] if chosen else []
+        if self.rounds == (ALL_ROUNDS,):
+            sentences.append(
+                "People's ratings of all rounds count; several by one person of one thing are repeated ratings."
+            )
+        elif self.rounds:
+            sentences.append(f"People's ratings are those of {round_words(self.rounds)}.")
+        return sentences
+
+
+def round_words(rounds: Sequence[str]) -> str:
+    """Rounds in running text; the one without a name is ``""``."""
+    names = [_printed(name) for name in rounds]
+    return f"the round {names[0]}" if len(names) == 1 else f"the rounds {', '.join(names)}"
+
+
+def _printed(name: str) -> str:
+    """A round's name, or the quotation marks that stand for the round without one."""
+    return name or '""'
+
+
+def level_order(levels: Sequence[str]) -> list[str]:
+    """Levels of a factor in order, each once: numbers by size, words by letters, what is not given last."""
+
+    def key(value: str) -> tuple[int, float, str]:
+        if value == WITHOUT:
+            return 2, 0.0, ""
+        try:
+            return 0, float(value), value
+        except ValueError:
+            return 1, 0.0, value
+
+    return sorted(set(levels), key=key)
+
+
+def ratings_of_rounds(ratings: pl.DataFrame, rounds: Sequence[str] | None, where: str) -> pl.DataFrame:
+    """The ratings, of those by people the ones of the rounds named.
+
+    Labels that came with the transcripts have no round. They stay where people rated their metric in no round besides.
+
+    Args:
+        ratings: a ratings table.
+        rounds: names of rounds, or :data:`ALL_ROUNDS`; without them, people must have rated each metric in one.
+        where: the run or file, for messages.
+
+    Raises:
+        DataError: there is no such round; or none is named, and people rated a metric in more than one.
+    """
+    if rounds is not None and ALL_ROUNDS in rounds:
+        return ratings
+    if rounds is None and ratings["round"].n_unique() <= 1:
+        return ratings
+    people = [rater for rater in ratings["rater"].unique() if is_human(rater)]
+    by_person = pl.col("rater").is_in(people)
+    rated = ratings.lazy().filter(by_person).select("metric", "round").unique().collect()
+    if rounds is None:
+        _check_one_round(rated, where)
+        return ratings
+    names = sorted(rated["round"].unique())
+    for name in rounds:
+        if name not in names:
+            todo = nearest(name, [*names, ALL_ROUNDS]) if names else "people rated nothing here"
+            raise DataError(f"there is no round {name!r}", where=where, todo=todo)
+    with_round = rated.filter(pl.col("round") != "")["metric"].unique()
+    unnamed = (pl.col("round") == "") & ~pl.col("metric").is_in(with_round.implode())
+    return ratings.filter(~by_person | pl.col("round").is_in(list(rounds)) | unnamed)
+
+
+def _check_one_round(rated: pl.DataFrame, where: str) -> None:
+    """Raise DataError where a metric of these pairs of metric and round has several rounds."""
+    several = (
+        rated.group_by("metric")
+        .agg(pl.col("round").sort())
+        .filter(pl.col("round").list.len() > 1)
+        .sort("metric")
+    )
+    if several.is_empty():
+        return
+    metric, rounds = several.row(0)
+    more = f" (and {several.height - 1} more metrics)" if several.height > 1 else ""
+    raise DataError(
+        f"people rated {metric}{more} in {len(rounds)} rounds: {', '.join(map(_printed, rounds))}",
+        where=where,
+        todo=f"choose one with `rounds={_printed(rounds[-1])}`, or take them together with `rounds={ALL_ROUNDS}`",
+    )
+
+
+def factor_names(factors: pl.DataFrame | None) -> list[str]:
+    """The factors that a frame of them, by ``transcript_id``, has columns for."""
+    return [] if factors is None else [name for name in factors.columns if name != "transcript_id"]
+
+
+def checked_factor(factors: pl.DataFrame | None, name: str, where: str) -> pl.DataFrame:
+    """The frame of factors, which has this one.
+
+    Raises:
+        DataError: it doesn't.
+    """
+    if factors is None:
+        raise DataError(
+            "a plain file of ratings has no factors", where=where,
+            todo="give a run: bedside score makes one of transcripts, bedside ratings import adds the file",
+        )  # fmt: skip
+    names = factor_names(factors)
+    if name not in names:
+        todo = nearest(name, names) if names else "give the transcripts factors"
+        raise DataError(f"no transcript has the factor {name!r}", where=where, todo=todo)
+    return factors
+
+
+def levels_of(factors: pl.DataFrame, name: str) -> list[str]:
+    """The levels of a factor that transcripts have, in order."""
+    return level_order(factors[name].drop_nulls().unique().to_list())
+
+
+def transcripts_where(
+    factors: pl.DataFrame | None, where: Mapping[str, Sequence[str]], source: str
+) -> pl.DataFrame:
+    """The rows of a frame of factors that have, of each factor named, one of the levels named.
+
+    Args:
+        factors: a column for each factor, by ``transcript_id``.
+        where: levels by factor.
+        source: the run or file, for messages.
+
+    Raises:
+        DataError: there is no such factor or level, or no transcript has what is asked of all factors.
+    """
+    kept = None
+    for name, levels in where.items():
+        known = checked_factor(factors, name, source)
+        there = levels_of(known, name)
+        for level in levels:
+            if level not in there:
+                raise DataError(
+                    f"no transcript has {name} {level!r}", where=source, todo=nearest(level, there)
+                )
+        kept = (known if kept is None else kept).filter(pl.col(name).is_in(list(levels)))
+    assert kept is not None
+    if kept.is_empty():
+        asked = " and ".join(f"{name} {' or '.join(levels)}" for name, levels in where.items())
+        raise DataError(f"no transcript has {asked}", where=source, todo="ask for fewer factors at once")
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class AveragedFactor:
+    """A factor that an answer averages over.
+
+    Attributes:
+        name: the factor.
+        levels: its levels, in order.
+        by_system: the levels that each system's transcripts have.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    by_system: Mapping[str, tuple[str, ...]]
+
+    @property
+    def is_shared(self) -> bool:
+        """Whether all systems have the same levels."""
+        return len(set(self.by_system.values())) < 2
+
+
+def averaged_factors(rated: pl.DataFrame, factors: pl.DataFrame | None) -> tuple[AveragedFactor, ...]:
+    """The factors that vary within a system and case, or within a system where there are no cases.
+
+    A factor of which every level belongs to one transcript names transcripts and is left out, and so is one that
+    numbers repeats.
+
+    Args:
+        rated: a row for each transcript that is rated: ``transcript_id, system, case_id``.
+        factors: a column for each factor, by ``transcript_id``; None where there are none.
+    """
+    names = [name for name in factor_names(factors) if name not in _REPEATS]
+    if factors is None or not names:
+        return ()
+    placed = rated.unique().join(factors, on="transcript_id", how="inner")
+    varying = (
+        placed.lazy()
+        .group_by("system", "case_id")
+        .agg(pl.col(name).drop_nulls().n_unique() for name in names)
+        .select(pl.col(name).max() for name in names)
+        .collect()
+    )
+    averaged = []
+    for name in names:
+        if (varying[name][0] or 0) < 2:
+            continue
+        counts = placed.drop_nulls(name).group_by(name).agg(pl.col("transcript_id").n_unique().alias("n"))
+        if counts["n"].max() == 1:
+            continue
+        by_system = placed.group_by("system").agg(pl.col(name).fill_null(WITHOUT).unique()).sort("system")
+        averaged.append(
+            AveragedFactor(
+                name,
+                tuple(level_order(counts[name].to_list())),
+                {str(system): tuple(level_order(levels)) for system, levels in by_system.iter_rows()},
+            )
+        )
+    return tuple(averaged)
