@@ -228,3 +228,81 @@ def test_alternative_annotator_of_no_items_says_so() -> None:
     outcome = alternative_annotator.alternative_annotator([], np.empty((0, 3)), epsilon=0.1)
     assert outcome.winning_rate is None
     assert outcome.missing == "no rater has enough items in common with the others"
+
+
+def at_the_boundary(
+    clusters: int, size: int, alike: float, raters: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
+    """Yes or no of a judge that loses to each person by .2: people err in 10 %, the judge in 35 %, alike within
+    clusters.
+    """
+    errs = 0.35
+    within = rng.beta(errs * (1 - alike) / alike, (1 - errs) * (1 - alike) / alike, clusters)
+    judge = rng.random((clusters, size)) < within[:, None]
+    people = rng.random((clusters * size, raters)) < 0.1
+    return judge.ravel().astype(float), people.astype(float)
+
+
+def test_clusters_of_one_item_change_nothing() -> None:
+    judge, table = made_up()
+    alone = alternative_annotator.alternative_annotator(judge, table, epsilon=0.1)
+    apart = alternative_annotator.alternative_annotator(judge, table, epsilon=0.1, clusters=np.arange(40))
+    assert [one.p for one in apart.raters] == pytest.approx([one.p for one in alone.raters])
+    assert (apart.winning_rate, apart.advantage) == (alone.winning_rate, alone.advantage)
+    weighed = alternative_annotator.alternative_annotator(judge, table, epsilon=0.1, weights=[2.0] * 40)
+    assert [one.p for one in weighed.raters] == pytest.approx([one.p for one in alone.raters])
+
+
+def test_the_clustered_test_is_the_slow_jackknife() -> None:
+    """Weighted, with clusters of different sizes: the lead recomputed without each cluster."""
+    rng = np.random.default_rng(11)
+    clusters = np.repeat(np.arange(14), rng.integers(1, 9, 14))
+    truth = rng.random(clusters.size) < 0.5
+    judge = np.where(rng.random(clusters.size) < 0.2, ~truth, truth).astype(float)
+    table = np.where(rng.random((clusters.size, 2)) < 0.2, ~truth[:, None], truth[:, None]).astype(float)
+    weights = rng.uniform(1, 4, clusters.size)
+    result = alternative_annotator.alternative_annotator(
+        judge, table, epsilon=0.2, clusters=clusters, weights=weights
+    )
+    for rater in (0, 1):
+        other = table[:, 1 - rater]
+        lead = (table[:, rater] == other).astype(float) - (judge == other)
+        whole = np.average(lead, weights=weights)
+        left_out = []
+        for cluster in range(14):
+            kept = clusters != cluster
+            left_out.append(np.average(lead[kept], weights=weights[kept]))
+        error = np.sqrt(13 / 14 * np.sum((left_out - np.mean(left_out)) ** 2))
+        assert result.raters[rater].statistic == pytest.approx((whole - 0.2) / error)
+        assert result.raters[rater].p == pytest.approx(stats.t(13).cdf((whole - 0.2) / error))
+        assert result.raters[rater].details["clusters"] == 14
+
+
+def test_turns_of_a_transcript_are_not_independent() -> None:
+    """400 turns of 20 transcripts, at the boundary: taken as independent, a true null is rejected far too often."""
+    rng = np.random.default_rng(12)
+    clusters = np.repeat(np.arange(20), 20)
+    accepted = rejected = naive = 0
+    for _ in range(300):
+        judge, table = at_the_boundary(20, 20, 0.3, 2, rng)
+        result = alternative_annotator.alternative_annotator(judge, table, epsilon=0.2, clusters=clusters)
+        accepted += bool(result.replaceable)
+        rejected += (result.raters[0].p or 0) <= 0.05
+        naive += (
+            alternative_annotator.alternative_annotator(judge, table, epsilon=0.2).raters[0].p or 0
+        ) <= 0.05
+    assert accepted / 300 <= 0.05
+    assert rejected / 300 <= 0.085
+    assert naive / 300 >= 0.14
+
+
+def test_a_few_clusters_are_not_enough() -> None:
+    """Three transcripts of 40 turns are no 120 units."""
+    same = [["A", "A"], ["B", "B"]] * 60
+    result = alternative_annotator.alternative_annotator(
+        ["A", "B"] * 60, same, epsilon=0.2, clusters=np.repeat(np.arange(3), 40)
+    )
+    assert result.replaceable is None
+    assert result.raters[0].missing == "120 items in common of 3 clusters, fewer than 10"
+    with pytest.raises(DataError, match="weights above 0"):
+        alternative_annotator.alternative_annotator(["A"], [["A", "B"]], epsilon=0.1, weights=[0])

@@ -12,6 +12,7 @@ import pytest
 from bedside.stats import (
     alternative_annotator,
     consensus,
+    diagnostic_accuracy,
     effects,
     families,
     intervals,
@@ -167,7 +168,20 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (alternative_annotator.alternative_annotator, (TABLE[:, 0], TABLE), {"epsilon": 0.1}, {
         "epsilon": ({}, {"epsilon": 0.2}), "score": ({}, {"score": "distance"}),
         "correction": ({}, {"correction": "holm"}), "alpha": ({}, {"alpha": 0.1}),
-        "fewest_items": ({}, {"fewest_items": 61}),
+        "fewest_items": ({}, {"fewest_items": 61}), "clusters": ({}, {"clusters": CLUSTERS}),
+        "fewest_clusters": ({"clusters": CLUSTERS}, {"clusters": CLUSTERS, "fewest_clusters": 13}),
+        "weights": ({}, {"weights": X}),
+    }),
+    (diagnostic_accuracy.diagnostic_accuracy, (GOOD, ONES), {"positive": 1}, {
+        "positive": ({}, {"positive": 0}), "clusters": ({}, {"clusters": CLUSTERS}),
+        "weights": ({}, {"weights": X}), "level": ({}, {"level": 0.9}),
+    }),
+    (diagnostic_accuracy.area_under_curve, (Y, ONES), {}, {
+        "clusters": ({}, {"clusters": CLUSTERS}), "weights": ({}, {"weights": X}), "level": ({}, {"level": 0.9}),
+    }),
+    (diagnostic_accuracy.calibration, (X + 0.1, Y), {}, {
+        "bins": ({}, {"bins": 2}), "clusters": ({}, {"clusters": CLUSTERS}), "weights": ({}, {"weights": X}),
+        "level": ({}, {"level": 0.9}),
     }),
     (prediction_powered.mean, (X[:30], Y[:30], Y[30:]), {}, {
         "weight": ({}, {"weight": 1}), "interval": ({}, {"interval": "t"}), "level": ({}, {"level": 0.9}),
@@ -238,8 +252,8 @@ def test_every_parameter_matters(case: Any) -> None:
 def test_every_statistic_is_here() -> None:
     tested = {case[0] for case in CASES}
     modules = (
-        alternative_annotator, consensus, effects, families, intervals, many_raters, paired, planning,
-        prediction_powered, reliability, several, shape, two_raters, unpaired,
+        alternative_annotator, consensus, diagnostic_accuracy, effects, families, intervals, many_raters, paired,
+        planning, prediction_powered, reliability, several, shape, two_raters, unpaired,
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):
