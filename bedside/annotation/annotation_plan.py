@@ -100,6 +100,7 @@ class PlanItem(_PlanPart):
         stratum: position of its stratum in the plan.
         drawn: how it came into the plan.
         chance: with which it came into the plan; 0 where it was picked for what it is, None where it isn't known.
+        replicate: 1 where it shows raters again what another item showed them, else 0.
     """
 
     id: str
@@ -108,6 +109,7 @@ class PlanItem(_PlanPart):
     stratum: int
     drawn: Focus
     chance: float | None = Field(default=None, ge=0, le=1)
+    replicate: int = Field(default=0, ge=0, le=1)
 
 
 class TrainingItem(_PlanPart):

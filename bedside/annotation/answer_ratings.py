@@ -9,8 +9,8 @@
   label, such as a category of concerns, the number of its entries.
 - codes: ``<code>``, a label, of each turn of the code's role; turns without are missing.
 
-The rater is the person, the reason the notes, the round the plan's. What a rater skipped is missing. The training set
-gives no ratings.
+The rater is the person, the reason the notes, the round the plan's; what a rater is shown a second time is a second
+pass. What a rater skipped is missing. The training set gives no ratings.
 """
 
 from __future__ import annotations
@@ -131,9 +131,10 @@ def plan_ratings(
         for rubric in plan.questions:
             ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
             rows += [
-                (*origin, unit, metric, human_rater(rater), 0, *rating) for unit, metric, *rating in ratings
+                (*origin, unit, metric, human_rater(rater), item.replicate, *rating)
+                for unit, metric, *rating in ratings
             ]
-            if plan.mode == "audit" and name not in judged_items:
+            if plan.mode == "audit" and item.replicate == 0 and name not in judged_items:
                 value, label = _rating_of(rubric, shown_scores[item.transcript, item.unit, rubric.name][0])
                 metric = audited_metric(rubric.name)
                 rows.append((*origin, item.unit, metric, plan.judge, 0, value, label, None, None))

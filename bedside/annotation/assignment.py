@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import combinations
 from math import comb
 
@@ -128,31 +128,67 @@ def _in_balance(blocks: list[Block], raters: int) -> list[Block]:
 
 def assigned_items(
     items: Sequence[PlanItem],
+    places: Sequence[str],
+    repeats: Mapping[str, PlanItem],
     training: Sequence[TrainingItem],
     raters: Sequence[str],
+    *,
     overlap: int,
     shared: int,
     seed: int,
 ) -> dict[str, tuple[str, ...]]:
     """The items of each rater, in the order the rater sees them: the training set, then the others, shuffled.
 
+    What is shown again comes in the second half, and its first showing in the first.
+
+    Items of one place go to the same raters, so that a difference between systems on a case is no difference between
+    raters, and everybody rates each system as often.
+
     Args:
         items: what is rated, stratum by stratum.
+        places: the :attr:`~bedside.annotation.strata.DrawableUnit.place` of each item.
+        repeats: id of an item → the item that shows it again to its raters.
         training: the training set, in order.
         raters: their names.
         overlap: raters of each item.
         shared: how many of the items all raters rate.
         seed: of everything drawn at random.
     """
-    shared_items = random.Random(f"{seed}:shared").sample(items, min(shared, len(items)))
-    shared_ids = {item.id for item in shared_items}
-    divided_ids = [item.id for item in items if item.id not in shared_ids]
-    blocks = balanced_blocks(len(raters), overlap, len(divided_ids), seed)
+    bundles: dict[str, list[str]] = {}
+    for item, place in zip(items, places, strict=True):
+        bundles.setdefault(place, []).append(item.id)
+    shared_ids = _shared_ids(bundles, min(shared, len(items)), seed)
+    divided = [
+        [item_id for item_id in bundle if item_id not in shared_ids]
+        for bundle in sorted(bundles.values(), key=len, reverse=True)
+    ]
+    divided = [bundle for bundle in divided if bundle]
+    blocks = balanced_blocks(len(raters), overlap, len(divided), seed)
     ids_by_rater: dict[str, list[str]] = {rater: sorted(shared_ids) for rater in raters}
-    for item_id, block in zip(divided_ids, blocks, strict=True):
+    for bundle, block in zip(divided, blocks, strict=True):
         for position in block:
-            ids_by_rater[raters[position]].append(item_id)
-    for rater, item_ids in ids_by_rater.items():
-        random.Random(f"{seed}:order:{rater}").shuffle(item_ids)
+            ids_by_rater[raters[position]] += bundle
     training_ids = tuple(item.id for item in training)
-    return {rater: (*training_ids, *item_ids) for rater, item_ids in ids_by_rater.items()}
+    return {
+        rater: (*training_ids, *_in_order(item_ids, repeats, random.Random(f"{seed}:order:{rater}")))
+        for rater, item_ids in ids_by_rater.items()
+    }
+
+
+def _in_order(item_ids: Sequence[str], repeats: Mapping[str, PlanItem], rng: random.Random) -> list[str]:
+    """The items of a rater and what they are shown again, shuffled within the first half and the second."""
+    once = [item_id for item_id in item_ids if item_id not in repeats]
+    rng.shuffle(once)
+    repeated = [item_id for item_id in item_ids if item_id in repeats]
+    middle = (len(once) + 1) // 2 if repeated else len(once)
+    first, second = repeated + once[:middle], once[middle:] + [repeats[item_id].id for item_id in repeated]
+    if repeated:
+        rng.shuffle(first)
+        rng.shuffle(second)
+    return first + second
+
+
+def _shared_ids(bundles: Mapping[str, Sequence[str]], count: int, seed: int) -> set[str]:
+    """The items that all raters rate: whole bundles in an order drawn at random, the last one cut where it must be."""
+    drawn = random.Random(f"{seed}:shared").sample(sorted(bundles), len(bundles))
+    return set([item_id for place in drawn for item_id in bundles[place]][:count])

@@ -176,12 +176,14 @@ def _estimate_gain(metric: str, system: str, data: CorrectedUnits, added: int, s
         reason = "too little would be left that only the judge rated"
         return ExpectedGain(metric, quantity, data.human.size, added, now, None, reason)
     rng = np.random.default_rng(seed)
-    errors = data.human - data.judge
+    # People's mean as it goes with the judge's value, and how far it lies off that.
+    slope = float(np.polyfit(data.judge, data.human, 1)[0]) if np.ptp(data.judge) else 0.0
+    distances = data.human - slope * data.judge
     widths = []
     for _ in range(SIMULATIONS):
         order = rng.permutation(data.judge_alone.size)
         new, judged_alone = data.judge_alone[order[:added]], data.judge_alone[order[added:]]
-        human = np.concatenate([data.human, new + rng.choice(errors, size=added)])
+        human = np.concatenate([data.human, slope * new + rng.choice(distances, size=added)])
         width = half_width(
             prediction_powered.mean(human, np.concatenate([data.judge, new]), judged_alone, interval="t")
         )

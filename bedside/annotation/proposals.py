@@ -10,7 +10,8 @@
 
 What it would bring is the expected half-width of the 95 % interval, by simulation with the library's own intervals: new
 units are given ratings like those there are. For kappa, they are drawn from the rated units with all their ratings; for
-the corrected mean, they have the judge's rating and an error drawn from the judge's errors so far.
+the corrected mean, they have the judge's rating, and people's is what goes with it so far, as far off as one drawn
+from those rated.
 """
 
 from __future__ import annotations

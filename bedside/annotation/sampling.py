@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -56,6 +57,7 @@ def make_plan(
     focus: Focus = "random",
     random_share: float = 0.0,
     judge: str | None = None,
+    repeat: float = 0.0,
     training: Sequence[TrainingCase] = (),
     without: Iterable[tuple[str, str]] = (),
     round: str = "",
@@ -81,6 +83,8 @@ def make_plan(
         focus: what goes first.
         random_share: 0 … 1.
         judge: in audit mode, whose scores are shown; the run's only judge unless named.
+        repeat: share of the items that their raters are shown a second time, 0 … 1: how well each agrees with
+            themselves.
         training: the training set, in order.
         without: (transcript, unit) to leave out, such as those rated already.
         round: the name of the round of annotation, such as pilot; a plan without one is a round of its own.
@@ -92,7 +96,7 @@ def make_plan(
     """
     _check_question(mode, rubrics, focus)
     check_round(round)
-    _check_numbers(raters, per, overlap, random_share)
+    _check_numbers(raters, per, overlap, {"random_share": random_share, "repeat": repeat})
     if mode == "audit":
         judge = _audited_judge(run, rubrics, judge)
     elif judge is not None:
@@ -111,6 +115,7 @@ def make_plan(
         raise _nothing_left(run, pool)
     identity = run_identity(run)
     items = _plan_items(drawn, identity, seed, mode)
+    repeats = _repeated_items(items, repeat, seed)
     training_items = _training_items(training, identity, seed)
     return sealed(
         AnnotationPlan(
@@ -129,9 +134,16 @@ def make_plan(
             strata=tuple(strata),
             left_out=dict(sorted(pool.left_out.items())),
             training=training_items,
-            items=tuple(sorted(items, key=lambda item: item.id)),
+            items=tuple(sorted((*items, *repeats.values()), key=lambda item: item.id)),
             assignment=assigned_items(
-                items, training_items, raters=raters, overlap=overlap, shared=shared, seed=seed
+                items,
+                [unit.place for unit, _ in drawn],
+                repeats,
+                training_items,
+                raters,
+                overlap=overlap,
+                shared=shared,
+                seed=seed,
             ),
         )
     )
@@ -151,9 +163,8 @@ def _drawn_strata(
     strata, drawn = [], []
     for number, (values, units) in enumerate(sorted(pool.strata.items())):
         count = len(units) if per is None else per
-        rng = random.Random(f"{seed}:{number}:{values}")
         chosen = drawn_units(
-            units=units, count=count, priority=priority, focus=focus, random_share=random_share, rng=rng
+            units=units, count=count, priority=priority, focus=focus, random_share=random_share, seed=seed
         )
         factors = dict(zip(by, values, strict=True))
         strata.append(Stratum(factors=factors, available=len(units), wanted=count, drawn=len(chosen)))
@@ -185,6 +196,15 @@ def _plan_items(
         )
         for unit, stratum in drawn
     ]
+
+
+def _repeated_items(items: Sequence[PlanItem], share: float, seed: int) -> dict[str, PlanItem]:
+    """Id of an item → the item that shows it again, of a share of them drawn at random."""
+    count = math.ceil(share * len(items) - 1e-9)
+    drawn = random.Random(f"{seed}:repeat").sample(sorted(items, key=lambda item: item.id), count)
+    return {
+        item.id: item.model_copy(update={"id": opaque_id(item.id, "again"), "replicate": 1}) for item in drawn
+    }
 
 
 def _training_items(training: Sequence[TrainingCase], identity: str, seed: int) -> tuple[TrainingItem, ...]:
@@ -219,7 +239,7 @@ def _check_question(mode: Mode, rubrics: Sequence[Rubric], focus: str) -> None:
         ) from error
 
 
-def _check_numbers(raters: Sequence[str], per: int | None, overlap: int, random_share: float) -> None:
+def _check_numbers(raters: Sequence[str], per: int | None, overlap: int, shares: Mapping[str, float]) -> None:
     if not 1 <= len(raters) <= MOST_RATERS:
         raise DataError(
             f"a plan has 1 to {MOST_RATERS} raters, and {len(raters)} are named",
@@ -247,12 +267,13 @@ def _check_numbers(raters: Sequence[str], per: int | None, overlap: int, random_
             where="`per`",
             todo="give a number from 1",
         )
-    if not 0 <= random_share <= 1:
-        raise DataError(
-            f"a share must lie between 0 and 1, and {random_share:g} does not",
-            where="`random_share`",
-            todo="give a number from 0 to 1",
-        )
+    for argument, share in shares.items():
+        if not 0 <= share <= 1:
+            raise DataError(
+                f"a share must lie between 0 and 1, and {share:g} does not",
+                where=f"`{argument}`",
+                todo="give a number from 0 to 1",
+            )
 
 
 def _audited_judge(run: Run, rubrics: Sequence[Rubric], judge: str | None) -> str:

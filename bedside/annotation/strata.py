@@ -29,12 +29,15 @@ class DrawableUnit:
     Attributes:
         transcript: id of the transcript.
         unit: the unit of it.
+        place: what it has in common with those of other systems that it pairs with: the case, which of the system's
+            transcripts of that case it is, and the unit.
         drawn: why it comes into the plan, if it does.
         chance: with which it does; 0 where it is picked for what it is.
     """
 
     transcript: str
     unit: str
+    place: str
     drawn: Focus = "random"
     chance: float = 0.0
 
@@ -75,6 +78,7 @@ def unit_pool(
         RunError: the run keeps no text.
     """
     values = _strata_values(run, by)
+    places = _places(run)
     judged = _judged_units(run, rubrics, judge) if judge is not None else None
     about_turns = mode != "codes" and rubrics[0].unit == "turn"
     role = rubrics[0].role
@@ -95,7 +99,9 @@ def unit_pool(
             elif (transcript.id, unit) in excluded:
                 pool.left_out["rated already, or in the training set"] += 1
             else:
-                pool.strata.setdefault(values[transcript.id], []).append(DrawableUnit(transcript.id, unit))
+                pool.strata.setdefault(values[transcript.id], []).append(
+                    DrawableUnit(transcript.id, unit, f"{places[transcript.id]}:{unit}")
+                )
     return pool
 
 
@@ -116,6 +122,17 @@ def _strata_values(run: Run, by: Sequence[str]) -> dict[str, tuple[str, ...]]:
     }
 
 
+def _places(run: Run) -> dict[str, str]:
+    """Transcript → its case, and which of its system's transcripts of that case it is; without a case, itself."""
+    counts: Counter[tuple[str | None, str]] = Counter()
+    places = {}
+    for name, system, case in run.index.sort("id").select("id", "system", "case_id").iter_rows():
+        places[name] = f"transcript:{name}" if case is None else f"case:{counts[system, case]}:{case}"
+        if case is not None:
+            counts[system, case] += 1
+    return places
+
+
 def _judged_units(run: Run, rubrics: Sequence[Rubric], judge: str) -> set[tuple[str, str]]:
     """Units that the judge rated by every rubric."""
     names = [rubric.name for rubric in rubrics]
@@ -132,9 +149,13 @@ def drawn_units(
     priority: Mapping[tuple[str, str], float],
     focus: Focus,
     random_share: float,
-    rng: random.Random,
+    seed: int,
 ) -> list[DrawableUnit]:
     """The units of a stratum that come into the plan.
+
+    Each has a random number that depends on the seed and its place alone, and those with the lowest are drawn: a simple
+    random sample of the stratum, and where strata have the same cases, the same cases of each (coordination by
+    permanent random numbers: Ohlsson 1995, in Business Survey Methods, ch. 9).
 
     Args:
         units: all of the stratum.
@@ -142,10 +163,13 @@ def drawn_units(
         priority: (transcript, unit) → how early it comes, with a focus other than random.
         focus: what comes first.
         random_share: share drawn at random whatever the focus.
-        rng: what they are drawn with.
+        seed: of the random numbers.
     """
-    candidates = list(units)
-    rng.shuffle(candidates)
+    # Of one place and one stratum, which goes first is drawn too.
+    candidates = sorted(
+        units,
+        key=lambda unit: (_number(seed, unit.place), _number(seed, unit.place, unit.transcript)),
+    )
     wanted = min(count, len(candidates))
     at_random = wanted if focus == "random" else math.floor(random_share * wanted + 0.5)
     chosen, candidates = candidates[:at_random], candidates[at_random:]
@@ -158,3 +182,8 @@ def drawn_units(
             unit.drawn = focus
         chosen.append(unit)
     return chosen
+
+
+def _number(*parts: object) -> float:
+    """A random number from 0 to 1 that belongs to these parts."""
+    return random.Random(":".join(map(str, parts))).random()

@@ -64,6 +64,19 @@ def read_whole_numbers(text: str, option: str) -> list[int]:
     return [int(number) for number in numbers]
 
 
+def read_share(text: str, option: str) -> float:
+    """A share that is typed as ``0.1`` or as ``10%``.
+
+    Raises:
+        InputError: it is no number.
+    """
+    number = text.strip().removesuffix("%")
+    try:
+        return float(number) / (100 if number != text.strip() else 1)
+    except ValueError as error:
+        raise InputError(f"{text!r} is no share", where=option, todo=f"write {option} 10%") from error
+
+
 def read_settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
     """``family.parameter=value`` as nested dict; the value is read as YAML, so true and 5 are what they look like."""
     import yaml

@@ -10,7 +10,7 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.options import OUTPUT, JsonOption, RubricFolderOption, SeedOption
 from bedside.cli.output import note, show_tables
-from bedside.cli.parsing import check_choice, read_names
+from bedside.cli.parsing import check_choice, read_names, read_share
 from bedside.cli.plans import save_plan
 from bedside.support.errors import InputError
 
@@ -116,6 +116,15 @@ RandomShareOption = Annotated[
         rich_help_panel=_WHAT,
     ),
 ]
+RepeatOption = Annotated[
+    str,
+    typer.Option(
+        metavar="SHARE",
+        help="Share of the transcripts that each rater is shown a second time, such as 10%, to see how well they agree "
+        "with themselves.",
+        rich_help_panel=_WHO,
+    ),
+]
 RoundOption = Annotated[
     str,
     typer.Option(
@@ -148,6 +157,7 @@ def sample(
     per: PerOption = None,
     focus: FocusOption = "random",
     random_share: RandomShareOption = 0.0,
+    repeat: RepeatOption = "0",
     round: RoundOption = "",
     seed: SeedOption = 0,
     out: PlanFileOption = Path("plan.json"),
@@ -180,6 +190,7 @@ def sample(
         focus=focus,  # type: ignore[arg-type]
         random_share=random_share,
         judge=judge,
+        repeat=read_share(repeat, "--repeat"),
         training=_training(opened, mode, chosen, training, seed),
         round=round,
         seed=seed,

@@ -31,7 +31,7 @@ def plan_tables(plan: AnnotationPlan) -> tuple[Table, ...]:
 def _strata_table(plan: AnnotationPlan) -> Table:
     at_random = [0] * len(plan.strata)
     for item in plan.items:
-        at_random[item.stratum] += item.drawn == "random"
+        at_random[item.stratum] += item.drawn == "random" and item.replicate == 0
     rows, records = [], []
     for stratum, random_items in zip(plan.strata, at_random, strict=True):
         values = [stratum.factors[name] for name in plan.by] or ["all"]
@@ -94,8 +94,10 @@ def _raters_table(plan: AnnotationPlan) -> Table:
         })  # fmt: skip
     pairs = [len(items[a] & items[b]) for a, b in combinations(plan.raters, 2)]
     ratings = sum(map(len, items.values()))
-    notes = [f"{len(plan.items):,} items, {ratings:,} ratings; each item by {plan.overlap}"
-             + (f", {plan.shared} of them by everyone." if plan.shared else ".")]  # fmt: skip
+    again = sum(item.replicate for item in plan.items)
+    notes = [f"{len(plan.items) - again:,} items, {ratings:,} ratings; each item by {plan.overlap}"
+             + (f", {plan.shared} of them by everyone" if plan.shared else "")
+             + (f", {again} of them a second time." if again else ".")]  # fmt: skip
     if pairs and min(pairs) == 0:
         notes.append(
             f"{pairs.count(0)} of {len(pairs)} pairs of raters share no item: their agreement can't be told."
@@ -282,7 +284,7 @@ def _gains_table(proposals: Proposals) -> Table:
     how = (
         "drawn from the rated ones with all their ratings"
         if proposals.aim == "kappa"
-        else "given the judge's rating and an error drawn from the judge's errors so far"
+        else "given the judge's rating and what people gave to such so far, as far off as one drawn from those rated"
     )
     return Table(
         name="gain",

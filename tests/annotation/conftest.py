@@ -19,3 +19,9 @@ def study_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def run(study_folder: Path, tmp_path: Path) -> Run:
     return Run(shutil.copytree(study_folder, tmp_path / "run"))
+
+
+@pytest.fixture(scope="session")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """40 cases of two systems; nothing may be changed in it."""
+    return new_study(tmp_path_factory.mktemp("large"), cases=40)

@@ -21,12 +21,7 @@ from bedside.ratings.scales import Scale
 from bedside.reports.annotation import proposal_tables
 from bedside.reports.renderers.markdown import markdown
 from bedside.support.errors import DataError
-from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, new_study, rating_plan
-
-
-@pytest.fixture(scope="module")
-def large(tmp_path_factory: pytest.TempPathFactory) -> Run:
-    return new_study(tmp_path_factory.mktemp("large"), cases=40)
+from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, rating_plan
 
 
 def rated(run: Run, plan: AnnotationPlan, open_: int = 0) -> None:

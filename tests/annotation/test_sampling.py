@@ -23,6 +23,8 @@ from bedside.annotation.priorities import disagreement, uncertainty
 from bedside.annotation.training_cases import read_training, training_from_run
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
+from bedside.reports.annotation import plan_tables
+from bedside.reports.renderers.markdown import markdown
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import DataError, InputError
@@ -39,6 +41,59 @@ def test_strata_are_counted_and_filled_as_far_as_there_is_any(run: Run) -> None:
     assert len(plan.items) == 8
     every = rating_plan(run, by=("system",), per=100)
     assert [(s.wanted, s.drawn) for s in every.strata] == [(100, 6), (100, 6)]
+
+
+def test_systems_are_drawn_on_the_same_cases(large: Run) -> None:
+    """So that what is compared pairs: of 40 cases of two systems, 10 drawn of each are the same 10."""
+    systems = dict(large.index.select("id", "system").iter_rows())
+    cases = dict(large.index.select("id", "case_id").iter_rows())
+    for seed in range(20):
+        for by in (("system",), ("system", "length")):
+            plan = rating_plan(large, by=by, per=10, seed=seed)
+            drawn = {
+                system: {cases[item.transcript] for item in plan.items if systems[item.transcript] == system}
+                for system in SYSTEMS
+            }
+            assert len(plan.items) == 20 * len(by)
+            assert drawn[SYSTEMS[0]] == drawn[SYSTEMS[1]]
+    undivided = rating_plan(large, per=20)
+    assert len({cases[item.transcript] for item in undivided.items}) == 10
+
+
+@pytest.mark.parametrize("overlap", [1, 2])
+def test_raters_rate_each_system_as_often_and_on_the_same_cases(large: Run, overlap: int) -> None:
+    systems = dict(large.index.select("id", "system").iter_rows())
+    cases = dict(large.index.select("id", "case_id").iter_rows())
+    plan = rating_plan(large, by=("system",), per=12, overlap=overlap)
+    items = {item.id: item for item in plan.items}
+    for order in plan.assignment.values():
+        rated = {
+            system: sorted(
+                str(cases[items[name].transcript])
+                for name in order
+                if systems[items[name].transcript] == system
+            )
+            for system in SYSTEMS
+        }
+        assert rated[SYSTEMS[0]] == rated[SYSTEMS[1]]
+        assert len(order) == 24 * overlap / 3
+
+
+def test_some_items_are_shown_a_second_time(large: Run) -> None:
+    plan = rating_plan(large, per=20, repeat=0.1, training=())
+    first = {(item.transcript, item.unit): item.id for item in plan.items if item.replicate == 0}
+    again = {item.id: first[item.transcript, item.unit] for item in plan.items if item.replicate}
+    assert (len(first), len(again)) == (20, 2)
+    for rater, order in plan.assignment.items():
+        shown = [name for name in order if name in again]
+        assert {again[name] for name in shown} == set(order) & set(again.values()), rater
+        middle = len(order) // 2
+        assert all(order.index(name) >= middle > order.index(again[name]) for name in shown), rater
+    assert [stratum.drawn for stratum in plan.strata] == [20]
+    shown = markdown(plan_tables(plan)[1])
+    assert "20 items, 44 ratings; each item by 2, 2 of them a second time." in shown
+    with pytest.raises(DataError, match="between 0 and 1"):
+        rating_plan(large, repeat=1.5)
 
 
 def test_each_item_has_its_raters_and_pairs_share_items(run: Run) -> None:
