@@ -171,6 +171,7 @@ def sample(
         $ bedside sample run --raters anna,ben --rubrics empathy --by system --per 4
         $ bedside sample run --raters 3 --mode codes --rubrics question,reflection
     """
+    from bedside.annotation.plan_power import shown_differences
     from bedside.annotation.sampling import make_plan, rater_slots
     from bedside.ratings.run import read_run
     from bedside.reports.annotation import plan_tables
@@ -196,7 +197,7 @@ def sample(
         seed=seed,
     )
     save_plan(plan, opened, out)
-    show_tables(plan_tables(plan), json)
+    show_tables(plan_tables(plan, shown_differences(opened, plan)), json)
     note(f"Wrote {out}. Next: bedside annotate push {out}, or bedside annotate export {out}")
 
 

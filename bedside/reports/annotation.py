@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from itertools import combinations
 
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
 from bedside.annotation.findings import SAME, ListAgreement
+from bedside.annotation.plan_power import LEVEL, POWER, ShownDifference
 from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import SIMULATIONS
@@ -23,9 +25,49 @@ _MODES = {
 }
 
 
-def plan_tables(plan: AnnotationPlan) -> tuple[Table, ...]:
-    """The strata of a plan with their counts, and who rates how much and shares how much with whom."""
-    return _strata_table(plan), _raters_table(plan)
+def plan_tables(plan: AnnotationPlan, differences: Sequence[ShownDifference] = ()) -> tuple[Table, ...]:
+    """The strata of a plan with their counts, who rates how much and shares how much, and what it can show."""
+    tables = _strata_table(plan), _raters_table(plan)
+    return (*tables, _differences_table(differences)) if differences else tables
+
+
+def _differences_table(differences: Sequence[ShownDifference]) -> Table:
+    rows = [
+        Row(
+            tuple(
+                map(
+                    Cell,
+                    (
+                        f"{shown.a} − {shown.b}",
+                        f"{shown.pairs:,}",
+                        f"{shown.alone_a:,} and {shown.alone_b:,}",
+                        "paired" if shown.paired else "unpaired",
+                        number(shown.smallest, 2),
+                    ),
+                )
+            )
+        )
+        for shown in differences
+    ]
+    notes = [
+        "Smallest difference: in standard deviations (paired: of the differences case by case; unpaired: of the cases) "
+        f"that a two-sided t test at {decimal(LEVEL)} shows with a power of {decimal(POWER)} by people's ratings alone. "
+        "With a judge that agrees with people, bedside estimate shows smaller ones.",
+        "Several tests at once need more: see bedside plan difference.",
+    ]
+    if any(shown.smallest is None for shown in differences):
+        notes.append(f"{DASH}: too few cases to show any difference.")
+    return Table(
+        name="power",
+        title="What it can show",
+        columns=(
+            Column("Systems", "left"), Column("Cases of both"), Column("Of one only"), Column("Compared", "left"),
+            Column("Smallest difference"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(notes),
+        records=tuple(asdict(shown) for shown in differences),
+    )  # fmt: skip
 
 
 def _strata_table(plan: AnnotationPlan) -> Table:

@@ -1,0 +1,46 @@
+"""What a plan can show: the power that is promised is there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from bedside.annotation.plan_power import LEVEL, POWER, shown_differences
+from bedside.ratings.run import Run
+from bedside.reports.annotation import plan_tables
+from bedside.reports.renderers.markdown import markdown
+from tests.annotation.study import SYSTEMS, rating_plan
+
+
+@pytest.mark.parametrize("per", [4, 12, 30])
+def test_the_smallest_difference_is_shown_as_often_as_is_said(large: Run, per: int) -> None:
+    (shown,) = shown_differences(large, rating_plan(large, by=("system",), per=per))
+    assert (shown.a, shown.b, shown.pairs, shown.alone_a, shown.alone_b) == (*SYSTEMS, per, 0, 0)
+    assert shown.smallest is not None
+    differences = np.random.default_rng(per).normal(shown.smallest, 1, size=(20_000, per))
+    rejected = stats.ttest_1samp(differences, 0, axis=1).pvalue <= LEVEL
+    assert rejected.mean() == pytest.approx(POWER, abs=0.012)
+
+
+def test_systems_without_common_cases_are_compared_unpaired(large: Run) -> None:
+    halves = [
+        (name, "transcript")
+        for name, system, case in large.index.select("id", "system", "case_id").iter_rows()
+        if (system == SYSTEMS[0]) == (int(str(case).removeprefix("hushcase")) < 20)
+    ]
+    plan = rating_plan(large, by=("system",), per=15, without=halves)
+    (shown,) = shown_differences(large, plan)
+    assert (shown.pairs, shown.alone_a, shown.alone_b, shown.paired) == (0, 15, 15, False)
+    assert shown.smallest is not None
+    rng = np.random.default_rng(3)
+    a, b = rng.normal(shown.smallest, 1, size=(20_000, 15)), rng.normal(0, 1, size=(20_000, 15))
+    rejected = stats.ttest_ind(a, b, axis=1).pvalue <= LEVEL
+    assert rejected.mean() == pytest.approx(POWER, abs=0.012)
+
+
+def test_too_few_cases_promise_nothing(large: Run) -> None:
+    plan = rating_plan(large, by=("system",), per=2)
+    differences = shown_differences(large, plan)
+    assert differences[0].smallest is None
+    assert "–: too few cases to show any difference." in markdown(plan_tables(plan, differences)[2])
