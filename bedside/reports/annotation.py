@@ -51,7 +51,7 @@ def _differences_table(differences: Sequence[ShownDifference]) -> Table:
     ]
     notes = [
         "Smallest difference: in standard deviations (paired: of the differences case by case; unpaired: of the cases) "
-        f"that a two-sided t test at {decimal(LEVEL)} shows with a power of {decimal(POWER)} by people's ratings alone. "
+        f"that a two-sided t test at {decimal(LEVEL)} shows with a power of {decimal(POWER)} by people alone. "
         "With a judge that agrees with people, bedside estimate shows smaller ones.",
         "Several tests at once need more: see bedside plan difference.",
     ]
