@@ -12,9 +12,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.stats._exact import signed_rank_distribution, tail, walsh_average
+from bedside.stats._discordant_pairs import discordance_interval, discordance_tail, discordance_test
+from bedside.stats._exact import signed_rank_distribution, tail
+from bedside.stats._rank_intervals import pseudo_median
 from bedside.stats._resampling import Resamples, block_rows, bootstrap_interval
-from bedside.stats._sign_flips import mean_bootstraps, sign_flip_p_values
+from bedside.stats._sign_flips import mean_bootstraps, sign_flip_intervals, sign_flip_p_values
 from bedside.stats._tails import rank_sum_tail
 from bedside.stats.arrays import (
     Alternative,
@@ -34,6 +36,8 @@ from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
 ALTERNATIVES = ("two-sided", "greater", "less")
+MeanInterval = Literal["t", "inverted", "bca", "percentile"]
+McNemarMethod = Literal["exact", "mid-p", "chi-squared", "corrected"]
 #: Why a paired test has no value.
 NO_PAIRS = "no pairs"
 #: Signed-rank tests on up to this many non-zero differences are exact where the method is ``"auto"``.
@@ -80,7 +84,8 @@ def wilcoxon(
         alternative: ``"greater"``: x tends to be higher.
         shift: whether to find the pseudo-median and its interval, which take most of the time on thousands of pairs.
 
-    The pseudo-median's interval inverts the test on Walsh averages (normal approximation above 50 pairs).
+    The pseudo-median's interval inverts the test on Walsh averages, ties as in the test (the normal approximation
+    above 50 pairs); it is two-sided whatever the alternative.
     """
     chosen("zeros", zeros, ("pratt", "wilcox"))
     chosen("method", method, ("auto", "exact", "asymptotic"))
@@ -102,7 +107,9 @@ def wilcoxon(
     )  # fmt: skip
     if d.size == 0:
         return blank.no_value(NO_PAIRS)
-    estimate, interval, reason = _pseudo_median(d, level) if shift else (None, None, None)
+    estimate, interval, reason = (
+        pseudo_median(d, level, exact=used == "exact", continuity=continuity) if shift else (None, None, None)
+    )
     result = replace(
         blank,
         estimate=estimate,
@@ -152,35 +159,6 @@ def _signed_rank_test(
         return plus, tail(signed_rank_distribution(np.abs(ranks)), round(2 * plus), alternative)
     deviation = plus - np.abs(ranks).sum() / 2
     return plus, rank_sum_tail(deviation, np.sqrt((ranks**2).sum()) / 2, continuity, alternative)
-
-
-def _pseudo_median(d: Array, level: float) -> tuple[float, Interval | None, str | None]:
-    """Median of the Walsh averages and the interval between two of them."""
-    from scipy.special import ndtri
-
-    n = d.size
-    count = n * (n + 1) // 2
-    ordered = np.sort(d)
-    middle = (walsh_average(ordered, (count + 1) // 2) + walsh_average(ordered, count // 2 + 1)) / 2
-    if constant(d):
-        return middle, None, "no interval: all differences are equal"
-    tail_area = (1 - level) / 2
-    if n <= EXACT_PAIRS:
-        # The largest cut with P(W+ < cut) within the tail; the bounds are the averages of that order.
-        below = np.cumsum(signed_rank_distribution(np.arange(1, n + 1, dtype=np.float64))[::2])
-        cut = int(np.searchsorted(below, tail_area, side="right"))
-        words = "Walsh averages, exact"
-    else:
-        sd = np.sqrt(n * (n + 1) * (2 * n + 1) / 24)
-        cut = int(np.floor(count / 2 + ndtri(tail_area) * sd))
-        words = "Walsh averages, normal approximation"
-    if cut < 1:
-        return middle, None, f"no interval: too few pairs for {level:.0%}"
-    return (
-        middle,
-        Interval(walsh_average(ordered, cut), walsh_average(ordered, count + 1 - cut), level, words),
-        None,
-    )
 
 
 def t_test(x: Any, y: Any, *, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
@@ -256,7 +234,7 @@ def permutation(
     *,
     resamples: int = 10_000,
     alternative: Alternative = "two-sided",
-    interval: Literal["t", "bca", "percentile"] = "t",
+    interval: MeanInterval = "t",
     level: float = 0.95,
     seed: Seed = 0,
 ) -> Result:
@@ -266,7 +244,8 @@ def permutation(
         resamples: random sign flips, and resamples of a bootstrap interval. p = (as extreme + 1) / (flips + 1). Where
             the 2^n sign patterns are no more than ``resamples``, all are taken and p is exact.
         alternative: ``"greater"``: x is higher on average.
-        interval: ``"t"``, or a ``"bca"`` or ``"percentile"`` bootstrap over pairs.
+        interval: ``"t"``; ``"inverted"``, the shifts that the same sign flips don't reject; or a ``"bca"`` or
+            ``"percentile"`` bootstrap over pairs.
         level: nominal coverage.
         seed: seed or generator.
     """
@@ -289,7 +268,7 @@ def permutations(
     *,
     resamples: int = 10_000,
     alternative: Alternative = "two-sided",
-    interval: Literal["t", "bca", "percentile"] = "t",
+    interval: MeanInterval = "t",
     level: float = 0.95,
     seed: Seed = 0,
 ) -> tuple[Result, ...]:
@@ -299,7 +278,7 @@ def permutations(
     in one column leaves the case out of that column only.
     """
     chosen("alternative", alternative, ALTERNATIVES)
-    chosen("interval", interval, ("t", "bca", "percentile"))
+    chosen("interval", interval, ("t", "inverted", "bca", "percentile"))
     left, right = _tables(x, y)
     present = ~(np.isnan(left) | np.isnan(right))
     raw = np.where(present, left - right, 0.0)
@@ -311,7 +290,13 @@ def permutations(
         raw, resamples=resamples, seed=flip_seed, alternative=alternative, exact=exact
     )
     drawn: list[Resamples] | None = None
-    if interval != "t":
+    bounds: list[Interval | None] | None = None
+    if interval == "inverted":
+        bounds = sign_flip_intervals(
+            raw, present, resamples=resamples, seed=flip_seed, exact=exact, level=level,
+            alternative=alternative,
+        )  # fmt: skip
+    elif interval != "t":
         drawn = mean_bootstraps(
             raw, present, resamples=resamples, seed=bootstrap_seed, words=seed_in_words(seed)
         )
@@ -337,6 +322,7 @@ def permutations(
             p=float(p_values[column]),
             smallest=smallest,
             drawn=None if drawn is None else drawn[column],
+            inverted=None if bounds is None else bounds[column],
         )
         for column in range(raw.shape[1])
     )
@@ -363,6 +349,7 @@ def _permuted(
     p: float,
     smallest: float | None,
     drawn: Resamples | None,
+    inverted: Interval | None,
 ) -> Result:
     """The result of one column.
 
@@ -372,6 +359,7 @@ def _permuted(
         p: of the sign flips.
         smallest: the least p that random flips can give; None where all were taken.
         drawn: resamples of the mean, for a bootstrap interval.
+        inverted: the interval that inverts the test, where it is asked for and there is one.
     """
     level, interval = blank.options["level"], blank.options["interval"]
     by_t = _mean_difference(blank, a, b)
@@ -383,7 +371,10 @@ def _permuted(
         result = replace(
             result, interval=bounds, standard_error=drawn.standard_error, missing=reason, remarks=remarks
         )
-    elif by_t.missing:
+    elif interval == "inverted":
+        reason = None if inverted else f"no interval: too few pairs for {level:.0%}"
+        result = replace(result, interval=inverted, missing=by_t.missing and reason)
+    if drawn is None and by_t.missing:
         result = replace(result, missing="no interval: " + by_t.missing.split(": ")[-1])
     if not differences(a, b).any():
         return replace(result, p=None, missing="no p-value and no interval: no pair differs")
@@ -397,7 +388,9 @@ def mcnemar(
     x: Any,
     y: Any,
     *,
-    method: Literal["exact", "mid-p", "chi-squared", "corrected"] = "exact",
+    method: McNemarMethod = "exact",
+    interval: Literal["bonett-price", "melded"] = "bonett-price",
+    alternative: Alternative = "two-sided",
     level: float = 0.95,
 ) -> Result:
     """McNemar's test of paired zeros and ones; see :func:`mcnemar_from_table`.
@@ -409,25 +402,39 @@ def mcnemar(
     if not (np.isin(a, (0.0, 1.0)).all() and np.isin(b, (0.0, 1.0)).all()):
         raise DataError("McNemar's test needs values of 0 and 1")
     table = [[int(((a == i) & (b == j)).sum()) for j in (1, 0)] for i in (1, 0)]
-    return replace(mcnemar_from_table(table, method=method, level=level), dropped=dropped)
+    result = mcnemar_from_table(table, method=method, interval=interval, alternative=alternative, level=level)
+    return replace(result, dropped=dropped)
 
 
 def mcnemar_from_table(
     table: Any,
     *,
-    method: Literal["exact", "mid-p", "chi-squared", "corrected"] = "exact",
+    method: McNemarMethod = "exact",
+    interval: Literal["bonett-price", "melded"] = "bonett-price",
+    alternative: Alternative = "two-sided",
     level: float = 0.95,
 ) -> Result:
-    """McNemar's test, two-sided, from counts ``[[both, only x], [only y, neither]]``.
+    """McNemar's test from counts ``[[both, only x], [only y, neither]]``.
 
     Args:
         method: ``"exact"`` binomial; ``"mid-p"`` the same less half the chance of the data seen (Fagerland et
             al. 2013); ``"chi-squared"``; ``"corrected"`` chi-squared with continuity correction.
+        interval: ``"bonett-price"`` (2012), or ``"melded"`` (Fay and Lumbard 2021), which leaves out 0 exactly where
+            the exact test rejects; two-sided whatever the alternative.
+        alternative: ``"greater"``: more ones in x; the exact method only.
+        level: nominal coverage.
 
-    Estimate: share of ones in x minus that in y, with its Wald standard error and the interval of Bonett and
-    Price (2012). Effect: odds ratio of the discordant pairs.
+    Estimate: share of ones in x minus that in y, with its Wald standard error. Effect: odds ratio of the discordant
+    pairs.
+
+    Raises:
+        DataError: no 2 × 2 counts, or a one-sided test by another method than the exact one.
     """
     chosen("method", method, ("exact", "mid-p", "chi-squared", "corrected"))
+    chosen("interval", interval, ("bonett-price", "melded"))
+    chosen("alternative", alternative, ALTERNATIVES)
+    if alternative != "two-sided" and method != "exact":
+        raise DataError(f"McNemar's test is two-sided by the method {method}", todo="use the exact method")
     counts = matrix(table, "table")
     if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
         raise DataError("McNemar's test needs a table of 2 × 2 counts")
@@ -435,9 +442,9 @@ def mcnemar_from_table(
     discordant = only_x + only_y
     blank = Result(
         name="difference of proportions",
-        method=f"McNemar's test, two-sided, {method}",
+        method=f"McNemar's test, {alternative}, {method}",
         n=n,
-        options={"method": method, "level": level},
+        options={"method": method, "interval": interval, "alternative": alternative, "level": level},
     )
     if n == 0:
         return blank.no_value(NO_PAIRS)
@@ -445,7 +452,7 @@ def mcnemar_from_table(
     result = replace(
         blank,
         estimate=estimate,
-        interval=_bonett_price(only_x, only_y, n, level),
+        interval=discordance_interval(only_x, only_y, n, interval, level),
         effect=paired_odds_ratio(only_x, only_y, level=level),
         details={
             "share in x": float(counts[0].sum() / n),
@@ -456,35 +463,8 @@ def mcnemar_from_table(
     )
     if discordant == 0:
         return replace(result, missing="no p-value: no discordant pair")
-    statistic, p = _discordance_test(only_x, only_y, method)
+    statistic, p = discordance_test(only_x, only_y, method)
+    if alternative != "two-sided":
+        p = discordance_tail(only_x, only_y, alternative)
     error = float(np.sqrt(max(0.0, discordant / n - estimate**2) / n))
     return replace(result, statistic=statistic, p=p, standard_error=error)
-
-
-def _discordance_test(only_x: int, only_y: int, method: str) -> tuple[float, float]:
-    """Statistic and p-value of discordant pairs, of which there is at least one."""
-    from scipy.stats import binom
-    from statsmodels.stats import contingency_tables
-
-    differ = only_x != only_y
-    tested = contingency_tables.mcnemar(
-        [[0, only_x], [only_y, 0]],
-        exact=method in ("exact", "mid-p"),
-        # Of equal counts there is nothing that the correction could take away.
-        correction=method == "corrected" and differ,
-    )
-    statistic, p = float(tested.statistic), float(tested.pvalue)
-    if method == "mid-p" and differ:
-        p -= float(binom.pmf(statistic, only_x + only_y, 0.5))
-    return statistic, p
-
-
-def _bonett_price(only_x: int, only_y: int, n: int, level: float) -> Interval:
-    """Bonett and Price's (2012) interval of a difference of paired proportions."""
-    from scipy.special import ndtri
-
-    z = float(ndtri((1 + level) / 2))
-    adjusted_x, adjusted_y = (only_x + 1) / (n + 2), (only_y + 1) / (n + 2)
-    centre = adjusted_x - adjusted_y
-    half = z * float(np.sqrt((adjusted_x + adjusted_y - centre**2) / (n + 2)))
-    return Interval(max(-1.0, centre - half), min(1.0, centre + half), level, "Bonett and Price")

@@ -9,8 +9,11 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
-from bedside.stats._exact import pairwise_difference, rank_sum_distribution, tail
+from bedside.stats._exact import rank_sum_distribution, tail
+from bedside.stats._melded import melded_bounds
+from bedside.stats._rank_intervals import shift_of_groups
 from bedside.stats._resampling import blocks
 from bedside.stats.arrays import (
     Alternative,
@@ -58,8 +61,9 @@ def mann_whitney(
         resamples, seed: of the Monte Carlo method.
         shift: whether to find the shift and its interval, which take most of the time on thousands of values.
 
-    The shift's interval is Hollander and Wolfe's between two ordered differences (normal approximation above 50
-    values). Effect: Cliff's delta, which equals the rank-biserial correlation.
+    The shift's interval lies between two ordered differences and inverts the test, ties as in the test; where the test
+    isn't asymptotic the exact one on up to 50 values, else the normal approximation. It is two-sided whatever the
+    alternative. Effect: Cliff's delta, which equals the rank-biserial correlation.
     """
     chosen("method", method, ("asymptotic", "exact", "monte-carlo"))
     chosen("alternative", alternative, ALTERNATIVES)
@@ -83,7 +87,9 @@ def mann_whitney(
     result = replace(blank, effect=cliffs_delta(a, b, level=level), details=_described_groups(a, b))
     reason = None
     if shift:
-        estimate, bounds, reason = _shift(np.sort(a), np.sort(b), level)
+        estimate, bounds, reason = shift_of_groups(
+            a, b, level, exact=method != "asymptotic", continuity=continuity
+        )
         result = replace(result, estimate=estimate, interval=bounds)
     u, p = _rank_sum_test(
         a, b, method=method, continuity=continuity, alternative=alternative, resamples=resamples, seed=seed
@@ -170,31 +176,6 @@ def _monte_carlo_p(ranks: Array, size: int, alternative: str, *, resamples: int,
             side = 1 if alternative == "greater" else -1
             extreme += int((side * sums >= side * observed - 1e-6).sum())
     return (extreme + 1) / (resamples + 1)
-
-
-def _shift(x: Array, y: Array, level: float) -> tuple[float, Interval | None, str | None]:
-    """Median of all differences, and the interval between two of them."""
-    from scipy.special import ndtri
-
-    m, n = x.size, y.size
-    count = m * n
-    middle = (pairwise_difference(x, y, (count + 1) // 2) + pairwise_difference(x, y, count // 2 + 1)) / 2
-    tail_area = (1 - level) / 2
-    if m + n <= 50:
-        ranks = np.arange(1, m + n + 1, dtype=np.float64)
-        below = np.cumsum(rank_sum_distribution(ranks, m)[m * (m + 1) :: 2])
-        cut = int(np.searchsorted(below, tail_area, side="right"))
-        words = "ordered differences, exact"
-    else:
-        cut = int(np.floor(count / 2 + ndtri(tail_area) * np.sqrt(count * (m + n + 1) / 12)))
-        words = "ordered differences, normal approximation"
-    if cut < 1:
-        return middle, None, f"no interval of the shift: too few values for {level:.0%}"
-    return (
-        middle,
-        Interval(pairwise_difference(x, y, cut), pairwise_difference(x, y, count + 1 - cut), level, words),
-        None,
-    )
 
 
 def t_test_from_summary(
@@ -313,15 +294,27 @@ def t_test(
     )
 
 
-def fisher_exact(table: Any, *, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
+def fisher_exact(
+    table: Any,
+    *,
+    sides: Literal["likelihood", "central"] = "likelihood",
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+) -> Result:
     """Fisher's exact test of a 2 × 2 table of counts, groups in rows, outcome (yes, no) in columns.
 
-    Estimate: difference of the two shares with Newcombe's (1998) interval. Effect: sample odds ratio.
+    Args:
+        sides: how both sides make one p: ``"likelihood"`` adds all tables that are no likelier, ``"central"`` doubles
+            the smaller side.
+        alternative: ``"greater"``: a larger share of yes in the first group.
+        level: nominal coverage of the interval, which is two-sided whatever the alternative.
+
+    Estimate: difference of the two shares with Newcombe's (1998) interval; with ``"central"`` with the melded one (Fay,
+    Proschan and Brittain 2015), which leaves out 0 exactly where the test rejects. Effect: sample odds ratio.
     """
-    from scipy import stats
-    from statsmodels.stats.proportion import confint_proportions_2indep
 
     chosen("alternative", alternative, ALTERNATIVES)
+    chosen("sides", sides, ("likelihood", "central"))
     counts = matrix(table, "table")
     if counts.shape != (2, 2) or (counts < 0).any() or np.isnan(counts).any():
         raise DataError("Fisher's test needs a table of 2 × 2 counts")
@@ -329,30 +322,47 @@ def fisher_exact(table: Any, *, alternative: Alternative = "two-sided", level: f
     n = int(sizes.sum())
     blank = Result(
         name="difference of proportions",
-        method=f"Fisher's exact test, {alternative}",
+        method=f"Fisher's exact test, {alternative}" + (", central" if sides == "central" else ""),
         n=n,
-        options={"alternative": alternative, "level": level},
+        options={"sides": sides, "alternative": alternative, "level": level},
     )
     if not sizes.all():
         return blank.no_value(EMPTY_GROUP)
     first, second = counts[:, 0] / sizes
-    low, high = confint_proportions_2indep(
-        counts[0, 0],
-        sizes[0],
-        counts[1, 0],
-        sizes[1],
-        method="newcomb",
-        compare="diff",
-        alpha=1 - level,
-        correction=True,
-    )
     result = replace(
         blank,
         estimate=float(first - second),
-        interval=Interval(float(low), float(high), level, "Newcombe"),
+        interval=_shares_interval(counts, sides, level),
         effect=odds_ratio(counts, level=level),
-        details={"share in x": float(first), "share in y": float(second)},
-    )
+        details={
+            "share in x": float(first), "share in y": float(second),
+            "n of x": float(sizes[0]), "n of y": float(sizes[1]),
+        },
+    )  # fmt: skip
     if not counts.sum(axis=0).all():
         return replace(result, missing="no p-value: the outcome is the same in all cases")
-    return replace(result, p=float(stats.fisher_exact(counts.astype(int), alternative=alternative)[1]))
+    return replace(result, p=_fisher_p(counts.astype(int), sides, alternative))
+
+
+def _fisher_p(counts: npt.NDArray[np.int_], sides: str, alternative: str) -> float:
+    from scipy import stats
+
+    if sides == "central" and alternative == "two-sided":
+        return min(1.0, 2 * min(_fisher_p(counts, sides, side) for side in ("greater", "less")))
+    return float(stats.fisher_exact(counts, alternative=alternative)[1])
+
+
+def _shares_interval(counts: Array, sides: str, level: float) -> Interval:
+    """The interval of the first share minus the second."""
+    from statsmodels.stats.proportion import confint_proportions_2indep
+
+    sizes = counts.sum(axis=1)
+    if sides == "central":
+        (x, y), (n_x, n_y) = counts[:, 0].astype(int), sizes.astype(int)
+        bounds = melded_bounds(int(x), int(n_x), int(y), int(n_y), level=level)
+        return Interval(*bounds, level, "melded, exact (Fay, Proschan and Brittain)")
+    low, high = confint_proportions_2indep(
+        counts[0, 0], sizes[0], counts[1, 0], sizes[1],
+        method="newcomb", compare="diff", alpha=1 - level, correction=True,
+    )  # fmt: skip
+    return Interval(float(low), float(high), level, "Newcombe")

@@ -15,6 +15,7 @@ from bedside.stats import (
     effects,
     intervals,
     many_raters,
+    overlapping,
     paired,
     prediction_powered,
     reliability,
@@ -61,16 +62,19 @@ TABLES: dict[str, list[list[Any]]] = {
     "raters never meet": [[1, 1, None, None], [2, 2, None, None], [None, None, 1, 1], [None, None, 3, 3]],
 }
 
-BINARY = {"mcnemar", "mcnemar mid-p", "rogan-gladen"}
+BINARY = {"mcnemar", "mcnemar mid-p", "mcnemar melded", "rogan-gladen"}
 OF_PAIRS: dict[str, Callable[[Any, Any], Result | Effect]] = {
     "wilcoxon": paired.wilcoxon,
     "wilcoxon wilcox": partial(paired.wilcoxon, zeros="wilcox", method="asymptotic"),
     "permutation": partial(paired.permutation, resamples=50),
     "permutation bca": partial(paired.permutation, resamples=50, interval="bca"),
     "permutation percentile": partial(paired.permutation, resamples=50, interval="percentile"),
+    "permutation inverted": partial(paired.permutation, resamples=50, interval="inverted"),
     "paired t": paired.t_test,
+    "overlapping t": lambda x, y: overlapping.t_test(x[:2], y[:2], x[2:], y[2:]),
     "mcnemar": paired.mcnemar,
     "mcnemar mid-p": partial(paired.mcnemar, method="mid-p"),
+    "mcnemar melded": partial(paired.mcnemar, interval="melded"),
     "mann-whitney": unpaired.mann_whitney,
     "mann-whitney exact": partial(unpaired.mann_whitney, method="exact"),
     "mann-whitney monte carlo": partial(unpaired.mann_whitney, method="monte-carlo", resamples=50),
@@ -125,7 +129,12 @@ OF_TABLES: dict[str, Callable[[Any], Result]] = {
         for interval in ("jackknife", "bca", "percentile")
     },
     "icc": reliability.icc,
-    "icc average": partial(reliability.icc, average=True),
+    **{
+        f"icc {model} {average}": partial(reliability.icc, model=model, average=average)
+        for model in (1, 2, 3)
+        for average in (False, True)
+    },
+    "fleiss weighted": partial(many_raters.fleiss_kappa, scale=SCALE, weights="quadratic"),
     "percent": partial(many_raters.percent_agreement, resamples=50),
     "friedman": several.friedman,
 }

@@ -1,0 +1,111 @@
+"""Do two groups differ of which some cases are the same and others aren't? All values count, and pairs as pairs."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from bedside.stats.arrays import Alternative, Array, chosen, clean, constant, pairs
+from bedside.stats.effects import cohens_d
+from bedside.stats.intervals import t_interval
+from bedside.stats.result import Effect, Result
+
+ALTERNATIVES = ("two-sided", "greater", "less")
+
+
+def t_test(
+    x: Any,
+    y: Any,
+    only_x: Any,
+    only_y: Any,
+    *,
+    alternative: Alternative = "two-sided",
+    level: float = 0.95,
+) -> Result:
+    """The t test of partially overlapping samples, variances not assumed equal (Derrick et al. 2017).
+
+    ``t = (mean_1 − mean_2) / sqrt(s_1²/n_1 + s_2²/n_2 − 2 r s_1 s_2 n_c/(n_1 n_2))`` over all values of each group,
+    with r the correlation within the n_c pairs (0 where it can't be computed), and
+    ``(n_c − 1) + (γ − n_c + 1)/(n_a + n_b + 2 n_c) · (n_a + n_b)`` degrees of freedom, with γ Welch's and n_a, n_b the
+    values without partner. With no pairs it is Welch's test, with nothing but pairs the paired t test.
+
+    Args:
+        x, y: values of the cases that both groups have, in the same order.
+        only_x, only_y: values of the cases that one group alone has.
+        alternative: ``"greater"``: the first group is higher on average.
+        level: nominal coverage of the interval, which is two-sided whatever the alternative.
+
+    Returns:
+        Estimate: the difference of the means. Details hold the sizes, the pairs and their correlation.
+    """
+    from scipy.special import stdtr
+
+    chosen("alternative", alternative, ALTERNATIVES)
+    a, b, lost = pairs(x, y)
+    (alone_a, lost_a), (alone_b, lost_b) = clean(only_x, "only_x"), clean(only_y, "only_y")
+    first, second = np.concatenate([a, alone_a]), np.concatenate([b, alone_b])
+    blank = Result(
+        name="mean difference",
+        method=f"t test of partially overlapping samples (unequal variances), {alternative}",
+        n=a.size + alone_a.size + alone_b.size,
+        dropped=lost + lost_a + lost_b,
+        options={"alternative": alternative, "level": level},
+    )
+    if not first.size or not second.size:
+        return blank.no_value("a group has no values")
+    difference = float(first.mean() - second.mean())
+    correlation = _correlation(a, b)
+    details: dict[str, float | None] = {
+        "n of x": float(first.size), "n of y": float(second.size), "pairs": float(a.size),
+        "mean of x": float(first.mean()), "mean of y": float(second.mean()),
+        "correlation within pairs": correlation if a.size > 1 else None,
+    }  # fmt: skip
+    result = replace(
+        blank, estimate=difference, details=details, effect=_effect(first, second, a.size, level)
+    )
+    if min(first.size, second.size) < 2:
+        return replace(result, missing="no p-value and no interval: a group has fewer than two values")
+    error, df = _error(first, second, correlation, a.size)
+    if error <= 1e-12 * max(abs(first.mean()), abs(second.mean()), 1e-300):
+        return replace(result, missing="no p-value and no interval: the values within the groups don't vary")
+    statistic = difference / error
+    upper, lower = float(stdtr(df, -statistic)), float(stdtr(df, statistic))
+    p = {"two-sided": 2 * min(upper, lower), "greater": upper, "less": lower}[alternative]
+    return replace(
+        result,
+        statistic=statistic,
+        p=p,
+        interval=t_interval(difference, error, df, level, "t of partially overlapping samples"),
+        standard_error=error,
+        details={**details, "degrees of freedom": df},
+    )
+
+
+def _correlation(a: Array, b: Array) -> float:
+    """Pearson's correlation within pairs; 0 of fewer than two pairs and of values that don't vary."""
+    if a.size < 2 or constant(a) or constant(b):
+        return 0.0
+    return float(np.corrcoef(a, b)[0, 1])
+
+
+def _error(first: Array, second: Array, correlation: float, shared: int) -> tuple[float, float]:
+    """Standard error of the difference and its degrees of freedom."""
+    part_x, part_y = first.var(ddof=1) / first.size, second.var(ddof=1) / second.size
+    together = 2 * correlation * np.sqrt(part_x * part_y) * shared / np.sqrt(first.size * second.size)
+    error = float(np.sqrt(max(0.0, part_x + part_y - together)))
+    if not part_x + part_y:
+        return error, 1.0
+    welch = (part_x + part_y) ** 2 / (part_x**2 / (first.size - 1) + part_y**2 / (second.size - 1))
+    alone = first.size + second.size - 2 * shared
+    if not shared:
+        return error, float(welch)
+    return error, float((shared - 1) + (welch - shared + 1) / (alone + 2 * shared) * alone)
+
+
+def _effect(first: Array, second: Array, shared: int, level: float) -> Effect:
+    effect = cohens_d(first, second, level=level)
+    if not shared or effect.estimate is None:
+        return effect
+    return replace(effect, interval=None, missing="no interval: some cases are in both groups")
