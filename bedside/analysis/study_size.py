@@ -12,6 +12,7 @@ from bedside.analysis.choices import WEIGHTS
 from bedside.analysis.comparison import compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.stats import sample_size
+from bedside.stats.rater_models import Disagreement
 from bedside.stats.sample_size import SampleSize
 from bedside.support.errors import DataError
 
@@ -24,11 +25,13 @@ class KappaSize:
     """Transcripts that so many raters must all rate.
 
     Attributes:
+        disagreement: what raters are taken to do where they disagree.
         raters: number of raters.
         formula: by the large-sample variance; None of more than two raters.
         simulation: by simulated studies; ``reached`` is the half-width they reach.
     """
 
+    disagreement: Disagreement
     raters: int
     formula: SampleSize | None
     simulation: SampleSize
@@ -45,7 +48,8 @@ class KappaSizes:
 
     Attributes:
         kappa, half_width, shares, weights, seed: as asked.
-        by_raters: the sizes, one for each number of raters.
+        by_raters: the sizes, one for each number of raters; where the order of levels counts, for raters who miss by a
+            little first, and then for raters who guess.
     """
 
     kappa: float
@@ -67,6 +71,11 @@ def sizes_for_kappa(
 ) -> KappaSizes:
     """Transcripts needed for kappa's interval, for each number of raters.
 
+    What is needed depends on how raters disagree (:class:`~bedside.stats.rater_models.RaterModel`): where most
+    disagreements are by one level, as ordered levels have it, a weighted kappa is known from fewer transcripts than
+    where raters guess. Nobody knows beforehand, so both are said. Without weights, or with two levels, there is no
+    near and far, and only guessing is left.
+
     Args:
         kappa: the expected agreement, the mean over pairs of raters.
         half_width: half the width of its 95 % interval.
@@ -81,15 +90,26 @@ def sizes_for_kappa(
     if weights not in WEIGHTS:
         raise DataError(f"{weights!r} is not known", where="`weights`", todo="one of " + ", ".join(WEIGHTS))
     called = "unweighted" if weights == "none" else weights
+    ordered = weights != "none" and len(shares) > 2
+    readings: tuple[Disagreement, ...] = ("near", "guessing") if ordered else ("guessing",)
     sizes = []
-    for count in raters:
-        formula = None
-        if count == 2:
-            formula = sample_size.items_for_kappa(kappa, half_width, shares=shares, weights=called)
-        simulation = sample_size.simulated_items_for_kappa(
-            kappa, half_width, shares=shares, raters=count, weights=called, seed=seed
-        )
-        sizes.append(KappaSize(count, formula, simulation))
+    for disagreement in readings:
+        for count in raters:
+            formula = None
+            if count == 2:
+                formula = sample_size.items_for_kappa(
+                    kappa, half_width, shares=shares, disagreement=disagreement, weights=called
+                )
+            simulation = sample_size.simulated_items_for_kappa(
+                kappa,
+                half_width,
+                shares=shares,
+                raters=count,
+                disagreement=disagreement,
+                weights=called,
+                seed=seed,
+            )
+            sizes.append(KappaSize(disagreement, count, formula, simulation))
     return KappaSizes(
         kappa=kappa, half_width=half_width, shares=tuple(shares), weights=weights, seed=seed, by_raters=tuple(sizes)
     )  # fmt: skip
@@ -139,12 +159,14 @@ class PairedTestSize:
 
     Attributes:
         test: the paired t test, or Wilcoxon's signed-rank test.
-        cases: by formula; ``reached`` is its power.
+        cases: by formula, of few cases by simulation; ``reached`` is the power of that many.
+        fewest: cases with which the test can be significant at all.
         pilot_power: the power of the t test in samples drawn from the pilot; None without one.
     """
 
     test: Literal["t", "wilcoxon"]
     cases: SampleSize
+    fewest: int
     pilot_power: float | None
 
 
@@ -153,7 +175,7 @@ class DifferenceSizes:
     """What :func:`sizes_for_difference` says, with what it was asked.
 
     Attributes:
-        difference, power, tests, pilot: as asked.
+        difference, power, tests, pilot, seed: as asked.
         sd: the standard deviation of the differences: the pilot's where there is one.
         alpha: the level of a single test.
         by_test: the sizes, one for each kind of test.
@@ -163,6 +185,7 @@ class DifferenceSizes:
     power: float
     tests: int
     pilot: Pilot | None
+    seed: int
     sd: float
     alpha: float
     by_test: tuple[PairedTestSize, ...]
@@ -177,7 +200,7 @@ def sizes_for_difference(
     tests: int = 1,
     seed: int = 0,
 ) -> DifferenceSizes:
-    """Cases needed to find a mean difference, by formula for two tests, checked on the pilot where there is one.
+    """Cases needed to find a mean difference with two tests, checked on the pilot where there is one.
 
     Args:
         difference: the smallest difference worth finding.
@@ -185,7 +208,7 @@ def sizes_for_difference(
         pilot: differences of a pilot study.
         power: the chance to find the difference if it is there.
         tests: number of tests in the family, over which the level is divided.
-        seed: of samples drawn from the pilot.
+        seed: of simulated studies, and of samples drawn from the pilot.
 
     Raises:
         DataError: impossible values, or neither a standard deviation nor a pilot.
@@ -200,13 +223,17 @@ def sizes_for_difference(
     kinds: tuple[Literal["t", "wilcoxon"], ...] = ("t", "wilcoxon")
     sizes = []
     for test in kinds:
-        cases = sample_size.pairs_for_difference(difference, sd, power=power, alpha=alpha, test=test)
+        cases = sample_size.pairs_for_difference(
+            difference, sd, power=power, alpha=alpha, test=test, seed=seed
+        )
+        fewest = sample_size.fewest_signed_rank_pairs(alpha) if test == "wilcoxon" else 2
         pilot_power = None
         if pilot is not None and cases.n is not None and test == "t":
             # The pilot's spread around the difference that is asked for.
             shifted = pilot.differences - pilot.differences.mean() + difference
             pilot_power = sample_size.simulated_power(shifted, cases.n, alpha=alpha, seed=seed).reached
-        sizes.append(PairedTestSize(test, cases, pilot_power))
+        sizes.append(PairedTestSize(test, cases, fewest, pilot_power))
     return DifferenceSizes(
-        difference=difference, power=power, tests=tests, pilot=pilot, sd=sd, alpha=alpha, by_test=tuple(sizes)
+        difference=difference, power=power, tests=tests, pilot=pilot, seed=seed, sd=sd, alpha=alpha,
+        by_test=tuple(sizes),
     )  # fmt: skip

@@ -49,6 +49,9 @@ def plan_kappa(
 ) -> None:
     """Say how many transcripts and raters give a kappa interval of some width.
 
+    Where levels are ordered, raters who mostly miss each other by one level need fewer transcripts than raters who
+    guess: both numbers are given.
+
     Examples:
         $ bedside plan kappa --half-width .1 --kappa .6 --raters 2,3
     """

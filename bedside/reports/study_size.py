@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.analysis.study_size import DifferenceSizes, KappaSizes
+from bedside.analysis.study_size import DifferenceSizes, KappaSizes, PairedTestSize
 from bedside.reports.cell_names import rater_words
 from bedside.reports.number_text import decimal, number
 from bedside.reports.table import Table
@@ -11,42 +11,61 @@ from bedside.reports.table_content import Cell, Column, Row
 _TEST_WORDS = {"t": "paired t", "wilcoxon": "Wilcoxon signed-rank"}
 
 
+_READINGS = {"near": "Raters who miss by a level or so", "guessing": "Raters who guess where they disagree"}
+
+
 def kappa_table(sizes: KappaSizes) -> Table:
-    """Items needed for kappa's interval, for each number of raters."""
+    """Items needed for kappa's interval, for each number of raters, under each way to disagree."""
     how = "unweighted" if sizes.weights == "none" else sizes.weights
+    several = len({size.disagreement for size in sizes.by_raters}) > 1
     rows, records = [], []
     for size in sizes.by_raters:
         formula, simulation = size.formula, size.simulation
         cells = (f"{size.raters}", number(formula.n if formula else None, 0), number(simulation.n, 0),
                  number(size.ratings, 0), decimal(simulation.reached, 3))  # fmt: skip
-        rows.append(Row(tuple(map(Cell, cells))))
+        rows.append(Row(tuple(map(Cell, cells)), _READINGS[size.disagreement] if several else None))
         records.append(
             {
-                "raters": size.raters, "items_formula": formula.n if formula else None, "items": simulation.n,
-                "ratings": size.ratings, "half_width_reached": simulation.reached, "method": simulation.method,
-                "missing": simulation.missing,
+                "disagreement": size.disagreement, "raters": size.raters,
+                "items_formula": formula.n if formula else None, "items": simulation.n, "ratings": size.ratings,
+                "half_width_reached": simulation.reached, "simulations": simulation.simulations,
+                "method": simulation.method, "missing": simulation.missing,
             }
         )  # fmt: skip
     return Table(
         name="plan",
         title=f"Transcripts for kappa ± {sizes.half_width:g} where kappa is {sizes.kappa:g}",
         columns=(
-            Column("Raters"), Column("By formula"), Column("By simulation"), Column("Ratings in all"),
+            Column("Raters", "left"), Column("By formula"), Column("By simulation"), Column("Ratings in all"),
             Column("Half-width reached"),
         ),
         rows=tuple(rows),
         notes=(
             f"Kappa {how}, mean over pairs of raters; {len(sizes.shares)} levels with shares "
-            f"{', '.join(decimal(share) for share in sizes.shares)}; every rater rates every transcript.",
+            f"{', '.join(decimal(share) for share in sizes.shares)}; every rater rates every transcript; "
+            "transcripts are independent of each other.",
+            *_reading_notes(several),
             "By formula: large-sample variance (Fleiss, Cohen and Everitt 1969). By simulation: mean half-width of the "
-            f"interval that bedside agree reports, 200 studies, seed {sizes.seed}.",
+            f"interval that bedside agree reports, 200 studies or more, seed {sizes.seed}.",
         ),
         records=tuple(records),
     )  # fmt: skip
 
 
+def _reading_notes(several: bool) -> tuple[str, ...]:
+    guessing = "a rater gives a transcript's own level, or draws a level by the shares, as likely far from it as near"
+    if not several:
+        return (f"Raters who disagree are taken to guess: {guessing}.",)
+    return (
+        "Miss by a level or so: each rater sees a transcript's place on a normal scale with a normal error, and the "
+        "scale is cut into the levels by their shares. This is how raters of ordered levels mostly disagree.",
+        f"Guess: {guessing}. This fits labels without order. Plan for it where raters may mistake the lowest level for "
+        "the highest.",
+    )
+
+
 def difference_table(sizes: DifferenceSizes) -> Table:
-    """Pairs needed to find a mean difference, by formula for two tests, checked on the pilot where there is one."""
+    """Pairs needed to find a mean difference with two tests, checked on the pilot where there is one."""
     rows, records = [], []
     for size in sizes.by_test:
         cases, words = size.cases, _TEST_WORDS[size.test]
@@ -55,7 +74,8 @@ def difference_table(sizes: DifferenceSizes) -> Table:
         records.append(
             {
                 "test": words, "pairs": cases.n, "power": cases.reached, "power_on_pilot": size.pilot_power,
-                "method": cases.method, "missing": cases.missing,
+                "fewest_pairs": size.fewest, "simulations": cases.simulations, "method": cases.method,
+                "missing": cases.missing,
             }
         )  # fmt: skip
     pilot = sizes.pilot
@@ -65,6 +85,9 @@ def difference_table(sizes: DifferenceSizes) -> Table:
         else "as given"
     )
     family = f" (.05 over {sizes.tests} tests)" if sizes.tests > 1 else ""
+    on_pilot = (
+        "Power on the pilot: t test on 2000 samples drawn from the pilot, moved to the difference asked for."
+    )
     return Table(
         name="plan",
         title=f"Cases to find a mean difference of {sizes.difference:g} with power {sizes.power:g}",
@@ -73,9 +96,25 @@ def difference_table(sizes: DifferenceSizes) -> Table:
         notes=(
             f"Standard deviation of the differences {sizes.sd:.3g}, {source}; two-sided, alpha "
             f"{sizes.alpha:.3g}{family}.",
-            "Every case is scored with both systems. Wilcoxon: the t test's number over 3/π, as if differences were "
-            "normal. Power on the pilot: t test on 2000 samples drawn from the pilot, moved to the difference asked "
-            "for.",
+            "Every case is scored with both systems. A case counts once, by its mean, however many transcripts, passes "
+            "and raters it has.",
+            *(_signed_rank_note(size, sizes) for size in sizes.by_test if size.test == "wilcoxon"),
+            *((on_pilot,) if pilot is not None else ()),
         ),
         records=tuple(records),
+    )
+
+
+def _signed_rank_note(size: PairedTestSize, sizes: DifferenceSizes) -> str:
+    """How Wilcoxon's number came to be, and from how many cases on that test can be significant."""
+    if size.cases.simulations:
+        how = (
+            f"Wilcoxon: by the exact test on {size.cases.simulations:,} simulated studies, seed {sizes.seed}, with "
+            "normal differences."
+        )
+    else:
+        how = "Wilcoxon: the t test's number over 3/π, as if differences were normal."
+    return (
+        f"{how} Of fewer than {size.fewest} cases its smallest possible p is above {sizes.alpha:.3g}. Ties, as coarse "
+        "ratings have them, cost power."
     )

@@ -7,9 +7,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.stats._exact import signed_rank_distribution, tail
 from bedside.stats._kappa_arithmetic import kappa_variances
 from bedside.stats._resampling import blocks
-from bedside.stats._weights import agreement_weights
+from bedside.stats._weights import agreement_weights, penalties
 from bedside.stats.arrays import (
     Alternative,
     Array,
@@ -20,11 +21,19 @@ from bedside.stats.arrays import (
     constant,
     generator,
     levels,
+    seed_in_words,
     vector,
 )
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.paired import ALTERNATIVES
+from bedside.stats.rater_models import Disagreement, RaterModel, rater_model
 from bedside.support.errors import DataError
+
+#: On fewer pairs than this, the signed-rank test's number is found by simulation and not by formula.
+FORMULA_PAIRS = 20
+#: How far beyond the formula's number the simulation looks: the power of an exact test rises in steps, with falls.
+_BEYOND = 10
+_DISAGREEMENT_WORDS = {"guessing": "guessing where they disagree", "near": "who miss by a little"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,33 +45,44 @@ class SampleSize:
         method: how it was found, with its assumptions, as one line.
         reached: what that many reach: the half-width, or the power.
         missing: why there is no number.
+        simulations: simulated studies that ``reached`` rests on; 0 where it is by formula.
     """
 
     n: int | None
     method: str
     reached: float | None = None
     missing: str | None = None
+    simulations: int = 0
 
 
-def expected_table(kappa: float, shares: Any) -> Array:
-    """Joint shares of two raters who use the levels alike: agreement by ``kappa``, the rest by chance.
-
-    ``kappa · diag(shares) + (1 − kappa) · shares sharesᵀ``. Every kappa of this table, weighted or not, is
-    ``kappa``.
+def expected_table(
+    kappa: float,
+    shares: Any,
+    *,
+    disagreement: Disagreement = "guessing",
+    scale: Scale | None = None,
+    weights: str | Any = "unweighted",
+) -> Array:
+    """Joint shares of two raters who use the levels alike and agree by ``kappa``, levels × levels.
 
     Args:
-        kappa: 0 … below 1.
-        shares: how often each level is expected, lowest first; they sum to 1.
+        kappa: 0 … below 1. Of guessing raters every kappa, weighted or not, is the same.
+        shares: how often each level is used, lowest first; they sum to 1.
+        disagreement: what raters do where they disagree; see :class:`~bedside.stats.rater_models.RaterModel`.
+        scale: the levels; 1, 2, 3 … without it.
+        weights: of the kappa.
 
     Raises:
         DataError: impossible values.
     """
-    expected = vector(shares, "shares")
-    if not 0 <= kappa < 1:
-        raise DataError(f"the expected kappa must lie from 0 to below 1, not {kappa}")
-    if expected.size < 2 or (expected <= 0).any() or abs(expected.sum() - 1) > 1e-6:
-        raise DataError("shares must be positive and sum to 1, one a level")
-    return kappa * np.diag(expected) + (1 - kappa) * np.outer(expected, expected)
+    return _raters(kappa, shares, disagreement, scale, weights).table
+
+
+def _raters(
+    kappa: float, shares: Any, disagreement: Disagreement, scale: Scale | None, weights: str | Any
+) -> RaterModel:
+    disagreements, _ = penalties(weights, _levels(scale, vector(shares, "shares").size))
+    return rater_model(kappa, shares, disagreement, disagreements)
 
 
 def items_for_kappa(
@@ -70,6 +90,7 @@ def items_for_kappa(
     half_width: float,
     *,
     shares: Any,
+    disagreement: Disagreement = "guessing",
     scale: Scale | None = None,
     weights: str | Any = "unweighted",
     level: float = 0.95,
@@ -83,6 +104,8 @@ def items_for_kappa(
         kappa: the expected agreement.
         half_width: half the interval's width.
         shares: expected share of each level.
+        disagreement: what raters do where they disagree: ``"guessing"``, right for levels without order, asks for more
+            items than ``"near"``, right for ordered levels (:class:`~bedside.stats.rater_models.RaterModel`).
         scale: the levels; 1, 2, 3 … without it.
         weights: as for kappa.
         level: of the interval.
@@ -91,14 +114,14 @@ def items_for_kappa(
 
     if half_width <= 0:
         raise DataError("the half-width must be above 0")
-    table = expected_table(kappa, shares)
+    table = _raters(kappa, shares, disagreement, scale, weights).table
     w, called = agreement_weights(weights, _levels(scale, table.shape[0]))
     variance = kappa_variances(table, w)[0]
     z = float(ndtri((1 + level) / 2))
     n = max(2, int(np.ceil(z**2 * variance / half_width**2 - 1e-9)))
     words = (
-        f"two raters, kappa {kappa:g} ({called}), {table.shape[0]} levels, {level:.0%} interval of half-width "
-        f"{half_width:g}, large-sample variance"
+        f"two raters {_DISAGREEMENT_WORDS[disagreement]}, kappa {kappa:g} ({called}), {table.shape[0]} levels, "
+        f"{level:.0%} interval of half-width {half_width:g}, large-sample variance"
     )
     return SampleSize(n, words, z * float(np.sqrt(variance / n)))
 
@@ -115,6 +138,7 @@ def simulated_half_width(
     *,
     shares: Any,
     raters: int = 2,
+    disagreement: Disagreement = "guessing",
     scale: Scale | None = None,
     weights: str | Any = "unweighted",
     level: float = 0.95,
@@ -123,36 +147,30 @@ def simulated_half_width(
 ) -> SampleSize:
     """What half-width ``n`` items reach on average, by simulation with the jackknife interval that is reported.
 
-    Each rater gives an item's own level with probability √kappa and otherwise draws one by ``shares``, so that every
-    pair of raters has the joint shares of :func:`expected_table`.
+    Raters are drawn from a :class:`~bedside.stats.rater_models.RaterModel`, so that every pair of them has the joint
+    shares of :func:`expected_table`.
 
     Args:
         raters: number of raters, all of whom rate every item; of more than two, kappa is the mean over pairs.
         simulations: simulated studies; those without an interval are left out.
         seed: seed or generator. Other arguments as for :func:`items_for_kappa`.
     """
-    table = expected_table(kappa, shares)
-    k = table.shape[0]
-    used: Any = list(range(1, k + 1)) if scale is None else scale
-    _levels(scale, k)
+    model = _raters(kappa, shares, disagreement, scale, weights)
+    used: Any = list(range(1, model.shares.size + 1)) if scale is None else scale
     if raters < 2:
         raise DataError("agreement needs at least two raters")
     rng = generator(seed)
-    expected = vector(shares, "shares") / vector(shares, "shares").sum()
     names = np.array(used, dtype=object)
     widths = []
     for _ in range(simulations):
-        own = rng.choice(k, size=(n, 1), p=expected)
-        drawn = np.where(
-            rng.random((n, raters)) < np.sqrt(kappa), own, rng.choice(k, size=(n, raters), p=expected)
-        )
-        interval = mean_pairwise_kappa(names[drawn], scale=used, weights=weights, level=level).interval
+        drawn = names[model.draw(rng, n, raters)]
+        interval = mean_pairwise_kappa(drawn, scale=used, weights=weights, level=level).interval
         if interval is not None:
             widths.append((interval.high - interval.low) / 2)
     words = f"mean half-width of {len(widths)} of {simulations} simulated studies of {n} items and {raters} raters"
     if not widths:
         return SampleSize(n, words, missing="no simulated study had an interval")
-    return SampleSize(n, words, float(np.mean(widths)))
+    return SampleSize(n, words, float(np.mean(widths)), simulations=len(widths))
 
 
 def simulated_items_for_kappa(
@@ -161,6 +179,7 @@ def simulated_items_for_kappa(
     *,
     shares: Any,
     raters: int,
+    disagreement: Disagreement = "guessing",
     scale: Scale | None = None,
     weights: str | Any = "unweighted",
     level: float = 0.95,
@@ -170,27 +189,40 @@ def simulated_items_for_kappa(
     """Items that ``raters`` raters must all rate so that kappa's interval is about ± ``half_width`` on average.
 
     Starts from the two-rater formula and corrects it by the half-width simulated there, which falls with the root of
-    the number of items. Arguments as for :func:`simulated_half_width`.
+    the number of items; simulates again at the number so found, and takes all simulations together. Arguments as for
+    :func:`simulated_half_width`.
     """
     better = (
-        items_for_kappa(kappa, half_width, shares=shares, scale=scale, weights=weights, level=level).n or 2
+        items_for_kappa(
+            kappa,
+            half_width,
+            shares=shares,
+            disagreement=disagreement,
+            scale=scale,
+            weights=weights,
+            level=level,
+        ).n
+        or 2
     )
-    for _ in range(4):
+    rng = generator(seed)
+    single: list[float] = []
+    for _ in range(6):
         n = max(better, 4)
         plan = simulated_half_width(
-            n, kappa, shares=shares, raters=raters, scale=scale, weights=weights, level=level,
-            simulations=simulations, seed=seed,
+            n, kappa, shares=shares, raters=raters, disagreement=disagreement, scale=scale, weights=weights,
+            level=level, simulations=simulations, seed=rng,
         )  # fmt: skip
         if plan.reached is None:
             return SampleSize(None, plan.method, missing=plan.missing)
-        better = int(np.ceil(n * (plan.reached / half_width) ** 2))
+        single.append(plan.reached * float(np.sqrt(n)))
+        better = int(np.ceil((np.mean(single) / half_width) ** 2))
         if abs(better - n) <= max(1, n // 50):
             break
     words = (
-        f"{raters} raters, kappa {kappa:g}, {len(expected_table(kappa, shares))} levels, {level:.0%} interval of "
-        f"half-width {half_width:g}, by {simulations} simulated studies"
+        f"{raters} raters {_DISAGREEMENT_WORDS[disagreement]}, kappa {kappa:g}, {len(shares)} levels, {level:.0%} "
+        f"interval of half-width {half_width:g}, by {simulations * len(single)} simulated studies"
     )
-    return SampleSize(n, words, plan.reached)
+    return SampleSize(n, words, float(np.mean(single) / np.sqrt(n)), simulations=simulations * len(single))
 
 
 def pairs_for_difference(
@@ -201,8 +233,10 @@ def pairs_for_difference(
     alpha: float = 0.05,
     alternative: Alternative = "two-sided",
     test: Literal["t", "wilcoxon"] = "t",
+    simulations: int = 20_000,
+    seed: int = 0,
 ) -> SampleSize:
-    """Pairs needed to find a mean difference with the given power.
+    """Pairs needed to find a mean difference with the given power, with normal differences.
 
     Args:
         difference: the smallest difference worth finding, in the unit of the ratings; its sign doesn't matter.
@@ -211,11 +245,13 @@ def pairs_for_difference(
         alpha: level of the test; for a family of m tests, alpha / m is safe.
         alternative: ``"two-sided"``, or one-sided in the direction of the difference (``"greater"`` and
             ``"less"`` need the same number).
-        test: ``"t"``, or ``"wilcoxon"``: the t test's number over the asymptotic relative efficiency 3 / π under
-            normal differences.
+        test: ``"t"``, by the noncentral t distribution; or ``"wilcoxon"``: the t test's number over the asymptotic
+            relative efficiency 3 / π, and where that is fewer than 20 pairs or can't reach ``alpha``
+            (:func:`fewest_signed_rank_pairs`), the least number from which on simulated studies reach the power with
+            the exact signed-rank test.
+        simulations: simulated studies.
+        seed: of the simulated studies.
     """
-    from statsmodels.stats.power import TTestPower
-
     chosen("alternative", alternative, ALTERNATIVES)
     chosen("test", test, ("t", "wilcoxon"))
     if sd <= 0 or not 0 < alpha < power < 1:
@@ -226,25 +262,90 @@ def pairs_for_difference(
     )
     if difference == 0:
         return SampleSize(None, words, missing="no number of pairs finds a difference of 0")
-    effect = abs(difference) / sd
-    side = "two-sided" if alternative == "two-sided" else "larger"
+    effect, one_sided = abs(difference) / sd, alternative != "two-sided"
     efficiency = 1.0 if test == "t" else 3 / np.pi
+    by_formula = _pairs_by_formula(effect, power, alpha, one_sided=one_sided, efficiency=efficiency)
+    if by_formula is None:
+        return SampleSize(None, words, missing="more than a thousand million pairs")
+    fewest = fewest_signed_rank_pairs(alpha, alternative) if test == "wilcoxon" else 2
+    pairs, reached = by_formula
+    if test == "t" or pairs >= max(fewest, FORMULA_PAIRS):
+        return SampleSize(pairs, words, reached)
+    sizes = range(fewest, max(pairs, fewest) + _BEYOND + 1)
+    powers = _signed_rank_powers(
+        effect, sizes, alpha, one_sided=one_sided, simulations=simulations, seed=seed
+    )
+    lacking = [size for size, chance in zip(sizes, powers, strict=True) if chance < power]
+    pairs = lacking[-1] + 1 if lacking else fewest
+    words += f", exact test, {simulations} simulated studies, {seed_in_words(seed)}"
+    return SampleSize(pairs, words, powers[pairs - fewest], simulations=simulations)
+
+
+def fewest_signed_rank_pairs(alpha: float, alternative: Alternative = "two-sided") -> int:
+    """The fewest pairs with which the exact signed-rank test can be significant at all.
+
+    The smallest p of ``n`` pairs, when all differ to one side, is 2 / 2^n (two-sided) or 1 / 2^n.
+    """
+    chosen("alternative", alternative, ALTERNATIVES)
+    smallest, pairs = (1.0 if alternative == "two-sided" else 0.5), 1
+    while smallest > alpha:
+        smallest, pairs = smallest / 2, pairs + 1
+    return pairs
+
+
+def _pairs_by_formula(
+    effect: float, power: float, alpha: float, *, one_sided: bool, efficiency: float
+) -> tuple[int, float] | None:
+    """The least number of pairs and its power, by the noncentral t distribution; None beyond a thousand million.
+
+    Args:
+        effect: the mean difference over the standard deviation of the differences.
+        efficiency: of the test, next to the t test.
+    """
 
     def reached(pairs: int) -> float:
-        size = pairs * efficiency
-        return (
-            float(TTestPower().power(effect, size, alpha, df=size - 1, alternative=side)) if size > 1 else 0.0
-        )
+        return _t_power(effect, pairs * efficiency, alpha, one_sided=one_sided)
 
     low, high = 1, 2
-    while not reached(high) >= power:
+    while reached(high) < power:
         low, high = high, 2 * high
         if high > 10**9:
-            return SampleSize(None, words, missing="more than a thousand million pairs")
+            return None
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) >= power else (middle, high)
-    return SampleSize(high, words, reached(high))
+    return high, reached(high)
+
+
+def _t_power(effect: float, size: float, alpha: float, *, one_sided: bool) -> float:
+    """Power of the t test of ``size`` differences; scipy has no number for tails that are next to nothing."""
+    from statsmodels.stats.power import TTestPower
+
+    if size <= 1:
+        return 0.0
+    tails = [("larger", alpha)] if one_sided else [("two-sided", alpha), ("larger", alpha / 2)]
+    for side, area in tails:
+        power = float(TTestPower().power(effect, size, area, df=size - 1, alternative=side))
+        if not np.isnan(power):
+            return power
+    return 1.0
+
+
+def _signed_rank_powers(
+    effect: float, sizes: range, alpha: float, *, one_sided: bool, simulations: int, seed: int
+) -> list[float]:
+    """Power of the exact signed-rank test for each number of pairs; a larger study holds the smaller one's pairs."""
+    drawn = generator(seed).normal(effect, 1.0, size=(simulations, sizes[-1]))
+    powers = []
+    for size in sizes:
+        part = drawn[:, :size]
+        ranks = np.abs(part).argsort(axis=1).argsort(axis=1) + 1
+        plus = (ranks * (part > 0)).sum(axis=1)
+        chances = signed_rank_distribution(np.arange(1, size + 1, dtype=np.float64))
+        side = "greater" if one_sided else "two-sided"
+        p_values = np.array([tail(chances, 2 * value, side) for value in range(size * (size + 1) // 2 + 1)])
+        powers.append(float((p_values[plus] <= alpha).mean()))
+    return powers
 
 
 def simulated_power(
@@ -283,4 +384,4 @@ def simulated_power(
         if varying.any():
             tested = ttest_1samp(samples[varying], 0.0, axis=1, nan_policy="propagate")
             significant += int((tested.pvalue <= alpha).sum())
-    return SampleSize(n, words, significant / simulations)
+    return SampleSize(n, words, significant / simulations, simulations=simulations)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import wilcoxon as scipy_wilcoxon
 from statsmodels.stats.power import TTestPower
 
 from bedside.analysis.ratings_view import open_ratings_view
@@ -20,11 +21,30 @@ from bedside.support.errors import DataError
 @pytest.mark.slow
 def test_more_raters_need_fewer_transcripts() -> None:
     table = kappa_table(sizes_for_kappa(0.6, 0.15, shares=[0.2] * 5, raters=[2, 3, 5], seed=0))
-    sizes = [record["items"] for record in table.records]
-    assert sizes == sorted(sizes, reverse=True)
-    assert table.records[0]["items_formula"] == pytest.approx(sizes[0], rel=0.1)
-    for record in table.records:
-        assert record["half_width_reached"] == pytest.approx(0.15, abs=0.01)
+    for disagreement in ("near", "guessing"):
+        records = [record for record in table.records if record["disagreement"] == disagreement]
+        sizes = [record["items"] for record in records]
+        assert sizes == sorted(sizes, reverse=True)
+        assert records[0]["items_formula"] == pytest.approx(sizes[0], rel=0.1)
+        for record in records:
+            assert record["half_width_reached"] == pytest.approx(0.15, abs=0.01)
+
+
+def test_raters_of_ordered_levels_need_fewer_transcripts_than_raters_who_guess() -> None:
+    shares = [0.1, 0.2, 0.4, 0.2, 0.1]
+    sizes = sizes_for_kappa(0.6, 0.1, shares=shares, raters=[2]).by_raters
+    assert [size.disagreement for size in sizes] == ["near", "guessing"]
+    near, guessing = (size.simulation.n or 0 for size in sizes)
+    assert near == pytest.approx(160, rel=0.05)
+    assert guessing == pytest.approx(343, rel=0.02)
+    table = kappa_table(sizes_for_kappa(0.6, 0.2, shares=shares, raters=[2]))
+    assert {row.group for row in table.rows} == {
+        "Raters who miss by a level or so", "Raters who guess where they disagree",
+    }  # fmt: skip
+    # Without an order of levels there is no near miss.
+    for weights, levels in (("none", 3), ("quadratic", 2)):
+        sizes = sizes_for_kappa(0.6, 0.2, shares=[1 / levels] * levels, raters=[2], weights=weights).by_raters
+        assert [size.disagreement for size in sizes] == ["guessing"]
 
 
 def test_every_pair_of_simulated_raters_has_the_kappa_asked_for() -> None:
@@ -39,6 +59,32 @@ def test_pairs_for_a_difference_are_those_of_the_noncentral_t() -> None:
     table = difference_table(sizes_for_difference(0.3, sd=0.8, power=0.8, tests=3))
     expected = TTestPower().solve_power(effect_size=0.3 / 0.8, alpha=0.05 / 3, power=0.8)
     assert table.records[0]["pairs"] == int(np.ceil(expected))
+
+
+def test_the_power_of_few_cases_is_that_of_the_exact_test() -> None:
+    """Where the formula says 6 cases and .80, the test finds the difference in .63 of the studies."""
+    sizes = sizes_for_difference(1.5, sd=1)
+    cases = sizes.by_test[1].cases
+    assert cases.n is not None
+    assert cases.reached is not None
+    rng = np.random.default_rng(11)
+    studies = rng.normal(1.5, 1, size=(1500, cases.n))
+    by_hand, of_fewer = (
+        float((scipy_wilcoxon(studies[:, :n], axis=1, method="exact").pvalue <= 0.05).mean())
+        for n in (cases.n, cases.n - 1)
+    )
+    assert cases.reached == pytest.approx(by_hand, abs=0.035)
+    assert by_hand > 0.8 - 0.035
+    assert of_fewer < 0.7
+
+
+def test_fewer_cases_than_can_be_significant_are_never_planned() -> None:
+    sizes = sizes_for_difference(3, sd=1, tests=10)
+    size = sizes.by_test[1]
+    # Of 8 cases, all to one side, p is 2/2^8 = .0078 and not below .005.
+    assert size.fewest == 9
+    assert (size.cases.n or 0) >= 9
+    assert "fewer than 9 cases" in " ".join(difference_table(sizes).notes)
 
 
 def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:
