@@ -57,9 +57,7 @@ class ComparedRatings:
 
     def numbers(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The cells as numbers, NaN where there is none."""
-        return np.array(
-            [[np.nan if cell is None else cell for cell in row] for row in self.cells], dtype=float
-        )
+        return self.cells.astype(np.float64)
 
 
 @dataclass(frozen=True, slots=True)

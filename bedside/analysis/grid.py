@@ -30,7 +30,9 @@ def grid_of(ratings: pl.DataFrame) -> Grid:
         .group_by("transcript_id", "unit", "rater", maintain_order=True)
         .agg(pl.col(column).sort_by("replicate"))
     )
-    values = [passes[0] if len(passes) == 1 else _taken_together(list(passes)) for passes in one_pass[column]]
+    values = one_pass[column].list.first().to_list()
+    for place in (one_pass[column].list.len() > 1).arg_true():
+        values[place] = _taken_together(one_pass[column][place].to_list())
     kind = pl.String() if column == "label" else pl.Float64()
     wide = one_pass.with_columns(pl.Series(column, values, dtype=kind)).pivot(
         "rater", index=["transcript_id", "unit"], values=column, sort_columns=True

@@ -15,10 +15,23 @@ def kappa_values(joint: Array, penalties: Array) -> Array:
             kappa of 0 is 0 on every machine.
     """
     n = joint.sum(axis=(-2, -1))
-    observed = n * (joint * penalties).sum(axis=(-2, -1))
+    observed = (joint * penalties).sum(axis=(-2, -1))
     chance = ((joint.sum(axis=-1) @ penalties) * joint.sum(axis=-2)).sum(axis=-1)
-    defined = chance > 1e-12 * n**2 * penalties.max()
-    values: Array = np.divide(chance - observed, chance, out=np.full(observed.shape, np.nan), where=defined)
+    return kappa_values_of_sums(n, observed, chance, float(penalties.max()))
+
+
+def kappa_values_of_sums(n: Array, observed: Array, chance: Array, largest: float) -> Array:
+    """Weighted kappa from sums over items; NaN where chance agreement is complete.
+
+    Args:
+        n: number of items.
+        observed: sum of the penalties of the items' pairs of levels.
+        chance: sum over both levels of their penalty times how often each rater gives his.
+        largest: the largest penalty.
+    """
+    together = n * observed
+    defined = chance > 1e-12 * n**2 * largest
+    values: Array = np.divide(chance - together, chance, out=np.full(together.shape, np.nan), where=defined)
     return values
 
 

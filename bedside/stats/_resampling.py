@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
-from bedside.stats.arrays import Array, Mask, Seed, generator, seed_in_words
+from bedside.stats.arrays import Array, Indices, Mask, Seed, generator, seed_in_words
 from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
@@ -21,6 +21,58 @@ from bedside.support.errors import DataError
 BUDGET_BYTES = 64 * 2**20
 
 Statistic = Callable[[Array], Array]
+
+
+@runtime_checkable
+class LeaveOneOutStatistic(Protocol):
+    """A statistic that knows a faster way to its values without each unit than a row of weights for each."""
+
+    def __call__(self, weights: Array) -> Array:
+        """Rows of weights of units → values."""
+
+    def left_out(self, multiplicity: Array, member: Indices | None) -> Array:
+        """The values without one of each column's equal units, or without each cluster; NaN where undefined.
+
+        Args:
+            multiplicity: how many equal units each column stands for; all 1 with clusters.
+            member: for each column the cluster it belongs to, 0 … clusters − 1; None without clusters.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticOfTotals:
+    """A statistic of what units add up to: without a unit, its part is taken from the totals.
+
+    Attributes:
+        parts: what each unit adds, units × totals.
+        value: rows of totals → values.
+    """
+
+    parts: Array
+    value: Statistic
+
+    def __call__(self, weights: Array) -> Array:
+        """Rows of weights of units → values."""
+        return self.value(weights @ self.parts)
+
+    def left_out(self, multiplicity: Array, member: Indices | None) -> Array:
+        """As :class:`LeaveOneOutStatistic` says."""
+        whole = multiplicity @ self.parts
+        parts = self.parts if member is None else sums_by_cluster(self.parts, member)
+        values = []
+        start = 0
+        for rows in blocks(parts.shape[0], parts.shape[1]):
+            values.append(self.value(whole - parts[start : start + rows]))
+            start += rows
+        return np.concatenate(values)
+
+
+def sums_by_cluster(rows: Array, member: Indices) -> Array:
+    """Sums of the rows of each cluster, clusters × columns; ``member`` holds each row's cluster, from 0 on."""
+    order = np.argsort(member, kind="stable")
+    starts = np.searchsorted(member[order], np.arange(int(member.max()) + 1))
+    sums: Array = np.add.reduceat(rows[order], starts, axis=0)
+    return sums
 
 
 def aligned(clusters: Any, size: int) -> Any:
@@ -122,26 +174,39 @@ class Resamples:
         return float(defined.std(ddof=0 if self.exhaustive else 1)) if defined.size > 1 else None
 
 
-def _folds(multiplicity: Array, clusters: Any) -> tuple[Array, Callable[[Array], Array]]:
+def _folds(multiplicity: Array, member: Indices | None) -> tuple[Array, Callable[[Array], Array]]:
     """What is drawn or left out (units or clusters), and how its weights become weights of units."""
-    if clusters is None:
+    if member is None:
         return multiplicity, lambda weights: weights
-    _, member = np.unique(np.asarray(clusters).astype(str), return_inverse=True)
     return np.ones(int(member.max()) + 1), lambda weights: weights[:, member]
+
+
+def _member(clusters: Any) -> Indices | None:
+    """The cluster of each unit, from 0 on in the order of their names; None without clusters."""
+    if clusters is None:
+        return None
+    member: Indices = np.unique(np.asarray(clusters).astype(str), return_inverse=True)[1]
+    return member
 
 
 def leave_one_out(statistic: Statistic, multiplicity: Array, *, clusters: Any = None) -> Jackknife:
     """Values of ``statistic`` without one unit, or without one cluster; arguments as for :func:`resample`."""
-    folds, spread = _folds(multiplicity, clusters)
+    member = _member(clusters)
+    folds, spread = _folds(multiplicity, member)
+    estimate = float(statistic(spread(folds[None, :]))[0])
+    if folds.sum() <= 1:
+        # Without its only unit there is nothing left to compute.
+        return Jackknife(estimate, np.full(folds.size, np.nan), folds)
+    if isinstance(statistic, LeaveOneOutStatistic):
+        return Jackknife(estimate, statistic.left_out(multiplicity, member), folds)
     values = []
     start = 0
     for rows in blocks(folds.size, max(multiplicity.size, folds.size)):
         weights = np.tile(folds, (rows, 1))
         weights[np.arange(rows), np.arange(start, start + rows)] -= 1
-        # Without its only unit there is nothing left to compute.
-        values.append(statistic(spread(weights)) if folds.sum() > 1 else np.full(rows, np.nan))
+        values.append(statistic(spread(weights)))
         start += rows
-    return Jackknife(float(statistic(spread(folds[None, :]))[0]), np.concatenate(values), folds)
+    return Jackknife(estimate, np.concatenate(values), folds)
 
 
 def resample(
@@ -164,7 +229,13 @@ def resample(
     if resamples < 1:
         raise DataError("at least one resample is needed")
     rng = generator(seed)
-    folds, spread = _folds(multiplicity, clusters)
+    member = _member(clusters)
+    if isinstance(statistic, StatisticOfTotals) and member is not None:
+        # Clusters are drawn whole, so that what each adds is enough.
+        parts = sums_by_cluster(statistic.parts, member)
+        statistic, multiplicity, member = StatisticOfTotals(parts, statistic.value), np.ones(len(parts)), None
+        clusters = None
+    folds, spread = _folds(multiplicity, member)
     total = int(folds.sum())
     exhaustive = total == folds.size <= 6 and float(total) ** total <= resamples
     if exhaustive:

@@ -152,23 +152,27 @@ def _absent(value: Any) -> bool:
     return value is None or value != value
 
 
+#: Stands for the code of what is not on the scale, NaN among it.
+_OFF_SCALE = -2
+
+
 def coded(ratings: Any, scale: Scale, name: str = "ratings") -> Indices:
     """Ratings as positions in ``scale``; −1 where missing. Any number of dimensions.
 
     Raises:
         DataError: a rating that is not on the scale.
     """
-    place = {level: index for index, level in enumerate(scale)}
+    place: dict[Any, int] = {level: index for index, level in enumerate(scale)}
+    place[None] = -1
     array = np.asarray(ratings, dtype=object)
-    codes = np.empty(array.size, dtype=np.intp)
-    for index, value in enumerate(array.ravel()):
-        if _absent(value):
-            codes[index] = -1
-        elif value in place:
-            codes[index] = place[value]
-        else:
+    codes = [place.get(value, _OFF_SCALE) for value in array.ravel().tolist()]
+    off = [index for index, code in enumerate(codes) if code == _OFF_SCALE]
+    for index in off:
+        value = array.ravel()[index]
+        if not _absent(value):
             raise DataError(
                 f"{value!r} in {name} is not on the scale {', '.join(map(str, scale))}",
                 todo="give all levels of the scale, or correct the rating",
             )
-    return codes.reshape(array.shape)
+        codes[index] = -1
+    return np.array(codes, dtype=np.intp).reshape(array.shape)

@@ -8,7 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
+from bedside.stats.arrays import Array, Indices
 from bedside.support.errors import DataError
 
 
@@ -33,8 +35,8 @@ class Consensus:
     adjudicated: tuple[int, ...] = ()
 
 
-def _ratings_by_item(ratings: Any) -> list[list[Any]]:
-    """Every item's ratings without the missing ones."""
+def _table(ratings: Any) -> npt.NDArray[np.object_]:
+    """Ratings as a table of items by raters."""
     try:
         table = np.asarray(ratings, dtype=object)
     except ValueError:
@@ -43,7 +45,13 @@ def _ratings_by_item(ratings: Any) -> list[list[Any]]:
         raise DataError(
             "ratings must be a table of items by raters", todo="give None where a rating is missing"
         )
-    return [[value for value in row if value is not None and value == value] for row in table.tolist()]
+    return table
+
+
+def _ratings_by_item(ratings: Any) -> list[list[Any]]:
+    """Every item's ratings without the missing ones."""
+    rows = _table(ratings).tolist()
+    return [[value for value in row if value is not None and value == value] for row in rows]
 
 
 def _consensus(method: str, rows: list[list[Any]], values: list[Any], ties: list[int]) -> Consensus:
@@ -83,20 +91,32 @@ def majority(ratings: Any) -> Consensus:
 
 def median(ratings: Any) -> Consensus:
     """The median of an item's ratings; where it lies between two unequal ones, it is their mean and a tie."""
-    rows = _ratings_by_item(ratings)
-    values: list[Any] = []
-    ties = []
-    for index, row in enumerate(rows):
-        ordered = sorted(row)
-        half = len(row) // 2
-        if not row:
-            values.append(None)
-        elif len(row) % 2 or ordered[half - 1] == ordered[half]:
-            values.append(float(ordered[half]))
-        else:
-            values.append((ordered[half - 1] + ordered[half]) / 2)
-            ties.append(index)
-    return _consensus("median of the raters", rows, values, ties)
+    table, count = _numbers_in_order(ratings)
+    rated, item = count > 0, np.arange(count.size)
+    lower, upper = (table[item, np.maximum(place, 0)] for place in ((count - 1) // 2, count // 2))
+    middle = np.where(lower == upper, lower, (lower + upper) / 2)
+    return Consensus(
+        "median of the raters",
+        tuple(value if known else None for value, known in zip(middle.tolist(), rated.tolist(), strict=True)),
+        tuple(count.tolist()),
+        tuple(np.flatnonzero(rated & (lower != upper)).tolist()),
+        tuple(np.flatnonzero(~rated).tolist()),
+    )
+
+
+def _numbers_in_order(ratings: Any) -> tuple[Array, Indices]:
+    """Each item's ratings from the lowest on, then NaN in place of those that are missing; and how many there are."""
+    rows = _table(ratings)
+    try:
+        numbers = rows.astype(np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            "a median is of numbers", todo="take the majority of labels, or give their levels as numbers"
+        ) from None
+    if not numbers.shape[1]:
+        numbers = np.full((len(numbers), 1), np.nan)
+    # NaN comes last.
+    return np.sort(numbers, axis=1), (~np.isnan(numbers)).sum(axis=1)
 
 
 def mean(ratings: Any) -> Consensus:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from bedside.stats._resampling import aligned, bootstrap_interval, resample
+from bedside.stats._resampling import StatisticOfTotals, aligned, bootstrap_interval, resample
 from bedside.stats.arrays import Array, Seed, chosen, clean, constant, vector
 from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
@@ -166,7 +166,9 @@ def mean_bootstrap(
     if present.size == 0:
         return blank.no_value(NO_VALUES)
     drawn = resample(
-        lambda weights: weights @ present / weights.sum(axis=1),
+        StatisticOfTotals(
+            np.column_stack([present, np.ones(present.size)]), lambda sums: sums[:, 0] / sums[:, 1]
+        ),
         np.ones(present.size),
         resamples=resamples,
         seed=seed,

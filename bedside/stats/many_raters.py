@@ -8,13 +8,15 @@ alpha and the intraclass correlation stand in :mod:`bedside.stats.reliability`.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
-from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values
+from bedside.stats._gwet_parts import GwetParts
+from bedside.stats._kappa_arithmetic import chance_corrected
+from bedside.stats._pair_kappas import PairKappas
 from bedside.stats._rated_items import (
     NO_COMPLETE_ITEM,
     NO_PAIR,
@@ -25,13 +27,17 @@ from bedside.stats._rated_items import (
     pair_agreement,
     rated_items,
 )
-from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan, Statistic
+from bedside.stats._resampling import (
+    COEFFICIENT_INTERVALS,
+    CoefficientInterval,
+    ResamplingPlan,
+    StatisticOfTotals,
+)
 from bedside.stats._tails import two_sided
 from bedside.stats._weights import agreement_weights, penalties
 from bedside.stats.arrays import (
     Array,
     Indices,
-    Mask,
     Scale,
     Seed,
     chosen,
@@ -75,7 +81,9 @@ def percent_agreement(
     return plan.filled(
         blank,
         float(np.average(share, weights=multiplicity)),
-        lambda weights: weights @ share / weights.sum(axis=1),
+        StatisticOfTotals(
+            np.column_stack([share, np.ones(share.size)]), lambda sums: sums[:, 0] / sums[:, 1]
+        ),
         multiplicity=multiplicity,
         members=members,
     )
@@ -85,22 +93,25 @@ def fleiss_kappa(
     ratings: Any,
     *,
     scale: Scale | None = None,
+    weights: str | Any = "unweighted",
     interval: CoefficientInterval = "jackknife",
     clusters: Any = None,
     resamples: int = 2000,
     level: float = 0.95,
     seed: Seed = 0,
 ) -> Result:
-    """Fleiss' (1971) kappa of raters that need not be the same for every item.
+    """Fleiss' (1971) kappa of raters that need not be the same for every item, unweighted or weighted.
 
     Items that any rater missed are dropped and counted, never rescaled. Arguments and result as for
     :func:`fleiss_kappa_from_counts`; ``clusters`` gives for each item the cluster it belongs to.
     """
+    _need_scale(scale, weights)
     items = rated_items(ratings, scale, fewest=None)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     return _fleiss(
         items.level_counts(),
         items.scale,
+        weights=weights,
         raters=items.raters,
         plan=plan,
         members=plan.members(items.kept),
@@ -112,6 +123,7 @@ def fleiss_kappa_from_counts(
     counts: Any,
     *,
     scale: Scale | None = None,
+    weights: str | Any = "unweighted",
     interval: CoefficientInterval = "jackknife",
     resamples: int = 2000,
     level: float = 0.95,
@@ -122,10 +134,12 @@ def fleiss_kappa_from_counts(
     Args:
         counts: whole numbers; every row has the same sum (the number of raters), or is dropped if it falls short.
         scale: names of the levels; 1, 2, 3 … without it.
+        weights: as for :func:`bedside.stats.two_raters.kappa`: with them pairs of raters that differ agree in part, and
+            so do pairs of ratings drawn at random (Gwet 2014); the square table of weights 1, 0 gives Fleiss' own.
         interval: ``"jackknife"`` over items (t on Fisher's scale), or a ``"bca"`` or ``"percentile"`` bootstrap.
 
-    The statistic is z with the standard error under chance of Fleiss, Nee and Landis (1979); details hold kappa
-    per level, None where nobody or everybody used it.
+    Unweighted, the statistic is z with the standard error under chance of Fleiss, Nee and Landis (1979), and details
+    hold kappa per level, None where nobody or everybody used it. Weighted, there is neither.
     """
     table = matrix(counts, "counts")
     if np.isnan(table).any() or (table < 0).any() or (table % 1).any():
@@ -136,45 +150,76 @@ def fleiss_kappa_from_counts(
     raters = int(table.sum(axis=1).max()) if table.size else 0
     kept = table.sum(axis=1) == raters
     plan = ResamplingPlan(interval, None, resamples, level, seed)
-    return _fleiss(table[kept], used, raters=raters, plan=plan, members=None, dropped=int((~kept).sum()))
+    return _fleiss(
+        table[kept],
+        used,
+        weights=weights,
+        raters=raters,
+        plan=plan,
+        members=None,
+        dropped=int((~kept).sum()),
+    )
 
 
 def _fleiss(
-    counts: Array, scale: Scale, *, raters: int, plan: ResamplingPlan, members: Any, dropped: int
+    counts: Array,
+    scale: Scale,
+    *,
+    weights: str | Any,
+    raters: int,
+    plan: ResamplingPlan,
+    members: Any,
+    dropped: int,
 ) -> Result:
     chosen("interval", plan.interval, COEFFICIENT_INTERVALS)
-    n = counts.shape[0]
+    n, k = counts.shape
+    unweighted = k < 2 or (isinstance(weights, str) and weights == "unweighted")
+    w, called = (np.eye(k), "unweighted") if unweighted else agreement_weights(weights, levels(scale))
+    weighted = called != "unweighted"
+    name = f"Fleiss' kappa ({called} weights)" if weighted else "Fleiss' kappa"
+    tested = "" if weighted else ", z after Fleiss, Nee and Landis"
     blank = Result(
-        name="Fleiss' kappa",
-        method=f"Fleiss' kappa, {raters} raters, {len(scale)} levels, z after Fleiss, Nee and Landis",
+        name=name,
+        method=f"{name}, {raters} raters, {len(scale)} levels{tested}",
         n=n if raters > 1 else 0,
         dropped=dropped,
-        options={**plan.options(), "scale": tuple(scale)},
+        options={**plan.options(), "weights": called, "scale": tuple(scale)},
     )
     if n == 0 or raters < 2:
         return blank.no_value(NO_COMPLETE_ITEM if n == 0 else "fewer than two raters")
     rows, multiplicity = merged(counts, members)
-    agreement = pair_agreement(rows, np.eye(rows.shape[1]))
+    agreement = pair_agreement(rows, w)
 
-    def statistic(weights: Array) -> Array:
-        total = weights.sum(axis=1)
-        chance = ((weights @ rows / (total[:, None] * raters)) ** 2).sum(axis=1)
-        return chance_corrected(weights @ agreement / total, chance)
+    def kappas(sums: Array) -> Array:
+        total = sums[:, -1]
+        share = sums[:, :k] / (total[:, None] * raters)
+        return chance_corrected(sums[:, k] / total, ((share @ w) * share).sum(axis=1))
 
+    statistic = StatisticOfTotals(np.column_stack([rows, agreement, np.ones(agreement.size)]), kappas)
     estimate = float(statistic(multiplicity[None, :])[0])
     if np.isnan(estimate):
         return blank.no_value(ONE_LEVEL)
     share = counts.sum(axis=0) / (n * raters)
-    null = _fleiss_error_under_chance(share, n, raters)
     details: dict[str, float | None] = {
         "observed agreement": float(np.average(agreement, weights=multiplicity)),
-        "chance agreement": float((share**2).sum()),
+        "chance agreement": float(share @ w @ share),
+    }
+    result = plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members)
+    if weighted:
+        return replace(result, details=details)
+    null = _fleiss_error_under_chance(share, n, raters)
+    details = {
+        **details,
         "standard error under chance": null,
         **_fleiss_by_level(counts, share, scale, raters),
     }
     z = estimate / null
-    result = plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members)
     return replace(result, statistic=z, p=two_sided(z), details=details)
+
+
+def _need_scale(scale: Scale | None, weights: str | Any) -> None:
+    if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
+        raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
 
 
 def _fleiss_error_under_chance(share: Array, n: int, raters: int) -> float:
@@ -222,8 +267,7 @@ def conger_kappa(
     missed are dropped and counted.
     """
     chosen("interval", interval, COEFFICIENT_INTERVALS)
-    if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
-        raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
+    _need_scale(scale, weights)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     items = rated_items(ratings, scale, fewest=None)
     k = len(items.scale)
@@ -241,21 +285,21 @@ def conger_kappa(
     return plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members)
 
 
-def _conger_statistic(codes: Indices, weights: Array) -> Statistic:
+def _conger_statistic(codes: Indices, weights: Array) -> StatisticOfTotals:
     """Conger's kappa as a function of the weights of items (rows of codes) by raters (columns)."""
     k, raters = weights.shape[0], codes.shape[1]
     agreement = pair_agreement(level_counts(codes, k), weights)
     used_level = np.concatenate([codes == code for code in range(k)], axis=1).astype(np.float64)
 
-    def statistic(drawn: Array) -> Array:
-        total = drawn.sum(axis=1)
-        shares = (drawn @ used_level).reshape(-1, k, raters) / total[:, None, None]
+    def kappas(sums: Array) -> Array:
+        total = sums[:, -1]
+        shares = sums[:, : k * raters].reshape(-1, k, raters) / total[:, None, None]
         pooled = shares.sum(axis=2)
         own = (np.einsum("rkg,kl->rlg", shares, weights) * shares).sum(axis=(1, 2))
         chance = (((pooled @ weights) * pooled).sum(axis=1) - own) / (raters * (raters - 1))
-        return chance_corrected(drawn @ agreement / total, chance)
+        return chance_corrected(sums[:, -2] / total, chance)
 
-    return statistic
+    return StatisticOfTotals(np.column_stack([used_level, agreement, np.ones(agreement.size)]), kappas)
 
 
 def _blank(items: RatedItems, plan: ResamplingPlan, name: str, weights: str) -> Result:
@@ -286,9 +330,10 @@ def mean_pairwise_kappa(
     Args:
         pairs: column numbers of the pairs that count, such as one rater with each of the others; all unless given.
 
-    Each pair uses the items both rated. Pairs on which kappa is undefined are left out, with a remark. Details
-    hold the kappa of each pair, by the raters' column numbers from 0. Items with fewer than two ratings are
-    dropped and counted.
+    Each pair uses the items both rated. Pairs on which kappa is undefined are left out, with a remark; a remark says,
+    too, where one of a pair gives a single level to all that both rated: kappa is then 0 by its formula, whatever the
+    other says. Details hold the kappa of each pair, by the raters' column numbers from 0, and the mean without pairs of
+    that kind. Items with fewer than two ratings are dropped and counted.
     """
     chosen("interval", interval, COEFFICIENT_INTERVALS)
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
@@ -301,62 +346,39 @@ def mean_pairwise_kappa(
     members = plan.members(items.kept)
     rows, multiplicity = merged(items.codes.astype(np.float64), members)
     duos = list(combinations(range(items.raters), 2)) if pairs is None else list(pairs)
-    of_pairs = _PairKappas(rows.astype(np.intp), duos, disagreement)
-    kappas = of_pairs.values(multiplicity[None, :])[0]
+    of_pairs = PairKappas(rows.astype(np.intp), duos, disagreement)
+    kappas = of_pairs.of_all(multiplicity)
     details: dict[str, float | None] = {
         f"kappa of raters {first} and {second}": None if np.isnan(value) else float(value)
         for (first, second), value in zip(duos, kappas, strict=True)
     }
     blank = replace(blank, details=details)
-    undefined = int(np.isnan(kappas).sum())
+    defined = ~np.isnan(kappas)
+    undefined = int((~defined).sum())
     if undefined == len(duos):
         return blank.no_value("kappa is undefined for every pair of raters")
     result = plan.filled(
-        blank, float(np.nanmean(kappas)), of_pairs.mean, multiplicity=multiplicity, members=members
+        blank, float(np.nanmean(kappas)), of_pairs, multiplicity=multiplicity, members=members
     )
-    if not undefined:
-        return result
-    remark = f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out"
-    return replace(result, remarks=(remark, *result.remarks))
-
-
-@dataclass(frozen=True, slots=True)
-class _PairKappas:
-    """Kappa of pairs of raters, as a function of the weights of items.
-
-    Attributes:
-        codes: items × raters; −1 where missing.
-        pairs: column numbers of the raters.
-        penalties: for disagreement, levels × levels.
-    """
-
-    codes: Indices
-    pairs: Sequence[tuple[int, int]]
-    penalties: Array
-
-    def values(self, drawn: Array) -> Array:
-        """Rows of weights → rows × pairs; NaN where kappa is undefined."""
-        codes, k = self.codes, self.penalties.shape[0]
-        values = []
-        for first, second in self.pairs:
-            both = (codes[:, first] >= 0) & (codes[:, second] >= 0)
-            cells = np.zeros((codes.shape[0], k * k))
-            cells[both, codes[both, first] * k + codes[both, second]] = 1.0
-            values.append(kappa_values((drawn @ cells).reshape(-1, k, k), self.penalties))
-        return np.stack(values, axis=1)
-
-    def mean(self, drawn: Array) -> Array:
-        """Rows of weights → the mean over the pairs on which kappa is defined; NaN where it is on none."""
-        values = self.values(drawn)
-        defined = ~np.isnan(values)
-        count = defined.sum(axis=1)
-        means: Array = np.divide(
-            np.where(defined, values, 0.0).sum(axis=1),
-            count,
-            out=np.full(count.size, np.nan),
-            where=count > 0,
+    remarks = []
+    if undefined:
+        remarks.append(
+            f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out"
         )
-        return means
+    constant = defined & np.array(of_pairs.constant_pairs())
+    if constant.any():
+        varied = kappas[defined & ~constant]
+        without = float(varied.mean()) if varied.size else None
+        details |= {
+            "pairs with a constant rater": float(constant.sum()),
+            "mean kappa of the other pairs": without,
+        }
+        rest = "there is no other" if without is None else f"the mean of the other pairs is {without:.2f}"
+        remarks.append(
+            f"in {constant.sum()} of {len(duos)} pairs one rater gives a single level to all that both rated, which "
+            f"makes kappa 0; {rest}"
+        )
+    return replace(result, details=details, remarks=(*remarks, *result.remarks))
 
 
 def gwet_ac(
@@ -395,7 +417,7 @@ def gwet_ac(
         return blank.no_value(NO_PAIR)
     members = plan.members(items.kept)
     rows, multiplicity = merged(counts, members)
-    parts = _GwetParts.of(rows, w)
+    parts = GwetParts.of(rows, w)
     observed, chance = (float(part[0]) for part in parts.agreement(multiplicity[None, :]))
     estimate = (observed - chance) / (1 - chance)
     # Gwet's formula for a table of two raters divides by n, that for raw ratings by n − 1.
@@ -405,7 +427,7 @@ def gwet_ac(
         error = float(np.sqrt(spread / (n * (n if items.raters == 2 else n - 1))))
     blank = replace(blank, details={"observed agreement": observed, "chance agreement": chance})
     if interval != "analytic":
-        result = plan.filled(blank, estimate, parts.ac, multiplicity=multiplicity, members=members)
+        result = plan.filled(blank, estimate, parts.statistic(), multiplicity=multiplicity, members=members)
     elif error <= 1e-12:
         reason = "one item" if n == 1 else "the standard error is 0"
         result = replace(blank, estimate=estimate, missing=f"no interval: {reason}")
@@ -414,56 +436,3 @@ def gwet_ac(
         bounds = Interval(full.low, min(1.0, full.high), level, full.method)
         result = replace(blank, estimate=estimate, interval=bounds)
     return replace(result, standard_error=error if n > 1 else None)
-
-
-@dataclass(frozen=True, slots=True)
-class _GwetParts:
-    """What Gwet's AC takes from each distinct item.
-
-    Attributes:
-        several: whether it has two ratings or more, items.
-        agreement_of_item: share of its agreeing pairs of raters, items; 0 where it has one rating.
-        shares: of its ratings on each level, items × levels.
-        factor: of the chance agreement.
-    """
-
-    several: Mask
-    agreement_of_item: Array
-    shares: Array
-    factor: float
-
-    @classmethod
-    def of(cls, rows: Array, weights: Array) -> _GwetParts:
-        """From counts of raters (items × levels) and weights of agreement (levels × levels)."""
-        k = weights.shape[0]
-        several = rows.sum(axis=1) >= 2
-        agreement = np.zeros(rows.shape[0])
-        agreement[several] = pair_agreement(rows[several], weights)
-        shares = rows / rows.sum(axis=1, keepdims=True)
-        return cls(several, agreement, shares, weights.sum() / (k * (k - 1)))
-
-    def agreement(self, drawn: Array) -> tuple[Array, Array]:
-        """Rows of weights of items → observed agreement (NaN where no item has two ratings) and that by chance."""
-        pairable = drawn @ self.several.astype(np.float64)
-        observed = np.divide(
-            drawn @ self.agreement_of_item,
-            pairable,
-            out=np.full(drawn.shape[0], np.nan),
-            where=pairable > 0,
-        )
-        pooled = drawn @ self.shares / drawn.sum(axis=1, keepdims=True)
-        return observed, self.factor * (pooled * (1 - pooled)).sum(axis=1)
-
-    def ac(self, drawn: Array) -> Array:
-        """Rows of weights of items → AC."""
-        return chance_corrected(*self.agreement(drawn))
-
-    def squared_influence(self, multiplicity: Array, estimate: float, chance: float) -> float:
-        """Sum over items of the squared difference of Gwet's linearised contribution from the estimate."""
-        n = float(multiplicity.sum())
-        pooled = multiplicity @ self.shares / n
-        scaling = n / float(multiplicity @ self.several)
-        of_item = scaling * (self.agreement_of_item - chance) * self.several / (1 - chance)
-        chance_of_item = self.factor * self.shares @ (1 - pooled)
-        influence = of_item - 2 * (1 - estimate) * (chance_of_item - chance) / (1 - chance)
-        return float(multiplicity @ (influence - estimate) ** 2)

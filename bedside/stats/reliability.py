@@ -6,14 +6,20 @@ alpha resample items, or clusters of items such as transcripts, never single rat
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from bedside.stats._rated_items import NO_PAIR, level_counts, merged, rated_items
-from bedside.stats._resampling import COEFFICIENT_INTERVALS, CoefficientInterval, ResamplingPlan, Statistic
+from bedside.stats._resampling import (
+    COEFFICIENT_INTERVALS,
+    CoefficientInterval,
+    ResamplingPlan,
+    StatisticOfTotals,
+    sums_by_cluster,
+)
 from bedside.stats.arrays import Array, Indices, Scale, Seed, chosen, matrix
 from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
@@ -66,7 +72,7 @@ def krippendorff_alpha(
         return blank.no_value(NO_PAIR)
     members = plan.members(items.kept)
     disagreement, multiplicity = _disagreement(items.codes, positions, metric, members)
-    observed, expected = (float(part[0]) for part in disagreement(multiplicity[None, :]))
+    observed, expected = (float(part[0]) for part in disagreement.means(multiplicity[None, :]))
     if not expected > 1e-12:
         return blank.no_value("all ratings are the same")
     details: dict[str, float | None] = {
@@ -77,7 +83,7 @@ def krippendorff_alpha(
     return plan.filled(
         replace(blank, details=details),
         1 - observed / expected,
-        _alpha_statistic(disagreement),
+        disagreement,
         multiplicity=multiplicity,
         members=members,
     )
@@ -93,25 +99,27 @@ def _positions(scale: Sequence[Any], metric: str) -> Array:
     return positions
 
 
-#: From weights of items (rows × items) to mean observed and mean expected disagreement, a value a row.
-Disagreement = Callable[[Array], tuple[Array, Array]]
+def _alpha(observed: Array, expected: Array) -> Array:
+    """Alpha from mean disagreements; NaN where no disagreement is to be expected."""
+    ratio: Array = np.divide(observed, expected, out=np.full(observed.size, np.nan), where=expected > 1e-12)
+    return 1 - ratio
 
 
-def _alpha_statistic(disagreement: Disagreement) -> Statistic:
-    """Alpha as a function of the weights of items; NaN where no disagreement is to be expected."""
+class _Disagreement(Protocol):
+    """Alpha as a function of the weights of items, and the two disagreements that it is made of."""
 
-    def statistic(drawn: Array) -> Array:
-        observed, expected = disagreement(drawn)
-        ratio: Array = np.divide(
-            observed, expected, out=np.full(observed.size, np.nan), where=expected > 1e-12
-        )
-        return 1 - ratio
+    def means(self, weights: Array) -> tuple[Array, Array]:
+        """Rows of weights of items → mean observed and mean expected disagreement of pairs of ratings."""
 
-    return statistic
+    def __call__(self, weights: Array) -> Array:
+        """Rows of weights of items → alpha; NaN where no disagreement is to be expected."""
+
+    def left_out(self, multiplicity: Array, member: Indices | None) -> Array:
+        """Alpha without one of each column's equal items, or without each cluster."""
 
 
-def _disagreement(codes: Indices, positions: Array, metric: str, members: Any) -> tuple[Disagreement, Array]:
-    """Disagreement as a function of the weights of distinct items, and how often each of these occurs.
+def _disagreement(codes: Indices, positions: Array, metric: str, members: Any) -> tuple[_Disagreement, Array]:
+    """Disagreement of distinct items by their weights, and how often each of these occurs.
 
     Of n ratings in all, both kinds are means over pairs of ratings, by Krippendorff's squared distances.
 
@@ -124,7 +132,7 @@ def _disagreement(codes: Indices, positions: Array, metric: str, members: Any) -
         return _interval_disagreement(codes, positions, members)
     rows, multiplicity = merged(level_counts(codes, positions.size), members)
     if metric == "ordinal":
-        return _ordinal_disagreement(rows), multiplicity
+        return _OrdinalDisagreement(rows), multiplicity
     if metric == "nominal":
         distances = 1 - np.eye(positions.size)
     else:
@@ -134,11 +142,48 @@ def _disagreement(codes: Indices, positions: Array, metric: str, members: Any) -
     return _disagreement_by_distance(rows, distances), multiplicity
 
 
+@dataclass(frozen=True, slots=True)
+class _DisagreementOfSums:
+    """Disagreement that follows from sums over items.
+
+    Attributes:
+        parts: what each item adds, items × sums.
+        of_sums: rows of sums → both disagreements, and the number of ratings n; observed ones sum up to n times their
+            mean, expected ones to n (n − 1) times theirs.
+    """
+
+    parts: Array
+    of_sums: Callable[[Array], tuple[Array, Array, Array]]
+
+    def means(self, weights: Array) -> tuple[Array, Array]:
+        """As :class:`_Disagreement` says."""
+        return _means(*self.of_sums(weights @ self.parts))
+
+    def __call__(self, weights: Array) -> Array:
+        """As :class:`_Disagreement` says."""
+        return self._statistic()(weights)
+
+    def left_out(self, multiplicity: Array, member: Indices | None) -> Array:
+        """As :class:`_Disagreement` says."""
+        return self._statistic().left_out(multiplicity, member)
+
+    def _statistic(self) -> StatisticOfTotals:
+        return StatisticOfTotals(self.parts, lambda sums: _alpha(*_means(*self.of_sums(sums))))
+
+
 def _means(observed: Array, expected: Array, n: Array) -> tuple[Array, Array]:
-    return observed / n, expected / (n * (n - 1))
+    """Means from sums; NaN where there are not two ratings."""
+    several = n > 1
+    blank = np.full(n.shape, np.nan)
+    return (
+        np.divide(observed, n, out=blank.copy(), where=several),
+        np.divide(expected, n * (n - 1), out=blank, where=several),
+    )
 
 
-def _interval_disagreement(codes: Indices, positions: Array, members: Any) -> tuple[Disagreement, Array]:
+def _interval_disagreement(
+    codes: Indices, positions: Array, members: Any
+) -> tuple[_DisagreementOfSums, Array]:
     """By the squared differences of values; their sums and sums of squares are enough, however many values occur."""
     length = positions[-1] - positions[0] or 1.0
     present = codes >= 0
@@ -150,34 +195,14 @@ def _interval_disagreement(codes: Indices, positions: Array, members: Any) -> tu
     raters, sums, squares = items.T
     within = 2 * (raters * squares - sums**2) / (raters - 1)
 
-    def disagreement(drawn: Array) -> tuple[Array, Array]:
-        n = drawn @ raters
-        return _means(drawn @ within, 2 * (n * (drawn @ squares) - (drawn @ sums) ** 2), n)
+    def of_sums(totals: Array) -> tuple[Array, Array, Array]:
+        n, whole, of_squares, observed = totals.T
+        return observed, 2 * (n * of_squares - whole**2), n
 
-    return disagreement, multiplicity
-
-
-def _ordinal_disagreement(rows: Array) -> Disagreement:
-    """By distances that depend on how often levels occur: a level's place is its mean rank.
-
-    Args:
-        rows: counts of raters, items × levels.
-    """
-    raters = rows.sum(axis=1)
-
-    def disagreement(drawn: Array) -> tuple[Array, Array]:
-        used = drawn @ rows
-        n = used.sum(axis=1)
-        place = np.cumsum(used, axis=1) - used / 2 - n[:, None] / 2
-        sums, squares = place @ rows.T, place**2 @ rows.T
-        observed = (drawn * 2 * (raters * squares - sums**2) / (raters - 1)).sum(axis=1)
-        expected = 2 * (n * (used * place**2).sum(axis=1) - (used * place).sum(axis=1) ** 2)
-        return _means(observed, expected, n)
-
-    return disagreement
+    return _DisagreementOfSums(np.column_stack([items, within]), of_sums), multiplicity
 
 
-def _disagreement_by_distance(rows: Array, distances: Array) -> Disagreement:
+def _disagreement_by_distance(rows: Array, distances: Array) -> _DisagreementOfSums:
     """By fixed distances of levels.
 
     Args:
@@ -186,79 +211,168 @@ def _disagreement_by_distance(rows: Array, distances: Array) -> Disagreement:
     """
     per_item = ((rows @ distances) * rows).sum(axis=1) / (rows.sum(axis=1) - 1)
 
-    def disagreement(drawn: Array) -> tuple[Array, Array]:
-        used = drawn @ rows
-        return _means(drawn @ per_item, ((used @ distances) * used).sum(axis=1), used.sum(axis=1))
+    def of_sums(totals: Array) -> tuple[Array, Array, Array]:
+        used = totals[:, :-1]
+        return totals[:, -1], ((used @ distances) * used).sum(axis=1), used.sum(axis=1)
 
-    return disagreement
+    return _DisagreementOfSums(np.column_stack([rows, per_item]), of_sums)
 
 
-def icc(ratings: Any, *, average: bool = False, level: float = 0.95) -> Result:
-    """Intraclass correlation of absolute agreement, ICC(2,1), or of the raters' mean, ICC(2,k).
+@dataclass(frozen=True, slots=True)
+class _OrdinalDisagreement:
+    """By distances that depend on how often levels occur: a level's place is its mean rank.
 
-    Two-way random effects (Shrout and Fleiss 1979), with their F interval.
+    Attributes:
+        rows: counts of raters, items × levels.
+    """
+
+    rows: Array
+
+    def means(self, weights: Array) -> tuple[Array, Array]:
+        """As :class:`_Disagreement` says."""
+        raters = self.rows.sum(axis=1)
+        used = weights @ self.rows
+        place = _mean_ranks(used) - used.sum(axis=1, keepdims=True) / 2
+        sums, squares = place @ self.rows.T, place**2 @ self.rows.T
+        observed = (weights * 2 * (raters * squares - sums**2) / (raters - 1)).sum(axis=1)
+        return _means(observed, *_expected_of_places(used, place))
+
+    def __call__(self, weights: Array) -> Array:
+        """As :class:`_Disagreement` says."""
+        return _alpha(*self.means(weights))
+
+    def left_out(self, multiplicity: Array, member: Indices | None) -> Array:
+        """As :class:`_Disagreement` says: what is left out moves every place by its own mean ranks.
+
+        With places p of all items, the disagreement of the others at places p − d is pᵀCp − 2dᵀCp + dᵀCd less that of
+        what is left out; C sums up over items how far each pair of levels counts.
+        """
+        rows, raters = self.rows, self.rows.sum(axis=1)
+        share = 2 * multiplicity / (raters - 1)
+        pairs = np.diag((share * raters) @ rows) - (rows * share[:, None]).T @ rows
+        folds = rows if member is None else sums_by_cluster(rows, member)
+        used = multiplicity @ rows
+        place = _mean_ranks(used[None, :])[0] - used.sum() / 2
+        moved = _mean_ranks(folds) - folds.sum(axis=1, keepdims=True) / 2
+        by_level = pairs @ place
+        whole = place @ by_level - 2 * moved @ by_level + ((moved @ pairs) * moved).sum(axis=1)
+        places = place - moved
+        of_item = places if member is None else places[member]
+        sums, squares = (rows * of_item).sum(axis=1), (rows * of_item**2).sum(axis=1)
+        own = 2 * (raters * squares - sums**2) / (raters - 1)
+        if member is not None:
+            own = np.bincount(member, weights=own)
+        return _alpha(*_means(whole - own, *_expected_of_places(used - folds, places)))
+
+
+def _mean_ranks(used: Array) -> Array:
+    """The mean rank of each level from how often levels occur, rows × levels."""
+    ranks: Array = np.cumsum(used, axis=1) - used / 2
+    return ranks
+
+
+def _expected_of_places(used: Array, place: Array) -> tuple[Array, Array]:
+    """Sum of the expected disagreement, and number of ratings, of levels used so often at these places."""
+    n = used.sum(axis=1)
+    return 2 * (n * (used * place**2).sum(axis=1) - (used * place).sum(axis=1) ** 2), n
+
+
+def icc(ratings: Any, *, model: Literal[1, 2, 3] = 2, average: bool = False, level: float = 0.95) -> Result:
+    """Intraclass correlation in the forms of Shrout and Fleiss (1979), ICC(1,1) to ICC(3,k).
+
+    Of items by raters, with mean squares of items (B), of raters (J), of error (E), and within items (W):
+
+    - ``model=1``, one-way random: each item has raters of its own. (B − W) / (B + (k − 1) W), of means (B − W) / B.
+    - ``model=2``, two-way random, absolute agreement: (B − E) / (B + (k − 1) E + k (J − E) / n), of means
+      (B − E) / (B + (J − E) / n).
+    - ``model=3``, two-way mixed, consistency: these raters and no others, and that one rates higher than another is no
+      error. (B − E) / (B + (k − 1) E), of means (B − E) / B, which is Cronbach's alpha.
+
+    McGraw and Wong (1996) call them ICC(1), ICC(A,1), ICC(C,1), and with k for 1 those of means.
 
     Args:
         ratings: numbers, items by raters. Items that any rater missed are dropped and counted.
-        average: ICC(2,k), the reliability of the mean of these k raters.
+        model: which of the three.
+        average: of the mean of these k raters in place of one rater.
 
-    The statistic is F of items against error with (n − 1) and (n − 1)(k − 1) degrees of freedom.
+    The statistic is F of items against error (model 1: within items), with its p-value; the interval is Shrout and
+    Fleiss's. Missing where the denominator is not above 0: items then vary less than chance alone would have it.
     """
     from scipy.stats import f
 
+    if model not in (1, 2, 3):
+        raise DataError(f"there is no ICC of model {model}", todo="choose 1, 2 or 3")
     table = matrix(ratings)
     if table.shape[1] < 2 and table.shape[0]:
         raise DataError("agreement needs at least two raters")
     kept = ~np.isnan(table).any(axis=1)
     values = table[kept]
     n, k = values.shape
-    name = "ICC(2,k)" if average else "ICC(2,1)"
+    name = f"ICC({model},{'k' if average else 1})"
     blank = Result(
         name=name,
-        method=f"{name}, two-way random effects, absolute agreement, {k} raters",
+        method=f"{name}, {ICC_MODELS[model]}, {k} raters",
         n=n,
         dropped=int((~kept).sum()),
-        options={"average": average, "level": level},
+        options={"model": model, "average": average, "level": level},
     )
     if n < 2:
         return blank.no_value("fewer than two items rated by all raters")
     squares = _mean_squares(values)
     if squares is None:
         return blank.no_value("all ratings are the same")
-    items, raters, error = squares.items, squares.raters, squares.error
-    single = (items - error) / (items + (k - 1) * error + k * (raters - error) / n)
-    result = replace(
-        blank,
-        estimate=(items - error) / (items + (raters - error) / n) if average else single,
-        details={
-            "mean square of items": items,
-            "mean square of raters": raters,
-            "mean square of error": error,
-        },
-    )
+    blank = replace(blank, details={
+        "mean square of items": squares.items, "mean square of raters": squares.raters,
+        "mean square of error": squares.error, "mean square within items": squares.within,
+    })  # fmt: skip
+    error = squares.within if model == 1 else squares.error
+    # Of absolute agreement, what raters differ by is part of what an item's ratings vary by.
+    beside = (squares.raters - error) / n if model == 2 else 0.0
+    shared = squares.items + beside if average else squares.items + (k - 1) * error + k * beside
+    if shared <= 1e-12 * (squares.items + squares.raters + error):
+        return blank.no_value(_NO_VARIANCE)
+    result = replace(blank, estimate=(squares.items - error) / shared)
     if error == 0.0:
         return replace(
             result, missing="no p-value and no interval: there is no error beside items and raters"
         )
-    low, high = _bounds(squares, single, n=n, k=k, level=level)
-    if average:
-        low, high = (bound * k / (1 + bound * (k - 1)) for bound in (low, high))
-    statistic = items / error
-    return replace(
-        result,
-        interval=Interval(float(low), float(high), level, "F (Shrout and Fleiss)"),
-        statistic=statistic,
-        p=float(f.sf(statistic, n - 1, (n - 1) * (k - 1))),
-    )
+    df = n * (k - 1) if model == 1 else (n - 1) * (k - 1)
+    statistic = squares.items / error
+    result = replace(result, statistic=statistic, p=float(f.sf(statistic, n - 1, df)))
+    single = _bounds(squares, model, n=n, k=k, level=level)
+    if single is None:
+        return replace(result, missing="no interval: items don't differ")
+    bounds = [_of_means(bound, k) for bound in single] if average else list(single)
+    low, high = bounds
+    if low is None or high is None:
+        return replace(result, missing=f"no interval: perhaps {_NO_VARIANCE}")
+    return replace(result, interval=Interval(low, high, level, "F (Shrout and Fleiss)"))
+
+
+#: Why an intraclass correlation has no value.
+_NO_VARIANCE = "items differ less than the disagreement of raters alone would make them"
+#: The forms of the intraclass correlation, in words.
+ICC_MODELS: Mapping[int, str] = {
+    1: "one-way random effects, absolute agreement",
+    2: "two-way random effects, absolute agreement",
+    3: "two-way mixed effects, consistency",
+}
+
+
+def _of_means(single: float, k: int) -> float | None:
+    """The correlation of means of k raters from that of one (Spearman and Brown); None where there is none."""
+    room = 1 + single * (k - 1)
+    return k * single / room if room > 1e-12 else None
 
 
 @dataclass(frozen=True, slots=True)
 class _MeanSquares:
-    """Mean squares of a table of items by raters."""
+    """Mean squares of a table of items by raters: ``within`` is of raters and error together."""
 
     items: float
     raters: float
     error: float
+    within: float
 
 
 def _mean_squares(values: Array) -> _MeanSquares | None:
@@ -272,27 +386,40 @@ def _mean_squares(values: Array) -> _MeanSquares | None:
         return None
     of_items = n * (shifted.sum(axis=1) ** 2).sum() - whole
     of_raters = k * (shifted.sum(axis=0) ** 2).sum() - whole
-    of_error = total - of_items - of_raters
+    of_error, within = total - of_items - of_raters, total - of_items
     return _MeanSquares(
-        items=float(of_items / (n * k * (n - 1))),
+        items=0.0 if of_items <= 1e-12 * total else float(of_items / (n * k * (n - 1))),
         raters=0.0 if of_raters <= 1e-12 * total else float(of_raters / (n * k * (k - 1))),
         error=0.0 if of_error <= 1e-12 * total else float(of_error / (n * k * (n - 1) * (k - 1))),
+        within=0.0 if within <= 1e-12 * total else float(within / (n * k * n * (k - 1))),
     )
 
 
-def _bounds(squares: _MeanSquares, single: float, *, n: int, k: int, level: float) -> tuple[float, float]:
-    """The F interval of ICC(2,1)."""
+def _bounds(squares: _MeanSquares, model: int, *, n: int, k: int, level: float) -> tuple[float, float] | None:
+    """The F interval of one rater's correlation; None where items don't differ.
+
+    Of the second form the bounds are Satterthwaite's (Fleiss and Shrout 1978), of the others exact.
+    """
     from scipy.stats import f
 
-    items, raters, error = squares.items, squares.raters, squares.error
+    items, raters = squares.items, squares.raters
     tail = (1 + level) / 2
+    if items == 0.0:
+        return None
+    if model != 2:
+        error, df = (squares.within, n * (k - 1)) if model == 1 else (squares.error, (n - 1) * (k - 1))
+        smallest = items / error / float(f.ppf(tail, n - 1, df))
+        largest = items / error * float(f.ppf(tail, df, n - 1))
+        return (smallest - 1) / (smallest + k - 1), (largest - 1) / (largest + k - 1)
+    error = squares.error
+    single = (items - error) / (items + (k - 1) * error + k * (raters - error) / n)
     a = k * single / (n * (1 - single))
     b = 1 + k * single * (n - 1) / (n * (1 - single))
-    df = (a * raters + b * error) ** 2 / (
-        (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
-    )
-    upper_f, lower_f = float(f.ppf(tail, n - 1, df)), float(f.ppf(tail, df, n - 1))
+    free = (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
     mixed = k * raters + (k * n - k - n) * error
+    satterthwaite = (a * raters + b * error) ** 2 / free
+    upper_f = float(f.ppf(tail, n - 1, satterthwaite))
+    lower_f = float(f.ppf(tail, satterthwaite, n - 1))
     low = n * (items - upper_f * error) / (upper_f * mixed + n * items)
     high = n * (lower_f * items - error) / (mixed + n * lower_f * items)
-    return low, high
+    return float(low), float(high)

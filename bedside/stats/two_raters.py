@@ -18,6 +18,7 @@ from bedside.stats._resampling import (
     CoefficientInterval,
     ResamplingPlan,
     Statistic,
+    StatisticOfTotals,
     aligned,
 )
 from bedside.stats._tails import two_sided
@@ -114,7 +115,7 @@ class _JointCounts:
         return plan.filled(
             blank,
             estimate,
-            lambda weights: statistic((weights @ spread).reshape(-1, k, k)),
+            StatisticOfTotals(spread, lambda sums: statistic(sums.reshape(-1, k, k))),
             multiplicity=multiplicity,
             members=members,
         )

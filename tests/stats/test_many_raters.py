@@ -1,10 +1,13 @@
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations, permutations
+from typing import Any
 
 import krippendorff
 import numpy as np
 import pytest
+import scipy.stats
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.metrics import cohen_kappa_score
@@ -231,7 +234,24 @@ def test_icc_published() -> None:
     assert single.statistic == pytest.approx(11.03, abs=5e-3)
 
 
-def test_icc_against_pingouin() -> None:
+#: As Shrout and Fleiss (1979) print them, and R's psych with intervals: the form, the value, low, high.
+SHROUT_FLEISS_FORMS = (
+    (1, False, 0.17, -0.13, 0.72), (2, False, 0.29, 0.02, 0.76), (3, False, 0.71, 0.34, 0.95),
+    (1, True, 0.44, -0.88, 0.91), (2, True, 0.62, 0.07, 0.93), (3, True, 0.91, 0.68, 0.99),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("model", "average", "value", "low", "high"), SHROUT_FLEISS_FORMS)
+def test_icc_forms_published(model: Any, average: bool, value: float, low: float, high: float) -> None:
+    result = reliability.icc(published.SHROUT_FLEISS, model=model, average=average)
+    assert result.name == f"ICC({model},{'k' if average else 1})"
+    assert round(result.estimate or 0, 2) == value
+    assert result.interval is not None
+    assert (round(result.interval.low, 2), round(result.interval.high, 2)) == (low, high)
+
+
+@pytest.mark.parametrize("raters", [2, 3, 5])
+def test_icc_against_pingouin(raters: int) -> None:
     import warnings
 
     with warnings.catch_warnings():
@@ -240,20 +260,69 @@ def test_icc_against_pingouin() -> None:
         import pingouin as pg
 
         rng = np.random.default_rng(3)
-        table = rng.normal(size=(20, 1)) + 0.3 * rng.normal(size=(1, 3)) + 0.6 * rng.normal(size=(20, 3))
+        table = (
+            rng.normal(size=(20, 1))
+            + 0.3 * rng.normal(size=(1, raters))
+            + 0.6 * rng.normal(size=(20, raters))
+        )
         long = pd.DataFrame(
-            [(i, j, table[i, j]) for i in range(20) for j in range(3)], columns=["item", "rater", "value"]
+            [(i, j, table[i, j]) for i in range(20) for j in range(raters)],
+            columns=["item", "rater", "value"],
         )
         theirs = pg.intraclass_corr(long, targets="item", raters="rater", ratings="value")
     names = theirs["Type"].astype(str).str.replace(r"[^A-Z0-9a-z]", "", regex=True)
     column = next(name for name in theirs.columns if str(name).startswith("CI95"))
-    for average, keys in ((False, ("ICC2", "ICCA1")), (True, ("ICC2k", "ICCAk"))):
-        row = theirs[names.isin(keys)].iloc[0]
-        ours = reliability.icc(table, average=average)
-        assert ours.estimate == pytest.approx(row["ICC"], abs=1e-9)
-        assert ours.interval is not None
-        assert (ours.interval.low, ours.interval.high) == pytest.approx(tuple(row[column]), abs=6e-3)
-        assert ours.p == pytest.approx(row["pval"] if "pval" in row else row["p_val"], rel=1e-6)
+    for model, letter in ((1, "1"), (2, "A"), (3, "C")):
+        for average in (False, True):
+            of = "k" if average else "1"
+            keys = (f"ICC{model}{'k' if average else ''}", f"ICC{letter}{of}")
+            row = theirs[names.isin(keys)].iloc[0]
+            ours = reliability.icc(table, model=model, average=average)  # type: ignore[arg-type]
+            assert ours.estimate == pytest.approx(row["ICC"], abs=1e-9)
+            assert ours.interval is not None
+            assert (ours.interval.low, ours.interval.high) == pytest.approx(tuple(row[column]), abs=6e-3)
+            assert ours.p == pytest.approx(row["pval"] if "pval" in row else row["p_val"], rel=1e-6)
+
+
+def test_icc_is_missing_where_items_share_no_variance() -> None:
+    """Two raters who say the opposite of each other of two items: the denominator of the formula is 0."""
+    for average in (False, True):
+        result = reliability.icc([[1, 2], [2, 1]], average=average)
+        assert result.estimate is None
+        assert result.missing == "items differ less than the disagreement of raters alone would make them"
+    # Below 0 its own formula has the reliability of a mean above 1, or divides by 0.
+    for ratings in ([[1, 2], [2, 1]], [[1, 2, 3], [3, 2, 1]], [[1, 2, 3], [3, 1, 2], [2, 3, 1]]):
+        for model in (1, 2, 3):
+            averaged = reliability.icc(ratings, model=model, average=True)
+            assert averaged.estimate is None
+            assert averaged.missing
+
+
+@settings(max_examples=80, deadline=None)
+@given(tables, st.sampled_from([1, 2, 3]), st.booleans())
+def test_icc_by_mean_squares_and_in_bounds(table: list[list[int]], model: Any, average: bool) -> None:
+    """The mean squares summed cell by cell, in exact fractions."""
+    result = reliability.icc(table, model=model, average=average)
+    n, k = len(table), len(table[0])
+    grand = Fraction(sum(map(sum, table)), n * k)
+    rows, columns = (
+        [Fraction(sum(line), len(line)) for line in lines] for lines in (table, zip(*table, strict=True))
+    )
+    between = k * sum((row - grand) ** 2 for row in rows) / (n - 1)
+    of_raters = n * sum((column - grand) ** 2 for column in columns) / (k - 1)
+    cells = [(i, j) for i in range(n) for j in range(k)]
+    error = sum((table[i][j] - rows[i] - columns[j] + grand) ** 2 for i, j in cells) / ((n - 1) * (k - 1))
+    within = sum((table[i][j] - rows[i]) ** 2 for i, j in cells) / Fraction(n * (k - 1))
+    noise = within if model == 1 else error
+    extra = (of_raters - error) / n if model == 2 else 0
+    denominator = between + extra if average else between + (k - 1) * noise + k * extra
+    if denominator <= 0:
+        assert result.estimate is None
+        assert result.missing
+        return
+    assert result.estimate == pytest.approx(float((between - noise) / denominator), abs=1e-9)
+    if result.interval is not None:
+        assert result.interval.low - 1e-9 <= (result.estimate or 0) <= result.interval.high + 1e-9
 
 
 @settings(max_examples=40, deadline=None)
@@ -273,7 +342,11 @@ def test_pairwise_and_conger(table: list[list[int]], weights: str) -> None:
         assert result.missing
         return
     assert result.estimate == pytest.approx(np.mean(found), abs=1e-10)
-    assert bool(result.remarks) == (len(found) < len(columns) * (len(columns) - 1) // 2)
+    undefined = [remark for remark in result.remarks if "undefined" in remark]
+    assert bool(undefined) == (len(found) < len(columns) * (len(columns) - 1) // 2)
+    alone = [duo for duo in combinations(columns, 2) if any(len(set(column)) == 1 for column in duo)]
+    constant = sum(len(set(a) | set(b)) > 1 for a, b in alone)
+    assert result.details.get("pairs with a constant rater") == (constant or None)
     if len(columns) == 2:
         conger = many_raters.conger_kappa(table, scale=scale, weights=weights)
         cohen = two_raters.kappa(*columns, scale=scale, weights=weights)
@@ -306,3 +379,101 @@ def test_ragged_tables_are_an_error() -> None:
         reliability.krippendorff_alpha([[1], [2]], metric="nominal")
     with pytest.raises(DataError, match="not on the scale"):
         many_raters.gwet_ac([[1, 9]], scale=(1, 2))
+
+
+#: irrCAC 0.4.4 for Python, CAC(...).fleiss() with the categories 1 … 5.
+WEIGHTED_FLEISS = (("linear", 0.327937528, 0.6600265604), ("quadratic", 0.2840722496, 0.6666666667))
+
+
+@pytest.mark.parametrize(("weights", "of_diagnoses", "of_units"), WEIGHTED_FLEISS)
+def test_weighted_fleiss_published(weights: str, of_diagnoses: float, of_units: float) -> None:
+    result = many_raters.fleiss_kappa_from_counts(published.FLEISS_1971, weights=weights)
+    assert result.estimate == pytest.approx(of_diagnoses, abs=5e-10)
+    # What is left of Krippendorff's units where all four observers rated them.
+    rows = [row for row in published.as_items(published.KRIPPENDORFF_C) if None not in row]
+    table = [[int(cell or 0) for cell in row] for row in rows]
+    ours = many_raters.fleiss_kappa(table, scale=(1, 2, 3, 4, 5), weights=weights)
+    assert ours.estimate == pytest.approx(of_units, abs=5e-10)
+    with pytest.raises(DataError, match="needs the scale"):
+        many_raters.fleiss_kappa(table, weights=weights)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables, st.sampled_from([("unweighted", 0), ("linear", 1), ("quadratic", 2)]))
+def test_weighted_fleiss_by_definition(table: list[list[int]], weights: tuple[str, int]) -> None:
+    def weight(a: int, b: int) -> float:
+        return float(a == b) if weights[1] == 0 else 1 - (abs(a - b) / 4) ** weights[1]
+
+    observed = np.mean([np.mean([weight(a, b) for a, b in permutations(row, 2)]) for row in table])
+    ratings = [value for row in table for value in row]
+    chance = np.mean([[weight(a, b) for a in ratings] for b in ratings])
+    result = many_raters.fleiss_kappa(table, scale=(1, 2, 3, 4, 5), weights=weights[0])
+    if len(set(ratings)) == 1:
+        assert result.estimate is None
+    else:
+        assert result.estimate == pytest.approx((observed - chance) / (1 - chance), abs=1e-9)
+        assert (result.p is None) == (weights[1] > 0)
+
+
+def test_a_constant_rater_is_named_and_left_out_beside() -> None:
+    """Two people who agree fairly, and a third who says 3 to everything."""
+    a, b = [1, 2, 3, 4, 5, 1, 2, 3], [1, 2, 3, 4, 4, 2, 2, 3]
+    both = cohen_kappa_score(a, b, labels=[1, 2, 3, 4, 5], weights="quadratic")
+    result = many_raters.mean_pairwise_kappa(list(zip(a, b, [3] * 8, strict=True)), scale=(1, 2, 3, 4, 5))
+    assert result.estimate == pytest.approx(both / 3)
+    assert result.details["mean kappa of the other pairs"] == pytest.approx(both)
+    assert result.details["pairs with a constant rater"] == 2
+    assert result.remarks == (
+        "in 2 of 3 pairs one rater gives a single level to all that both rated, which makes kappa 0; the mean of the "
+        f"other pairs is {both:.2f}",
+    )
+
+
+def slow_interval(statistic: Any, table: Any, clusters: Any) -> tuple[float, float] | None:
+    """The jackknife's interval with the statistic computed anew without each item or cluster; t on Fisher's scale."""
+    names = np.arange(len(table)) if clusters is None else clusters
+    values = []
+    for name in np.unique(names):
+        kept = names != name
+        values.append(statistic(table[kept], None if clusters is None else clusters[kept]).estimate)
+    if None in values or len(values) < 2:
+        return None
+    estimate, folds = statistic(table, clusters).estimate, len(values)
+    error = np.sqrt((folds - 1) / folds * np.sum((np.array(values) - np.mean(values)) ** 2))
+    half = scipy.stats.t.ppf(0.975, folds - 1) * error / (1 - estimate**2)
+    low, high = np.tanh([np.arctanh(estimate) - half, np.arctanh(estimate) + half])
+    return float(low), float(high)
+
+
+@pytest.mark.parametrize("clustered", [False, True])
+@pytest.mark.parametrize("weights", ["unweighted", "linear", "quadratic"])
+def test_the_jackknife_is_that_of_computing_anew(weights: str, clustered: bool) -> None:
+    """What is left out is taken from sums over all; the slow way computes each value from the others."""
+    rng = np.random.default_rng(6)
+    scale = (1.0, 2.0, 3.0, 4.5, 5.0)
+    metric: Any = {"unweighted": "nominal", "linear": "interval", "quadratic": "ordinal"}[weights]
+    for items, raters in ((9, 2), (30, 4), (45, 3)):
+        places = np.clip(rng.integers(0, 5, (items, 1)) + rng.integers(-1, 2, (items, raters)), 0, 4)
+        whole = np.array(scale, dtype=object)[places]
+        holed = whole.copy()
+        holed[rng.random(holed.shape) < 0.15] = None
+        # Items that fewer than two rated would be dropped, and be no folds.
+        holed = holed[(holed != None).sum(axis=1) >= 2]  # noqa: E711
+        for statistic, table, options in (
+            (many_raters.mean_pairwise_kappa, holed, {"scale": scale, "weights": weights}),
+            (many_raters.mean_pairwise_kappa, whole, {"scale": scale, "weights": weights, "pairs": [(0, 1)]}),
+            (many_raters.gwet_ac, holed, {"scale": scale, "weights": weights}),
+            (many_raters.fleiss_kappa, whole, {"scale": scale, "weights": weights}),
+            (many_raters.conger_kappa, whole, {"scale": scale, "weights": weights}),
+            (reliability.krippendorff_alpha, holed, {"metric": metric}),
+        ):
+            clusters = rng.integers(0, items // 3, len(table)) if clustered else None
+
+            def of(rows: Any, names: Any, statistic: Any = statistic, options: Any = options) -> Any:
+                return statistic(rows, clusters=names, **options)
+
+            interval = of(table, clusters).interval
+            assert interval is not None
+            assert (interval.low, interval.high) == pytest.approx(
+                slow_interval(of, table, clusters), abs=1e-12
+            )

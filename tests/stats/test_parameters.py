@@ -17,6 +17,7 @@ from bedside.stats import (
     families,
     intervals,
     many_raters,
+    overlapping,
     paired,
     prediction_powered,
     reliability,
@@ -56,9 +57,16 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "resamples": ({"resamples": 100}, {"resamples": 200}), "alternative": ({}, {"alternative": "greater"}),
         "interval": ({}, {"interval": "bca"}), "level": ({}, {"level": 0.9}), "seed": ({}, {"seed": 1}),
     }) for test, data in ((paired.permutation, (X, Y)), (paired.permutations, (TABLE, TABLE[:, ::-1] - 0.5)))),
-    (paired.mcnemar, (ONES, OTHERS), {}, {"method": ({}, {"method": "mid-p"}), "level": ({}, {"level": 0.9})}),
+    (paired.mcnemar, (ONES, OTHERS), {}, {
+        "method": ({}, {"method": "mid-p"}), "interval": ({}, {"interval": "melded"}),
+        "alternative": ({}, {"alternative": "greater"}), "level": ({}, {"level": 0.9}),
+    }),
     (paired.mcnemar_from_table, ([[9, 5], [2, 8]],), {}, {
-        "method": ({}, {"method": "corrected"}), "level": ({}, {"level": 0.9}),
+        "method": ({}, {"method": "corrected"}), "interval": ({}, {"interval": "melded"}),
+        "alternative": ({}, {"alternative": "less"}), "level": ({}, {"level": 0.9}),
+    }),
+    (overlapping.t_test, (X[:20], Y[:20], X[20:40], Y[40:]), {}, {
+        "alternative": ({}, {"alternative": "greater"}), "level": ({}, {"level": 0.9}),
     }),
     (unpaired.mann_whitney, (X, Y), {}, {
         "method": ({}, {"method": "exact"}), "continuity": ({}, {"continuity": False}),
@@ -76,6 +84,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "level": ({}, {"level": 0.9}),
     }),
     (unpaired.fisher_exact, ([[9, 5], [2, 8]],), {}, {
+        "sides": ({}, {"sides": "central"}),
         "alternative": ({}, {"alternative": "greater"}), "level": ({}, {"level": 0.9}),
     }),
     (effects.cliffs_delta, (X, Y), {}, {"level": ({}, {"level": 0.9})}),
@@ -135,14 +144,14 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (two_raters.bland_altman, (X, Y), {}, {
         "multiplier": ({}, {"multiplier": 2}), "level": ({}, {"level": 0.9}),
     }),
-    (many_raters.fleiss_kappa, (TABLE,), {}, {
-        "scale": ({}, {"scale": (*SCALE, 9)}), "interval": ({}, {"interval": "bca"}),
+    (many_raters.fleiss_kappa, (TABLE,), {"scale": SCALE}, {
+        "scale": ({}, {"scale": (*SCALE, 9)}), "weights": ({}, {"weights": "linear"}), "interval": ({}, {"interval": "bca"}),
         "clusters": ({}, {"clusters": CLUSTERS}), "resamples": (BOOT, {**BOOT, "resamples": 300}),
         "level": ({}, {"level": 0.9}), "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
     (many_raters.fleiss_kappa_from_counts, ([[3, 0], [2, 1], [1, 2], [0, 3], [2, 1]],), {}, {
-        "scale": ({}, {"scale": ("no", "yes")}), "interval": ({}, {"interval": "bca"}),
-        "resamples": (BOOT, {**BOOT, "resamples": 300}), "level": ({}, {"level": 0.9}),
+        "scale": ({}, {"scale": ("no", "yes")}), "weights": ({}, {"weights": [[0, 1], [2, 0]]}),
+        "interval": ({}, {"interval": "bca"}), "resamples": (BOOT, {**BOOT, "resamples": 300}), "level": ({}, {"level": 0.9}),
         "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
     *((test, (TABLE,), {"scale": SCALE, "weights": "linear"}, {
@@ -160,7 +169,9 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "resamples": (BOOT, {**BOOT, "resamples": 300}), "level": ({}, {"level": 0.9}),
         "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
-    (reliability.icc, (TABLE,), {}, {"average": ({}, {"average": True}), "level": ({}, {"level": 0.9})}),
+    (reliability.icc, (TABLE,), {}, {
+        "model": ({}, {"model": 3}), "average": ({}, {"average": True}), "level": ({}, {"level": 0.9}),
+    }),
     (many_raters.percent_agreement, (TABLE,), {}, {
         "interval": ({}, {"interval": "percentile"}), "clusters": ({}, {"clusters": CLUSTERS}),
         "resamples": ({}, {"resamples": 300}), "level": ({}, {"level": 0.9}), "seed": ({}, {"seed": 1}),
@@ -197,13 +208,17 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "resamples": ({"interval": "bootstrap"}, {"interval": "bootstrap", "resamples": 100}),
         "level": ({}, {"level": 0.9}), "seed": ({"interval": "bootstrap"}, {"interval": "bootstrap", "seed": 1}),
     }),
+    (planning.expected_table, (0.6, [0.2, 0.3, 0.5]), {"disagreement": "near", "weights": "linear"}, {
+        "disagreement": ({}, {"disagreement": "guessing"}), "scale": ({}, {"scale": (1, 2, 9)}),
+        "weights": ({}, {"weights": "quadratic"}),
+    }),
     (planning.items_for_kappa, (0.6, 0.1), {"shares": [0.2, 0.3, 0.5], "weights": "linear"}, {
-        "shares": ({}, {"shares": [0.1, 0.1, 0.8]}), "scale": ({}, {"scale": (1, 2, 9)}),
-        "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
+        "shares": ({}, {"shares": [0.1, 0.1, 0.8]}), "disagreement": ({}, {"disagreement": "near"}),
+        "scale": ({}, {"scale": (1, 2, 9)}), "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
     }),
     *((test, data, {"shares": [0.2, 0.3, 0.5], "weights": "linear", "simulations": 20, "raters": 2}, {
-        "shares": ({}, {"shares": [0.1, 0.1, 0.8]}), "scale": ({}, {"scale": (1, 2, 9)}),
-        "raters": ({}, {"raters": 4}), "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
+        "shares": ({}, {"shares": [0.1, 0.1, 0.8]}), "disagreement": ({}, {"disagreement": "near"}),
+        "scale": ({}, {"scale": (1, 2, 9)}), "raters": ({}, {"raters": 4}), "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
         "simulations": ({}, {"simulations": 30}), "seed": ({}, {"seed": 1}),
     }) for test, data in (
         (planning.simulated_half_width, (50, 0.6)), (planning.simulated_items_for_kappa, (0.6, 0.2)),
@@ -211,6 +226,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (planning.pairs_for_difference, (0.5, 1), {}, {
         "power": ({}, {"power": 0.9}), "alpha": ({}, {"alpha": 0.01}), "test": ({}, {"test": "wilcoxon"}),
         "alternative": ({}, {"alternative": "greater"}),
+        "simulations": ({"test": "wilcoxon", "power": 0.3}, {"test": "wilcoxon", "power": 0.3, "simulations": 300}),
+        "seed": ({"test": "wilcoxon", "power": 0.3}, {"test": "wilcoxon", "power": 0.3, "seed": 1}),
     }),
     (planning.simulated_power, (X - Y, 30), {"simulations": 100}, {
         "alpha": ({}, {"alpha": 0.001}), "simulations": ({}, {"simulations": 200}), "seed": ({}, {"seed": 1}),
@@ -252,7 +269,7 @@ def test_every_parameter_matters(case: Any) -> None:
 def test_every_statistic_is_here() -> None:
     tested = {case[0] for case in CASES}
     modules = (
-        alternative_annotator, consensus, diagnostic_accuracy, effects, families, intervals, many_raters, paired,
+        alternative_annotator, consensus, diagnostic_accuracy, effects, families, intervals, many_raters, overlapping,
         planning, prediction_powered, reliability, several, shape, two_raters, unpaired,
     )  # fmt: skip
     for module in modules:

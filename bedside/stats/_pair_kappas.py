@@ -1,0 +1,112 @@
+"""Kappa of each pair of many raters, and its values without each item or cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from bedside.stats._kappa_arithmetic import kappa_values, kappa_values_of_sums
+from bedside.stats._resampling import sums_by_cluster
+from bedside.stats.arrays import Array, Indices, Mask
+
+
+@dataclass(frozen=True, slots=True)
+class PairKappas:
+    """Kappa of pairs of raters, as a function of the weights of items.
+
+    Attributes:
+        codes: items × raters; −1 where missing.
+        pairs: column numbers of the raters.
+        penalties: for disagreement, levels × levels.
+    """
+
+    codes: Indices
+    pairs: Sequence[tuple[int, int]]
+    penalties: Array
+
+    def of_all(self, multiplicity: Array) -> Array:
+        """Kappa of each pair on all items, columns standing for so many each; NaN where it is undefined."""
+        k = self.penalties.shape[0]
+        joint = []
+        for first, second in self.pairs:
+            both = self._rated_by_both(first, second)
+            cells = self.codes[both, first] * k + self.codes[both, second]
+            joint.append(np.bincount(cells, weights=multiplicity[both], minlength=k * k))
+        return kappa_values(np.stack(joint).reshape(-1, k, k), self.penalties)
+
+    def values(self, drawn: Array) -> Array:
+        """Rows of weights → rows × pairs; NaN where kappa is undefined."""
+        k = self.penalties.shape[0]
+        values = []
+        for first, second in self.pairs:
+            both = self._rated_by_both(first, second)
+            pair_cells = self.codes[both, first] * k + self.codes[both, second]
+            cells = np.zeros((pair_cells.size, k * k))
+            cells[np.arange(pair_cells.size), pair_cells] = 1.0
+            values.append(kappa_values((drawn[:, both] @ cells).reshape(-1, k, k), self.penalties))
+        return np.stack(values, axis=1)
+
+    def __call__(self, weights: Array) -> Array:
+        """Rows of weights → the mean over the pairs on which kappa is defined; NaN where it is on none."""
+        return _mean_of_defined(self.values(weights).T)
+
+    def left_out(self, multiplicity: Array, member: Indices | None) -> Array:
+        """The mean without one of each column's equal items, or without each cluster: from sums over all others."""
+        return _mean_of_defined(self._left_out(pair, multiplicity, member) for pair in self.pairs)
+
+    def constant_pairs(self) -> list[bool]:
+        """Of each pair, whether one of the two gives a single level to the items that both rated."""
+        constant = []
+        for first, second in self.pairs:
+            both = self._rated_by_both(first, second)
+            codes = self.codes[both][:, [first, second]]
+            constant.append(bool(codes.size and (codes == codes[0]).all(axis=0).any()))
+        return constant
+
+    def _rated_by_both(self, first: int, second: int) -> Mask:
+        both: Mask = (self.codes[:, first] >= 0) & (self.codes[:, second] >= 0)
+        return both
+
+    def _left_out(self, pair: tuple[int, int], multiplicity: Array, member: Indices | None) -> Array:
+        """A pair's kappa without each item or cluster.
+
+        One item less of levels (r, c) takes 1 from n, its penalty from the sum of penalties, and from that expected by
+        chance what row r and column c bring to it; a cluster takes its own counts of rows and columns.
+        """
+        k, (first, second) = self.penalties.shape[0], pair
+        both = self._rated_by_both(first, second)
+        row, column, weight = self.codes[both, first], self.codes[both, second], multiplicity[both]
+        rows, columns = (np.bincount(codes, weights=weight, minlength=k) for codes in (row, column))
+        n, penalty = weight.sum(), self.penalties[row, column]
+        observed = weight @ penalty
+        if member is None:
+            by_row, by_column = self.penalties @ columns, rows @ self.penalties
+            # An item that one of the two missed changes nothing.
+            one, removed, chance = (np.zeros(both.size) for _ in range(3))
+            one[both], removed[both] = 1.0, penalty
+            chance[both] = by_row[row] + by_column[column] - penalty
+            expected = rows @ self.penalties @ columns - chance
+        else:
+            used = np.zeros((both.size, 2 * k + 2))
+            place = np.flatnonzero(both)
+            used[place, row], used[place, k + column] = 1.0, 1.0
+            used[place, 2 * k], used[place, 2 * k + 1] = 1.0, penalty
+            of_clusters = sums_by_cluster(used, member)
+            one, removed = of_clusters[:, 2 * k], of_clusters[:, 2 * k + 1]
+            left_rows, left_columns = rows - of_clusters[:, :k], columns - of_clusters[:, k : 2 * k]
+            expected = ((left_rows @ self.penalties) * left_columns).sum(axis=1)
+        return kappa_values_of_sums(n - one, observed - removed, expected, float(self.penalties.max()))
+
+
+def _mean_of_defined(values: Iterable[Array]) -> Array:
+    """Arrays of values, one for each pair → their mean over the pairs on which it is defined; NaN where on none."""
+    total: Array = np.zeros(1)
+    count: Array = np.zeros(1)
+    for of_pair in values:
+        defined = ~np.isnan(of_pair)
+        total = total + np.where(defined, of_pair, 0.0)
+        count = count + defined
+    means: Array = np.divide(total, count, out=np.full(count.size, np.nan), where=count > 0)
+    return means
