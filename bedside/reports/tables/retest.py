@@ -1,0 +1,84 @@
+"""Test and retest: how well each person agrees with themselves on what they were shown twice."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.retest import Retest, retests
+from bedside.analysis.selection import NothingError
+from bedside.ratings.names import person_name
+from bedside.reports.number_text import DASH, between, decimal, signed
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
+from bedside.stats.result import Result
+
+
+def retest_table(shown: Sequence[Retest]) -> Table:
+    """The table of retests already computed."""
+    reasons = dict.fromkeys(retest.kappa.missing for retest in shown if retest.kappa.missing)
+    return Table(
+        name="retest",
+        title="People beside themselves",
+        columns=(
+            Column("Rater", "left"), Column("Units"), Column("Same"), Column("95 % CI"), Column("κ"),
+            Column("95 % CI"), Column("Second − first"),
+        ),
+        rows=tuple(
+            Row(tuple(Cell(text, record=position) for text in _texts(retest)), retest.facts.title)
+            for position, retest in enumerate(shown)
+        ),
+        notes=(
+            "Each person's first and second ratings of what they were shown twice without being told. Same: share of "
+            "units given the same twice. On ordered scales κ has quadratic weights. Second − first: mean shift, over "
+            "transcripts. Two people can't be expected to agree better than each does with themselves.",
+            *(f"{DASH} κ: {reason}." for reason in reasons),
+        ),
+        records=tuple(map(_record, shown)),
+    )  # fmt: skip
+
+
+def _texts(retest: Retest) -> tuple[str, ...]:
+    return (
+        person_name(retest.rater),
+        f"{retest.units:,}",
+        decimal(retest.same.estimate),
+        _between(retest.same),
+        decimal(retest.kappa.estimate),
+        _between(retest.kappa),
+        DASH if retest.shift is None or retest.shift.estimate is None else signed(retest.shift.estimate, 2),
+    )
+
+
+def _between(result: Result) -> str:
+    return DASH if result.interval is None else between(result.interval.low, result.interval.high)
+
+
+def _record(retest: Retest) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "metric": retest.metric,
+        "rater": retest.rater,
+        "units": retest.units,
+        "transcripts": retest.transcripts,
+    }
+    for name, result in (("same", retest.same), ("kappa", retest.kappa), ("shift", retest.shift)):
+        interval = None if result is None else result.interval
+        record |= {
+            name: None if result is None else result.estimate,
+            f"{name}_low": None if interval is None else interval.low,
+            f"{name}_high": None if interval is None else interval.high,
+            f"{name}_missing": None if result is None else result.missing,
+        }
+    return record
+
+
+def _build(view: RatingsView, seed: int) -> Table | None:
+    try:
+        return retest_table(retests(view, seed=seed))
+    except NothingError:
+        return None
+
+
+TABLE = TableKind("retest", "People beside themselves", 31, _build)

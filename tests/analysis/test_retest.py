@@ -1,0 +1,79 @@
+"""People beside themselves: their first and second ratings, against scikit-learn."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.metrics import cohen_kappa_score
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.retest import retests
+from bedside.analysis.selection import NothingError
+from bedside.ratings.scales import Scale
+from bedside.ratings.table import frame_of
+from bedside.reports.renderers.markdown import markdown
+from bedside.reports.tables.retest import TABLE
+
+SCALE = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
+
+
+def study(units: int = 60, round: str = "main") -> tuple[RatingsView, dict[str, np.ndarray]]:
+    """Anna rates 60 transcripts twice, ben all once and 20 twice; labels of turns are anna's alone."""
+    rng = np.random.default_rng(4)
+    first = rng.integers(1, 6, units)
+    second = np.clip(first + rng.choice((-1, 0, 0, 0, 1), units), 1, 5)
+    labels = rng.choice(("open", "closed"), (2, units))
+    rows = []
+    for unit in range(units):
+        origin = (f"t{unit}", "a", None)
+        rows += [(*origin, "transcript", "empathy", "human:anna", place, float(values[unit]), None, None, None)
+                 for place, values in enumerate((first, second))]  # fmt: skip
+        rows.append((*origin, "transcript", "empathy", "human:ben", 0, float(first[unit]), None, None, None))
+        if unit < 20:
+            rows.append(
+                (*origin, "transcript", "empathy", "human:ben", 1, float(second[unit]), None, None, None)
+            )
+        rows += [(f"t{unit // 5}", "a", None, f"turn:{unit % 5}", "question", "human:anna", place, None,
+                  str(labels[place, unit]), None, None) for place in (0, 1)]  # fmt: skip
+        rows += [
+            (*origin, "transcript", "empathy", "judge:m", place, 3.0, None, None, None) for place in (0, 1)
+        ]
+    view = RatingsView(frame_of(rows, round), {"empathy": SCALE}, None, "ratings")
+    return view, {"first": first, "second": second, "labels": labels}
+
+
+def test_first_and_second_ratings_are_compared() -> None:
+    view, given = study()
+    by_rater = {(retest.metric, retest.rater): retest for retest in retests(view)}
+    assert set(by_rater) == {("empathy", "human:anna"), ("empathy", "human:ben"), ("question", "human:anna")}
+    anna = by_rater["empathy", "human:anna"]
+    assert (anna.units, anna.transcripts) == (60, 60)
+    assert anna.kappa.estimate == pytest.approx(
+        cohen_kappa_score(given["first"], given["second"], weights="quadratic", labels=range(1, 6))
+    )
+    assert anna.same.estimate == pytest.approx((given["first"] == given["second"]).mean())
+    assert anna.shift is not None
+    assert anna.shift.estimate == pytest.approx((given["second"] - given["first"]).mean())
+    ben = by_rater["empathy", "human:ben"]
+    assert (ben.units, ben.kappa.n) == (20, 20)
+    question = by_rater["question", "human:anna"]
+    assert (question.units, question.transcripts, question.shift) == (60, 12, None)
+    assert question.kappa.estimate == pytest.approx(cohen_kappa_score(*given["labels"]))
+
+
+def test_two_rounds_are_no_retest_of_one() -> None:
+    pilot, main = (study(round=name)[0].ratings for name in ("pilot", "main"))
+    once = [part.filter(part["replicate"] == 0) for part in (pilot, main)]
+    both = RatingsView(once[0].vstack(once[1]), {"empathy": SCALE}, None, "ratings")
+    with pytest.raises(NothingError, match="nobody rated a unit twice"):
+        retests(both)
+    assert TABLE.make(both) is None
+
+
+def test_the_table_says_who_agrees_with_themselves() -> None:
+    table = TABLE.make(study()[0])
+    assert table is not None
+    text = markdown(table)
+    assert "| anna | 60 |" in text
+    assert "shown twice without being told" in text
+    assert [record["units"] for record in table.records] == [60, 20, 60]
