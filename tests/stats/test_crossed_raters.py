@@ -1,0 +1,97 @@
+"""The quasi-F of cases × raters: statsmodels' analysis of variance, a t test it comes to, and null data."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.stats
+import statsmodels.formula.api as smf
+from statsmodels.stats.anova import anova_lm
+
+from bedside.stats.crossed_raters import DF, SD_RATERS, paired_difference, unpaired_difference
+
+RNG = np.random.default_rng(2)
+X = RNG.normal(size=(14, 4)) + RNG.normal(size=4) + 0.2
+Y = RNG.normal(size=(14, 4))
+
+
+def test_the_error_is_that_of_an_analysis_of_variance() -> None:
+    pandas = pytest.importorskip("pandas")
+    deltas = X - Y
+    frame = pandas.DataFrame(
+        [(case, rater, deltas[case, rater]) for case in range(14) for rater in range(4)],
+        columns=["case", "rater", "d"],
+    )
+    squares = anova_lm(smf.ols("d ~ C(case) + C(rater)", frame).fit())["mean_sq"]
+    result = paired_difference(X, Y)
+    error = (squares["C(case)"] + squares["C(rater)"] - squares["Residual"]) / deltas.size
+    assert result.standard_error == pytest.approx(np.sqrt(error))
+    assert result.statistic == pytest.approx(deltas.mean() ** 2 / error)
+    assert result.details[SD_RATERS] == pytest.approx(
+        np.sqrt((squares["C(rater)"] - squares["Residual"]) / 14)
+    )
+    # Cochran's critical value lies between those of t over cases and of t over raters, weighted by the mean squares.
+    critical = np.average(
+        scipy.stats.t.ppf(0.975, [13, 3]), weights=[squares["C(case)"], squares["C(rater)"]]
+    )
+    assert scipy.stats.t.ppf(0.975, result.details[DF]) == pytest.approx(critical)
+
+
+def test_raters_who_all_agree_leave_the_t_test_of_cases() -> None:
+    alike = np.repeat(X[:, :1], 3, axis=1)
+    other = np.repeat(Y[:, :1], 3, axis=1)
+    result = paired_difference(alike, other)
+    t = scipy.stats.ttest_rel(X[:, 0], Y[:, 0])
+    assert result.p == pytest.approx(t.pvalue)
+    assert result.interval is not None
+    assert result.interval.low == pytest.approx(t.confidence_interval().low)
+    welch = unpaired_difference(alike, other[:9])
+    assert welch.standard_error == pytest.approx(np.sqrt(X[:, 0].var(ddof=1) / 14 + Y[:9, 0].var(ddof=1) / 9))
+
+
+def test_cases_that_differ_alike_leave_the_t_test_of_raters() -> None:
+    of_rater = np.array([0.4, 1.1, 0.7, 0.2])
+    result = paired_difference(np.tile(of_rater, (20, 1)), np.zeros((20, 4)))
+    assert result.p == pytest.approx(scipy.stats.ttest_1samp(of_rater, 0).pvalue)
+
+
+def rejections(
+    raters: int, cases: int, between: float, *, paired: bool = True, runs: int = 600
+) -> tuple[float, float]:
+    """Shares of null studies in which the quasi-F and a t test over cases of the raters' means reject at 5 %."""
+    rng = np.random.default_rng(raters * 100 + cases)
+    quasi = over_cases = 0
+    for _ in range(runs):
+        preference = rng.normal(0, between, (2, raters))
+        own = rng.normal(0, 0.3, (2, cases, 1)) + rng.normal(0, 0.4, (2, cases, raters))
+        x, y = own + preference[:, None, :]
+        result = (paired_difference if paired else unpaired_difference)(x, y)
+        quasi += result.p is not None and result.p < 0.05
+        test = scipy.stats.ttest_rel if paired else scipy.stats.ttest_ind
+        over_cases += test(x.mean(1), y.mean(1)).pvalue < 0.05
+    return quasi / runs, over_cases / runs
+
+
+@pytest.mark.parametrize("paired", [True, False])
+@pytest.mark.parametrize(("raters", "between"), [(3, 0.0), (3, 0.15), (3, 0.3), (5, 0.3)])
+def test_null_data_are_rejected_in_five_of_a_hundred(raters: int, between: float, paired: bool) -> None:
+    quasi, over_cases = rejections(raters, 30, between, paired=paired)
+    assert quasi < 0.065 + 2.5 * np.sqrt(0.065 * 0.935 / 600)
+    if between >= 0.3:
+        assert over_cases > 0.25, "what averaging raters first does"
+
+
+def test_a_case_that_a_rater_left_out_is_counted() -> None:
+    holed = X.copy()
+    holed[3, 1] = np.nan
+    result = paired_difference(holed, Y)
+    assert (result.n, result.dropped) == (13, 1)
+    assert result.estimate == pytest.approx(np.delete(X - Y, 3, axis=0).mean())
+
+
+def test_two_raters_tell_nothing_of_others() -> None:
+    for test in (paired_difference, unpaired_difference):
+        result = test(X[:, :2], Y[:, :2])
+        assert (result.p, result.missing) == (None, "raters like these need 3 raters or more")
+        assert test(X[:1], Y[:1]).p is None
+        assert "don't vary" in (test(np.ones((5, 3)), np.ones((5, 3))).missing or "")
