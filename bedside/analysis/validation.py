@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,26 @@ import polars as pl
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.choices import Weights
-from bedside.analysis.grid import grid_of
+from bedside.analysis.judge_accuracy import (
+    EXPECTED,
+    JudgeCalibration,
+    LevelAccuracy,
+    judge_calibration,
+    level_accuracy,
+    levels_of_units,
+    rarest_level,
+    yes_level,
+)
+from bedside.analysis.judged_units import Chances, JudgedUnits, drawn_ratings, judged_units
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
-from bedside.ratings.names import HUMANS, is_algorithm, is_human, is_judge, rated_by_humans
+from bedside.analysis.verdict import verdict_on
+from bedside.ratings.names import is_algorithm, is_human, is_judge, rated_by_humans
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
 #: How much worse than a person a judge may be, by who the people are (Calderon et al. 2025).
 EPSILONS: Mapping[str, float] = {"experts": 0.2, "skilled": 0.15, "crowd": 0.1}
-#: With fewer units rated by people, no verdict is given.
-FEWEST_UNITS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,11 +46,17 @@ class Validation(MetricRatings):
         alternative: the alternative annotator test; None where fewer than two people rated.
         passes: number of passes of the rater.
         self_agreement: Krippendorff's alpha of the rater's passes; None where there is one pass.
-        bias: mean of the rater minus people's mean, with its interval; None for labels.
+        bias: mean of the rater minus people's mean, with its interval by case; None for labels.
         limits: Bland and Altman's limits of agreement; None for labels.
-        length: Spearman's correlation of the rater's difference from people with the transcript's number of turns: a
-            judge that favours long conversations shows here; None for labels and outside a run.
-        rated: units the rater rated; with_people: those of them that people rated too.
+        length: Spearman's correlation, over transcripts, of the rater's mean difference from people with the number of
+            turns: a judge that favours long conversations shows here; None for labels and outside a run.
+        accuracy: where there are two levels, how well the rater finds the one that means yes; else None.
+        rarest: how well it finds the level that people give most seldom, of those they give to five units or more.
+        calibration: its expected levels beside what people say; None where it gives none.
+        rated: units the rater rated; with_people: those of them that people rated too; cases: the cases of these.
+        chances: how the units that people rated were drawn. Where their chances differ, the alternative annotator
+            test, bias, accuracy and calibration weigh each unit by one over its chance; agreement does not.
+        picked: units left out because they were picked for what they are, and not drawn.
         failures: ratings the rater failed to give.
         stands_in: whether it may stand in for one of these people; None where that can't be said.
         verdict: the same in words, with the reason.
@@ -58,8 +73,14 @@ class Validation(MetricRatings):
     bias: Result | None
     limits: Result | None
     length: Result | None
+    accuracy: LevelAccuracy | None
+    rarest: LevelAccuracy | None
+    calibration: JudgeCalibration | None
     rated: int
     with_people: int
+    cases: int
+    chances: Chances
+    picked: int
     failures: int
     stands_in: bool | None
     verdict: str
@@ -111,23 +132,29 @@ def validate(
     chosen = [name for name in view.raters(judges) if not is_human(name)]
     by_judge: dict[str, list[Validation]] = {}
     for name in _metrics_of_people(view, metrics):
-        ratings = view.ratings.filter(pl.col("metric") == name)
+        ratings, picked = drawn_ratings(view.ratings.filter(pl.col("metric") == name))
         judges_of_metric = [judge for judge in chosen if judge in set(ratings["rater"])]
         if not judges_of_metric:
             continue
+        people = sorted(ratings.filter(rated_by_humans())["rater"].unique())
         rows = agree(
-            view,
+            replace(view, ratings=ratings),
             metrics=[name],
-            raters=[*view.raters([HUMANS]), *judges_of_metric],
+            raters=[*people, *judges_of_metric],
             weights=weights,
             seed=seed,
         )
-        agreements = [row for row in rows if row.title == view.facts(name).title]
+        compared = _JudgedMetric(
+            view=view,
+            metric=name,
+            ratings=ratings,
+            picked=picked,
+            agreements=[row for row in rows if row.title == view.facts(name).title],
+            epsilon=epsilon,
+            seed=seed,
+        )
         for judge in judges_of_metric:
-            validation = _validation(
-                view, name, judge, ratings, agreements=agreements, epsilon=epsilon, seed=seed
-            )
-            by_judge.setdefault(judge, []).append(validation)
+            by_judge.setdefault(judge, []).append(_validation(compared, judge))
     if not by_judge:
         raise DataError(
             "no metric was rated by a judge and by a person",
@@ -150,44 +177,40 @@ def _metrics_of_people(view: RatingsView, metrics: Sequence[str] | None) -> list
     ]
 
 
-def _validation(
-    view: RatingsView,
-    metric: str,
-    judge: str,
-    ratings: pl.DataFrame,
-    *,
-    agreements: Sequence[Agreement],
-    epsilon: float,
-    seed: int,
-) -> Validation:
-    from bedside.stats import alternative_annotator, two_raters
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _JudgedMetric:
+    """A metric that judges and people rated, and how the judges are checked.
 
-    by_kind = {row.kind: row for row in agreements if row.rater in (None, judge) and row.kind != "person"}
-    by_judge = pl.col("rater") == judge
-    judgements = ratings.filter(by_judge)
-    grid = grid_of(ratings.filter(rated_by_humans() | by_judge))
-    column = grid.raters.index(judge) if judge in grid.raters else None
-    human = np.delete(grid.cells, column, axis=1) if column is not None else grid.cells
-    verdicts = grid.cells[:, column] if column is not None else np.full(len(grid.cells), None, dtype=object)
-    alternative = bias = limits = length = None
-    labels = any(isinstance(cell, str) for cell in grid.cells.ravel())
-    if human.shape[1] > 1:
-        alternative = alternative_annotator.alternative_annotator(
-            verdicts, human, epsilon=epsilon, score="match" if labels else "distance"
-        )
-    both = (verdicts != None) & (human != None).any(axis=1)  # noqa: E711
-    if not labels and both.any():
-        by_people = [[np.nan if cell is None else cell for cell in row] for row in human[both]]
-        average = np.nanmean(np.array(by_people, dtype=float), axis=1)
-        numbers = verdicts[both].astype(float)
-        bias = two_raters.bias(numbers, average)
-        limits = two_raters.bland_altman(numbers, average)
-        if view.run is not None:
-            turns = dict(view.run.index.select("id", "turns").iter_rows())
-            lengths = [turns[name] for name in grid.transcripts[both]]
-            length = two_raters.correlation(numbers - average, lengths, kind="spearman")
+    Attributes:
+        view: all ratings; metric: the metric's name; ratings: those of the metric that count.
+        picked: units left out because they were picked.
+        agreements: agreement of all raters on it.
+        epsilon: how much worse than a person a judge may be; seed: of what is drawn at random.
+    """
+
+    view: RatingsView
+    metric: str
+    ratings: pl.DataFrame
+    picked: int
+    agreements: Sequence[Agreement]
+    epsilon: float
+    seed: int
+
+
+def _validation(compared: _JudgedMetric, judge: str) -> Validation:
+    view, metric = compared.view, compared.metric
+    by_kind = {
+        row.kind: row for row in compared.agreements if row.rater in (None, judge) and row.kind != "person"
+    }
+    judgements = compared.ratings.filter(pl.col("rater") == judge)
+    units = judged_units(compared.ratings, judge, compared.picked)
+    scale = view.scales.get(metric)
+    levels = levels_of_units(units, scale.levels if scale is not None else None)
+    alternative = _alternative(units, compared.epsilon)
+    verdict = verdict_on(units, alternative, _beyond_chance(by_kind), levels)
     passes = int(judgements["replicate"].max() or 0) + 1  # type: ignore[arg-type]
-    stands_in, verdict = _verdict(alternative, int(both.sum()))
+    yes, rarest = yes_level(units, levels), rarest_level(units, levels)
+    expected = view.ratings.filter(pl.col("metric") == metric + EXPECTED, pl.col("rater") == judge)
     return Validation(
         facts=view.facts(metric),
         rater=judge,
@@ -197,16 +220,64 @@ def _validation(
         ceiling=by_kind.get("ceiling"),
         alternative=alternative,
         passes=passes,
-        self_agreement=self_agreement(judgements, view, metric, seed) if passes > 1 else None,
-        bias=bias,
-        limits=limits,
-        length=length,
-        rated=int((verdicts != None).sum()),  # noqa: E711
-        with_people=int(both.sum()),
+        self_agreement=self_agreement(judgements, view, metric, compared.seed) if passes > 1 else None,
+        **_differences(units, view),
+        accuracy=level_accuracy(units, yes) if yes is not None and units.size else None,
+        rarest=level_accuracy(units, rarest) if rarest is not None else None,
+        calibration=judge_calibration(units, expected, levels),
+        rated=units.judged,
+        with_people=units.size,
+        cases=units.case_count,
+        chances=units.chances,
+        picked=units.picked,
         failures=judgements["error"].len() - judgements["error"].null_count(),
-        stands_in=stands_in,
-        verdict=verdict,
+        stands_in=verdict.stands_in,
+        verdict=verdict.words,
     )
+
+
+def _alternative(units: JudgedUnits, epsilon: float) -> AlternativeAnnotator | None:
+    """The alternative annotator test by case; None where fewer than two people rated."""
+    from bedside.stats.alternative_annotator import alternative_annotator
+
+    if units.people.shape[1] < 2:
+        return None
+    return alternative_annotator(
+        units.judge,
+        units.people,
+        epsilon=epsilon,
+        score="match" if units.has_labels else "distance",
+        clusters=units.cases if units.case_count < units.size else None,
+        weights=units.weights,
+    )
+
+
+def _beyond_chance(by_kind: Mapping[Any, Agreement]) -> Result | None:
+    """Agreement with people corrected for chance: kappa, or where the ratings are on no scale alpha."""
+    mean, consensus = by_kind.get("mean"), by_kind.get("consensus")
+    kappa = mean.statistics.get("kappa") if mean else None
+    return kappa or (consensus.statistics.get("alpha") if consensus else None)
+
+
+def _differences(units: JudgedUnits, view: RatingsView) -> dict[str, Result | None]:
+    """Bias, limits of agreement and the correlation of the difference with length; None for labels."""
+    from bedside.stats import diagnostic_accuracy, two_raters
+
+    if units.has_labels or not units.size:
+        return {"bias": None, "limits": None, "length": None}
+    numbers, average = units.judge.astype(float), units.people_numbers()
+    bias = diagnostic_accuracy.surplus(numbers, average, clusters=units.cases, weights=units.weights)
+    length = None
+    if view.run is not None:
+        turns = dict(view.run.index.select("id", "turns").iter_rows())
+        names = sorted(set(units.transcripts.tolist()))
+        means = [float((numbers - average)[units.transcripts == name].mean()) for name in names]
+        length = two_raters.correlation(means, [turns[name] for name in names], kind="spearman")
+    return {
+        "bias": replace(bias, name="bias"),
+        "limits": two_raters.bland_altman(numbers, average),
+        "length": length,
+    }
 
 
 def self_agreement(judgements: pl.DataFrame, view: RatingsView, metric: str, seed: int) -> Result:
@@ -233,18 +304,6 @@ def self_agreement(judgements: pl.DataFrame, view: RatingsView, metric: str, see
         clusters=members if nested else None,
         seed=seed,
     )
-
-
-def _verdict(alternative: AlternativeAnnotator | None, units: int) -> tuple[bool | None, str]:
-    if alternative is None:
-        return None, "can't be said: fewer than two people rated"
-    if units < FEWEST_UNITS:
-        return None, f"can't be said: {units} units, fewer than {FEWEST_UNITS}"
-    if alternative.replaceable is None:
-        return None, f"can't be said: {alternative.missing}"
-    if alternative.replaceable:
-        return True, "may stand in for one of these people"
-    return False, "not shown to be as good as one of these people"
 
 
 def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> tuple[tuple[str, str], ...]:

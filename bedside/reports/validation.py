@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.estimation import Estimate
+from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
+from bedside.analysis.judged_units import Chances
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.validation import FEWEST_UNITS, JudgeCard, Validation, validate
+from bedside.analysis.validation import JudgeCard, Validation, validate
+from bedside.analysis.verdict import FEWEST_CASES, FEWEST_UNITS
 from bedside.ratings.names import is_judge
-from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.reports.judge_accuracy import accuracy_tables, rarest_words
+from bedside.reports.number_text import DASH, decimal, number
+from bedside.reports.result_text import plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.kappa_bands import reading
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 
 
 def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:
-    """For each judge: what it is (the judge card), its agreement with people, its bias and steadiness."""
+    """For each judge: what it is (the judge card), its agreement with people, its bias and steadiness.
+
+    Where there are two levels, its sensitivity and specificity; where it gives expected levels, whether they come true.
+    """
     tables: list[Table] = []
     for position, card in enumerate(cards, 1):
         tables += [_card(card, position), _agreement(card, position), _bias(card, position)]
+        tables += accuracy_tables(card, position)
     return tuple(tables)
 
 
@@ -37,28 +47,21 @@ def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
 
 
 def _card(card: JudgeCard, position: int) -> Table:
+    facts = [
+        *card.facts,
+        *(
+            (f"Rarest level, {validation.facts.title}", rarest_words(validation.rarest))
+            for validation in card.validations
+            if validation.rarest is not None
+        ),
+    ]
     return Table(
         name=f"judge-card-{position}",
         title=f"Judge card: {card.rater}",
         columns=(Column("", "left"), Column("", "left")),
-        rows=tuple(Row((Cell(what), Cell(value))) for what, value in card.facts),
-        records=tuple({"what": what, "value": value} for what, value in card.facts),
+        rows=tuple(Row((Cell(what), Cell(value))) for what, value in facts),
+        records=tuple({"what": what, "value": value} for what, value in facts),
     )
-
-
-def _share(result: Result | None) -> str:
-    if result is None or result.estimate is None:
-        return DASH
-    interval = f" {between(result.interval.low, result.interval.high)}" if result.interval else ""
-    return decimal(result.estimate) + interval
-
-
-def _plain(result: Result | None, digits: int = 2) -> str:
-    if result is None or result.estimate is None:
-        return DASH
-    bounds = result.interval
-    interval = f" [{number(bounds.low, digits)}, {number(bounds.high, digits)}]" if bounds else ""
-    return number(result.estimate, digits) + interval
 
 
 def _kappa(validation: Validation) -> Result | None:
@@ -74,43 +77,74 @@ def _agreement(card: JudgeCard, position: int) -> Table:
         cells = (
             validation.facts.title,
             f"{validation.with_people:,}",
-            _share(kappa),
+            f"{validation.cases:,}",
+            share_words(kappa),
             reading(kappa.estimate if kappa else None) or DASH,
-            _share(validation.people.statistics.get("kappa") if validation.people else None),
-            _share(beside.statistics.get("ac") if beside else None),
+            share_words(validation.people.statistics.get("kappa") if validation.people else None),
+            share_words(beside.statistics.get("ac") if beside else None),
             decimal(test.winning_rate if test else None),
             decimal(test.advantage if test else None),
             {True: "yes", False: "not shown", None: "can't be said"}[validation.stands_in],
         )
         rows.append(Row(tuple(map(Cell, cells))))
-    tests = [validation.alternative for validation in card.validations if validation.alternative is not None]
-    notes = [
-        "κ: mean of Cohen's kappa of the judge with each person; People's κ: the mean over pairs of people, the figure "
-        "to set it against."
-    ]
-    if tests:
-        notes.append(
-            f"ω: share of people that the judge is not worse than by more than ε = {tests[0].epsilon:g}; ρ: mean share "
-            "of units on which it is at least as close to the other people as the one left out. It may stand in for "
-            f"one of these people where ω is .5 or more, on {FEWEST_UNITS} units or more (Calderon et al. 2025)."
-        )
-        notes.append(f"{tests[0].method.capitalize()}.")
-    notes += [
-        f"{validation.facts.title} {validation.verdict}."
-        for validation in card.validations
-        if validation.stands_in is None
-    ]
     return Table(
         name=f"validation-{position}",
         title=f"{card.rater} beside people",
         columns=(
-            Column("Metric", "left"), Column("Units"), Column("κ [95 % CI]"), Column("Reading", "left"),
+            Column("Metric", "left"), Column("Units"), Column("Cases"), Column("κ [95 % CI]"),
+            Column("Reading", "left"),
             Column("People's κ"), Column("AC [95 % CI]"), Column("ω"), Column("ρ"), Column("May stand in", "left"),
         ),
         rows=tuple(rows),
-        notes=tuple(notes),
+        notes=tuple(_agreement_notes(card)),
         records=tuple(map(_record, card.validations)),
     )  # fmt: skip
+
+
+def _agreement_notes(card: JudgeCard) -> Iterator[str]:
+    """What the columns are, how the units were drawn, and why there is no yes."""
+    yield (
+        "κ: mean of Cohen's kappa of the judge with each person; People's κ: the mean over pairs of people, the figure "
+        "to set it against."
+    )
+    tests = [validation.alternative for validation in card.validations if validation.alternative is not None]
+    if tests:
+        yield (
+            f"ω: share of people that the judge is not worse than by more than ε = {tests[0].epsilon:g}; ρ: mean share "
+            "of units on which it is at least as close to the other people as the one left out (Calderon et al. 2025). "
+            f"It may stand in for one of these people where ω is .5 or more, on {FEWEST_UNITS} units or more of "
+            f"{FEWEST_CASES} cases or more; where κ (or α) is above 0 with its whole interval; and where it gives "
+            f"every level that people gave to {FEWEST_OF_LEVEL} units or more."
+        )
+        methods = dict.fromkeys(test.method.capitalize() for test in tests)
+        yield "; ".join(methods) + ". Clusters are cases; a transcript without one is a case of its own."
+    yield from _drawing_notes(card.validations)
+    for validation in card.validations:
+        if not validation.stands_in:
+            yield f"{validation.facts.title}: {validation.verdict}."
+
+
+_DRAWING: Mapping[Chances, str] = {
+    "equal": "People's units were drawn with one chance each.",
+    "unequal": "People's units were drawn with chances that differ. ω, ρ, bias, sensitivity, specificity and "
+    "calibration weigh each unit by one over its chance, so that they speak of all units that were drawn from; κ and "
+    "AC are of the units rated.",
+    "unknown": "All figures are of the units that people rated: with what chance these were drawn is not known.",
+    "none": "All figures are of the units that people rated: each was picked for what it is, and none was drawn.",
+}
+
+
+def _drawing_notes(validations: Sequence[Validation]) -> Iterator[str]:
+    """How people's units were drawn, and which are left out; by metric where that differs."""
+    for chances in dict.fromkeys(validation.chances for validation in validations):
+        titles = [validation.facts.title for validation in validations if validation.chances == chances]
+        yield (f"{', '.join(titles)}: " if len(titles) < len(validations) else "") + _DRAWING[chances]
+    for validation in validations:
+        if validation.picked:
+            yield (
+                f"{validation.facts.title}: {counted(validation.picked, 'unit')} that people rated, picked for what "
+                "they are (such as disagreement) and not drawn, are left out."
+            )
 
 
 def _bias(card: JudgeCard, position: int) -> Table:
@@ -123,10 +157,10 @@ def _bias(card: JudgeCard, position: int) -> Table:
         most = max(shares, key=lambda label: shares[label]) if shares else None
         cells = (
             validation.facts.title,
-            _plain(validation.bias),
+            plain_words(validation.bias),
             f"{number(low)} to {number(high)}" if low is not None and high is not None else DASH,
-            _share(validation.length),
-            _share(validation.self_agreement),
+            share_words(validation.length),
+            share_words(validation.self_agreement),
             f"{most} ({decimal(shares[most])})" if most is not None else DASH,
         )
         rows.append(Row(tuple(map(Cell, cells))))
@@ -139,9 +173,10 @@ def _bias(card: JudgeCard, position: int) -> Table:
         ),
         rows=tuple(rows),
         notes=(
-            "Bias: mean of the judge minus people's mean. Limits of agreement: Bland and Altman's, 1.96 standard "
-            "deviations. Length r: Spearman's correlation of that difference with the number of turns. Own α: "
-            "Krippendorff's alpha of the judge's passes. Most used level: among the ratings compared, with its share.",
+            "Bias: mean of the judge minus people's mean, its interval by case. Limits of agreement: Bland and "
+            "Altman's, 1.96 standard deviations. Length r: Spearman's correlation of that difference, by transcript, "
+            "with the number of turns. Own α: Krippendorff's alpha of the judge's passes. Most used level: among the "
+            "ratings compared, with its share.",
         ),
         records=tuple(map(_record, card.validations)),
     )  # fmt: skip
@@ -150,7 +185,8 @@ def _bias(card: JudgeCard, position: int) -> Table:
 def _record(validation: Validation) -> Mapping[str, Any]:
     record: dict[str, Any] = {
         "metric": validation.metric, "rater": validation.rater, "rated": validation.rated,
-        "with_people": validation.with_people, "failures": validation.failures, "passes": validation.passes,
+        "with_people": validation.with_people, "cases": validation.cases, "chances": validation.chances,
+        "picked": validation.picked, "failures": validation.failures, "passes": validation.passes,
         "verdict": validation.verdict,
     }  # fmt: skip
     results: dict[str, Result | None] = {
@@ -188,9 +224,9 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
         cells = (
             estimate.quantity,
             f"{estimate.labelled:,} of {estimate.judged:,}",
-            _plain(estimate.naive, digits),
-            _plain(estimate.human, digits),
-            _plain(estimate.corrected, digits),
+            plain_words(estimate.naive, digits),
+            plain_words(estimate.human, digits),
+            plain_words(estimate.corrected, digits),
             decimal(estimate.corrected.details.get("weight")),
         )
         rows.append(Row(tuple(map(Cell, cells)), estimate.facts.title))

@@ -59,11 +59,11 @@ def diagnostic_accuracy(
     """
     from sklearn.metrics import confusion_matrix
 
-    given, true = np.asarray(rated, dtype=object), np.asarray(truth, dtype=object)
-    if given.ndim != 1 or given.shape != true.shape:
-        raise DataError(f"two lists of equal length are needed, not {given.shape} and {true.shape}")
-    kept = _present(given) & _present(true)
-    says, is_so = (given[kept] == positive).astype(bool), (true[kept] == positive).astype(bool)
+    answers, true = np.asarray(rated, dtype=object), np.asarray(truth, dtype=object)
+    if answers.ndim != 1 or answers.shape != true.shape:
+        raise DataError(f"two lists of equal length are needed, not {answers.shape} and {true.shape}")
+    kept = _present(answers) & _present(true)
+    says, is_so = (answers[kept] == positive).astype(bool), (true[kept] == positive).astype(bool)
     rows = _rows(kept, clusters, weights)
     blank = Result(
         name="", method="", dropped=int((~kept).sum()), options={"positive": positive, "level": level}
@@ -241,13 +241,13 @@ def calibration(
         name="calibration error", method=f"mean distance from the diagonal in up to {bins} bins", n=x.size,
         dropped=int((~kept).sum()), options={"bins": bins, "clusters": clusters is not None, "level": level},
     )  # fmt: skip
-    surplus = replace(blank, name="expected minus observed", method=f"expected minus observed, {level:.0%}")
+    difference = surplus(x, y, clusters=rows.clusters, weights=rows.weights, level=level)
     if not x.size:
         return CalibrationCurve(
             points=(),
             error=blank.no_value("no values"),
             by_chance=None,
-            surplus=surplus.no_value("no values"),
+            surplus=difference,
         )
     inner = np.quantile(x, np.linspace(0, 1, bins + 1))[1:-1]
     bin_of = np.searchsorted(inner, x)
@@ -260,8 +260,6 @@ def calibration(
         )
         gap = cluster_ratio(rows.weights[part] * (y[part] - x[part]), rows.weights[part], members)
         errors.append((gap, points[-1].share))
-    whole = cluster_ratio(rows.weights * (x - y), rows.weights, rows.clusters)
-    assert whole is not None
     return CalibrationCurve(
         points=tuple(points),
         error=replace(
@@ -270,8 +268,33 @@ def calibration(
             missing="no interval: chance alone drives the error up",
         ),
         by_chance=_chance_error(errors),
-        surplus=with_t_interval(surplus, whole, level),
+        surplus=difference,
     )
+
+
+def surplus(
+    expected: Any, observed: Any, *, clusters: Any = None, weights: Any = None, level: float = 0.95
+) -> Result:
+    """The mean of expected − observed, in the unit of both: how much higher a rater rates than what is so.
+
+    Args:
+        expected, observed: of each row; None or NaN where missing.
+        clusters: for each row the cluster it belongs to.
+        weights: of each row, above 0; 1 unless given.
+        level: nominal coverage.
+
+    The interval is the jackknife's over rows or clusters with t: the paired t interval where each row stands alone.
+    """
+    x, y = _numbers(expected, observed)
+    kept = ~np.isnan(x) & ~np.isnan(y)
+    rows = _rows(kept, clusters, weights)
+    over = "rows" if clusters is None else "clusters"
+    blank = Result(
+        name="expected minus observed", method=f"mean of expected minus observed, t over {over}, {level:.0%}",
+        n=int(kept.sum()), dropped=int((~kept).sum()), options={"clusters": clusters is not None, "level": level},
+    )  # fmt: skip
+    ratio = cluster_ratio(rows.weights * (x - y)[kept], rows.weights, rows.clusters)
+    return blank.no_value("no values") if ratio is None else with_t_interval(blank, ratio, level)
 
 
 def _chance_error(errors: list[tuple[ClusterRatio | None, float]]) -> float | None:

@@ -187,9 +187,11 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "positive": ({}, {"positive": 0}), "clusters": ({}, {"clusters": CLUSTERS}),
         "weights": ({}, {"weights": X}), "level": ({}, {"level": 0.9}),
     }),
-    (diagnostic_accuracy.area_under_curve, (Y, ONES), {}, {
+    *((test, data, {}, {
         "clusters": ({}, {"clusters": CLUSTERS}), "weights": ({}, {"weights": X}), "level": ({}, {"level": 0.9}),
-    }),
+    }) for test, data in (
+        (diagnostic_accuracy.area_under_curve, (Y, ONES)), (diagnostic_accuracy.surplus, (X, Y)),
+    )),
     (diagnostic_accuracy.calibration, (X + 0.1, Y), {}, {
         "bins": ({}, {"bins": 2}), "clusters": ({}, {"clusters": CLUSTERS}), "weights": ({}, {"weights": X}),
         "level": ({}, {"level": 0.9}),

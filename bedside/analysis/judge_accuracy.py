@@ -1,0 +1,151 @@
+"""How well a judge tells one level from the rest, beside people; and whether what it expects comes true."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis.agreement_statistics import ScaleLevels
+from bedside.analysis.judged_units import JudgedUnits, unit_keys
+from bedside.stats.diagnostic_accuracy import (
+    CalibrationCurve,
+    DiagnosticAccuracy,
+    area_under_curve,
+    calibration,
+    diagnostic_accuracy,
+)
+from bedside.stats.result import Result
+
+#: Ends the name of the metric that holds a judge's expected level: the mean of the levels by their probabilities.
+EXPECTED = ".expected"
+#: A level that people gave to fewer units says too little.
+FEWEST_OF_LEVEL = 5
+
+
+@dataclass(frozen=True, slots=True)
+class LevelAccuracy:
+    """How well a judge finds one level that people give.
+
+    Attributes:
+        level: the level; all others count as its opposite.
+        given: units that at least one person gave it.
+        units: units that the judge and people rated.
+        judge: the judge against each person in turn, each unit with one vote.
+        people: one person against each other person, in the same way; None where no two people rated a unit.
+    """
+
+    level: float | str
+    given: int
+    units: int
+    judge: DiagnosticAccuracy
+    people: DiagnosticAccuracy | None
+
+
+@dataclass(frozen=True, slots=True)
+class JudgeCalibration:
+    """A judge's expected levels beside what people say.
+
+    Attributes:
+        curve: expected and observed, each person in turn.
+        area: the area under the ROC curve, where there are two levels; else None.
+        units: units with an expected level that people rated.
+    """
+
+    curve: CalibrationCurve
+    area: Result | None
+    units: int
+
+
+def level_accuracy(units: JudgedUnits, level: float | str) -> LevelAccuracy:
+    """How well the judge finds a level that people give; intervals by case."""
+    rows, columns = np.nonzero(units.present)
+    votes = units.present.sum(axis=1)
+    judge = diagnostic_accuracy(
+        units.judge[rows],
+        units.people[rows, columns],
+        positive=level,
+        clusters=units.cases[rows],
+        weights=(units.weights / votes)[rows],
+    )
+    return LevelAccuracy(level, units.units_given(level), units.size, judge, _among_people(units, level))
+
+
+def _among_people(units: JudgedUnits, level: float | str) -> DiagnosticAccuracy | None:
+    """Each person against each other person on the units that both rated."""
+    present = units.present
+    votes = present.sum(axis=1)
+    several = np.flatnonzero(votes > 1)
+    if not several.size:
+        return None
+    rows, first, second = [], [], []
+    for column in range(present.shape[1]):
+        for other in range(present.shape[1]):
+            if other != column:
+                both = several[present[several, column] & present[several, other]]
+                rows.append(both)
+                first.append(units.people[both, column])
+                second.append(units.people[both, other])
+    place = np.concatenate(rows)
+    return diagnostic_accuracy(
+        np.concatenate(first),
+        np.concatenate(second),
+        positive=level,
+        clusters=units.cases[place],
+        weights=units.weights[place] / (votes * (votes - 1))[place],
+    )
+
+
+def levels_of_units(units: JudgedUnits, levels: ScaleLevels) -> tuple[float | str, ...]:
+    """The levels of the scale; without one, the labels that were given, or 0 and 1 where there are no other numbers."""
+    if levels is not None:
+        return levels
+    cells = {cell for cell in (*units.judge, *units.people.ravel()) if cell is not None}
+    if units.has_labels:
+        return tuple(sorted(cells))
+    return (0.0, 1.0) if cells <= {0.0, 1.0} else ()
+
+
+def yes_level(units: JudgedUnits, levels: tuple[float | str, ...]) -> float | str | None:
+    """Of two levels the one that is asked about: the higher number, of labels the rarer; None unless there are two."""
+    if len(levels) != 2:
+        return None
+    if not isinstance(levels[1], str):
+        return levels[1]
+    return min(reversed(levels), key=units.units_given)
+
+
+def rarest_level(units: JudgedUnits, levels: tuple[float | str, ...]) -> float | str | None:
+    """The level that people gave to the fewest units, but to five or more; None where there is none."""
+    common = [level for level in levels if units.units_given(level) >= FEWEST_OF_LEVEL]
+    return min(common, key=units.units_given) if len(common) > 1 else None
+
+
+def judge_calibration(
+    units: JudgedUnits, ratings: pl.DataFrame, levels: tuple[float | str, ...]
+) -> JudgeCalibration | None:
+    """The judge's expected levels beside people's; None where it gave none.
+
+    Args:
+        units: the units that both rated.
+        ratings: the judge's of the metric of expected levels; passes are averaged.
+        levels: of the metric's scale.
+    """
+    means = ratings.drop_nulls("value").with_columns(unit_keys()).group_by("key").agg(pl.col("value").mean())
+    expected_by_key = dict(means.iter_rows())
+    expected = np.array([expected_by_key.get(str(key), np.nan) for key in units.keys], dtype=float)
+    counted = units.present & ~np.isnan(expected)[:, None]
+    rows, columns = np.nonzero(counted)
+    if units.has_labels or not rows.size:
+        return None
+    observed = units.people[rows, columns].astype(float)
+    design: dict[str, Any] = {
+        "clusters": units.cases[rows],
+        "weights": (units.weights / np.maximum(1, counted.sum(axis=1)))[rows],
+    }
+    area = None
+    if len(levels) == 2:
+        area = area_under_curve(expected[rows], (observed == levels[1]).astype(float), **design)
+    return JudgeCalibration(calibration(expected[rows], observed, **design), area, len(set(rows.tolist())))
