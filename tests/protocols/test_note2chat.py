@@ -90,12 +90,38 @@ def test_precision_is_at_most_one_and_nothing_elicited_is_zero() -> None:
     assert (found.recall.value, found.precision.value, found.f1.value) == (0, 0, 0)
 
 
+def test_nothing_asked_is_zero_and_not_missing() -> None:
+    at_once = case(talk(0), findings=at(None, None))
+    assert (at_once.questions, at_once.elicited) == (0, 0)
+    assert (at_once.recall.value, at_once.precision.value, at_once.f1.value) == (0, 0, 0)
+    # By the authors' count there is half a question, and nothing it brought out.
+    by_script = case(talk(0), "authors", findings=at(None, None))
+    assert (by_script.questions, by_script.precision.value, by_script.f1.value) == (0.5, 0, 0)
+    # What the patient says unasked was not elicited.
+    told = conversation(("patient", "It hurts."), ("patient", "Here."), ("clinician", "Candidates: x."))
+    unasked = case(told, findings=at(1, None))
+    assert (unasked.elicited, unasked.recall.value, unasked.precision.value) == (0, 0, 0)
+    assert unasked.f1.value == 0
+
+
+def test_the_means_are_over_all_dialogues() -> None:
+    """One of twelve dialogues asks, and has an F1 of 2/3: the mean is .056, not .667."""
+    asking = case(talk(4), findings=at(0, 2, 4, 8, None, None))
+    assert asking.f1.value == pytest.approx(2 / 3)
+    whole = summarise([asking, *(case(talk(0), findings=at(0, None)) for _ in range(11))])
+    for measure in (whole.f1, whole.recall, whole.precision):
+        assert (measure.n, measure.dropped) == (12, 0)
+    assert whole.f1.value == pytest.approx(2 / 3 / 12)
+    assert whole.recall.value == pytest.approx(0.6 / 12)
+    assert whole.precision.value == pytest.approx(0.75 / 12)
+    assert whole.questions.value == pytest.approx(4 / 12)
+
+
 def test_missing_with_reasons() -> None:
     assert case(talk(3)).recall.missing == "no labels of findings"
     assert case(talk(3)).f1.missing == "no labels of findings"
     assert case(talk(3)).category_recall("site").missing == "no labels of findings"
     assert case(talk(3), findings=at(0)).recall.missing
-    assert case(talk(0), findings=at(None)).precision.missing == "no question before the diagnosis"
     assert case(talk(3)).top(1).missing == "no label of the diagnosis's rank"
     assert case(talk(3), diagnosis_rank=None).top(5).value == 0
     assert case(talk(3), findings=at(2)).category_recall("site").missing == "no finding of the category site"

@@ -181,6 +181,32 @@ def test_history_is_what_the_protocol_sums_up(tmp_path: Path) -> None:
             the_same(shown(table, metric, "case-level", system), wanted)
 
 
+def test_the_system_that_asks_nothing_is_not_best(tmp_path: Path) -> None:
+    """Its F1 is 0 and not left out, and its 0 questions are not set in bold."""
+    complaint, where, here = ("patient", "It hurts."), ("clinician", "Where?"), ("patient", "Here.")
+    diagnosis = ("clinician", "Candidates: x.")
+    talks = []
+    for system, turns, message in (
+        ("asks", (complaint, where, here, diagnosis), 2),
+        ("tells", (complaint, diagnosis), None),
+    ):
+        labels = {"human:a": {"findings": [{"message": message}], "diagnosis_rank": 0}}
+        talks += [
+            conversation(
+                *turns, id=f"{system}-{number}", system=system, case_id=str(number), language="en",
+                reference={"note2chat": labels},
+            )
+            for number in range(6)
+        ]  # fmt: skip
+    table = protocol_table(scored(tmp_path, talks, "history_taking"), "note2chat", "history")
+    values = {(record["metric"], record["system"]): record for record in table.records}
+    assert (values["history_f1", "tells"]["value"], values["history_f1", "tells"]["n"]) == (0, 6)
+    assert values["history_f1", "asks"]["value"] == 1
+    rows_by_title = {row.cells[0].text: row for row in table.rows}
+    assert any(cell.bold for cell in rows_by_title["F1 ↑"].cells)
+    assert not any(cell.bold for cell in rows_by_title["Questions"].cells)
+
+
 def rows(rater: str, transcript: str, replicate: int, **values: float | None) -> list[tuple[Any, ...]]:
     return [
         (transcript, "A", None, "transcript", metric, rater, replicate, value, None, None,

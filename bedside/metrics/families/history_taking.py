@@ -195,6 +195,12 @@ _FINDINGS: tuple[dict[str, Any], ...] = (
 )
 _CASE = {"reference": {"note2chat": {_RATER: {"findings": _FINDINGS, "diagnosis_rank": 2}}}}
 _UNRANKED = {"reference": {"note2chat": {_RATER: {"findings": _FINDINGS, "diagnosis_rank": None}}}}
+#: A diagnosis at once, without a question.
+_UNASKED = (_TALK[0], _TALK[-1])
+_UNASKED_FINDINGS = tuple(
+    {**finding, "message": 0 if finding.get("opening") else None} for finding in _FINDINGS
+)
+_UNASKED_CASE = {"reference": {"note2chat": {_RATER: {"findings": _UNASKED_FINDINGS, "diagnosis_rank": 2}}}}
 _AUTHORS = {"questions": "authors"}
 _COUNTED = "3 of the 5 findings that the opening doesn't say, 4 questions"
 
@@ -278,19 +284,19 @@ METRICS = (
         "Questions",
         "Number of questions T: clinician messages before the final diagnosis message, or (messages − 1) / 2 with "
         "questions = authors. The final diagnosis message is the labelled one, else the last message where that is "
-        "the clinician's.",
+        "the clinician's. Neither more nor fewer is better by itself: who asks nothing elicits nothing.",
         4,
         "5 clinician messages, the last of them the diagnosis",
         Example(_TALK, 4.5, _HAND + "(10 − 1) / 2", parameters=_AUTHORS),
         high=None,
-        direction="lower",
+        direction="none",
         needs=(),
     ),
     _metric(
         "elicited_findings",
         "Elicited findings",
         "Number of findings conveyed by a message after the opening complaint and before the diagnosis. Findings that "
-        "the opening complaint says are not counted.",
+        "the opening complaint says are not counted; where the clinician asks nothing, nothing is elicited.",
         3,
         _COUNTED,
         high=None,
@@ -301,21 +307,25 @@ METRICS = (
         "Elicited findings / findings that the opening complaint doesn't say.",
         3 / 5,
         _COUNTED,
+        Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),
     ),
     _metric(
         "history_precision",
         "History taking: precision",
-        "min(1, elicited findings / T).",
+        "min(1, elicited findings / T); 0 where nothing was asked.",
         3 / 4,
         _COUNTED,
         Example(_TALK, 3 / 4.5, _HAND + "3 / 4.5", transcript=_CASE, parameters=_AUTHORS),
+        Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),
     ),
     _metric(
         "history_f1",
         "History taking: F1",
-        "Harmonic mean of recall and precision, 0 where both are 0. The mean over cases is not the F1 of the means.",
+        "Harmonic mean of recall and precision, 0 where nothing was elicited or asked. The mean over cases is not the "
+        "F1 of the means.",
         2 / 3,
         "2 · .75 · .6 / 1.35",
+        Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),
     ),
     *_categories(),
     _metric(

@@ -78,11 +78,12 @@ class History:
     Attributes:
         transcript: the transcript's id.
         findings: number of findings that count: those the opening complaint doesn't say.
-        elicited: number of them that a message between opening complaint and diagnosis conveys.
+        elicited: number of them that a message between opening complaint and diagnosis conveys; 0 where nothing was
+            asked.
         questions: T.
         messages: number of messages of clinician and patient.
         recall: elicited / findings.
-        precision: min(1, elicited / T).
+        precision: min(1, elicited / T); 0 where nothing was asked.
         f1: their harmonic mean; 0 where both are 0.
         rank: position of the true diagnosis among the candidates, from 0; None where it is not among them.
         ranked: whether the rank was judged.
@@ -122,8 +123,9 @@ def history(
     part = span(transcript, labels, questions=questions)
     if isinstance(part, str):
         return part
+    # What a patient says unasked before an immediate diagnosis was told, not elicited.
     findings = [
-        (finding, finding.message is not None and part.within(finding.message))
+        (finding, part.questions > 0 and finding.message is not None and part.within(finding.message))
         for finding in labels.findings or ()
         if not (finding.opening or (finding.message is not None and finding.message <= part.opening))
     ]
@@ -139,9 +141,7 @@ def history(
         recall = precision = both = Measured(missing=_NO_FINDINGS)
     else:
         recall = ratio(elicited, len(findings), _ALL_OPENING)
-        precision = ratio(elicited, part.questions, "no question before the diagnosis")
-        if precision.value is not None:
-            precision = Measured(min(1.0, precision.value))
+        precision = Measured(min(1.0, elicited / part.questions) if part.questions else 0.0)
         both = _harmonic(precision, recall)
     return History(
         transcript=transcript.id,
