@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -56,7 +58,10 @@ def _printed(name: str) -> str:
 
 
 def level_order(levels: Sequence[str]) -> list[str]:
-    """Levels of a factor in order, each once: numbers by size, words by letters, what is not given last."""
+    """Levels of a factor in order, each once: numbers by size, words by letters, what is not given last.
+
+    Words that begin with a number stand by it: 8 turns before 16 turns.
+    """
 
     def key(value: str) -> tuple[int, float, str]:
         if value == WITHOUT:
@@ -64,7 +69,8 @@ def level_order(levels: Sequence[str]) -> list[str]:
         try:
             return 0, float(value), value
         except ValueError:
-            return 1, 0.0, value
+            begins = re.match(r"\d+(?:\.\d+)?", value)
+            return 1, float(begins[0]) if begins else math.inf, value
 
     return sorted(set(levels), key=key)
 
@@ -165,11 +171,11 @@ def transcripts_where(
     kept = None
     for name, levels in where.items():
         known = checked_factor(factors, name, source)
-        there = levels_of(known, name)
+        names = levels_of(known, name)
         for level in levels:
-            if level not in there:
+            if level not in names:
                 raise DataError(
-                    f"no transcript has {name} {level!r}", where=source, todo=nearest(level, there)
+                    f"no transcript has {name} {level!r}", where=source, todo=nearest(level, names)
                 )
         kept = (known if kept is None else kept).filter(pl.col(name).is_in(list(levels)))
     assert kept is not None

@@ -25,11 +25,24 @@ if TYPE_CHECKING:
     from bedside.reports.figures import Drawing
 
 
-def _open(source: RatingSource, scales: Names, columns: Mapping[str, str] | None) -> RatingsView:
+def _open(
+    source: RatingSource,
+    *,
+    scales: Names,
+    columns: Mapping[str, str] | None,
+    rounds: Names | None,
+    where: Mapping[str, Names] | None,
+) -> RatingsView:
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.scales import parse_scales
 
-    return open_ratings_view(source, scales=parse_scales(listed(scales, "scales")), columns=columns)
+    return open_ratings_view(
+        source,
+        scales=parse_scales(listed(scales, "scales")),
+        columns=columns,
+        rounds=listed(rounds, "rounds"),
+        where={factor: listed(levels, "where") for factor, levels in (where or {}).items()},
+    )
 
 
 def agree(
@@ -41,6 +54,9 @@ def agree(
     confusion: bool = False,
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+    within: str | None = None,
     seed: int = 0,
 ) -> Tables[tuple[Agreement, ...]]:
     """How well raters agree: people among themselves, and algorithms and judges beside them.
@@ -54,23 +70,32 @@ def agree(
         scales: scales of the ratings, where they are not known, as the command line writes them: ``1-5``,
             ``none/open/closed``, or ``empathy=1-5`` for one metric.
         columns: for a file or data frame, bedside's column names to its own.
+        rounds: rounds of annotation whose ratings by people count, or ``all``; needed where people rated a metric in
+            several.
+        where: only transcripts with these levels of factors count: ``{"setting": "8 turns"}``.
+        within: a factor: one answer for each of its levels, in ``levels`` of what is returned.
         seed: of what is drawn at random.
 
     Raises:
         BedsideError: an unknown name, or nothing that two raters rated.
     """
     from bedside.analysis.agreement import agree as run_agree
+    from bedside.reports.levels import answered
     from bedside.reports.tables.agreement import agreement_table, confusion_tables
 
-    agreements = run_agree(
-        _open(source, scales, columns),
-        metrics=listed(metrics, "metrics"),
-        raters=listed(raters, "raters"),
-        weights=weights,
-        seed=seed,
-    )
-    shown = (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ()))
-    return Tables(shown, agreements)
+    def answer(view: RatingsView) -> Tables[tuple[Agreement, ...]]:
+        agreements = run_agree(
+            view,
+            metrics=listed(metrics, "metrics"),
+            raters=listed(raters, "raters"),
+            weights=weights,
+            seed=seed,
+        )
+        shown = (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ()))
+        return Tables(shown, agreements)
+
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    return answered(view, within, answer)
 
 
 def compare(
@@ -85,6 +110,9 @@ def compare(
     correction: Correction = "holm",
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+    within: str | None = None,
     seed: int = 0,
 ) -> Tables[Comparisons]:
     """Systems compared pair by pair, paired by case where cases pair; before that all at once, where there are three.
@@ -99,31 +127,37 @@ def compare(
             ``student`` or ``kruskal``.
         family: which p-values are corrected together: ``all``, ``metric`` or ``level``.
         correction: ``holm``, ``bonferroni`` or ``bh``.
-        scales, columns, seed: as for :func:`agree`.
+        scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
         BedsideError: an unknown name, or no metric to compare has a value.
     """
     from bedside.analysis.comparison import compare as run_compare
+    from bedside.reports.levels import answered
     from bedside.reports.tables.comparison import comparison_table, overall_table
     from bedside.support.errors import DataError
 
-    view = _open(source, scales, columns)
-    comparisons = run_compare(
-        view,
-        systems=listed(systems, "systems"),
-        reference=reference,
-        metrics=listed(metrics, "metrics"),
-        raters=listed(raters, "raters"),
-        test=test,
-        family=family,
-        correction=correction,
-        seed=seed,
-    )
-    if not comparisons.pairs:
-        raise DataError("no metric to compare has a value", where=view.name, todo="name some with `metrics`")
-    overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
-    return Tables((*overall, comparison_table(comparisons.pairs)), comparisons)
+    def answer(view: RatingsView) -> Tables[Comparisons]:
+        comparisons = run_compare(
+            view,
+            systems=listed(systems, "systems"),
+            reference=reference,
+            metrics=listed(metrics, "metrics"),
+            raters=listed(raters, "raters"),
+            test=test,
+            family=family,
+            correction=correction,
+            seed=seed,
+        )
+        if not comparisons.pairs:
+            raise DataError(
+                "no metric to compare has a value", where=view.name, todo="name some with `metrics`"
+            )
+        overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
+        return Tables((*overall, comparison_table(comparisons.pairs)), comparisons)
+
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    return answered(view, within, answer)
 
 
 def validate(
@@ -135,6 +169,9 @@ def validate(
     weights: Weights | None = None,
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+    within: str | None = None,
     seed: int = 0,
 ) -> Tables[tuple[JudgeCard, ...]]:
     """May a judge stand in for people: its agreement beside people's own, its bias, the alternative annotator test.
@@ -144,23 +181,28 @@ def validate(
         judges: raters or patterns; all that are not people unless named.
         metrics: all that both rated unless named.
         epsilon: how much worse than a person the judge may be, 0 … 1.
-        weights, scales, columns, seed: as for :func:`agree`.
+        weights, scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
         BedsideError: an unknown name, or nothing that a judge and people rated.
     """
     from bedside.analysis.validation import validate as run_validate
+    from bedside.reports.levels import answered
     from bedside.reports.validation import validation_tables
 
-    cards = run_validate(
-        _open(source, scales, columns),
-        judges=listed(judges, "judges"),
-        metrics=listed(metrics, "metrics"),
-        epsilon=epsilon,
-        weights=weights,
-        seed=seed,
-    )
-    return Tables(validation_tables(cards), cards)
+    def answer(view: RatingsView) -> Tables[tuple[JudgeCard, ...]]:
+        cards = run_validate(
+            view,
+            judges=listed(judges, "judges"),
+            metrics=listed(metrics, "metrics"),
+            epsilon=epsilon,
+            weights=weights,
+            seed=seed,
+        )
+        return Tables(validation_tables(cards), cards)
+
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    return answered(view, within, answer)
 
 
 def estimate(
@@ -171,6 +213,9 @@ def estimate(
     metrics: Names | None = None,
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+    within: str | None = None,
     seed: int = 0,
 ) -> Tables[tuple[Estimate, ...]]:
     """Each system's mean from a judge on everything, from people on a sample, and corrected by both.
@@ -179,26 +224,35 @@ def estimate(
         source: a run, a file or a data frame of ratings by people and a judge.
         judge: the rater that rated everything; a pattern that matches one.
         systems, metrics: all unless named.
-        scales, columns, seed: as for :func:`agree`.
+        scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
         BedsideError: an unknown name, no such judge, or nothing that it and people rated.
     """
     from bedside.analysis.estimation import estimate as run_estimate
+    from bedside.reports.levels import answered
     from bedside.reports.validation import estimate_table
     from bedside.support.errors import DataError
 
-    view = _open(source, scales, columns)
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
     if judge == JUDGES and not any(map(is_judge, view.raters())):
         raise DataError(
             "no judge has rated it",
             where=view.name,
             todo="score it with a judge first, or name another rater with `judge`, such as an algorithm",
         )
-    estimates = run_estimate(
-        view, judge=judge, systems=listed(systems, "systems"), metrics=listed(metrics, "metrics"), seed=seed
-    )
-    return Tables([estimate_table(estimates)], estimates)
+
+    def answer(view: RatingsView) -> Tables[tuple[Estimate, ...]]:
+        estimates = run_estimate(
+            view,
+            judge=judge,
+            systems=listed(systems, "systems"),
+            metrics=listed(metrics, "metrics"),
+            seed=seed,
+        )
+        return Tables([estimate_table(estimates)], estimates)
+
+    return answered(view, within, answer)
 
 
 def tables(
@@ -207,6 +261,9 @@ def tables(
     *,
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+    within: str | None = None,
     seed: int = 0,
 ) -> Tables[None]:
     """The tables of the report, or those of them that are named: ``results``, ``agreement``, ``comparison`` …
@@ -214,14 +271,16 @@ def tables(
     Args:
         source: a run, a file or a data frame of ratings.
         names: of tables; all that there is something for unless named.
-        scales, columns, seed: as for :func:`agree`.
+        scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
         BedsideError: an unknown name, or a table that has nothing to show.
     """
     from bedside.reports.build import build_tables
+    from bedside.reports.levels import by_level
 
-    return Tables(build_tables(_open(source, scales, columns), listed(names, "names"), seed), None)
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    return by_level(view, within, lambda part: Tables(build_tables(part, listed(names, "names"), seed), None))
 
 
 def figure(
@@ -230,6 +289,8 @@ def figure(
     *,
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
     seed: int = 0,
 ) -> Drawing:
     """A figure of the report by its name: ``points``, ``agreement``, ``scatter`` …; no report is written.
@@ -239,14 +300,15 @@ def figure(
     Args:
         source: a run, a file or a data frame of ratings.
         name: of the figure: one of the run's suites, or a kind of figure.
-        scales, columns, seed: as for :func:`agree`.
+        scales, columns, rounds, where, seed: as for :func:`agree`.
 
     Raises:
         BedsideError: an unknown name (the nearest are given), or a figure that has nothing to show.
     """
     from bedside.reports.contents import make_drawing
 
-    return make_drawing(_open(source, scales, columns), name, seed)
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    return make_drawing(view, name, seed)
 
 
 def explain(
@@ -256,6 +318,9 @@ def explain(
     table: str = "results",
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+    within: str | None = None,
     seed: int = 0,
 ) -> Explanation:
     """What stands behind one number of a table: the ratings, the definition, the tests.
@@ -264,17 +329,27 @@ def explain(
         source: a run, a file or a data frame of ratings.
         cell: what the number is of, row and column joined by a slash: ``empathy/steady``.
         table: the table it stands in.
-        scales, columns, seed: as for :func:`agree`.
+        scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
         BedsideError: an unknown table or cell; the nearest are given.
     """
     from bedside.reports.build import build_tables
+    from bedside.reports.explanation import Explanation
     from bedside.reports.explanation import explain as run_explain
+    from bedside.reports.levels import by_level
 
-    view = _open(source, scales, columns)
-    (shown,) = build_tables(view, [table], seed)
-    tests = None
-    if table != "comparison" and len(view.systems()) > 1:
-        tests = next(iter(build_tables(view, ["comparison"], seed)), None)
-    return run_explain(view, shown, cell, tests)
+    definitions: dict[str, None] = {}
+
+    def answer(view: RatingsView) -> Tables[None]:
+        (shown,) = build_tables(view, [table], seed)
+        tests = None
+        if table != "comparison" and len(view.systems()) > 1:
+            tests = next(iter(build_tables(view, ["comparison"], seed)), None)
+        explanation = run_explain(view, shown, cell, tests)
+        definitions.update(dict.fromkeys(explanation.definitions))
+        return explanation.tables
+
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    explained = by_level(view, within, answer)
+    return Explanation(tuple(definitions), explained)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figures import FIGURES, Drawing
+from bedside.reports.averaging_notes import with_caption_notes
+from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.measures import matching
 from bedside.reports.planned_tables import (
     PlannedTable,
@@ -16,6 +17,7 @@ from bedside.reports.planned_tables import (
 )
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
+from bedside.reports.table_kind import Options
 from bedside.reports.tables import TABLES, TableKind
 from bedside.suites import Suite
 from bedside.suites.run_suites import suites_of
@@ -120,11 +122,17 @@ def make_drawing(view: RatingsView, name: str, seed: int = 0) -> Drawing:
     if not kinds:
         raise RegistryError(f"no figure is called {name!r}", todo=nearest(name, [*ids, *FIGURES.names()]))
     settings = ReportSettings(seed=seed)
-    drawings = (kind.build(view, seed, settings.applied(options)) for kind, options in kinds)
+    drawings = (_drawn(view, kind, settings.applied(options), settings.seed) for kind, options in kinds)
     drawing = next(islice((drawing for drawing in drawings if drawing is not None), position, None), None)
     if drawing is None:
         raise DataError(f"there is nothing for the figure {name!r}", where=view.name)
     return replace(drawing, name=name) if position else drawing
+
+
+def _drawn(view: RatingsView, kind: FigureKind, options: Options, seed: int) -> Drawing | None:
+    """The figure of a kind; None where there is nothing for it to show."""
+    drawing = kind.build(view, seed, options)
+    return None if drawing is None else with_caption_notes(drawing, view, kind, options)
 
 
 def make_parts(
@@ -196,7 +204,7 @@ def _suite_part(
     drawings: list[Drawing] = []
     for kind, options in planned_figures(suite) if figures else ():
         try:
-            drawing = kind.build(view, settings.seed, settings.applied(options))
+            drawing = _drawn(view, kind, settings.applied(options), settings.seed)
         except DataError:  # said of the table already
             continue
         if drawing is not None:
@@ -250,7 +258,7 @@ def _general_parts(
             place = _FIGURE_PLACES.get(kind.name, kind.name)
             if not kind.general or (only is not None and place not in only):
                 continue
-            drawing = kind.build(view, settings.seed, settings.applied(kind.options()))
+            drawing = _drawn(view, kind, settings.applied(kind.options()), settings.seed)
             if drawing is not None:
                 drawings.setdefault(place, []).append(drawing)
     for table_kind in kinds:

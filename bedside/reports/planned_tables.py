@@ -10,6 +10,7 @@ from pydantic import ValidationError
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
+from bedside.reports.averaging_notes import BY_WHERE, divided_by, with_averaging_notes
 from bedside.reports.figures import FIGURES, FigureKind
 from bedside.reports.measures import TableMeasure, matching
 from bedside.reports.report_settings import ReportSettings
@@ -50,13 +51,17 @@ class PlannedTable:
 
     def build(self, view: RatingsView, settings: ReportSettings) -> Table | None:
         """The table; None where the ratings have nothing for it."""
+        options = self.options
         if self.kind.options is not None:
-            options = self.options or self.kind.options()
-            return self.kind.make(view, settings.seed, settings.applied(options))
-        table = self.kind.make(view, settings.seed)
-        if table is None or self.options is None:
-            return table
-        return replace(table, name=self.name, title=self.options.title or table.title)
+            options = settings.applied(options or self.kind.options())
+            table = self.kind.make(view, settings.seed, options)
+        else:
+            table = self.kind.make(view, settings.seed)
+            if table is not None and options is not None:
+                table = replace(table, name=self.name, title=options.title or table.title)
+        if table is None:
+            return None
+        return with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
 
     def reasons_for_nothing(self, view: RatingsView) -> list[str]:
         """Why there is no table: the reasons of missing values, the commands that bring what isn't rated."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, overload
+from typing import TYPE_CHECKING, Generic, SupportsIndex, TypeVar, cast, overload
 
 from bedside.reports.renderers.html import html
 from bedside.reports.renderers.markdown import markdown
@@ -56,17 +56,39 @@ class Tables(Generic[Results]):
     """Tables that answer one question: gone through in order, and each had by its position or its name.
 
     Attributes:
-        results: what the tables show, as the analysis gave it: agreements, comparisons, judge cards, estimates; None
-            where there is nothing but the tables.
+        levels: where the question was answered within the levels of a factor, the tables of each; else empty.
     """
 
     _tables: tuple[Table, ...]
     # They hold NaN, which is not equal to itself; what they come to stands in the tables.
-    results: Results = field(compare=False)
+    _results: Results | None = field(compare=False)
+    levels: Mapping[str, Tables[Results]] = field(compare=False)
 
-    def __init__(self, tables: Iterable[Table], results: Results) -> None:
+    def __init__(
+        self,
+        tables: Iterable[Table],
+        results: Results | None,
+        levels: Mapping[str, Tables[Results]] | None = None,
+    ) -> None:
         object.__setattr__(self, "_tables", tuple(tables))
-        object.__setattr__(self, "results", results)
+        object.__setattr__(self, "_results", results)
+        object.__setattr__(self, "levels", dict(levels or {}))
+
+    @property
+    def results(self) -> Results:
+        """What the tables show, as the analysis gave it: agreements, comparisons, judge cards, estimates; None where
+        there is nothing but the tables.
+
+        Raises:
+            DataError: the question was answered within the levels of a factor, each of which has results of its own.
+        """
+        if self.levels:
+            level = next(iter(self.levels))
+            raise DataError(
+                f"each of the levels {', '.join(self.levels)} has results of its own",
+                todo=f"ask for those of one: levels[{level!r}].results",
+            )
+        return cast(Results, self._results)
 
     def __len__(self) -> int:
         return len(self._tables)

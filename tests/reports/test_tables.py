@@ -77,9 +77,9 @@ def evaluations(draw: st.DrawFn) -> RatingsView:
 
 
 def slow(view: RatingsView, record: dict[str, Any]) -> tuple[list[float], int]:
-    """The values of a record's transcripts by plain loops, and how many transcripts have none."""
+    """The values of a record's transcripts by plain loops, passes before people, and how many transcripts have none."""
     settings_of = dict(view.factors.iter_rows()) if view.factors is not None else {}
-    values: dict[str, list[float]] = {}
+    values: dict[str, dict[str, list[float]]] = {}
     seen = set()
     for rating in view.ratings.to_dicts():
         group = "people" if rating["rater"].startswith("human:") else rating["rater"]
@@ -98,8 +98,10 @@ def slow(view: RatingsView, record: dict[str, Any]) -> tuple[list[float], int]:
             continue
         seen.add(rating["transcript_id"])
         if rating["value"] is not None:
-            values.setdefault(rating["transcript_id"], []).append(rating["value"])
-    return [statistics.fmean(found) for found in values.values()], len(seen - values.keys())
+            by_rater = values.setdefault(rating["transcript_id"], {})
+            by_rater.setdefault(rating["rater"], []).append(rating["value"])
+    means = [statistics.fmean(map(statistics.fmean, by_rater.values())) for by_rater in values.values()]
+    return means, len(seen - values.keys())
 
 
 @settings(max_examples=60, deadline=None)

@@ -1,0 +1,170 @@
+"""Notes on what the numbers of a table or figure average over, and on the part of the study that they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from bedside.analysis.averaging import Interaction, interactions
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.study_parts import AveragedFactor
+from bedside.ratings.names import is_human, person_name
+from bedside.reports.cell_names import rater_words
+from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.measures import named_metrics
+from bedside.reports.number_text import p_value
+from bedside.reports.table import Table
+from bedside.reports.table_kind import Options
+from bedside.support.plurals import counted
+
+#: Tables that count what there is, and average nothing.
+_COUNTING = frozenset(("missing", "counts"))
+#: Figures that set raters side by side, and not systems.
+_OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman"))
+#: Interactions, levels and systems that a note names one by one.
+_MOST = 3
+#: Most levels of a factor that a note lists.
+_MOST_LEVELS = 6
+_ALPHA = 0.05
+#: What shows the levels of a factor one by one: an answer to a question, or one part of a report.
+BY_WITHIN, BY_WHERE = "--within {factor} shows each", "--where {factor}=LEVEL shows one"
+
+
+def divided_by(options: Options | None) -> tuple[str, ...]:
+    """The factors by which a table or figure of these options is divided already."""
+    factors = getattr(options, "factors", None) or getattr(options, "by", None) or ()
+    return (factors,) if isinstance(factors, str) else tuple(factors)
+
+
+def with_averaging_notes(
+    table: Table, view: RatingsView, *, besides: Collection[str] = (), shown: str = BY_WITHIN
+) -> Table:
+    """The table with notes on what its numbers average over.
+
+    Args:
+        table: the table; its records say which metrics and systems it shows.
+        view: the ratings that it was made from.
+        besides: factors by which it is divided already.
+        shown: what shows the levels of a factor.
+    """
+    if table.name in _COUNTING:
+        return table
+    metrics = {str(record["metric"]) for record in table.records if record.get("metric")}
+    names = {record.get(key) for record in table.records for key in ("system", "a", "b")}
+    systems = [system for system in view.systems() if system in names]
+    pairs = dict.fromkeys(
+        (r["a"], r["b"]) for r in table.records if r.get("a") in names and r.get("b") in systems
+    )
+    sides = list(pairs) or list(combinations(systems, 2))
+    notes = averaging_notes(view, metrics, systems, sides, besides=besides, shown=shown)
+    return replace(table, notes=(*table.notes, *notes)) if notes else table
+
+
+def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, options: Options) -> Drawing:
+    """The figure with notes on what it averages over.
+
+    Args:
+        drawing: the figure.
+        view: the ratings that it was made from.
+        kind, options: what it shows.
+    """
+    headed = getattr(options, "metrics", None) or {}
+    metrics = named_metrics(view, headed).rated
+    systems = [] if kind.name in _OF_RATERS else view.systems()
+    sides = list(combinations(systems, 2))
+    notes = averaging_notes(view, metrics, systems, sides, besides=divided_by(options), shown=BY_WHERE)
+    return replace(drawing, notes=(*drawing.notes, *notes)) if notes else drawing
+
+
+def averaging_notes(
+    view: RatingsView,
+    metrics: Iterable[str],
+    systems: Sequence[str],
+    pairs: Sequence[tuple[str, str]],
+    *,
+    besides: Collection[str] = (),
+    shown: str = BY_WITHIN,
+) -> tuple[str, ...]:
+    """What numbers average over, and whether the comparison of systems depends on it; nothing where they do not.
+
+    Args:
+        view: the ratings.
+        metrics: the metrics that are shown; all where none of them is rated as such.
+        systems: the systems that are shown; empty where all stand together.
+        pairs: those that are set side by side, two by two.
+        besides: factors by which the numbers are divided already.
+        shown: what shows the levels of a factor.
+    """
+    rated = set(view.metrics())
+    names = sorted(rated.intersection(metrics)) or sorted(rated)
+    averaged = view.averaged_factors(names, systems or None)
+    notes = view.part.sentences()
+    for factor in averaged:
+        if factor.name not in besides:
+            note = f"{_factor_words(factor, several=len(systems) > 1)}: {shown.format(factor=factor.name)}."
+            notes.append(f"{note} {_interaction_words(view, factor, names, pairs)}".rstrip())
+    sets = sorted(set(view.label_sets()) & set(names))
+    return (*notes, *_label_set_notes(view, sets))
+
+
+def _factor_words(factor: AveragedFactor, *, several: bool) -> str:
+    """What is averaged over; where several systems are shown, which levels each has unless all have the same."""
+    words = f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)}"
+    return words + (")" if factor.is_shared or not several else f"; {_by_system(factor.by_system)})")
+
+
+def _by_system(levels: Mapping[str, tuple[str, ...]]) -> str:
+    words = [f"{system} {_listed(its, _MOST_LEVELS)}" for system, its in levels.items()]
+    more = f"; and {counted(len(words) - _MOST_LEVELS, 'more system')}" if len(words) > _MOST_LEVELS else ""
+    return "; ".join(words[:_MOST_LEVELS]) + more
+
+
+def _interaction_words(
+    view: RatingsView, factor: AveragedFactor, metrics: Sequence[str], pairs: Sequence[tuple[str, str]]
+) -> str:
+    """What the tests of the interaction came to, a warning where there is one; nothing where none could be made."""
+    key = ("interactions", factor.name, tuple(metrics), tuple(pairs))
+    tested: tuple[Interaction, ...] = view.once(key, lambda: interactions(view, factor, metrics, pairs))
+    with_p = [interaction for interaction in tested if interaction.test.p_adjusted is not None]
+    if not with_p:
+        return ""
+    ordered = sorted(with_p, key=lambda interaction: interaction.test.p_adjusted or 0.0)
+    of = f"{counted(len(with_p), 'test')}, corrected by Holm"
+    strong = [interaction for interaction in ordered if (interaction.test.p_adjusted or 0.0) < _ALPHA]
+    if not strong:
+        least = p_value(ordered[0].test.p_adjusted)
+        return f"No interaction of system and {factor.name} is shown ({of}; least p {least})."
+    words = [
+        f"{view.facts(interaction.metric).title} ({rater_words(interaction.raters)}), "
+        f"{interaction.a} − {interaction.b}: p {_equals(interaction.test.p_adjusted)}"
+        for interaction in strong
+    ]
+    return (
+        f"Warning: how systems compare depends on {factor.name}: interaction on {_listed(words, _MOST, '; ')} ({of}; "
+        f"{strong[0].test.method})."
+    )
+
+
+def _equals(p: float | None) -> str:
+    text = p_value(p)
+    return text if text.startswith("<") else f"= {text}"
+
+
+def _listed(words: Sequence[str], most: int, separator: str = ", ") -> str:
+    more = f"{separator}and {len(words) - most} more" if len(words) > most else ""
+    return separator.join(words[:most]) + more
+
+
+def _label_set_notes(view: RatingsView, metrics: Sequence[str]) -> list[str]:
+    """That sets of labels stand apart, where several people's lie over one transcript."""
+    if not metrics:
+        return []
+    import polars as pl
+
+    raters = view.ratings.filter(pl.col("metric").is_in(metrics))["rater"].unique().to_list()
+    people = sorted(person_name(rater) for rater in raters if is_human(rater))
+    return [
+        f"Labels of several people lie over one transcript ({_listed(people, _MOST_LEVELS)}): what follows from each "
+        f"one's set stands apart, for they may have labelled different things."
+    ]

@@ -1,0 +1,90 @@
+"""One answer for each level of a factor: the tables of all, each saying which level it is of."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.reports.averaging_notes import with_averaging_notes
+from bedside.reports.table import Results, Table, Tables
+from bedside.support.errors import DataError
+
+
+def answered(
+    view: RatingsView,
+    within: str | None,
+    answer: Callable[[RatingsView], Tables[Results]],
+    besides: Iterable[str] = (),
+) -> Tables[Results]:
+    """The answer to a question, its tables saying what they average over; one for each level of a factor where asked.
+
+    Args:
+        view: the ratings.
+        within: the factor; None for one answer from all transcripts.
+        answer: answers from a view.
+        besides: factors by which the tables are divided already.
+
+    Raises:
+        DataError: there is no such factor; or, of the answer, where no level has one.
+    """
+    divided = tuple(besides)
+
+    def noted(part: RatingsView) -> Tables[Results]:
+        tables = answer(part)
+        return Tables(
+            (with_averaging_notes(table, part, besides=divided) for table in tables), tables.results
+        )
+
+    return by_level(view, within, noted)
+
+
+def by_level(
+    view: RatingsView, within: str | None, answer: Callable[[RatingsView], Tables[Results]]
+) -> Tables[Results]:
+    """The answer to a question; one for each level of a factor where asked, and which levels have none.
+
+    The arguments and errors are those of :func:`answered`.
+    """
+    if within is None:
+        return answer(view)
+    levels: dict[str, Tables[Results]] = {}
+    refusals: dict[str, DataError] = {}
+    for level, part in view.by_level(within).items():
+        try:
+            tables = answer(part)
+        except DataError as error:
+            refusals[level] = error
+            continue
+        file = _file_name(level, len(levels))
+        levels[level] = Tables([_of_level(table, within, level, file) for table in tables], tables.results)
+    if not levels and refusals:
+        raise next(iter(refusals.values()))
+    shown = [table for tables in levels.values() for table in tables]
+    unanswered = tuple(
+        f"No answer within {within} {level}: {error.what}." for level, error in refusals.items()
+    )
+    if unanswered:
+        shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, *unanswered))
+    return Tables(shown, None, levels)
+
+
+def _file_name(level: str, position: int) -> str:
+    """A level in the name of a file; its number where it has letters that such a name can't have."""
+    name = re.sub(r"\s+", "-", level.strip())
+    return name if re.fullmatch(r"[^\W_][\w.-]*", name) else f"level-{position + 1}"
+
+
+def _of_level(table: Table, factor: str, level: str, file: str) -> Table:
+    """A table that says of which level it is, in its name (as ``file``), title and records."""
+    notes = table.notes
+    if any(record.get("p_corrected") is not None for record in table.records):
+        notes = (*notes, f"p-values are corrected within {factor} {level}, not over its levels.")
+    return replace(
+        table,
+        name=f"{table.name}-{file}",
+        title=f"{table.title}, {factor} {level}",
+        notes=notes,
+        records=tuple({factor: level, **record} for record in table.records),
+    )
