@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.agreement_statistics import ScaleLevels
-from bedside.analysis.judged_units import JudgedUnits, unit_keys
+from bedside.analysis.checked_units import CheckedUnits, unit_keys
 from bedside.stats.diagnostic_accuracy import (
     CalibrationCurve,
     DiagnosticAccuracy,
@@ -59,7 +59,7 @@ class JudgeCalibration:
     units: int
 
 
-def level_accuracy(units: JudgedUnits, level: float | str) -> LevelAccuracy:
+def level_accuracy(units: CheckedUnits, level: float | str) -> LevelAccuracy:
     """How well the judge finds a level that people give; intervals by case."""
     rows, columns = np.nonzero(units.present)
     votes = units.present.sum(axis=1)
@@ -73,7 +73,7 @@ def level_accuracy(units: JudgedUnits, level: float | str) -> LevelAccuracy:
     return LevelAccuracy(level, units.units_given(level), units.size, judge, _among_people(units, level))
 
 
-def _among_people(units: JudgedUnits, level: float | str) -> DiagnosticAccuracy | None:
+def _among_people(units: CheckedUnits, level: float | str) -> DiagnosticAccuracy | None:
     """Each person against each other person on the units that both rated."""
     present = units.present
     votes = present.sum(axis=1)
@@ -98,7 +98,7 @@ def _among_people(units: JudgedUnits, level: float | str) -> DiagnosticAccuracy 
     )
 
 
-def levels_of_units(units: JudgedUnits, levels: ScaleLevels) -> tuple[float | str, ...]:
+def levels_of_units(units: CheckedUnits, levels: ScaleLevels) -> tuple[float | str, ...]:
     """The levels of the scale; without one, the labels that were given, or 0 and 1 where there are no other numbers."""
     if levels is not None:
         return levels
@@ -108,7 +108,7 @@ def levels_of_units(units: JudgedUnits, levels: ScaleLevels) -> tuple[float | st
     return (0.0, 1.0) if cells <= {0.0, 1.0} else ()
 
 
-def yes_level(units: JudgedUnits, levels: tuple[float | str, ...]) -> float | str | None:
+def yes_level(units: CheckedUnits, levels: tuple[float | str, ...]) -> float | str | None:
     """Of two levels the one that is asked about: the higher number, of labels the rarer; None unless there are two."""
     if len(levels) != 2:
         return None
@@ -117,14 +117,14 @@ def yes_level(units: JudgedUnits, levels: tuple[float | str, ...]) -> float | st
     return min(reversed(levels), key=units.units_given)
 
 
-def rarest_level(units: JudgedUnits, levels: tuple[float | str, ...]) -> float | str | None:
+def rarest_level(units: CheckedUnits, levels: tuple[float | str, ...]) -> float | str | None:
     """The level that people gave to the fewest units, but to five or more; None where there is none."""
     common = [level for level in levels if units.units_given(level) >= FEWEST_OF_LEVEL]
     return min(common, key=units.units_given) if len(common) > 1 else None
 
 
 def judge_calibration(
-    units: JudgedUnits, ratings: pl.DataFrame, levels: tuple[float | str, ...]
+    units: CheckedUnits, ratings: pl.DataFrame, levels: tuple[float | str, ...]
 ) -> JudgeCalibration | None:
     """The judge's expected levels beside people's; None where it gave none.
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.agreement import Agreement, agree
+from bedside.analysis.checked_units import Chances, CheckedUnits, checked_units, drawn_ratings
 from bedside.analysis.choices import Weights
 from bedside.analysis.judge_accuracy import (
     EXPECTED,
@@ -21,7 +22,6 @@ from bedside.analysis.judge_accuracy import (
     rarest_level,
     yes_level,
 )
-from bedside.analysis.judged_units import Chances, JudgedUnits, drawn_ratings, judged_units
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.analysis.verdict import verdict_on
 from bedside.ratings.names import is_algorithm, is_human, is_judge, rated_by_humans
@@ -203,7 +203,7 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
         row.kind: row for row in compared.agreements if row.rater in (None, judge) and row.kind != "person"
     }
     judgements = compared.ratings.filter(pl.col("rater") == judge)
-    units = judged_units(compared.ratings, judge, compared.picked)
+    units = checked_units(compared.ratings, judge, compared.picked)
     scale = view.scales.get(metric)
     levels = levels_of_units(units, scale.levels if scale is not None else None)
     alternative = _alternative(units, compared.epsilon)
@@ -236,7 +236,7 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
     )
 
 
-def _alternative(units: JudgedUnits, epsilon: float) -> AlternativeAnnotator | None:
+def _alternative(units: CheckedUnits, epsilon: float) -> AlternativeAnnotator | None:
     """The alternative annotator test by case; None where fewer than two people rated."""
     from bedside.stats.alternative_annotator import alternative_annotator
 
@@ -259,7 +259,7 @@ def _beyond_chance(by_kind: Mapping[Any, Agreement]) -> Result | None:
     return kappa or (consensus.statistics.get("alpha") if consensus else None)
 
 
-def _differences(units: JudgedUnits, view: RatingsView) -> dict[str, Result | None]:
+def _differences(units: CheckedUnits, view: RatingsView) -> dict[str, Result | None]:
     """Bias, limits of agreement and the correlation of the difference with length; None for labels."""
     from bedside.stats import diagnostic_accuracy, two_raters
 

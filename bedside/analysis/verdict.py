@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bedside.analysis.checked_units import CheckedUnits
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
-from bedside.analysis.judged_units import JudgedUnits
 from bedside.stats.alternative_annotator import FEWEST_CLUSTERS, AlternativeAnnotator
 from bedside.stats.result import Result
 from bedside.support.plurals import counted
@@ -28,7 +28,7 @@ class Verdict:
 
 
 def verdict_on(
-    units: JudgedUnits,
+    units: CheckedUnits,
     alternative: AlternativeAnnotator | None,
     agreement: Result | None,
     levels: tuple[float | str, ...],
@@ -56,7 +56,7 @@ def verdict_on(
     return Verdict(not reasons, "; ".join(reasons) or "may stand in for one of these people")
 
 
-def _unknown(units: JudgedUnits, alternative: AlternativeAnnotator | None) -> str | None:
+def _unknown(units: CheckedUnits, alternative: AlternativeAnnotator | None) -> str | None:
     """Why nothing can be said; None where something can."""
     if alternative is None:
         return "fewer than two people rated"
@@ -73,7 +73,7 @@ def _unknown(units: JudgedUnits, alternative: AlternativeAnnotator | None) -> st
     return None
 
 
-def _reasons(units: JudgedUnits, agreement: Result | None, levels: tuple[float | str, ...]) -> list[str]:
+def _reasons(units: CheckedUnits, agreement: Result | None, levels: tuple[float | str, ...]) -> list[str]:
     """What speaks against a judge that loses to no one."""
     values = set(units.judge.tolist())
     if len(values) == 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 from bedside.analysis.estimation import Estimate
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
-from bedside.analysis.judged_units import Chances
+from bedside.analysis.checked_units import Chances
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import JudgeCard, Validation, validate
 from bedside.analysis.verdict import FEWEST_CASES, FEWEST_UNITS

@@ -1,4 +1,4 @@
-"""The units that a judge and people rated: who said what, which units share a case, and how they were drawn."""
+"""The units on which a judge is checked: who said what, which units share a case, and how they were drawn."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEY = "key"
 
 
 @dataclass(frozen=True, slots=True)
-class JudgedUnits:
+class CheckedUnits:
     """Units of one metric that a judge and at least one person rated.
 
     Attributes:
@@ -90,7 +90,7 @@ def drawn_ratings(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return left, units
 
 
-def judged_units(ratings: pl.DataFrame, judge: str, picked: int) -> JudgedUnits:
+def checked_units(ratings: pl.DataFrame, judge: str, picked: int) -> CheckedUnits:
     """The units that a judge and people rated.
 
     Args:
@@ -120,7 +120,7 @@ def judged_units(ratings: pl.DataFrame, judge: str, picked: int) -> JudgedUnits:
         .join(pl.DataFrame({_KEY: keys.astype(str)}), on=_KEY, how="right", maintain_order="right")
     )
     chances, weights = _weights(of_units["chance"])
-    return JudgedUnits(
+    return CheckedUnits(
         judge=verdicts[both],
         people=people[both],
         keys=keys,
