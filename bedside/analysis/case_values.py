@@ -47,6 +47,11 @@ class CaseValues:
         return int(self.transcripts.sum())
 
     @property
+    def n_caseless(self) -> int:
+        """Transcripts that name no case, each of which counts as one."""
+        return sum(case.startswith(_OWN) for case in self.cases)
+
+    @property
     def is_single(self) -> bool:
         """Whether each case has one transcript, so that nothing was averaged over transcripts."""
         return self.n_transcripts == self.n

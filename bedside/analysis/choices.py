@@ -11,12 +11,17 @@ Test = Literal[
     "t",
     "mcnemar",
     "friedman",
+    "overlapping",
     "mannwhitney",
+    "fisher",
     "welch",
     "student",
     "kruskal",
 ]
 TESTS: tuple[Test, ...] = get_args(Test)
+
+Alternative = Literal["two-sided", "greater", "less"]
+ALTERNATIVES: tuple[Alternative, ...] = get_args(Alternative)
 
 CorrectionFamily = Literal["all", "metric", "level"]
 CORRECTION_FAMILIES: tuple[CorrectionFamily, ...] = get_args(CorrectionFamily)
@@ -26,3 +31,11 @@ CORRECTIONS: tuple[Correction, ...] = get_args(Correction)
 
 Weights = Literal["none", "linear", "quadratic"]
 WEIGHTS: tuple[Weights, ...] = get_args(Weights)
+
+#: How far apart two values are for Krippendorff's alpha.
+AlphaMetric = Literal["nominal", "ordinal", "interval"]
+ALPHA_METRICS: tuple[AlphaMetric, ...] = get_args(AlphaMetric)
+
+#: Forms of the intraclass correlation: Shrout and Fleiss's model, then one rater or the mean of all.
+IccForm = Literal["1,1", "1,k", "2,1", "2,k", "3,1", "3,k"]
+ICC_FORMS: tuple[IccForm, ...] = get_args(IccForm)

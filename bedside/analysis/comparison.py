@@ -1,38 +1,44 @@
-"""Is one system better than another? Ratings of two or more systems, compared metric by metric."""
+"""Is one system better than another? Ratings of two or more systems, compared metric by metric, case by case."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any, TypeVar
 
 import numpy as np
 import polars as pl
 
+from bedside.analysis._label_numbers import LabelNumbers, label_numbers
+from bedside.analysis._system_pairs import THEN, SystemPair, system_pair, tested
+from bedside.analysis.averaging import matched_rows
+from bedside.analysis.case_values import CaseValues, case_values
 from bedside.analysis.choices import (
+    ALTERNATIVES,
     CORRECTION_FAMILIES,
     CORRECTIONS,
     TESTS,
+    Alternative,
     Correction,
     CorrectionFamily,
     Test,
 )
 from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
-from bedside.analysis.selection import by_raters, chosen_systems, quality_metrics
+from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
 
-_PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
-#: Tests of several systems at once, and the test of two that follows them.
-_THEN = {"friedman": "wilcoxon", "kruskal": "mannwhitney"}
 _CORRECTION_NAMES = {"holm": "holm", "bonferroni": "bonferroni", "bh": "benjamini-hochberg"}
+_LEVEL = 0.95
+#: Metrics without a comparison that an error names one by one.
+_MOST_REASONS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison(MetricRatings):
-    """Two systems on one metric under one group of raters.
+    """Two systems on one metric under one group of raters. A value is a case's: the mean over its transcripts.
 
     Attributes:
         facts, raters: what was compared, by whom it was rated.
@@ -40,9 +46,19 @@ class Comparison(MetricRatings):
         paired: whether cases were paired.
         why: why this test was taken.
         mean_a, mean_b: means of the values that went into the test; None where there were none.
-        test: the test, its p corrected within its family; rank tests are without their shift.
-        difference: the mean difference with its interval.
+        test: the test, its p corrected within its family, with its own estimate and the interval that goes with its p.
+        difference: the mean difference with its two-sided 95 % t interval.
+        cases_a, cases_b: cases of each system that went into the test.
+        transcripts_a, transcripts_b: the transcripts behind these cases.
+        shared: of the cases that went into the test, those that both systems have.
         alone_a, alone_b: cases (paired) that only one of the systems has, or whose value is missing in the other.
+        unmatched_a, unmatched_b: transcripts' values left out because the other system has none at the same levels of
+            the factors that vary within a case.
+        caseless: transcripts that name no case, each of which counts as a case of its own.
+        zeros: pairs without a difference; None where cases were not paired.
+        ties: differences other than zero whose size occurs more than once; unpaired, values that do.
+        yes: of labels of two levels, the one whose share is compared.
+        ordered: of ordered labels, these in order; their values are 0, 1, 2 …
         differences: a − b case by case; None where cases were not paired.
     """
 
@@ -55,8 +71,20 @@ class Comparison(MetricRatings):
     mean_b: float | None
     test: Result
     difference: Result
+    cases_a: int
+    cases_b: int
+    transcripts_a: int
+    transcripts_b: int
+    shared: int
     alone_a: int
     alone_b: int
+    unmatched_a: int
+    unmatched_b: int
+    caseless: int
+    zeros: int | None
+    ties: int
+    yes: str | None
+    ordered: tuple[str, ...]
     differences: tuple[float, ...] | None
 
 
@@ -68,7 +96,7 @@ class Overall(MetricRatings):
         facts, raters, systems: what was compared.
         paired: whether cases were matched.
         why: why this test was taken.
-        test: Friedman's, Cochran's or Kruskal and Wallis' test, its p corrected within its family.
+        test: Friedman's, Cochran's or Kruskal and Wallis' test of case means, its p corrected within its family.
     """
 
     raters: str
@@ -83,10 +111,16 @@ _Compared = TypeVar("_Compared", Comparison, Overall)
 
 @dataclass(frozen=True, slots=True)
 class Comparisons:
-    """What :func:`compare` found: pairs of systems, and where there are three or more all of them at once."""
+    """What :func:`compare` found: pairs of systems, and where there are three or more all of them at once.
+
+    Attributes:
+        pairs, overall: the comparisons.
+        left_out: by metrics that could not be compared, why.
+    """
 
     pairs: tuple[Comparison, ...]
     overall: tuple[Overall, ...]
+    left_out: Mapping[str, str] = field(default_factory=dict)
 
 
 def compare(
@@ -97,64 +131,103 @@ def compare(
     metrics: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
     test: Test = "auto",
+    alternative: Alternative = "two-sided",
     family: CorrectionFamily = "all",
     correction: Correction = "holm",
+    adjusted_intervals: bool = False,
     seed: int = 0,
 ) -> Comparisons:
-    """Compare systems pair by pair on every metric of whole transcripts.
+    """Compare systems pair by pair on every metric of whole transcripts, case by case.
+
+    Each case counts once: its transcripts, and a transcript's passes and raters, are averaged first.
 
     Args:
         view: the ratings.
         systems: the systems; all unless named.
         reference: compare each system with this one only, not all pairs.
         metrics: metrics or patterns; unless named, those for which higher or lower is better and those that people
-            or judges rated.
+            or judges rated. Labels of two levels are compared as the share of one, ordered ones by their places.
         raters: raters or patterns such as ``human:*``; all unless named.
-        test: ``auto`` takes McNemar's exact test for values that are all 0 or 1 on paired cases, Wilcoxon's
-            signed-rank test for other paired cases, and Mann–Whitney's where cases don't pair. ``friedman`` and
-            ``kruskal`` test all systems at once and then the pairs by Wilcoxon's and Mann–Whitney's.
+        test: ``auto`` takes McNemar's exact test for values that are all 0 or 1 on paired cases of one transcript
+            each, Wilcoxon's signed-rank test for other paired cases; where no cases are shared Fisher's exact test and
+            Mann–Whitney's; where some are, but no more than half, the t test of partially overlapping samples.
+            ``friedman`` and ``kruskal`` test all systems at once and then the pairs by Wilcoxon's and
+            Mann–Whitney's.
+        alternative: ``greater``: the first system of a pair tends to be higher; ``less``: lower. Tests of all systems
+            at once have no direction.
         family: which p-values are corrected together: ``all``, those of one ``metric``, or those of metrics under
             one heading (``level``). Tests of all systems at once are families of their own.
         correction: ``holm``, ``bonferroni`` or ``bh`` (Benjamini–Hochberg).
+        adjusted_intervals: intervals that hold all at once within a family of m tests: each at the level 1 − .05/m
+            (Bonferroni's, which is safe beside Holm's correction too).
         seed: of permutations.
 
     Raises:
         DataError: fewer than two systems, an unknown one, or an option that is none of those named.
     """
-    _check_choices(test, family, correction)
+    _check_choices(test, alternative, family, correction)
+    if adjusted_intervals and correction == "bh":
+        raise DataError(
+            "no intervals hold all at once beside Benjamini and Hochberg's correction", where="`adjusted_intervals`",
+            todo="use the correction holm or bonferroni",
+        )  # fmt: skip
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
-    if reference is not None and reference not in chosen:
-        raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
-    if test in _THEN and len(chosen) < 3:
-        raise DataError(f"{test} needs three systems", where="`test`", todo=f"use {_THEN[test]} for two")
-    duos = list(combinations(chosen, 2))
-    if reference is not None:
-        duos = [(system, reference) for system in chosen if system != reference]
+    if test in THEN and len(chosen) < 3:
+        raise DataError(f"{test} needs three systems", where="`test`", todo=f"use {THEN[test]} for two")
+    duos = _duos(view, chosen, reference)
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
-    values = view.transcript_values(names).filter(pl.col("system").is_in(chosen))
-    matched: list[_Matched] = []
+    labels = label_numbers(view, names)
+    values = labels.view.transcript_values(names).filter(pl.col("system").is_in(chosen))
+    matched: list[SystemPair] = []
     overall: list[Overall] = []
-    for (metric, raters), table in sorted(
+    for (metric, group), table in sorted(
         values.group_by("metric", "group"),
         key=lambda item: (names.index(str(item[0][0])), item[0][1] != PEOPLE, str(item[0][1])),
     ):
         if table["value"].null_count() == table.height:
             continue
         facts = view.facts(str(metric))
-        by_system = {system: _by_case(table, system) for system in chosen}
-        matched += [_match(facts, str(raters), (a, b), by_system, test) for a, b in duos]
-        if len(chosen) > 2 and reference is None and (test == "auto" or test in _THEN):
-            overall.append(_all_at_once(facts, str(raters), by_system, test))
+        by_system = {system: case_values(table, system) for system in chosen}
+        for duo in duos:
+            rows = matched_rows(labels.view, table, *duo)
+            arms = (case_values(rows.rows, duo[0]), case_values(rows.rows, duo[1]))
+            matched.append(
+                system_pair(facts, str(group), arms, duo, test=test, labels=labels, unmatched=rows.left_out)
+            )
+        if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
+            overall.append(_all_at_once(facts, str(group), by_system, test))
+    pairs = _compared_pairs(
+        matched, family, correction, alternative=alternative, adjusted=adjusted_intervals, seed=seed
+    )
     return Comparisons(
-        tuple(_corrected(_tested(matched, seed), family, correction, "comparisons of two systems")),
+        tuple(pairs),
         tuple(_corrected(overall, family, correction, "comparisons of all systems")),
+        left_out=_left_out(view, values, names, labels),
     )
 
 
-def _check_choices(test: str, family: str, correction: str) -> None:
+def nothing_compared(comparisons: Comparisons, name: str) -> NothingError:
+    """The error of an answer without comparisons: what is wrong with each metric.
+
+    Args:
+        comparisons: the answer.
+        name: the run or file.
+    """
+    reasons = [f"{metric}: {why}" for metric, why in comparisons.left_out.items()]
+    more = f"; and {len(reasons) - _MOST_REASONS} more" if len(reasons) > _MOST_REASONS else ""
+    if not reasons:
+        return NothingError("no metric to compare is rated", where=name, todo="name some with `metrics`")
+    return NothingError(
+        f"no metric can be compared ({'; '.join(reasons[:_MOST_REASONS])}{more})", where=name,
+        todo="name others with `metrics`, or rate whole transcripts",
+    )  # fmt: skip
+
+
+def _check_choices(test: str, alternative: str, family: str, correction: str) -> None:
     for argument, value, choices in (
         ("test", test, TESTS),
+        ("alternative", alternative, ALTERNATIVES),
         ("family", family, CORRECTION_FAMILIES),
         ("correction", correction, CORRECTIONS),
     ):
@@ -164,151 +237,109 @@ def _check_choices(test: str, family: str, correction: str) -> None:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class _Values:
-    """A system's values of one metric: means by case, single values, and how many are missing."""
+def _duos(view: RatingsView, chosen: Sequence[str], reference: str | None) -> list[tuple[str, str]]:
+    """The pairs of systems: all, or each with the reference.
 
-    cases: dict[str, float]
-    single: np.ndarray[Any, Any]
-    missing: int
-
-
-def _by_case(table: pl.DataFrame, system: str) -> _Values:
-    rows = table.filter(pl.col("system") == system)
-    present = rows.drop_nulls("value")
-    cases = present.drop_nulls("case_id").group_by("case_id").agg(pl.col("value").mean()).sort("case_id")
-    return _Values(dict(cases.iter_rows()), present["value"].to_numpy(), rows.height - present.height)
+    Raises:
+        DataError: the reference is none of the systems.
+    """
+    if reference is None:
+        return list(combinations(chosen, 2))
+    if reference not in chosen:
+        raise DataError(f"no system {reference!r}", where=view.name, todo=nearest(reference, chosen))
+    return [(system, reference) for system in chosen if system != reference]
 
 
-@dataclass(frozen=True, slots=True)
-class _Matched:
-    """Values of two systems ready for a test."""
-
-    facts: MetricFacts
-    raters: str
-    a: str
-    b: str
-    x: np.ndarray[Any, Any]
-    y: np.ndarray[Any, Any]
-    cases: tuple[str, ...]
-    paired: bool
-    test: str
-    why: str
-    alone: tuple[int, int]
-
-
-def _match(
-    facts: MetricFacts, raters: str, systems: tuple[str, str], by_system: dict[str, _Values], test: Test
-) -> _Matched:
-    """The values of two systems, paired by case where the test or most of the cases ask for it."""
-    values_a, values_b = (by_system[system] for system in systems)
-    shared = sorted(values_a.cases.keys() & values_b.cases.keys())
-    smaller = min(len(values_a.cases), len(values_b.cases))
-    paired = 2 * len(shared) > smaller if test == "auto" else test in _PAIRED
-    if paired:
-        x = np.array([values_a.cases[case] for case in shared])
-        y = np.array([values_b.cases[case] for case in shared])
-        alone = (len(values_a.cases) - len(shared), len(values_b.cases) - len(shared))
-    else:
-        x, y, alone = values_a.single, values_b.single, (0, 0)
-    binary = _binary(x, y)
-    if test == "auto":
-        name = ("mcnemar" if binary else "wilcoxon") if paired else "mannwhitney"
-        why = f"{len(shared)} cases of both systems pair" if paired else f"only {len(shared)} cases pair"
-        why += ", values are 0 or 1" if name == "mcnemar" else ""
-    else:
-        name, why = _THEN.get(test, test), "as asked"
-    if name == "mcnemar" and not binary and x.size:
-        raise DataError(
-            f"{facts.name} has values other than 0 and 1", where="`test=mcnemar`", todo="use another test"
-        )
-    return _Matched(
-        facts=facts, raters=raters, a=systems[0], b=systems[1], x=x, y=y, cases=tuple(shared) if paired else (),
-        paired=paired, test=name, why=why, alone=alone,
-    )  # fmt: skip
+def _left_out(
+    view: RatingsView, values: pl.DataFrame, names: Sequence[str], labels: LabelNumbers
+) -> dict[str, str]:
+    """Why metrics have no comparison."""
+    with_value = set(values.drop_nulls("value")["metric"])
+    whole = set(view.ratings.filter(pl.col("unit") == "transcript")["metric"])
+    reasons: dict[str, str] = {}
+    for name in names:
+        if name in with_value:
+            continue
+        errors = values.filter(pl.col("metric") == name)["error"].drop_nulls()
+        if name in labels.refused:
+            reasons[name] = labels.refused[name]
+        elif name not in whole:
+            reasons[name] = "it is rated on parts of transcripts, such as turns, not on whole ones"
+        elif errors.len():
+            reasons[name] = f"no transcript of these systems has a value: {errors.mode().sort()[0]}"
+        else:
+            reasons[name] = "no transcript of these systems has a value"
+    return reasons
 
 
-def _binary(*values: np.ndarray[Any, Any]) -> bool:
-    together = np.concatenate(values)
-    return together.size > 0 and bool(np.isin(together, (0.0, 1.0)).all())
-
-
-def _tested(matched: Sequence[_Matched], seed: int) -> list[Comparison]:
-    """Each pair with its test."""
-    permuted = _permuted(matched, seed)
-    comparisons = []
-    for position, (pair, difference) in enumerate(zip(matched, _differences(matched), strict=True)):
-        x, y = pair.x, pair.y
-        comparisons.append(
-            Comparison(
-                facts=pair.facts, raters=pair.raters, a=pair.a, b=pair.b, paired=pair.paired, why=pair.why,
-                mean_a=float(x.mean()) if x.size else None,
-                mean_b=float(y.mean()) if y.size else None,
-                test=permuted.get(position) or _test_of(pair) or difference, difference=difference,
-                alone_a=pair.alone[0], alone_b=pair.alone[1],
-                differences=tuple((x - y).tolist()) if pair.paired else None,
-            )
-        )  # fmt: skip
-    return comparisons
-
-
-def _permuted(matched: Sequence[_Matched], seed: int) -> dict[int, Result]:
-    """Permutation tests by position; those of one pair of systems on the same cases share their sign flips."""
-    from bedside.stats import paired
-
-    together: dict[tuple[str, str, tuple[str, ...]], list[int]] = {}
-    for position, pair in enumerate(matched):
-        if pair.test == "permutation":
-            together.setdefault((pair.a, pair.b, pair.cases), []).append(position)
-    results: dict[int, Result] = {}
-    for positions in together.values():
-        x = np.column_stack([matched[position].x for position in positions])
-        y = np.column_stack([matched[position].y for position in positions])
-        results.update(zip(positions, paired.permutations(x, y, seed=seed), strict=True))
-    return results
-
-
-def _differences(matched: Sequence[_Matched]) -> list[Result]:
-    """The mean difference of each pair, by a t test; those of paired cases are tested at once."""
-    from bedside.stats import paired, unpaired
-
-    of_cases = iter(paired.t_tests([(pair.x, pair.y) for pair in matched if pair.paired]))
+def _compared_pairs(
+    matched: Sequence[SystemPair],
+    family: CorrectionFamily,
+    correction: Correction,
+    *,
+    alternative: Alternative,
+    adjusted: bool,
+    seed: int,
+) -> list[Comparison]:
+    """The comparisons, p corrected within families, and on request the intervals too."""
+    results = tested(matched, [_LEVEL] * len(matched), alternative=alternative, seed=seed)
+    title = "comparisons of two systems"
+    if alternative != "two-sided":
+        title += f", one-sided ({alternative})"
+    pairs = _corrected(
+        [_comparison(pair, *result) for pair, result in zip(matched, results, strict=True)],
+        family,
+        correction,
+        title,
+    )
+    if not adjusted:
+        return pairs
+    levels = [1 - (1 - _LEVEL) / max(pair.test.family_size or 1, 1) for pair in pairs]
+    wider = tested(matched, levels, alternative=alternative, seed=seed)
     return [
-        next(of_cases)
-        if pair.paired
-        else unpaired.t_test(pair.x, pair.y, equal_variances=pair.test == "student")
-        for pair in matched
+        replace(
+            pair,
+            test=replace(pair.test, interval=test.interval, missing=test.missing, options=test.options),
+        )
+        for pair, (test, _) in zip(pairs, wider, strict=True)
     ]
 
 
-def _test_of(pair: _Matched) -> Result | None:
-    """The test of this pair alone; None where it is that of the mean difference."""
-    from bedside.stats import paired, unpaired
+def _comparison(pair: SystemPair, test: Result, difference: Result) -> Comparison:
+    first, second = pair.arms
+    return Comparison(
+        facts=pair.facts, raters=pair.raters, a=pair.systems[0], b=pair.systems[1], paired=pair.paired, why=pair.why,
+        mean_a=float(first.values.mean()) if first.n else None,
+        mean_b=float(second.values.mean()) if second.n else None,
+        test=test, difference=difference,
+        cases_a=first.n, cases_b=second.n,
+        transcripts_a=first.n_transcripts, transcripts_b=second.n_transcripts,
+        shared=pair.shared, alone_a=pair.alone[0], alone_b=pair.alone[1],
+        unmatched_a=pair.unmatched[0], unmatched_b=pair.unmatched[1],
+        caseless=first.n_caseless + second.n_caseless,
+        zeros=pair.zeros(), ties=pair.ties(), yes=pair.yes, ordered=pair.ordered,
+        differences=tuple((pair.x - pair.y).tolist()) if pair.paired else None,
+    )  # fmt: skip
 
-    if pair.test == "wilcoxon":
-        return paired.wilcoxon(pair.x, pair.y, shift=False)
-    if pair.test == "mcnemar":
-        return paired.mcnemar(pair.x, pair.y, method="exact")
-    if pair.test == "mannwhitney":
-        return unpaired.mann_whitney(pair.x, pair.y, shift=False)
-    return None
 
-
-def _all_at_once(facts: MetricFacts, raters: str, by_system: dict[str, _Values], test: Test) -> Overall:
+def _all_at_once(facts: MetricFacts, raters: str, by_system: Mapping[str, CaseValues], test: Test) -> Overall:
     from bedside.stats import several
 
-    shared = sorted(set.intersection(*(set(values.cases) for values in by_system.values())))
-    smaller = min(len(values.cases) for values in by_system.values())
+    of_systems = list(by_system.values())
+    shared = tuple(sorted(set.intersection(*(set(values.cases) for values in of_systems))))
+    smaller = min(values.n for values in of_systems)
     paired = 2 * len(shared) > smaller if test == "auto" else test == "friedman"
     why = "as asked" if test != "auto" else f"{len(shared)} cases of all systems match"
     if paired:
-        table = np.array([[values.cases[case] for values in by_system.values()] for case in shared])
-        table = table.reshape(len(shared), len(by_system))
-        result = (
-            several.cochran_q(table) if test == "auto" and _binary(table.ravel()) else several.friedman(table)
-        )
+        matched = [values.of(shared) for values in of_systems]
+        table = np.column_stack([values.values for values in matched])
+        binary = all(values.is_single for values in matched) and bool(np.isin(table, (0.0, 1.0)).all())
+        result = several.cochran_q(table) if test == "auto" and binary else several.friedman(table)
     else:
-        result = several.kruskal_wallis([values.single for values in by_system.values()])
+        result = several.kruskal_wallis([values.values for values in of_systems])
+        if test == "auto" and len({case for values in of_systems for case in values.cases}) < result.n:
+            reason = "some cases are shared, too few for a test of all systems at once"
+            result = replace(result, estimate=None, statistic=None, p=None, details={}, missing=reason)
     return Overall(facts, raters, tuple(by_system), paired, why, result)
 
 
@@ -348,22 +379,41 @@ class SystemValues:
     values: np.ndarray[Any, Any]
     cases: np.ndarray[Any, Any]
 
+    @property
+    def clusters(self) -> np.ndarray[Any, Any]:
+        """A number for the case of each value; transcripts without a case have numbers below 0 of their own."""
+        own = -1 - np.arange(self.cases.size)
+        return np.where(self.cases >= 0, self.cases, own)
+
+    @property
+    def is_single(self) -> bool:
+        """Whether each case has one value."""
+        named = self.cases[self.cases >= 0]
+        return bool(np.unique(named).size == named.size)
+
     def case_means(self) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
-        """The cases in order, and the mean of each one's values."""
-        having = self.cases >= 0
-        cases, places = np.unique(self.cases[having], return_inverse=True)
-        counts = np.bincount(places, minlength=cases.size)
-        return cases, np.bincount(places, self.values[having], minlength=cases.size) / np.maximum(counts, 1)
+        """The cases in order, −1 for each transcript that has none, and the mean of each one's values."""
+        clusters, places, counts = np.unique(self.clusters, return_inverse=True, return_counts=True)
+        return np.maximum(clusters, -1), np.bincount(places, self.values, minlength=clusters.size) / counts
 
 
 def means_differ(a: SystemValues, b: SystemValues) -> bool:
-    """Whether the 95 % t interval of the difference leaves out 0: paired where cases pair, else Welch's."""
+    """Whether the 95 % t interval of the difference of case means leaves out 0.
+
+    Paired where more than half of the cases pair, of partially overlapping samples where fewer do, else Welch's.
+    """
     from bedside.stats.intervals import paired_difference_interval, welch_interval
+    from bedside.stats.overlapping import t_test
 
     (cases_a, means_a), (cases_b, means_b) = a.case_means(), b.case_means()
-    _, at_a, at_b = np.intersect1d(cases_a, cases_b, assume_unique=True, return_indices=True)
+    _, at_a, at_b = np.intersect1d(cases_a[cases_a >= 0], cases_b[cases_b >= 0], return_indices=True)
+    # Cases without a name stand before the others.
+    at_a, at_b = at_a + (cases_a < 0).sum(), at_b + (cases_b < 0).sum()
     if 2 * at_a.size > min(cases_a.size, cases_b.size):
         interval = paired_difference_interval(means_a[at_a] - means_b[at_b])
+    elif at_a.size:
+        alone = np.delete(means_a, at_a), np.delete(means_b, at_b)
+        interval = t_test(means_a[at_a], means_b[at_b], *alone).interval
     else:
-        interval = welch_interval(a.values, b.values)
+        interval = welch_interval(means_a, means_b)
     return interval is not None and (interval.low > 0 or interval.high < 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bedside.analysis.choices import Correction, CorrectionFamily, Test, Weights
+from bedside.analysis.choices import Alternative, Correction, CorrectionFamily, Test, Weights
 from bedside.ratings.names import JUDGES, is_judge
 from bedside.reports.table import Tables
 from bedside.support.name_lists import Names, listed
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bedside.analysis.agreement import Agreement
     from bedside.analysis.comparison import Comparisons
     from bedside.analysis.estimation import Estimate
+    from bedside.analysis.gate import Gate
     from bedside.analysis.ratings_view import RatingSource, RatingsView
     from bedside.analysis.validation import JudgeCard
     from bedside.reports.explanation import Explanation
@@ -106,8 +107,10 @@ def compare(
     metrics: Names | None = None,
     raters: Names | None = None,
     test: Test = "auto",
+    alternative: Alternative = "two-sided",
     family: CorrectionFamily = "all",
     correction: Correction = "holm",
+    adjusted_intervals: bool = False,
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
     rounds: Names | None = None,
@@ -115,7 +118,7 @@ def compare(
     within: str | None = None,
     seed: int = 0,
 ) -> Tables[Comparisons]:
-    """Systems compared pair by pair, paired by case where cases pair; before that all at once, where there are three.
+    """Systems compared pair by pair, each case counting once; before that all at once, where there are three.
 
     Args:
         source: a run, a file or a data frame of ratings with systems.
@@ -123,19 +126,21 @@ def compare(
         reference: compare each system with this one only.
         metrics: those that say something of quality unless named.
         raters: all unless named.
-        test: ``auto``, ``wilcoxon``, ``permutation``, ``t``, ``mcnemar``, ``friedman``, ``mannwhitney``, ``welch``,
-            ``student`` or ``kruskal``.
+        test: ``auto``, ``wilcoxon``, ``permutation``, ``t``, ``mcnemar``, ``friedman``, ``overlapping``,
+            ``mannwhitney``, ``fisher``, ``welch``, ``student`` or ``kruskal``.
+        alternative: ``two-sided``; ``greater``: the first system of a pair is higher; ``less``: it is lower.
         family: which p-values are corrected together: ``all``, ``metric`` or ``level``.
         correction: ``holm``, ``bonferroni`` or ``bh``.
+        adjusted_intervals: intervals that hold all at once within a family of tests.
         scales, columns, rounds, where, within, seed: as for :func:`agree`.
 
     Raises:
-        BedsideError: an unknown name, or no metric to compare has a value.
+        BedsideError: an unknown name, or no metric that can be compared, with the reason for each.
     """
     from bedside.analysis.comparison import compare as run_compare
+    from bedside.analysis.comparison import nothing_compared
     from bedside.reports.levels import answered
     from bedside.reports.tables.comparison import comparison_table, overall_table
-    from bedside.support.errors import DataError
 
     def answer(view: RatingsView) -> Tables[Comparisons]:
         comparisons = run_compare(
@@ -145,19 +150,70 @@ def compare(
             metrics=listed(metrics, "metrics"),
             raters=listed(raters, "raters"),
             test=test,
+            alternative=alternative,
             family=family,
             correction=correction,
+            adjusted_intervals=adjusted_intervals,
             seed=seed,
         )
         if not comparisons.pairs:
-            raise DataError(
-                "no metric to compare has a value", where=view.name, todo="name some with `metrics`"
-            )
+            raise nothing_compared(comparisons, view.name)
         overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
-        return Tables((*overall, comparison_table(comparisons.pairs)), comparisons)
+        return Tables((*overall, comparison_table(comparisons.pairs, comparisons.left_out)), comparisons)
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
     return answered(view, within, answer)
+
+
+def gate(
+    source: RatingSource,
+    *,
+    baseline: str,
+    margins: Mapping[str, float | str],
+    system: str | None = None,
+    safety: Mapping[str, float] | None = None,
+    raters: Names | None = None,
+    scales: Names = (),
+    columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+) -> Tables[Gate]:
+    """Is a new system shown to be no worse than the one before on every margin, and does no metric of safety fail?
+
+    Args:
+        source: a run, a file or a data frame of ratings with systems.
+        baseline: the system that the new one is held against.
+        margins: how much worse it may be, by metric or pattern, in the metric's unit: ``{"empathy": 0.3}``. Where it
+            isn't known which way is better, ``"0.1:lower"`` says it.
+        system: the new one; it need not be named where there are two.
+        safety: metrics of safety besides those whose rubrics say ``fails_at``: the level at which a transcript fails.
+        raters: all unless named; a metric with a margin must have been rated by one judge or algorithm, or by people.
+        scales, columns, rounds, where: as for :func:`agree`.
+
+    Returns:
+        The table; ``results.passed`` says whether it may pass.
+
+    Raises:
+        BedsideError: an unknown name, a margin that can't be read, or a metric of which it isn't known which way is
+            better.
+    """
+    from bedside.analysis.gate import gate as run_gate
+    from bedside.analysis.non_inferiority import margins_of
+    from bedside.reports.equivalence import gate_table
+    from bedside.reports.levels import answered
+
+    def answer(view: RatingsView) -> Tables[Gate]:
+        held = run_gate(
+            view,
+            baseline=baseline,
+            margins=margins_of(margins),
+            system=system,
+            safety=safety,
+            raters=listed(raters, "raters"),
+        )
+        return Tables([gate_table(held)], held)
+
+    return answered(_open(source, scales=scales, columns=columns, rounds=rounds, where=where), None, answer)
 
 
 def validate(

@@ -7,7 +7,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from bedside.analysis.choices import CORRECTION_FAMILIES, CORRECTIONS, TESTS
+from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS
 from bedside.cli.completion import one_of
 from bedside.cli.options import (
     HOW,
@@ -17,12 +17,15 @@ from bedside.cli.options import (
     OutOption,
     QualityOption,
     RatersOption,
+    RoundOption,
     ScaleOption,
     SeedOption,
     SystemsOption,
+    WhereOption,
+    WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_pairs
+from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
 
 ReferenceOption = Annotated[
     str | None,
@@ -38,9 +41,27 @@ TestOption = Annotated[
     str,
     typer.Option(
         metavar="NAME",
-        help="The test. Paired by case: wilcoxon, permutation, t, mcnemar, friedman; unpaired: mannwhitney, welch, "
-        "student, kruskal; auto takes the one that fits the data and says why.",
+        help="The test. Paired by case: wilcoxon, permutation, t, mcnemar, friedman; unpaired: mannwhitney, fisher, "
+        "welch, student, kruskal; some cases shared: overlapping; auto takes the one that fits the data and says why.",
         autocompletion=one_of(*TESTS),
+        rich_help_panel=HOW,
+    ),
+]
+AlternativeOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="two-sided; or one-sided, that the first system of a pair is higher (greater) or lower (less). Interval "
+        "and p are then one-sided.",
+        autocompletion=one_of(*ALTERNATIVES),
+        rich_help_panel=HOW,
+    ),
+]
+AdjustedOption = Annotated[
+    bool,
+    typer.Option(
+        "--adjusted-intervals",
+        help="Intervals that hold all at once within a family of tests (Bonferroni).",
         rich_help_panel=HOW,
     ),
 ]
@@ -73,8 +94,13 @@ def compare(
     metrics: QualityOption = None,
     raters: RatersOption = None,
     test: TestOption = "auto",
+    alternative: AlternativeOption = "two-sided",
     family: FamilyOption = "all",
     correction: CorrectionOption = "holm",
+    adjusted_intervals: AdjustedOption = False,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
@@ -83,12 +109,13 @@ def compare(
 ) -> None:
     """Compare systems pair by pair.
 
-    It shows their means, the difference with its interval, a test and the effect; values are paired by case where both
-    systems have the case.
+    Each case counts once: its transcripts, passes and raters are averaged first. The answer has means, a test with its
+    estimate and interval, and the effect; values are paired where both systems have the case.
 
     Examples:
         $ bedside compare run --systems A,B
         $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
+        $ bedside compare run --systems new,old --alternative greater --adjusted-intervals
     """
     from bedside.api import compare as comparison_tables
 
@@ -99,10 +126,15 @@ def compare(
         metrics=read_names(metrics),
         raters=read_names(raters),
         test=cast(Any, test),
+        alternative=cast(Any, alternative),
         family=cast(Any, family),
         correction=cast(Any, correction),
+        adjusted_intervals=adjusted_intervals,
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),
+        rounds=read_rounds(rounds),
+        where=read_where(where),
+        within=within,
         seed=seed,
     )
     first_pair = tables[-1].records[0]

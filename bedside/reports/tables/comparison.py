@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from pydantic import Field
@@ -12,17 +14,29 @@ from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
+from bedside.reports.comparison_notes import (
+    LEVEL,
+    comparison_notes,
+    correction_notes,
+    leaves_out_its_end,
+)
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, between, decimal, number, p_value
-from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
-from bedside.support.plurals import counted
+from bedside.stats.result import Result
 
 
-def comparison_table(comparisons: Sequence[Comparison]) -> Table:
-    """The table of comparisons already made."""
+def comparison_table(
+    comparisons: Sequence[Comparison], left_out: Mapping[str, str] = MappingProxyType({})
+) -> Table:
+    """The table of comparisons already made.
+
+    Args:
+        comparisons: the comparisons.
+        left_out: by metrics that could not be compared, why.
+    """
     doubled = several_raters({(comparison.metric, comparison.raters) for comparison in comparisons})
     rows = []
     for position, comparison in enumerate(comparisons):
@@ -34,18 +48,23 @@ def comparison_table(comparisons: Sequence[Comparison]) -> Table:
         name="comparison",
         title="Systems compared pair by pair",
         columns=(
-            Column("Systems", "left"), Column("n"), Column("Means"), Column("Difference"), Column("95 % CI"),
+            Column("Systems", "left"), Column("Cases"), Column("Means"), Column("Difference"),
+            Column(f"Estimate [{'adjusted' if _are_adjusted(comparisons) else '95 %'} CI]"),
             Column("p"), Column("p corrected"), Column("Effect [95 % CI]", "left"),
         ),
         rows=tuple(rows),
-        notes=_notes(comparisons),
+        notes=comparison_notes(comparisons, left_out),
         records=tuple(_record(comparison, doubled) for comparison in comparisons),
     )  # fmt: skip
 
 
+def _are_adjusted(comparisons: Sequence[Comparison]) -> bool:
+    """Whether intervals hold all at once."""
+    return any(c.test.interval is not None and c.test.interval.level != LEVEL for c in comparisons)
+
+
 def _cells(comparison: Comparison, digits: int) -> tuple[str, ...]:
     test, difference = comparison.test, comparison.difference
-    interval = difference.interval
     effect = test.effect
     size = "–"
     if effect is not None and effect.estimate is not None:
@@ -54,55 +73,61 @@ def _cells(comparison: Comparison, digits: int) -> tuple[str, ...]:
             size += f" {between(effect.interval.low, effect.interval.high)}"
     return (
         f"{comparison.a} − {comparison.b}",
-        str(test.n),
+        cases_text(comparison),
         f"{number(comparison.mean_a, digits)}, {number(comparison.mean_b, digits)}",
         number(difference.estimate, digits),
-        f"[{number(interval.low, digits)}, {number(interval.high, digits)}]" if interval else "–",
+        f"{number(test.estimate, digits)} {interval_text(test, digits)}".strip(),
         p_value(test.p),
         p_value(test.p_adjusted),
         size,
     )
 
 
-def _notes(comparisons: Sequence[Comparison]) -> tuple[str, ...]:
-    notes = []
-    for method in dict.fromkeys(c.test.method for c in comparisons):
-        members = [c for c in comparisons if c.test.method == method]
-        reasons = "; ".join(dict.fromkeys(c.why for c in members))
-        effects = " and ".join(
-            dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None)
-        )
-        sizes = f" Effect: {effects}." if effects else ""
-        notes.append(f"{method}: {counted(len(members), 'comparison')} ({reasons}).{sizes}")
-    notes += _corrections(comparisons)
-    notes.append(
-        "Difference: mean of the first system minus mean of the second, with a t interval "
-        "(of paired differences where cases pair, else Welch's)."
-    )
-    alone = sum(c.alone_a + c.alone_b for c in comparisons)
-    if alone:
-        notes.append(
-            f"{alone} values had no partner on their case and were left out; the CSV has them by comparison."
-        )
-    for reason in dict.fromkeys(c.test.missing for c in comparisons if c.test.p is None):
-        count = sum(c.test.p is None and c.test.missing == reason for c in comparisons)
-        notes.append(f"{counted(count, 'comparison')} without p: {reason}.")
-    return tuple(notes)
+def cases_text(comparison: Comparison) -> str:
+    """The cases of both systems: one number where all pair."""
+    if comparison.paired:
+        return str(comparison.cases_a)
+    shared = f" ({comparison.shared} shared)" if comparison.shared else ""
+    return f"{comparison.cases_a}, {comparison.cases_b}{shared}"
+
+
+def interval_text(test: Result, digits: int) -> str:
+    """The interval of a test; a round bracket at an end of 0 that the test rejects, and at an infinite one."""
+    interval = test.interval
+    if interval is None:
+        return ""
+    low = "(−∞" if math.isinf(interval.low) else f"[{number(interval.low, digits)}"
+    high = "∞)" if math.isinf(interval.high) else f"{number(interval.high, digits)}]"
+    if leaves_out_its_end(test):
+        low = low.replace("[", "(") if interval.low == 0 else low
+        high = high.replace("]", ")") if interval.high == 0 else high
+    return f"{low}, {high}"
 
 
 def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, Any]:
     test, difference, effect = comparison.test, comparison.difference, comparison.test.effect
+    interval = test.interval
     return {
         "cell": cell_name(comparison.metric, comparison.raters, several, f"{comparison.a}-{comparison.b}"),
         "metric": comparison.metric,
         "raters": comparison.raters,
+        "yes": comparison.yes,
         "a": comparison.a,
         "b": comparison.b,
         "paired": comparison.paired,
         "why": comparison.why,
         "n": test.n,
+        "cases_a": comparison.cases_a,
+        "cases_b": comparison.cases_b,
+        "shared": comparison.shared,
+        "transcripts_a": comparison.transcripts_a,
+        "transcripts_b": comparison.transcripts_b,
         "alone_a": comparison.alone_a,
         "alone_b": comparison.alone_b,
+        "unmatched_a": comparison.unmatched_a,
+        "unmatched_b": comparison.unmatched_b,
+        "zeros": comparison.zeros,
+        "ties": comparison.ties,
         "mean_a": comparison.mean_a,
         "mean_b": comparison.mean_b,
         "difference": difference.estimate,
@@ -111,6 +136,12 @@ def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, An
         "difference_method": difference.interval.method if difference.interval else difference.missing,
         "method": test.method,
         "statistic": test.statistic,
+        "estimated": test.name,
+        "estimate": test.estimate,
+        "low": _end(interval.low) if interval else None,
+        "high": _end(interval.high) if interval else None,
+        "level": interval.level if interval else None,
+        "interval": interval.method if interval else None,
         "p": test.p,
         "p_corrected": test.p_adjusted,
         "correction": test.correction,
@@ -122,6 +153,11 @@ def _record(comparison: Comparison, several: Collection[str]) -> Mapping[str, An
         "effect_high": effect.interval.high if effect and effect.interval else None,
         "missing": test.missing or (effect.missing if effect else None),
     }
+
+
+def _end(bound: float) -> float | None:
+    """An end of an interval; None where it is infinite."""
+    return None if math.isinf(bound) else bound
 
 
 def overall_table(overall: Sequence[Overall]) -> Table:
@@ -157,7 +193,7 @@ def overall_table(overall: Sequence[Overall]) -> Table:
             }
         )
     notes = [f"{method}." for method in dict.fromkeys(overall_test.test.method for overall_test in overall)]
-    notes += _corrections(overall)
+    notes += correction_notes(overall)
     notes += [
         f"{DASH}: {reason}." for reason in dict.fromkeys(o.test.missing for o in overall if o.test.missing)
     ]
@@ -172,22 +208,6 @@ def overall_table(overall: Sequence[Overall]) -> Table:
         notes=tuple(notes),
         records=tuple(records),
     )  # fmt: skip
-
-
-def _corrections(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
-    """Which correction was made in which families; only the size of the families where they are many."""
-    families = dict.fromkeys(
-        (comparison.test.correction, comparison.test.family, comparison.test.family_size)
-        for comparison in tested
-    )
-    if len(families) > 3:
-        sizes = sorted({size or 0 for _, _, size in families})
-        correction = next(iter(families))[0]
-        return [f"p corrected by {CORRECTION_WORDS[correction]} within {len(families)} families of {sizes[0]} to "
-                f"{sizes[-1]} tests, one a metric or heading."]  # fmt: skip
-    return [f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of "
-            f"{counted(size or 0, 'test')}."
-            for correction, family, size in families]  # fmt: skip
 
 
 class ComparisonOptions(Options):
@@ -216,10 +236,10 @@ def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | N
         view, metrics=metrics.rated or None, test=options.test, family=options.family,
         reference=options.against if options.against in view.systems() else None,
         correction=options.correction, seed=seed,
-    ).pairs  # fmt: skip
-    if not comparisons:
+    )  # fmt: skip
+    if not comparisons.pairs:
         return None
-    table = comparison_table(comparisons)
+    table = comparison_table(comparisons.pairs, comparisons.left_out)
     return options.finish(table, absent_notes(metrics.absent))
 
 

@@ -1,0 +1,119 @@
+"""Labels of whole transcripts as numbers, where they can be compared: two levels as a share, ordered ones by place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import polars as pl
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.scales import Scale
+
+#: Labels that say that something is so, and that it isn't; compared without regard to case.
+_AFFIRMED = frozenset(
+    ("yes", "y", "true", "present", "pass", "passed", "met", "positive", "1", "ja", "oui", "是", "有")
+)
+_DENIED = frozenset(
+    (
+        "no",
+        "n",
+        "false",
+        "absent",
+        "none",
+        "fail",
+        "failed",
+        "not met",
+        "negative",
+        "0",
+        "nein",
+        "non",
+        "否",
+        "无",
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelNumbers:
+    """A view in which labels that can be compared are numbers.
+
+    Attributes:
+        view: the view; ratings with other labels are as they were.
+        yes: by metrics of two levels, the level that is 1; the other is 0.
+        ordered: by metrics of ordered labels, these in order; the first is 0.
+        refused: by metrics whose labels can't be compared, why.
+    """
+
+    view: RatingsView
+    yes: Mapping[str, str] = field(default_factory=dict)
+    ordered: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    refused: Mapping[str, str] = field(default_factory=dict)
+
+
+def label_numbers(view: RatingsView, metrics: Sequence[str]) -> LabelNumbers:
+    """The view with the labels of whole transcripts as numbers, as far as these metrics' can be compared."""
+    labelled = view.ratings.filter(
+        pl.col("unit") == "transcript", pl.col("metric").is_in(list(metrics)), pl.col("label").is_not_null()
+    )
+    if labelled.is_empty():
+        return LabelNumbers(view)
+    yes: dict[str, str] = {}
+    ordered: dict[str, Sequence[str]] = {}
+    refused: dict[str, str] = {}
+    numbers: dict[str, dict[str, float]] = {}
+    for (metric,), part in labelled.group_by("metric", maintain_order=True):
+        name = str(metric)
+        scale = view.scales.get(name)
+        labels = _labels(scale, part)
+        if len(labels) == 2:
+            yes[name] = _yes(labels)
+            numbers[name] = {label: float(label == yes[name]) for label in labels}
+        elif scale is not None and scale.ordered:
+            ordered[name] = labels
+            numbers[name] = {label: float(place) for place, label in enumerate(labels)}
+        elif len(labels) < 2:
+            refused[name] = f"every rating is {labels[0]!r}"
+        else:
+            refused[name] = (
+                f"its {len(labels)} labels have no order; give them as numbers if they have one, "
+                "or see the table of counts"
+            )
+    return LabelNumbers(_with_numbers(view, numbers), yes, ordered, refused)
+
+
+def _labels(scale: Scale | None, part: pl.DataFrame) -> list[str]:
+    """The labels of a scale, or those that were given."""
+    if scale is not None and all(isinstance(level, str) for level in scale.levels):
+        return [str(level) for level in scale.levels]
+    return sorted(part["label"].unique())
+
+
+def _yes(labels: Sequence[str]) -> str:
+    """Which of two labels is counted: the one that affirms, else the last."""
+    words = [label.strip().casefold() for label in labels]
+    affirmed = [word in _AFFIRMED for word in words]
+    denied = [word in _DENIED for word in words]
+    if affirmed[0] != affirmed[1]:
+        return labels[affirmed.index(True)]
+    if denied[0] != denied[1]:
+        return labels[denied.index(False)]
+    return labels[1]
+
+
+def _with_numbers(view: RatingsView, numbers: Mapping[str, Mapping[str, float]]) -> RatingsView:
+    if not numbers:
+        return view
+    values = pl.DataFrame(
+        [(name, label, value) for name, by_label in numbers.items() for label, value in by_label.items()],
+        schema={"metric": pl.String(), "label": pl.String(), "number": pl.Float64()},
+        orient="row",
+    )
+    whole = pl.col("unit") == "transcript"
+    ratings = view.ratings.join(
+        values, on=("metric", "label"), how="left", maintain_order="left"
+    ).with_columns(
+        pl.when(whole).then(pl.coalesce("number", "value")).otherwise(pl.col("value")).alias("value"),
+        pl.when(whole & pl.col("number").is_not_null()).then(None).otherwise(pl.col("label")).alias("label"),
+    )
+    return replace(view, ratings=ratings.drop("number"))

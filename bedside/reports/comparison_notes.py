@@ -1,0 +1,154 @@
+"""The notes below tables of comparisons: what was tested, on what, and how sure each number is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from bedside.analysis.comparison import Comparison, Overall
+from bedside.reports.system_tests import CORRECTION_WORDS
+from bedside.stats.result import Result
+from bedside.support.plurals import counted
+
+#: Of intervals that are not adjusted.
+LEVEL = 0.95
+#: Metrics that a note names one by one.
+_MOST = 6
+
+
+def comparison_notes(comparisons: Sequence[Comparison], left_out: Mapping[str, str]) -> tuple[str, ...]:
+    """Every note that applies to these comparisons and to metrics that could not be compared."""
+    return (
+        *_method_notes(comparisons),
+        *correction_notes(comparisons),
+        "Difference: mean of the first system minus mean of the second. Estimate, interval and p are of one method.",
+        *_interval_notes(comparisons),
+        *case_notes(comparisons),
+        *_count_notes(comparisons),
+        *_label_notes(comparisons),
+        *_missing_notes(comparisons),
+        *left_out_notes(left_out),
+    )
+
+
+def _method_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    for method in dict.fromkeys(c.test.method for c in comparisons):
+        members = [c for c in comparisons if c.test.method == method]
+        reasons = "; ".join(dict.fromkeys(c.why for c in members))
+        effects = " and ".join(
+            dict.fromkeys(c.test.effect.name for c in members if c.test.effect is not None)
+        )
+        estimate = f" Estimate: {members[0].test.name}"
+        ways = " or ".join(dict.fromkeys(c.test.interval.method for c in members if c.test.interval))
+        estimate += f", interval: {ways}." if ways else "."
+        sizes = f" Effect: {effects}." if effects else ""
+        yield f"{method}: {counted(len(members), 'comparison')} ({reasons}).{estimate}{sizes}"
+
+
+def leaves_out_its_end(test: Result) -> bool:
+    """Whether an end of the interval is 0, and yet the test rejects 0: the end itself isn't inside."""
+    interval = test.interval
+    if interval is None or test.p is None or 0 not in (interval.low, interval.high):
+        return False
+    return test.p <= 1 - interval.level + 1e-12
+
+
+def _interval_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    if any(leaves_out_its_end(c.test) for c in comparisons):
+        yield (
+            "A round bracket: 0 itself is not inside; where values have few levels, a shift is not known more finely."
+        )
+    levels = {
+        (c.test.interval.level, c.test.family_size or 1)
+        for c in comparisons
+        if c.test.interval is not None and c.test.interval.level != LEVEL
+    }
+    if levels:
+        listed = ", ".join(f"{100 * level:.4g} % of {size} tests" for level, size in sorted(levels)[:_MOST])
+        yield (
+            "Intervals are adjusted so that with 95 % confidence all of a family hold at once (Bonferroni, which is "
+            f"safe beside Holm's correction of p): the level of each is {listed}."
+        )
+    if any(c.test.options.get("alternative", "two-sided") != "two-sided" for c in comparisons):
+        yield "Tests are one-sided, and an interval has one end: what is on its other side can't be told."
+
+
+def case_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    """What was averaged before a case counts once."""
+    yield (
+        "Each case counts once: what is compared are means over the case's transcripts, and over passes and, among "
+        "people, raters of each transcript."
+    )
+    counts: dict[str, tuple[int, int]] = {}
+    for c in comparisons:
+        for system, cases, transcripts in (
+            (c.a, c.cases_a, c.transcripts_a),
+            (c.b, c.cases_b, c.transcripts_b),
+        ):
+            counts[system] = max(counts.get(system, (0, 0)), (cases, transcripts))
+    averaged = {system: n for system, n in counts.items() if n[1] > n[0]}
+    if averaged:
+        listed = ", ".join(
+            f"{system} {counted(transcripts, 'transcript')} of {counted(cases, 'case')}"
+            for system, (cases, transcripts) in averaged.items()
+        )
+        yield f"Averaged by case, at most: {listed}; the CSV has both numbers by comparison."
+    caseless = max((c.caseless for c in comparisons), default=0)
+    if caseless:
+        yield f"{counted(caseless, 'transcript')} without a case count as cases of their own."
+
+
+def _count_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    zeros = sum(c.zeros or 0 for c in comparisons)
+    ties = sum(c.ties for c in comparisons)
+    if zeros or ties:
+        yield (
+            f"Zeros (pairs without a difference): {zeros}; ties (differences of one size, or unpaired values that are "
+            f"equal): {ties}, over all comparisons; the CSV has them by comparison."
+        )
+    alone = sum(c.alone_a + c.alone_b for c in comparisons)
+    if alone:
+        yield f"{alone} values had no partner on their case and were left out; the CSV has them by comparison."
+    unmatched = sum(c.unmatched_a + c.unmatched_b for c in comparisons)
+    if unmatched:
+        yield (
+            f"{counted(unmatched, 'value')} of transcripts in settings that the other system doesn't have there were "
+            "left out; the CSV has them by comparison."
+        )
+
+
+def _label_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    shares = dict.fromkeys((c.facts.title, c.yes) for c in comparisons if c.yes is not None)
+    if shares:
+        yield "Shares: " + "; ".join(f"{title}, of “{yes}”" for title, yes in shares) + "."
+    for title, labels in dict.fromkeys((c.facts.title, c.ordered) for c in comparisons if c.ordered):
+        yield f"{title}: labels by their place, from 0 for {labels[0]} to {len(labels) - 1} for {labels[-1]}."
+
+
+def _missing_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+    for reason in dict.fromkeys(c.test.missing for c in comparisons if c.test.p is None):
+        count = sum(c.test.p is None and c.test.missing == reason for c in comparisons)
+        yield f"{counted(count, 'comparison')} without p: {reason}."
+
+
+def left_out_notes(left_out: Mapping[str, str]) -> Iterator[str]:
+    """Which metrics have no comparison, and why."""
+    for reason in dict.fromkeys(left_out.values()):
+        names = [name for name, why in left_out.items() if why == reason]
+        more = f" and {len(names) - _MOST} more" if len(names) > _MOST else ""
+        yield f"Not compared: {', '.join(names[:_MOST])}{more} ({reason})."
+
+
+def correction_notes(tested: Sequence[Comparison] | Sequence[Overall]) -> list[str]:
+    """Which correction was made in which families; only the size of the families where they are many."""
+    families = dict.fromkeys(
+        (comparison.test.correction, comparison.test.family, comparison.test.family_size)
+        for comparison in tested
+    )
+    if len(families) > 3:
+        sizes = sorted({size or 0 for _, _, size in families})
+        correction = next(iter(families))[0]
+        return [f"p corrected by {CORRECTION_WORDS[correction]} within {len(families)} families of {sizes[0]} to "
+                f"{sizes[-1]} tests, one a metric or heading."]  # fmt: skip
+    return [f"p corrected by {CORRECTION_WORDS[correction]} within the family “{family}” of "
+            f"{counted(size or 0, 'test')}."
+            for correction, family, size in families]  # fmt: skip
