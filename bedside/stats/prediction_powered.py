@@ -44,10 +44,16 @@ def _corrected_mean(
     used = _tuned(human, judge, unlabelled) if weight is None else weight
     ddof = 1 if interval == "t" else 0
     error = human - used * judge
-    parts = used**2 * unlabelled.var(ddof=ddof) / unlabelled.size, error.var(ddof=ddof) / human.size
+    distances = error - error.mean()
+    if weight is None and interval == "t" and 0 < used < 1:
+        # How much further each is from the mean where the weight is tuned without it.
+        spread = float(np.concatenate([judge, unlabelled]).var(ddof=1)) * (human.size - 1)
+        distances = distances + (judge - judge.mean()) ** 2 / spread * (human - human.mean())
+    scatter = float(distances @ distances) / (human.size - ddof)
+    parts = used**2 * unlabelled.var(ddof=ddof) / unlabelled.size, scatter / human.size
     variance = float(sum(parts))
-    spread = parts[0] ** 2 / (unlabelled.size - 1) + parts[1] ** 2 / (human.size - 1)
-    df = variance**2 / spread if spread > 0 else np.inf
+    squares = parts[0] ** 2 / (unlabelled.size - 1) + parts[1] ** 2 / (human.size - 1)
+    df = variance**2 / squares if squares > 0 else np.inf
     return _Corrected(float(used * unlabelled.mean() + error.mean()), variance, float(df), float(used))
 
 
@@ -95,10 +101,12 @@ def mean(
         weight: lambda, how far the judge is trusted: 0 is the plain mean of the human ratings, 1 the original
             method; None finds the value of least variance (PPI++), between 0 and 1.
         interval: ``"normal"`` with population variances, as the authors' own; or ``"t"`` with sample variances
-            and Welch's degrees of freedom, which covers better on fewer than a hundred labelled items.
+            and Welch's degrees of freedom, each item's error taken with the weight that the others would give, which
+            covers better on fewer than a hundred labelled items.
         level: nominal coverage.
 
-    The sample must be a random one of all items. n is the number of labelled items.
+    The sample must be a simple random one of all items, each a case of its own; for samples drawn by stratum and for
+    several items a case see :mod:`~bedside.stats.stratified_means`. n is the number of labelled items.
     """
     chosen("interval", interval, ("normal", "t"))
     labelled, predicted, rest, dropped = _inputs(human, judge, unlabelled)
@@ -293,7 +301,7 @@ def rogan_gladen(
     if result.estimate is None:
         return result
     if interval == "adjusted":
-        return replace(result, interval=_lang_reiczigel(verdicts, level))
+        return _with_adjusted(result, result.estimate, verdicts, level)
     return _with_bootstrap(result, verdicts, resamples=resamples, level=level, seed=seed)
 
 
@@ -320,8 +328,12 @@ def _with_bootstrap(
     return replace(result, interval=Interval(*percentile_bounds(values, level), level, how), remarks=remarks)
 
 
-def _lang_reiczigel(verdicts: _Verdicts, level: float) -> Interval:
-    """Lang and Reiczigel's (2014) interval with unknown sensitivity and specificity."""
+def _with_adjusted(result: Result, estimate: float, verdicts: _Verdicts, level: float) -> Result:
+    """The result with Lang and Reiczigel's (2014) interval for unknown sensitivity and specificity.
+
+    Its centre is not the estimate; where the estimate lies outside, the bound is put at the estimate, which can only
+    widen the interval.
+    """
     from scipy.special import ndtri
 
     ones, zeros, n = verdicts.ones, verdicts.zeros, verdicts.n
@@ -329,16 +341,20 @@ def _lang_reiczigel(verdicts: _Verdicts, level: float) -> Interval:
     share = (verdicts.positive + z**2 / 2) / (n + z**2)
     sensitivity, specificity = (verdicts.hits + 1) / (ones + 2), (verdicts.rejections + 1) / (zeros + 2)
     power = sensitivity + specificity - 1
-    estimate = (share + specificity - 1) / power
+    if power <= 1e-12:
+        return replace(
+            result, missing="no interval: on so few labels the judge can't be told from one that guesses"
+        )
+    adjusted = (share + specificity - 1) / power
     shift = 2 * z**2 * (
-        estimate * sensitivity * (1 - sensitivity) / (ones + 2)
-        - (1 - estimate) * specificity * (1 - specificity) / (zeros + 2)
+        adjusted * sensitivity * (1 - sensitivity) / (ones + 2)
+        - (1 - adjusted) * specificity * (1 - specificity) / (zeros + 2)
     )  # fmt: skip
     error = np.sqrt(
         share * (1 - share) / (n + z**2)
-        + estimate**2 * sensitivity * (1 - sensitivity) / (ones + 2)
-        + (1 - estimate) ** 2 * specificity * (1 - specificity) / (zeros + 2)
-    ) / abs(power)  # fmt: skip
-    centre = estimate + shift
-    low, high = (min(1.0, max(0.0, float(centre + side * z * error))) for side in (-1, 1))
-    return Interval(low, high, level, "Lang and Reiczigel 2014")
+        + adjusted**2 * sensitivity * (1 - sensitivity) / (ones + 2)
+        + (1 - adjusted) ** 2 * specificity * (1 - specificity) / (zeros + 2)
+    ) / power  # fmt: skip
+    low, high = (min(1.0, max(0.0, float(adjusted + shift + side * z * error))) for side in (-1, 1))
+    bounds = Interval(min(low, estimate), max(high, estimate), level, "Lang and Reiczigel 2014")
+    return replace(result, interval=bounds)

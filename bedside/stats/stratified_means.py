@@ -1,0 +1,451 @@
+"""What would people have said of all of it? Means and differences by the design of the sample that people rated.
+
+A judge rated every unit, people a sample that was drawn cell by cell (strata). Post-stratified and prediction-powered
+(Angelopoulos et al. 2023; PPI++, Angelopoulos, Duchi and Zrnic 2023; by strata: Fisch et al. 2024): each cell counts as
+much as it is large, and in each the judge's mean is corrected by its mean error on the sample. Given how many of a cell
+were rated, those are a simple random sample of it, however many the plan asked for.
+
+Units of one case are not independent: what they add to the error of a mean is summed by case. The same sums, taken
+over both systems, are the error of a difference, so that cases that both systems have count as pairs, and a difference
+is always the difference of the two means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from bedside.stats._sums_of_means import MeanPart, SumOfMeans, mean_part
+from bedside.stats.arrays import Array, Indices, Mask, chosen, vector
+from bedside.stats.intervals import t_interval
+from bedside.stats.result import Interval, Result
+from bedside.support.errors import DataError
+
+#: What a mean is about: cases like those at hand, in the same mix of cells; or the units at hand alone.
+About = Literal["cases", "run"]
+ABOUT: tuple[About, ...] = get_args(About)
+#: Whose ratings a mean is of: people's, corrected by the judge's; people's alone; the judge's alone.
+Ratings = Literal["both", "people", "judge"]
+RATINGS: tuple[Ratings, ...] = get_args(Ratings)
+
+#: Labels that nobody gave, which count in the variance of each cell of zeros and ones: without them a cell whose
+#: labels happen to agree would be taken for one without error.
+_PSEUDO_LABELS = 2.0
+
+_WORDS = {
+    "both": "prediction-powered {}, power-tuned",
+    "people": "{} of people's ratings alone",
+    "judge": "{} of the judge's ratings alone",
+}
+_OF = {"cases": "cases like these", "run": "the transcripts at hand"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JudgedUnits:
+    """The units of one system that the judge rated; arrays of one length, made by :func:`judged_units`.
+
+    Attributes:
+        judge: the judge's ratings.
+        human: people's ratings of the same units; NaN where they rated none.
+        cells: the cell of each unit, 0, 1, 2 …
+        cases: the name of each unit's case, the same over systems.
+    """
+
+    judge: Array
+    human: Array
+    cells: Indices
+    cases: Any
+
+    @property
+    def labelled(self) -> Mask:
+        """Which units people rated."""
+        mask: Mask = ~np.isnan(self.human)
+        return mask
+
+
+def judged_units(judge: Any, human: Any, *, cells: Any = None, cases: Any = None) -> JudgedUnits:
+    """The units of one system.
+
+    Args:
+        judge: the judge's ratings, none missing.
+        human: people's ratings of the same units; None or NaN where they rated none.
+        cells: the cell of each unit, 0, 1, 2 …; all units are of one cell unless given.
+        cases: the case of each unit; each unit is a case of its own unless given, the same one in each system.
+
+    Raises:
+        DataError: lists of unequal length, or a unit that the judge didn't rate.
+    """
+    judged, labels = vector(judge, "the judge's ratings"), vector(human, "people's ratings")
+    places = np.zeros(judged.size, dtype=np.intp) if cells is None else np.asarray(cells, dtype=np.intp)
+    names = np.arange(judged.size).astype(str) if cases is None else np.asarray(cases).astype(str)
+    if len({judged.size, labels.size, places.size, names.size}) > 1:
+        raise DataError("ratings, cells and cases need lists of equal length")
+    if np.isnan(judged).any():
+        raise DataError("the judge must have rated every unit", todo="leave out the units it didn't rate")
+    return JudgedUnits(judged, labels, places, names)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Question:
+    """What is asked of the units: as the arguments of :func:`mean`."""
+
+    ratings: Ratings
+    about: About
+    share: bool
+    level: float
+
+    def of(self, units: JudgedUnits) -> JudgedUnits:
+        """The units with the ratings that count as labels."""
+        return replace(units, human=units.judge) if self.ratings == "judge" else units
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _CellMean:
+    """A mean over cells.
+
+    Attributes:
+        total: its value and error.
+        shrunk: the value with pseudo-labels, inside 0 … 1 for shares.
+        weight: the judge's, 0 to 1, its mean over units.
+        labelled: units it rests on.
+    """
+
+    total: SumOfMeans
+    shrunk: float
+    weight: float
+    labelled: int
+
+
+def mean(
+    units: JudgedUnits,
+    *,
+    ratings: Ratings = "both",
+    about: About = "cases",
+    share: bool = False,
+    level: float = 0.95,
+) -> Result:
+    """Mean of people's ratings over all units.
+
+    In cell h, of N_h of N units, n_h of them labelled: Σ N_h/N · (λ_h · judge's mean of the unlabelled + mean of
+    people − λ_h · judge on the labelled). λ_h = λ (1 − n_h/N_h) within 0 … 1, with one λ for all cells that makes the
+    variance least; in a single cell that is PPI++. Its tuning is allowed for: each labelled unit's error is taken with
+    the λ of the others.
+
+    Args:
+        units: of one system. In each cell, labelled units of two cases at least.
+        ratings: ``"both"``; ``"people"`` alone, λ = 0; or the ``"judge"`` alone, taken for free of error.
+        about: ``"cases"``: cases like these, in the same mix of cells, with the error summed by case; or ``"run"``:
+            these units alone, so that a cell whose units are all labelled has no error. What was drawn, whole cases or
+            units one by one, is then told from which units of a case are labelled together.
+        share: whether the ratings are zeros and ones, or means of such. The interval is then Wilson's (1927) at the
+            effective sample size, with two pseudo-labels a cell in the variance, half of them 1, spread over the
+            judge's ratings as all units are.
+        level: nominal coverage, with Student's t at Satterthwaite's degrees of freedom.
+
+    Returns:
+        In the ratings' units. n is the number of labelled units. Missing where a cell has labelled units of fewer than
+        two cases.
+    """
+    chosen("ratings", ratings, RATINGS)
+    chosen("about", about, ABOUT)
+    question = _Question(ratings, about, share, level)
+    asked = question.of(units)
+    blank = _blank("mean", question, (asked,))
+    reason = _too_few(asked)
+    if reason is not None:
+        return blank.no_value(reason)
+    clusters, by_case = _clusters((asked,), about)
+    cell_mean = _cell_mean(asked, clusters[0], question)
+    interval, missing = _interval(cell_mean, question)
+    total = cell_mean.total
+    estimate = _inside(total.value) if share else total.value
+    labels = asked.human[asked.labelled]
+    return replace(
+        _finished(blank, total, by_case),
+        estimate=estimate,
+        interval=interval,
+        details={
+            **_freedom(total),
+            "weight": cell_mean.weight,
+            "unlabelled": float(asked.judge.size - labels.size),
+            "cells": float(np.unique(asked.cells).size),
+            "cases": float(np.unique(asked.cases[asked.labelled]).size),
+            "judge minus human on the sample": float((asked.judge - asked.human)[asked.labelled].mean()),
+            "effective sample size": float(labels.var(ddof=1)) / total.variance
+            if total.variance > 0
+            else None,
+        },
+        missing=missing,
+        remarks=_remarks(total.value, share),
+    )
+
+
+def difference(
+    x: JudgedUnits,
+    y: JudgedUnits,
+    *,
+    ratings: Ratings = "both",
+    about: About = "cases",
+    share: bool = False,
+    level: float = 0.95,
+) -> Result:
+    """Difference x − y of the means of two systems; arguments as for :func:`mean`.
+
+    It is the difference of the two :func:`mean` s. Errors of one case in both systems are subtracted before they are
+    squared: cases that both systems have count as pairs, others as apart. Of shares, the interval is made from those
+    of the two means and their correlation (Zou and Donner 2008, MOVER).
+    """
+    chosen("ratings", ratings, RATINGS)
+    chosen("about", about, ABOUT)
+    question = _Question(ratings, about, share, level)
+    asked = question.of(x), question.of(y)
+    blank = _blank("mean difference", question, asked)
+    reason = _too_few(asked[0]) or _too_few(asked[1])
+    if reason is not None:
+        return blank.no_value(reason)
+    clusters, by_case = _clusters(asked, about)
+    means = [_cell_mean(units, own, question) for units, own in zip(asked, clusters, strict=True)]
+    total = means[0].total - means[1].total
+    values = [_inside(each.total.value) if share else each.total.value for each in means]
+    interval, missing = _difference_interval(means, total, question)
+    cases = [set(units.cases[units.labelled]) for units in asked]
+    return replace(
+        _finished(blank, total, by_case),
+        estimate=values[0] - values[1],
+        interval=interval,
+        details={
+            **_freedom(total),
+            "mean of x": values[0],
+            "mean of y": values[1],
+            "weight for x": means[0].weight,
+            "weight for y": means[1].weight,
+            "cases": float(len(cases[0] | cases[1])),
+            "cases of both": float(len(cases[0] & cases[1])),
+        },
+        missing=missing,
+    )
+
+
+def _blank(name: str, question: _Question, units: tuple[JudgedUnits, ...]) -> Result:
+    kind = "Wilson's interval at the effective sample size" if question.share else "t interval"
+    if question.share and len(units) > 1:
+        kind = "interval from those of the two means"
+    words = _WORDS[question.ratings].format(name)
+    return Result(
+        name=name,
+        method=f"{words}, of {_OF[question.about]}, {kind}",
+        n=sum(int(each.labelled.sum()) for each in units),
+        options={
+            "ratings": question.ratings, "about": question.about, "share": question.share, "level": question.level,
+        },
+    )  # fmt: skip
+
+
+def _finished(blank: Result, total: SumOfMeans, by_case: bool) -> Result:
+    error = float(np.sqrt(total.variance))
+    return replace(
+        blank,
+        method=blank.method + (" by case" if by_case else ""),
+        standard_error=error if error > 0 else None,
+    )
+
+
+def _freedom(total: SumOfMeans) -> dict[str, float | None]:
+    return {"degrees of freedom": total.freedom if np.isfinite(total.freedom) else None}
+
+
+def _inside(share: float) -> float:
+    return min(1.0, max(0.0, share))
+
+
+def _remarks(value: float, share: bool) -> tuple[str, ...]:
+    if not share or 0 <= value <= 1:
+        return ()
+    return (f"the corrected share {value:.4g} lies outside 0 to 1 and is put at the end",)
+
+
+def _too_few(units: JudgedUnits) -> str | None:
+    """Why there is no mean."""
+    if units.judge.size == 0:
+        return "the judge rated nothing"
+    labelled = units.labelled
+    for cell in np.unique(units.cells):
+        if np.unique(units.cases[labelled & (units.cells == cell)]).size < 2:
+            return "people rated fewer than two cases" + (" of a cell" if units.cells.any() else "")
+    return None
+
+
+def _clusters(units: tuple[JudgedUnits, ...], about: About) -> tuple[list[Indices], bool]:
+    """The number of each unit's cluster, and whether clusters are cases of several units."""
+    numbers = np.unique(np.concatenate([each.cases for each in units]), return_inverse=True)[1]
+    several = any(np.unique(each.cases).size < each.cases.size for each in units) or len(units) > 1
+    if about == "run" and not (several and _drawn_by_case(units, numbers)):
+        numbers, several = np.arange(numbers.size), False
+    ends = np.cumsum([each.cases.size for each in units])[:-1]
+    return np.split(numbers, ends), several and np.unique(numbers).size < numbers.size
+
+
+def _drawn_by_case(units: tuple[JudgedUnits, ...], cases: Indices) -> bool:
+    """Whether units of one case are labelled together more often than halfway between chance and always."""
+    rates = np.concatenate(
+        [
+            np.bincount(each.cells, each.labelled)[each.cells] / np.bincount(each.cells)[each.cells]
+            for each in units
+        ]
+    )
+    labelled = np.concatenate([each.labelled for each in units]).astype(np.float64)
+
+    def pairs(values: Array) -> float:
+        return float((np.bincount(cases, values) ** 2 - np.bincount(cases, values**2)).sum()) / 2
+
+    # In each case from the highest rate down: the r-th is the lesser of the two in r − 1 pairs.
+    order = np.lexsort((-rates, cases))
+    starts = np.flatnonzero(np.diff(cases[order], prepend=-1))
+    rank = np.arange(order.size) - np.repeat(starts, np.diff(np.append(starts, order.size)))
+    together = float(rates[order] @ rank)
+    return pairs(labelled) > (pairs(rates) + together) / 2
+
+
+def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _CellMean:
+    labelled, total = units.labelled, units.judge.size
+    tuned, slope = _tuned_weights(units) if question.ratings == "both" else ({}, 0.0)
+    value = shift = weight = 0.0
+    parts: list[MeanPart] = []
+    for cell in np.unique(units.cells):
+        inside = units.cells == cell
+        seen, rest = inside & labelled, inside & ~labelled
+        share, left = float(inside.sum()) / total, float(rest.sum()) / float(inside.sum())
+        trust = tuned.get(int(cell), 0.0)
+        weight += share * trust
+        value += share * float((units.human[seen] - trust * units.judge[seen]).mean())
+        if trust > 0:
+            value += share * trust * float(units.judge[rest].mean())
+            if question.about == "cases":
+                parts.append(mean_part(units.judge[rest], clusters[rest], share * trust))
+        if question.about == "run" and left == 0:
+            continue
+        # Of the units at hand, the judge's mean of all is known: its error is that of people − trust/left · judge.
+        apart = trust if question.about == "cases" or trust == 0 else trust / left
+        factor = share * (1.0 if question.about == "cases" else float(np.sqrt(left)))
+        errors = units.human[seen] - apart * units.judge[seen]
+        added = moved = 0.0
+        left_out = None
+        if question.share:
+            added, moved = _pseudo_labels(errors, apart * units.judge[inside], np.unique(clusters[seen]).size)
+        elif 0 < trust < 1:
+            left_out = _left_out(units, inside, seen, slope)
+        parts.append(mean_part(errors, clusters[seen], factor, left_out=left_out, added=factor**2 * added))
+        shift += share * moved
+    return _CellMean(SumOfMeans(value, tuple(parts)), value + shift, weight, int(labelled.sum()))
+
+
+def _influence(inside: Mask, seen: Mask) -> float:
+    """How much a cell's variance counts in that of the mean: (N_h/N)² (1 − n_h/N_h) / n_h."""
+    size, count = float(inside.sum()), float(seen.sum())
+    return (size / inside.size) ** 2 * (1 - count / size) / count
+
+
+def _tuned_weights(units: JudgedUnits) -> tuple[dict[int, float], float]:
+    """The judge's weight in each cell, 0 to 1; and the judge's variance within cells that they rest on.
+
+    λ = Σ a_h cov_h(people, judge) / Σ a_h var_h(judge), a_h as :func:`_influence` says; the covariance on the labelled
+    units, the variance on all. Like PPI++, a little smaller than that, by 1 − 1/n.
+    """
+    labelled = units.labelled
+    covariance = variance = 0.0
+    left: dict[int, float] = {}
+    for cell in np.unique(units.cells):
+        inside = units.cells == cell
+        seen, rest = inside & labelled, inside & ~labelled
+        influence = _influence(inside, seen)
+        human, judge = units.human[seen], units.judge[seen]
+        covariance += (
+            influence * float(((human - human.mean()) * (judge - judge.mean())).sum()) / (human.size - 1)
+        )
+        variance += influence * float(units.judge[inside].var(ddof=1))
+        enough = np.unique(units.cases[rest]).size > 1
+        left[int(cell)] = float(rest.sum()) / float(inside.sum()) if enough else 0.0
+    slope = covariance / variance * (1 - 1 / float(labelled.sum())) if variance > 0 else 0.0
+    return {cell: min(1.0, max(0.0, slope * part)) for cell, part in left.items()}, variance
+
+
+def _left_out(units: JudgedUnits, inside: Mask, seen: Mask, variance: float) -> Array:
+    """How much further each labelled unit's error is from the mean where λ is tuned without the unit."""
+    human, judge = units.human[seen], units.judge[seen]
+    pull = _influence(inside, seen) * (judge - judge.mean()) ** 2 / (human.size - 1) / variance
+    distances: Array = pull * (human - human.mean())
+    return distances
+
+
+def _pseudo_labels(errors: Array, judged: Array, cases: int) -> tuple[float, float]:
+    """What pseudo-labels add to the variance of a cell's mean error, and how far they move it.
+
+    Args:
+        errors: people − weight · judge of the labelled units.
+        judged: weight · judge of all units of the cell.
+        cases: labelled cases, beside which each pseudo-label counts as one more.
+    """
+    centre = 0.5 - judged.mean()
+    square = (((1 - judged) ** 2).mean() + (judged**2).mean()) / 2
+    together = cases + _PSEUDO_LABELS
+    middle = (cases * errors.mean() + _PSEUDO_LABELS * centre) / together
+    variance = (cases * (errors**2).mean() + _PSEUDO_LABELS * square) / together - middle**2
+    added = max(0.0, float(variance - errors.var())) / (cases - 1)
+    return added, float(middle - errors.mean())
+
+
+def _interval(cell_mean: _CellMean, question: _Question) -> tuple[Interval | None, str | None]:
+    """The interval of a mean, or why there is none."""
+    from scipy.special import stdtrit
+
+    total = cell_mean.total
+    if not total.parts:
+        return None, "no interval: every transcript was rated, so that the mean is known"
+    variance, freedom = total.variance, total.freedom
+    if variance <= 1e-24 * max(1.0, total.value**2):
+        return None, "no interval: the ratings don't vary"
+    if not question.share:
+        return t_interval(total.value, float(np.sqrt(variance)), freedom, question.level, "t"), None
+    end = 1 / (cell_mean.labelled + 4)
+    middle = min(1 - end, max(end, cell_mean.shrunk))
+    size = middle * (1 - middle) / variance
+    t = float(stdtrit(freedom, (1 + question.level) / 2))
+    share = _inside(total.value)
+    centre = (share + t**2 / (2 * size)) / (1 + t**2 / size)
+    half = t * float(np.sqrt(share * (1 - share) / size + t**2 / (4 * size**2))) / (1 + t**2 / size)
+    # Rounding can leave a bound at 0 or 1 off by one unit in the last place.
+    low, high = min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)
+    return Interval(low, high, question.level, "Wilson at the effective sample size"), None
+
+
+def _difference_interval(
+    means: list[_CellMean], total: SumOfMeans, question: _Question
+) -> tuple[Interval | None, str | None]:
+    """The interval of a difference, or why there is none."""
+    if not question.share:
+        return _interval(_CellMean(total, 0.0, 0.0, 0), question)
+    shares, below, above = [], [], []
+    for each in means:
+        interval, missing = _interval(each, question)
+        share = _inside(each.total.value)
+        if interval is None and each.total.parts:
+            return None, missing
+        # A mean that is known has no error.
+        shares.append(share)
+        below.append(share - interval.low if interval else 0.0)
+        above.append(interval.high - share if interval else 0.0)
+    if not total.parts:
+        return _interval(_CellMean(total, 0.0, 0.0, 0), question)
+    variances = [each.total.variance for each in means]
+    product = float(np.sqrt(variances[0] * variances[1]))
+    correlation = (variances[0] + variances[1] - total.variance) / 2 / product if product > 0 else 0.0
+    correlation = min(1.0, max(-1.0, correlation))
+    between = shares[0] - shares[1]
+
+    def reach(first: float, second: float) -> float:
+        return float(np.sqrt(max(0.0, first**2 + second**2 - 2 * correlation * first * second)))
+
+    low, high = between - reach(below[0], above[1]), between + reach(above[0], below[1])
+    return Interval(low, high, question.level, "MOVER"), None
