@@ -25,7 +25,7 @@ from bedside.support.errors import DataError, RegistryError
 from bedside.support.registry import nearest
 
 #: Kinds of tables and figures that every report has at its end, whatever suites it has.
-_ALWAYS = ("agreement", "missing")
+_ALWAYS = ("agreement", "missing", "missing_bounds")
 _OTHERS = "others"
 
 
@@ -274,6 +274,7 @@ _HEADINGS: Mapping[str, str] = {
     "comparison": "Comparison",
     "agreement": "Agreement",
     "missing": "Missing",
+    "missing_bounds": "How far what is missing could move the means",
 }
 #: The table that a figure stands with, where that has another name.
 _FIGURE_PLACES: Mapping[str, str] = {
@@ -281,4 +282,5 @@ _FIGURE_PLACES: Mapping[str, str] = {
     "confusion": "agreement",
     "scatter": "agreement",
     "bland_altman": "agreement",
+    "calibration": "agreement",
 }
