@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +10,9 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.agreement_statistics import ScaleLevels
-from bedside.analysis.checked_units import CheckedUnits, unit_keys
+from bedside.analysis.checked_units import CheckedUnits, checked_units, drawn_ratings, unit_keys
+from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.names import rated_by_humans
 from bedside.stats.diagnostic_accuracy import (
     CalibrationCurve,
     DiagnosticAccuracy,
@@ -149,3 +152,19 @@ def judge_calibration(
     if len(levels) == 2:
         area = area_under_curve(expected[rows], (observed == levels[1]).astype(float), **design)
     return JudgeCalibration(calibration(expected[rows], observed, **design), area, len(set(rows.tolist())))
+
+
+def calibrations(view: RatingsView, metrics: Sequence[str]) -> Iterator[tuple[str, str, JudgeCalibration]]:
+    """Each of these metrics of which judges gave expected levels and people rated it: metric, judge, calibration."""
+    for name in metrics:
+        expected = view.ratings.filter(pl.col("metric") == name + EXPECTED)
+        ratings, picked = drawn_ratings(view.ratings.filter(pl.col("metric") == name))
+        if expected.is_empty() or ratings.filter(rated_by_humans()).is_empty():
+            continue
+        scale = view.scales.get(name)
+        for judge in sorted(expected["rater"].unique()):
+            units = checked_units(ratings, judge, picked)
+            levels = levels_of_units(units, scale.levels if scale is not None else None)
+            calibration_of_judge = judge_calibration(units, expected.filter(pl.col("rater") == judge), levels)
+            if calibration_of_judge is not None:
+                yield name, judge, calibration_of_judge

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from bedside.analysis.checked_units import Chances
 from bedside.analysis.estimation import Estimate
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
-from bedside.analysis.checked_units import Chances
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import JudgeCard, Validation, validate
 from bedside.analysis.verdict import FEWEST_CASES, FEWEST_UNITS

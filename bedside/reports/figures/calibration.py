@@ -1,0 +1,58 @@
+"""A judge's expected levels beside what people say: points on the diagonal where what it expects comes true."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from bedside.analysis.judge_accuracy import calibrations
+from bedside.analysis.ratings_view import RatingsView
+from bedside.reports.cell_names import rater_words
+from bedside.reports.figure_kind import COLOURS, Drawing, FigureKind, panels
+from bedside.reports.measures import named_metrics
+from bedside.reports.number_text import number
+from bedside.reports.rated_pairs import MOST_PANELS, PairsOptions
+
+
+def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
+    """The figure; None where no judge gave expected levels of what people rated."""
+    metrics = named_metrics(view, options.metrics)
+    names = metrics.rated if metrics.names else tuple(view.metrics())
+    curves = list(calibrations(view, names))[:MOST_PANELS]
+    if not curves:
+        return None
+
+    def draw() -> Any:
+        figure, axes = panels(len(curves), 2.7, 2.6)
+        for axis, (name, judge, calibration) in zip(axes, curves, strict=True):
+            points = [point for point in calibration.curve.points if point.observed.estimate is not None]
+            expected = [point.expected for point in points]
+            observed = [point.observed.estimate or 0.0 for point in points]
+            ends = (min(*expected, *observed), max(*expected, *observed))
+            axis.plot(ends, ends, color="#555555", linewidth=0.9, linestyle="--")
+            for point, value in zip(points, observed, strict=True):
+                bounds = point.observed.interval
+                if bounds is not None:
+                    axis.plot([point.expected] * 2, [bounds.low, bounds.high], color="#555555", linewidth=0.8)
+                axis.scatter([point.expected], [value], s=200 * point.share, color=COLOURS[0], alpha=0.7,
+                             edgecolor="black", linewidth=0.5, zorder=3)  # fmt: skip
+            error, chance = calibration.curve.error.estimate, calibration.curve.by_chance
+            axis.set_title(
+                f"{view.facts(name).title}\nn = {calibration.units:,}, error {number(error)} (chance {number(chance)})"
+            )
+            axis.set_xlabel(f"expected by {rater_words(judge)}")
+            axis.set_ylabel("people, mean")
+            axis.grid(color="#dddddd", linewidth=0.5)
+        return figure
+
+    return Drawing(
+        options.id or "calibration",
+        options.title or "Expected levels beside people",
+        (
+            "One point for each group of units of like expectation, larger where they are more, with the 95 % interval "
+            "of people's mean by case; on the dashed line what the judge expects comes true.",
+        ),
+        draw,
+    )
+
+
+FIGURE = FigureKind("calibration", "Expected levels beside people", 38, build, PairsOptions, general=True)

@@ -1,0 +1,63 @@
+"""How often a verdict is yes: small versions of ``benchmarks/validate_error_rates.py``, which prints all."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "validate_error_rates.py"
+
+
+@pytest.fixture(scope="module")
+def rates() -> Any:
+    """The benchmark's module."""
+    spec = importlib.util.spec_from_file_location("validate_error_rates", BENCHMARK)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def share_of_yes(rates: Any, name: str, runs: int) -> tuple[float, float]:
+    """Of ``validate``, and of the alternative annotator test alone with items as independent."""
+    (design,) = (design for design in rates.designs() if design.name == name)
+    shares: tuple[float, float] = rates.shares(design, runs, 7)
+    return shares
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "always no, danger 10 %, 200 units",
+        "flags 3% at random, danger 10 %, 200 units",
+        "five levels, skewed, constant, 200 units",
+    ],
+)
+def test_a_judge_that_sees_nothing_is_not_let_in(rates: Any, name: str) -> None:
+    yes, alone = share_of_yes(rates, name, 60)
+    assert yes <= 0.05
+    assert alone >= 0.9, "the alternative annotator test alone lets it in"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [2, 3])
+@pytest.mark.parametrize(
+    "where", ["20 transcripts × 20 turns, ICC 0.3", "10 transcripts × 20 turns, ICC 0.3"]
+)
+def test_a_judge_at_the_boundary_is_let_in_in_a_twentieth(rates: Any, people: int, where: str) -> None:
+    """Up to 5 %, and two standard errors of 400 runs."""
+    yes, alone = share_of_yes(rates, f"at the boundary, {people} people, {where}", 400)
+    assert yes <= 0.072
+    assert alone >= 0.1
+
+
+@pytest.mark.parametrize("scale", ["yes or no", "five levels"])
+def test_a_judge_as_good_as_a_person_is_let_in(rates: Any, scale: str) -> None:
+    yes, _ = share_of_yes(rates, f"as good as a person, {scale}, 100 units", 60)
+    assert yes >= 0.8
