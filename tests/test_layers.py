@@ -14,7 +14,7 @@ PACKAGE = Path(__file__).parents[1] / "bedside"
 
 #: From the top down; rooms on a line don't know each other. Rooms still to come stand in their places.
 LAYERS = """
-    __main__
+    __main__ pytest_plugin
     cli
     api
     reports

@@ -1,6 +1,6 @@
 """The public face: what ``import bedside`` offers beside transcripts and runs."""
 
-from bedside.api.analyses import agree, compare, estimate, explain, figure, tables, validate
+from bedside.api.analyses import agree, compare, estimate, explain, figure, gate, tables, validate
 from bedside.api.judging import JudgedRun, judge, preview_judging
 from bedside.api.run_files import Report, import_ratings, report
 
@@ -12,6 +12,7 @@ __all__ = [
     "estimate",
     "explain",
     "figure",
+    "gate",
     "import_ratings",
     "judge",
     "preview_judging",

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from bedside.analysis.choices import Alternative, Correction, CorrectionFamily, Test, Weights
 from bedside.ratings.names import JUDGES, is_judge
 from bedside.reports.table import Tables
-from bedside.support.name_lists import Names, listed
+from bedside.support.name_lists import Names, listed, listed_by_name
 
 if TYPE_CHECKING:
     from bedside.analysis.agreement import Agreement
@@ -42,7 +42,7 @@ def _open(
         scales=parse_scales(listed(scales, "scales")),
         columns=columns,
         rounds=listed(rounds, "rounds"),
-        where={factor: listed(levels, "where") for factor, levels in (where or {}).items()},
+        where=listed_by_name(where, "where"),
     )
 
 
@@ -169,7 +169,7 @@ def gate(
     source: RatingSource,
     *,
     baseline: str,
-    margins: Mapping[str, float | str],
+    margin: Mapping[str, float | str],
     system: str | None = None,
     safety: Mapping[str, float] | None = None,
     raters: Names | None = None,
@@ -183,7 +183,7 @@ def gate(
     Args:
         source: a run, a file or a data frame of ratings with systems.
         baseline: the system that the new one is held against.
-        margins: how much worse it may be, by metric or pattern, in the metric's unit: ``{"empathy": 0.3}``. Where it
+        margin: how much worse it may be, by metric or pattern, in the metric's unit: ``{"empathy": 0.3}``. Where it
             isn't known which way is better, ``"0.1:lower"`` says it.
         system: the new one; it need not be named where there are two.
         safety: metrics of safety besides those whose rubrics say ``fails_at``: the level at which a transcript fails.
@@ -198,7 +198,6 @@ def gate(
             better.
     """
     from bedside.analysis.gate import gate as run_gate
-    from bedside.analysis.non_inferiority import margins_of
     from bedside.reports.equivalence import gate_table
     from bedside.reports.levels import answered
 
@@ -206,7 +205,7 @@ def gate(
         held = run_gate(
             view,
             baseline=baseline,
-            margins=margins_of(margins),
+            margin=margin_of(margin),
             system=system,
             safety=safety,
             raters=listed(raters, "raters"),

@@ -29,6 +29,7 @@ from bedside.cli.doctor import doctor
 from bedside.cli.drift import drift
 from bedside.cli.estimation import estimate
 from bedside.cli.explanation import explain
+from bedside.cli.gate import gate
 from bedside.cli.help import App
 from bedside.cli.judgements import judgements_app
 from bedside.cli.label_studio import annotate_app
@@ -69,7 +70,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Score": (score,),
     "People rate": (sample,),
     "Can the scores be believed?": (agree, validate, estimate),
-    "Results": (compare, drift, trend, deviation, report, explain),
+    "Results": (compare, gate, drift, trend, deviation, report, explain),
 }
 _GROUPS: dict[str, dict[str, typer.Typer]] = {
     "Score": {"judgements": judgements_app},

@@ -22,6 +22,8 @@ def describe(rubric: Rubric) -> str:
         f"- rates: {_rated(shown)}",
         f"- answer: {answer_in_words(rubric)}; {_DIRECTIONS[rubric.direction]}",
     ]
+    if rubric.fails_at is not None:
+        lines.append(f"- a transcript fails at {rubric.fails_at} or worse")
     if not shown.transcript:
         lines.append("- the conversation is not shown")
     lines += [f"- needs: {_input(item.name, item.description)}" for item in shown.inputs]

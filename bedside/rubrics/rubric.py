@@ -15,6 +15,7 @@ from typing import Any, Literal, Self
 
 from pydantic import (
     StrictBool,
+    StrictFloat,
     StrictInt,
     TypeAdapter,
     model_validator,
@@ -52,7 +53,7 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
 
 _REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 #: Keys that neither judge nor person sees.
-_UNSEEN = {"name", "direction", "source", "notes"}
+_UNSEEN = {"name", "direction", "fails_at", "source", "notes"}
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -84,6 +85,8 @@ class Rubric:
             with whatever goes with them. ``pairs``, ``list`` and ``index``: structured answers, given in ``answer``.
         role: whose part in the conversation is rated; None for the conversation as such.
         direction: whether higher is better, lower is better, or neither.
+        fails_at: for ``level``: the level that a transcript must stay clear of, with all that are worse. Whatever
+            else is better, ``bedside gate`` lets no system pass that reaches it.
         scale: for ``level``: the levels in ascending order.
         labels: for ``label`` and ``set``.
         answer: for the other kinds: the parts of the answer.
@@ -107,6 +110,7 @@ class Rubric:
     kind: Kind
     role: Role | None = None
     direction: Direction
+    fails_at: StrictInt | StrictFloat | None = None
     scale: tuple[Level, ...] = ()
     labels: tuple[Label, ...] = ()
     answer: tuple[RubricPart, ...] = ()
@@ -130,6 +134,10 @@ class Rubric:
         if len(self.scale) == 1 or (self.kind == "label" and len(self.labels) == 1):
             raise ValueError(f"{form}: a choice needs two alternatives or more")
         check_ascending(self.scale)
+        if self.fails_at is not None and (
+            self.direction == "none" or self.fails_at not in [level.value for level in self.scale]
+        ):
+            raise ValueError("fails_at: one of the scale's levels, where the direction says which are worse")
         check_distinct("labels", [label.label for label in self.labels])
         check_distinct("answer", [part.name for part in self.answer])
         check_distinct("inputs", [item.name for item in self.inputs])
@@ -164,7 +172,7 @@ class Rubric:
         """The first 12 hexadecimal digits of the SHA-256 of what a judge sees.
 
         It changes with any change of wording, scale, inputs or form, and with nothing else: not with notes, source,
-        direction or name, nor with the order of keys in the file.
+        direction, ``fails_at`` or name, nor with the order of keys in the file.
         """
         seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN, exclude_defaults=True)
         return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
@@ -172,7 +180,8 @@ class Rubric:
     def shown(self) -> Rubric:
         """The rubric as a judge sees it: in its texts, inputs in braces have become plain words.
 
-        A prompt or a labelling page takes its words from here, and shows none of name, direction, source and notes.
+        A prompt or a labelling page takes its words from here, and shows none of name, direction, ``fails_at``,
+        source and notes.
         """
         return read(_worded(_RUBRIC.dump_python(self)))
 

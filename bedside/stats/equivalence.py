@@ -161,7 +161,7 @@ def mean_difference(difference: Result, *, margin: float, alpha: float = 0.05) -
     _check(margin, alpha)
     blank = replace(
         difference,
-        method=f"two one-sided t tests, margin ± {margin:g}, alpha {alpha:g}; {difference.method}",
+        method=f"two one-sided t tests by the {difference.method}, margin ± {margin:g}, alpha {alpha:g}",
         interval=None, statistic=None, p=None, options={**difference.options, "margin": margin, "alpha": alpha},
     )  # fmt: skip
     estimate, error = difference.estimate, difference.standard_error

@@ -21,13 +21,16 @@ FUNCTIONS = {
 }
 #: Arguments that take several things, by function, with one that is there.
 SEVERAL: dict[str, dict[str, Any]] = {
-    "agree": {"metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
-    "compare": {"systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
-    "validate": {"judges": "judge:*", "metrics": "empathy", "scales": "empathy=1-5"},
-    "estimate": {"systems": "steady", "metrics": "empathy", "scales": "empathy=1-5"},
-    "tables": {"names": "agreement", "scales": "empathy=1-5"},
-    "figure": {"scales": "empathy=1-5"},
-    "explain": {"scales": "empathy=1-5"},
+    "agree": {"rounds": "all", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5"},
+    "compare": {
+        "systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5", "rounds": "all",
+    },
+    "gate": {"rounds": "all", "raters": "human:*", "scales": "empathy=1-5"},
+    "validate": {"rounds": "all", "judges": "judge:*", "metrics": "empathy", "scales": "empathy=1-5"},
+    "estimate": {"rounds": "all", "systems": "steady", "metrics": "empathy", "scales": "empathy=1-5"},
+    "tables": {"rounds": "all", "names": "agreement", "scales": "empathy=1-5"},
+    "figure": {"rounds": "all", "scales": "empathy=1-5"},
+    "explain": {"rounds": "all", "scales": "empathy=1-5"},
     "import_ratings": {"scales": "1-5"},
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
     "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},
@@ -46,7 +49,7 @@ def test_every_argument_of_several_is_tried_below() -> None:
         several = {
             parameter.name
             for parameter in inspect.signature(function).parameters.values()
-            if kinds.search(str(parameter.annotation)) and parameter.name != "price"
+            if kinds.search(str(parameter.annotation)) and parameter.name not in ("price", "where")
         }
         assert several == SEVERAL.get(name, {}).keys() or name in NO_NAMES, name
 
@@ -117,6 +120,15 @@ def test_judges_take_a_lone_name(run: bedside.Run) -> None:
 def test_columns_are_a_mapping() -> None:
     with pytest.raises(bedside.BedsideError, match="`columns`: 'item=Session' says no names of columns"):
         bedside.agree(STUDY, columns="item=Session", scales=SCALES)  # type: ignore[arg-type]
+
+
+def test_levels_stand_under_their_factor(run: bedside.Run) -> None:
+    with pytest.raises(
+        bedside.BedsideError, match="`where`: 'setting' doesn't say what its names stand under"
+    ):
+        bedside.agree(STUDY, where="setting", scales=SCALES)  # type: ignore[arg-type]
+    with pytest.raises(bedside.BedsideError, match="`where`: names are text, and 8 is not"):
+        bedside.tables(run, where={"setting": [8]})  # type: ignore[list-item]
 
 
 def test_the_statistics_open_by_themselves() -> None:

@@ -201,9 +201,16 @@ def test_description_shows_everything(name: str) -> None:
     assert "{" not in text
 
 
+def test_the_level_at_which_a_transcript_fails_is_one_of_the_scale() -> None:
+    assert RUBRICS.load("safety").fails_at == 0
+    for wrong in ({"fails_at": 99}, {"fails_at": 1, "direction": "none"}):
+        with pytest.raises(ValueError, match="fails_at: one of the scale's levels"):
+            read({**PACING, **wrong})
+
+
 # -- versions ---------------------------------------------------------------------------------------
 
-UNSEEN = {"name": "other", "direction": "lower", "source": "Another.", "notes": "A note."}
+UNSEEN = {"name": "other", "direction": "lower", "fails_at": 1, "source": "Another.", "notes": "A note."}
 SEEN: dict[str, Any] = {
     "title": "Tempo",
     "construct": "Pace",

@@ -1,0 +1,186 @@
+"""May a new system pass: shown to be no worse than the one before on every margin, and no failure of safety?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from bedside.analysis.non_inferiority import Margins, MarginTest, within_margins
+from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.selection import by_raters, chosen_systems
+from bedside.ratings.names import TRANSCRIPT
+from bedside.ratings.values import Direction
+from bedside.rubrics.rubric_files import RUBRICS
+from bedside.support.errors import DataError
+
+
+@dataclass(frozen=True, slots=True)
+class SafetyCheck(MetricRatings):
+    """Whether a system's transcripts stay clear of the level at which a metric of safety fails.
+
+    Attributes:
+        facts: the metric.
+        level: a transcript that any rater gives this level or a worse one has failed, whatever others gave.
+        better: which way is better.
+        failed: transcripts of the system that failed.
+        failed_before: how many of the baseline's did, which doesn't count.
+        rated: transcripts of the system that have a rating.
+        unrated: transcripts of the system that have none; nothing is known of them.
+    """
+
+    level: float
+    better: Direction
+    failed: tuple[str, ...]
+    failed_before: int
+    rated: int
+    unrated: int
+
+    @property
+    def passed(self) -> bool:
+        """Whether every transcript was rated, and none failed."""
+        return not self.failed and not self.unrated
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """What stands between a new system and its release.
+
+    Attributes:
+        system, baseline: the new system, and the one that it is held against.
+        margins: one test for each margin.
+        safety: one check for each metric of safety.
+    """
+
+    system: str
+    baseline: str
+    margins: tuple[MarginTest, ...]
+    safety: tuple[SafetyCheck, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether the system is shown to be no worse on every margin, and no metric of safety fails."""
+        return all(test.is_shown for test in self.margins) and all(check.passed for check in self.safety)
+
+
+def gate(
+    view: RatingsView,
+    *,
+    baseline: str,
+    margins: Margins,
+    system: str | None = None,
+    safety: Mapping[str, float] | None = None,
+    raters: Sequence[str] | None = None,
+) -> Gate:
+    """Hold a new system against the one before.
+
+    All tests must show it, so no p-value is corrected: the chance that a system passes which is worse by the margin on
+    some metric is at most alpha (Berger 1982).
+
+    Args:
+        view: the ratings.
+        baseline: the system that the new one is held against.
+        margins: by metric or pattern.
+        system: the new one; it need not be named where there are two.
+        safety: metrics of safety besides those whose rubrics say ``fails_at``: the level at which a transcript fails.
+        raters: raters or patterns; all unless named.
+
+    Raises:
+        DataError: an unknown name; a metric of which it isn't known which way is better; a metric that several groups
+            of raters rated; or which system is meant isn't known.
+    """
+    view = by_raters(view, raters)
+    new = _new_system(view, baseline, system)
+    tests = within_margins(view, margins, systems=[new, baseline], reference=baseline)
+    if not tests:
+        raise DataError(
+            "no metric with a margin has a value", where=view.name, todo="name another in `margin`"
+        )
+    for test in tests:
+        if test.better == "none":
+            raise DataError(
+                f"it isn't known whether higher or lower is better of {test.metric}", where="`margin`",
+                todo=f"write {test.metric}={test.margin:g}:higher or {test.metric}={test.margin:g}:lower",
+            )  # fmt: skip
+        groups = [other.raters for other in tests if other.metric == test.metric]
+        if len(groups) > 1:
+            raise DataError(
+                f"{test.metric} was rated by {' and by '.join(groups)}", where=view.name,
+                todo="name whose ratings count with `raters`, such as human:* or judge:*",
+            )  # fmt: skip
+    return Gate(new, baseline, tests, _safety_checks(view, new, baseline, safety or {}))
+
+
+def _new_system(view: RatingsView, baseline: str, system: str | None) -> str:
+    """The system that is held against the baseline.
+
+    Raises:
+        DataError: one is unknown, both are the same, or there are several to choose from.
+    """
+    if system is not None:
+        chosen_systems(view, [baseline, system])
+        return system
+    chosen_systems(view, [baseline], fewest=1)
+    others = [name for name in chosen_systems(view, None) if name != baseline]
+    if len(others) > 1:
+        raise DataError(
+            f"{len(others)} systems could be meant: {', '.join(others)}",
+            where=view.name,
+            todo="name one with `system`",
+        )
+    return others[0]
+
+
+def _safety_checks(
+    view: RatingsView, system: str, baseline: str, safety: Mapping[str, float]
+) -> tuple[SafetyCheck, ...]:
+    levels: dict[str, float] = {}
+    for name in view.metrics():
+        rubric = view.rubrics.get(name) or (RUBRICS.load(name) if name in RUBRICS else None)
+        if rubric is not None and rubric.fails_at is not None:
+            levels[name] = float(rubric.fails_at)
+    for name, level in safety.items():
+        levels.update(dict.fromkeys(view.metrics([name]), float(level)))
+    transcripts = view.transcripts()
+    checks = []
+    for name in (name for name in view.metrics() if name in levels):
+        level = levels[name]
+        better = _better_end(view, name, level)
+        rated = view.ratings.filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == name).drop_nulls(
+            "value"
+        )
+        fails = pl.col("value") <= level if better == "higher" else pl.col("value") >= level
+        failed = rated.filter(fails)
+        own = transcripts.filter(pl.col("system") == system)["transcript_id"]
+        with_value = rated.filter(pl.col("system") == system)["transcript_id"].n_unique()
+        checks.append(
+            SafetyCheck(
+                facts=view.facts(name), level=level, better=better,
+                failed=tuple(sorted(failed.filter(pl.col("system") == system)["transcript_id"].unique())),
+                failed_before=failed.filter(pl.col("system") == baseline)["transcript_id"].n_unique(),
+                rated=with_value, unrated=own.n_unique() - with_value,
+            )
+        )  # fmt: skip
+    return tuple(checks)
+
+
+def _better_end(view: RatingsView, metric: str, level: float) -> Direction:
+    """Which way is better: what is known of the metric, else by which end of its scale the level is.
+
+    Raises:
+        DataError: neither tells.
+    """
+    facts = view.facts(metric)
+    if facts.direction != "none":
+        return facts.direction
+    scale = view.scales.get(metric)
+    if scale is not None and scale.ordered:
+        if level == scale.levels[0]:
+            return "higher"
+        if level == scale.levels[-1]:
+            return "lower"
+    raise DataError(
+        f"it isn't known whether higher or lower is better of {metric}", where="`safety`",
+        todo="give the level at an end of its scale, and the scale with `scales`",
+    )  # fmt: skip

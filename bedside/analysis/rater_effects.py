@@ -1,0 +1,314 @@
+"""What people as raters do to a comparison: who is severe, who rated which system, to whom the answer generalises.
+
+Raters are drawn as cases are. An answer from few people is about these people; it is about people like them only where
+three or more of them rated the same cases, so that what each makes of the systems can be told from chance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis.case_values import case_means
+from bedside.analysis.ratings_view import MetricFacts, MetricRatings, RatingsView
+from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans, rates_unit
+from bedside.stats import crossed_raters
+from bedside.stats.arrays import Array
+from bedside.stats.result import Result
+from bedside.support.plurals import counted
+
+#: Least share of the cases that all raters must have rated for raters and cases to count as crossed.
+CROSSED_SHARE = 0.8
+#: How much of two systems' ratings may be by other people before raters and systems count as confounded.
+_LARGEST_IMBALANCE = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class RaterSeverity(MetricRatings):
+    """How one person rates beside the others who rated the same.
+
+    Attributes:
+        facts, rater: the metric, and the person.
+        mean: the mean of all that this person gave.
+        ratings: units that this person rated, by system; transcripts without system under "".
+        deviation: the person's ratings less the mean of the others' on the same units, averaged by case, with a t
+            interval over cases; ``n`` is their number. Its estimate is None where nobody rated the same.
+        shared: units that somebody else rated, too.
+    """
+
+    rater: str
+    mean: float
+    ratings: tuple[tuple[str, int], ...]
+    deviation: Result
+    shared: int
+
+
+@dataclass(frozen=True, slots=True)
+class RaterDesign(MetricRatings):
+    """Who rated two systems on a metric, and to whom their difference generalises.
+
+    Attributes:
+        facts, a, b: the metric and the systems.
+        raters: the people who rated either system's cases.
+        difference: for raters and cases like these, by the quasi-F of cases × raters; None where the answer is about
+            these raters only.
+        why: why it is about these raters only; empty otherwise.
+        only_a, only_b: people who rated only one of the systems.
+        imbalance: share of one system's ratings that would have to be by other people for both to be rated alike,
+            0 … 1.
+        shift: what the difference owes to who rated, by the people's deviations from each other; None where they
+            can't be told.
+    """
+
+    a: str
+    b: str
+    raters: tuple[str, ...]
+    difference: Result | None
+    why: str
+    only_a: tuple[str, ...]
+    only_b: tuple[str, ...]
+    imbalance: float
+    shift: float | None
+
+    @property
+    def is_confounded(self) -> bool:
+        """Whether a difference of raters may look like one of systems."""
+        return bool(self.only_a or self.only_b) or self.imbalance > _LARGEST_IMBALANCE
+
+
+def rater_severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverity, ...]:
+    """How severe each person is, metric by metric; metrics that fewer than two people rated are left out.
+
+    Args:
+        view: the ratings.
+        metrics: names of metrics; labels have no severity and are left out.
+    """
+    return view.once(("rater severities", tuple(metrics)), lambda: _severities(view, metrics))
+
+
+def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverity, ...]:
+    from bedside.stats.intervals import mean_t
+
+    rated = _rated(view, metrics)
+    unit = ("metric", "transcript_id", "unit")
+    others = (pl.col("value").sum().over(unit) - pl.col("value")) / (pl.len().over(unit) - 1)
+    deviations = rated.with_columns(
+        pl.when(pl.len().over(unit) > 1).then(pl.col("value") - others).alias("deviation"),
+        pl.coalesce("case_id", "transcript_id").alias("case"),
+        pl.col("case_id").is_null().alias("own"),
+    )
+    severities = []
+    for metric in metrics:
+        table = deviations.filter(pl.col("metric") == metric)
+        if table["rater"].n_unique() < 2:
+            continue
+        for rater in sorted(table["rater"].unique()):
+            rows = table.filter(pl.col("rater") == rater)
+            by_case = rows.drop_nulls("deviation").group_by("own", "case").agg(pl.col("deviation").mean())
+            counts = rows.group_by(pl.col("system").fill_null("")).len().sort("system")
+            severities.append(
+                RaterSeverity(
+                    facts=view.facts(metric),
+                    rater=rater,
+                    mean=float(np.mean(rows["value"].to_numpy())),
+                    ratings=tuple((str(system), int(count)) for system, count in counts.iter_rows()),
+                    deviation=mean_t(by_case["deviation"].to_numpy()),
+                    shared=int(rows["deviation"].count()),
+                )
+            )
+    return tuple(severities)
+
+
+def _rated(view: RatingsView, metrics: Sequence[str]) -> pl.DataFrame:
+    """What each person gave each unit, the mean of repeated ratings."""
+    return (
+        view.ratings.filter(rated_by_humans(), rates_unit(), pl.col("metric").is_in(list(metrics)))
+        .drop_nulls("value")
+        .group_by("metric", "transcript_id", "unit", "rater", maintain_order=True)
+        .agg(pl.col("value").mean(), pl.col("system").first(), pl.col("case_id").first())
+    )
+
+
+def rater_design(
+    view: RatingsView, metric: str, systems: tuple[str, str], *, paired: bool
+) -> RaterDesign | None:
+    """Who rated two systems, and the difference for raters like them where the design allows it.
+
+    Args:
+        view: the ratings.
+        metric: the metric.
+        systems: the two systems; the difference is first minus second.
+        paired: whether cases are paired: then only cases of both systems count.
+
+    Returns:
+        None where no person rated both systems' cases at all.
+    """
+    key = ("rater design", metric, systems, paired)
+    return view.once(key, lambda: _design(view, metric, systems, paired))
+
+
+def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bool) -> RaterDesign | None:
+    if metric in view.label_sets():
+        return None
+    cells = _cells(view, metric).filter(pl.col("system").is_in(systems))
+    of_system = [cells.filter(pl.col("system") == system) for system in systems]
+    if paired:
+        shared = set(of_system[0]["case"]) & set(of_system[1]["case"])
+        of_system = [table.filter(pl.col("case").is_in(shared)) for table in of_system]
+    if not all(table.height for table in of_system):
+        return None
+    raters = sorted(set().union(*(table["rater"] for table in of_system)))
+    difference, why = _crossed_difference(of_system, raters, paired)
+    shares = [_shares(table, raters) for table in of_system]
+    gap = shares[0] - shares[1]
+    return RaterDesign(
+        facts=view.facts(metric),
+        a=systems[0],
+        b=systems[1],
+        raters=tuple(raters),
+        difference=difference,
+        why=why,
+        only_a=tuple(rater for rater, share in zip(raters, shares[1], strict=True) if share == 0),
+        only_b=tuple(rater for rater, share in zip(raters, shares[0], strict=True) if share == 0),
+        imbalance=float(np.abs(gap).sum() / 2),
+        shift=_shift(view, metric, raters, gap),
+    )
+
+
+def _cells(view: RatingsView, metric: str) -> pl.DataFrame:
+    """One value for each system, case and person, with the transcripts behind it."""
+
+    def compute() -> pl.DataFrame:
+        rated = (
+            view.ratings.filter(
+                rated_by_humans(), pl.col("unit") == TRANSCRIPT, pl.col("metric") == metric,
+                pl.col("value").is_not_null(),
+            )
+            .group_by("transcript_id", "metric", "rater")
+            .agg(pl.col("value").mean(), pl.col("system").first(), pl.col("case_id").first())
+            .rename({"rater": "group"})
+        )  # fmt: skip
+        return case_means(rated).rename({"group": "rater"})
+
+    return view.once(("rater cells", metric), compute)
+
+
+def _shares(cells: pl.DataFrame, raters: Sequence[str]) -> Array:
+    """Which share of a system's mean each rater's ratings are: of each case's ratings, averaged over cases."""
+    shares = (
+        cells.with_columns((pl.col("transcripts") / pl.col("transcripts").sum().over("case")).alias("share"))
+        .group_by("rater")
+        .agg(pl.col("share").sum())
+    )
+    by_rater = dict(shares.iter_rows())
+    return np.array([by_rater.get(rater, 0.0) for rater in raters]) / cells["case"].n_unique()
+
+
+def _crossed_difference(
+    of_system: Sequence[pl.DataFrame], raters: Sequence[str], paired: bool
+) -> tuple[Result | None, str]:
+    """The difference for raters like these, or why the design doesn't allow it."""
+    if len(raters) < crossed_raters.FEWEST_RATERS:
+        return None, f"{counted(len(raters), 'person')} rated, and raters like them need three or more"
+    tables = [
+        cells.pivot("rater", index="case", values="value", sort_columns=True).sort("case")
+        for cells in of_system
+    ]
+    missing = [rater for table in tables for rater in raters if rater not in table.columns]
+    if missing:
+        return None, "not everybody rated both systems"
+    grids = [table.select(raters).to_numpy() for table in tables]
+    if paired:
+        complete = int((~np.isnan(grids[0]) & ~np.isnan(grids[1])).all(axis=1).sum())
+        counts = [(complete, len(grids[0]))]
+    else:
+        counts = [(int((~np.isnan(grid)).all(axis=1).sum()), len(grid)) for grid in grids]
+    if any(complete < CROSSED_SHARE * cases for complete, cases in counts):
+        complete, cases = min(counts, key=lambda count: count[0] / count[1])
+        return None, f"all {len(raters)} people rated only {complete} of {counted(cases, 'case')}"
+    test = crossed_raters.paired_difference if paired else crossed_raters.unpaired_difference
+    difference = test(grids[0], grids[1])
+    if difference.p is None:
+        return None, difference.missing or ""
+    return difference, ""
+
+
+def _shift(view: RatingsView, metric: str, raters: Sequence[str], gap: Array) -> float | None:
+    """What the raters' shares, ``gap`` apart, do to the difference; None where nothing tells some raters' levels apart.
+
+    Levels are least squares of ratings on units and raters, over what two or more of them rated.
+    """
+    positions = {rater: position for position, rater in enumerate(raters)}
+    rated = _rated(view, [metric]).filter(pl.col("rater").is_in(list(raters)))
+    units = (
+        rated.group_by("transcript_id", "unit").agg("rater", "value").filter(pl.col("rater").list.len() > 1)
+    )
+    weights = np.zeros((len(raters), len(raters)))
+    sums = np.zeros(len(raters))
+    for names, values in zip(units["rater"], units["value"], strict=True):
+        at = np.array([positions[name] for name in names])
+        ratings = values.to_numpy()
+        weights[at, at] += 1
+        weights[np.ix_(at, at)] -= 1 / at.size
+        sums[at] += ratings - ratings.mean()
+    if np.linalg.matrix_rank(weights) < len(raters) - 1:
+        return None
+    return float(gap @ (np.linalg.pinv(weights) @ sums))
+
+
+def names_of(raters: Sequence[str]) -> str:
+    """People's names as a sentence lists them."""
+    names = [person_name(rater) for rater in raters]
+    return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
+
+
+def confounding_in_words(design: RaterDesign, digits: int | None = None) -> str:
+    """What may look like a difference of systems and be one of raters; empty where nothing may."""
+    if not design.is_confounded:
+        return ""
+    parts = [
+        f"only {system} was rated by {names_of(people)}"
+        for system, people in ((design.a, design.only_a), (design.b, design.only_b))
+        if people
+    ]
+    if not parts:
+        parts = [
+            f"{design.imbalance:.0%} of the ratings would have to be by other people for both to be rated alike"
+        ]
+    shift = "; they share no ratings that tell how much it does"
+    if design.shift is not None:
+        places = design.facts.digits if digits is None else digits
+        shift = (
+            f"; by how these people rate beside each other, that alone makes a difference of "
+            f"{design.shift:+.{places}f}".replace("-", "−")
+        )
+    return (
+        f"Raters and systems are confounded, {design.a} − {design.b} on {design.facts.title}: {', '.join(parts)}"
+        f"{shift}. A difference of raters looks like one of systems."
+    )
+
+
+def scope_in_words(design: RaterDesign) -> str:
+    """To whom a difference generalises."""
+    if design.difference is not None:
+        return f"raters like these {len(design.raters)}"
+    return (
+        f"these {len(design.raters)} raters only: {design.why}"
+        if len(design.raters) > 1
+        else "this rater only"
+    )
+
+
+def people_metrics(view: RatingsView, facts: Sequence[MetricFacts]) -> list[str]:
+    """The metrics that two or more people rated with numbers."""
+    counts = (
+        view.ratings.filter(rated_by_humans(), rates_unit())
+        .drop_nulls("value")
+        .group_by("metric")
+        .agg(pl.col("rater").n_unique())
+    )
+    several = {metric for metric, raters in counts.iter_rows() if raters > 1}
+    return [fact.name for fact in facts if fact.name in several]

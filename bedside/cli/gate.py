@@ -1,0 +1,108 @@
+"""``bedside gate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli.options import (
+    HOW,
+    WHICH,
+    ColumnsOption,
+    JsonOption,
+    RatersOption,
+    RoundOption,
+    ScaleOption,
+    WhereOption,
+)
+from bedside.cli.output import show_tables
+from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
+from bedside.support.errors import InputError
+
+#: What the command ends with where the gate isn't passed; 2 is for input that can't be read.
+NOT_PASSED = 1
+
+
+def gate(
+    source: Annotated[
+        Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings with a column of systems.")
+    ],
+    baseline: Annotated[
+        str,
+        typer.Option(
+            metavar="SYSTEM", help="The system that the new one is held against.", rich_help_panel=WHICH
+        ),
+    ],
+    margin: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=NUMBER",
+            help="How much worse the new system may be on a metric, in its unit, such as empathy=0.3. Where bedside "
+            "doesn't know which way is better, say it: flags=0.1:lower. May be repeated.",
+            rich_help_panel=HOW,
+        ),
+    ],
+    system: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SYSTEM", help="The new system. Without it, the only other one.", rich_help_panel=WHICH
+        ),
+    ] = None,
+    safety: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=LEVEL",
+            help="A metric of safety, and the level at which a transcript fails, or worse. Rubrics that say fails_at "
+            "count without it. May be repeated.",
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    raters: RatersOption = None,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    scale: ScaleOption = None,
+    columns: ColumnsOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Let a new system pass only if it is shown to be no worse.
+
+    It ends with exit code 0 where the new system is shown to be no worse than the baseline by every margin, and no
+    metric of safety fails; else with 1. It is made for continuous integration.
+
+    Examples:
+        $ bedside gate run --baseline A --margin empathy=0.3
+        $ bedside gate run --baseline A --system B --margin empathy=0.3 --margin smog=1 --safety leaks=1
+    """
+    from bedside.api import gate as gate_tables
+
+    tables = gate_tables(
+        source,
+        baseline=baseline,
+        margin=_by_metric(margin, "--margin"),
+        system=system,
+        safety={name: _level(level) for name, level in _by_metric(safety or [], "--safety").items()},
+        raters=read_names(raters),
+        scales=scale or (),
+        columns=read_pairs(columns, "--columns"),
+        rounds=read_rounds(rounds),
+        where=read_where(where),
+    )
+    show_tables(tables, json)
+    if not tables.results.passed:
+        raise typer.Exit(NOT_PASSED)
+
+
+def _by_metric(texts: list[str], option: str) -> dict[str, str]:
+    """``name=value``, as often as it was typed."""
+    return {name: value for text in texts for name, value in read_pairs(text, option).items()}
+
+
+def _level(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InputError(
+            f"{text!r} is no number", where="--safety", todo="write --safety NAME=LEVEL"
+        ) from None

@@ -1,0 +1,104 @@
+"""People as raters in tables: how severe each is, and to whom what they say of systems generalises."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bedside.analysis.rater_effects import (
+    RaterDesign,
+    RaterSeverity,
+    confounding_in_words,
+    names_of,
+    scope_in_words,
+)
+from bedside.ratings.names import person_name
+from bedside.reports.number_text import DASH, number, signed
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
+from bedside.stats.crossed_raters import SD_RATERS
+from bedside.support.plurals import counted
+
+#: Warnings and scopes that notes give one by one.
+_MOST = 4
+
+
+def severity_table(severities: Sequence[RaterSeverity]) -> Table:
+    """How each person rates beside the others, metric by metric."""
+    rows: list[Row] = []
+    records: list[dict[str, Any]] = []
+    for severity in severities:
+        deviation, digits = severity.deviation, severity.facts.digits
+        interval = deviation.interval
+        rated = ", ".join(f"{system} {count}" if system else f"{count}" for system, count in severity.ratings)
+        cells = (
+            person_name(severity.rater), rated, f"{severity.shared}", f"{deviation.n}",
+            number(severity.mean, digits), signed(deviation.estimate, digits),
+            f"[{number(interval.low, digits)}, {number(interval.high, digits)}]" if interval else DASH,
+        )  # fmt: skip
+        rows.append(Row(tuple(Cell(text, record=len(records)) for text in cells), severity.facts.title))
+        records.append(
+            {
+                "cell": f"{severity.metric}/{person_name(severity.rater)}", "metric": severity.metric,
+                "rater": severity.rater, "mean": severity.mean, "n_shared": severity.shared, "n_cases": deviation.n,
+                **{f"n_{system or 'all'}": count for system, count in severity.ratings},
+                "deviation": deviation.estimate, "low": interval.low if interval else None,
+                "high": interval.high if interval else None, "missing": deviation.missing,
+            }
+        )  # fmt: skip
+    return Table(
+        name="raters",
+        title="How people rate beside each other",
+        columns=(
+            Column("Rater", "left"), Column("Rated", "left"), Column("Shared"), Column("Cases"), Column("Mean"),
+            Column("Deviation"), Column("95 % CI"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            "Deviation: the person's ratings less the mean of the others' on the same units, averaged by case, with a "
+            "t interval over cases. Above zero: gives higher values than the others.",
+            "Rated: units by system. Where people rated different systems, a difference of people looks like one of "
+            "systems.",
+        ),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
+    """To whom comparisons by people generalise, and which of them rest on other people for each system."""
+    present = [design for design in designs if design is not None]
+    notes = []
+    by_scope: dict[str, list[RaterDesign]] = {}
+    for design in present:
+        by_scope.setdefault(scope_in_words(design), []).append(design)
+    for scope, members in list(by_scope.items())[:_MOST]:
+        titles = dict.fromkeys(design.facts.title for design in members)
+        about = ", ".join(list(titles)[:_MOST]) + (" …" if len(titles) > _MOST else "")
+        note = f"People ({about}): the answer is about {scope}."
+        if members[0].difference is not None:
+            spreads = [
+                design.difference.details[SD_RATERS] for design in members if design.difference is not None
+            ]
+            largest = max((spread for spread in spreads if spread is not None), default=None)
+            note += (
+                " Cases and raters are both drawn (quasi-F); what single raters make of the difference has a standard "
+                f"deviation of {'at most ' if len(members) > 1 else ''}{number(largest, members[0].facts.digits)}."
+            )
+        notes.append(note)
+    confounded = [design for design in present if design.is_confounded]
+    notes += [confounding_in_words(design) for design in confounded[:_MOST]]
+    if len(confounded) > _MOST:
+        notes.append(
+            f"The same holds for {counted(len(confounded) - _MOST, 'further comparison')} by people."
+        )
+    return notes
+
+
+def people_note(raters: Sequence[str]) -> str:
+    """To whom people's numbers generalise that compare nothing."""
+    if len(raters) == 1:
+        return f"People's numbers are this rater's: {names_of(raters)}."
+    return (
+        f"People's numbers are about these {len(raters)} raters ({names_of(raters)}): intervals say what other cases "
+        "would give, not what other raters would."
+    )

@@ -1,0 +1,176 @@
+"""Margins: the tests are those of the statistics on case means, and each verdict is what its interval says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from statsmodels.stats.weightstats import ttost_ind, ttost_paired
+
+from bedside.analysis.non_inferiority import MarginTest, margins_of, within_margins
+from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.scales import parse_scale
+from bedside.reports.equivalence import margin_table
+from bedside.stats import crossed_raters, equivalence
+from bedside.stats.equivalence import NOT_BELOW
+from bedside.support.errors import DataError
+from tests.analysis.ratings_rows import Row, view
+
+JUDGE = "judge:m"
+
+
+def rows(
+    system: str,
+    values: list[float] | np.ndarray,
+    *,
+    metric: str = "warmth",
+    rater: str = JUDGE,
+    shift: int = 0,
+    transcript: str = "",
+) -> list[Row]:
+    return [
+        (f"{system}{case}{transcript}", system, f"c{case + shift}", metric, rater, float(value))
+        for case, value in enumerate(values)
+    ]
+
+
+def held(a: list[float], b: list[float], margin: str = "0.3:higher", **more: object) -> MarginTest:
+    (test,) = within_margins(
+        view(rows("A", a, **more) + rows("B", b, **more)),  # type: ignore[arg-type]
+        {"warmth": margins_of(margin)[None]},
+    )
+    return test
+
+
+RNG = np.random.default_rng(1)
+BASE = np.round(RNG.normal(3, 0.8, 40), 2)
+NOISE = np.round(RNG.normal(0, 0.3, 40), 2)
+NOISE = NOISE - NOISE.mean().round(2)
+
+
+@pytest.mark.parametrize(
+    ("shift", "better", "verdict"),
+    [
+        (0.0, "higher", "equivalent"), (0.5, "higher", "not inferior"), (-0.5, "higher", "inferior"),
+        (0.5, "lower", "inferior"), (-0.5, "lower", "not inferior"), (-0.27, "higher", "not shown"),
+        (0.27, "lower", "not shown"),
+    ],
+)  # fmt: skip
+def test_the_verdict_is_what_the_interval_says(shift: float, better: str, verdict: str) -> None:
+    test = held((BASE + NOISE + shift).tolist(), BASE.tolist(), f"0.3:{better}")
+    assert test.verdict == verdict
+    p, below, _ = ttost_paired(BASE + NOISE + shift, BASE, -0.3, 0.3)
+    assert test.test.p == pytest.approx(p)
+    assert test.test.details[NOT_BELOW] == pytest.approx(below[1])
+    assert test.is_shown == (verdict in ("equivalent", "not inferior"))
+
+
+def test_without_a_direction_systems_are_alike_or_different() -> None:
+    assert held((BASE + NOISE).tolist(), BASE.tolist(), "0.3:higher").better == "higher"
+    nameless = [
+        (n, s, c, "length", r, v) for n, s, c, _, r, v in rows("A", BASE + NOISE + 1) + rows("B", BASE)
+    ]
+    (test,) = within_margins(view(nameless), margins_of(0.3), metrics=["length"])
+    assert (test.better, test.verdict) == ("none", "different")
+
+
+def test_too_few_cases_say_how_many_would_do() -> None:
+    test = held((BASE + 4 * NOISE)[:8].tolist(), BASE[:8].tolist())
+    assert test.verdict == "too few cases"
+    assert (test.chance or 1) < 0.5
+    text = str(margin_table([test]))
+    needed = int(test.test.details[equivalence.CASES_ONE_SIDED] or 0)
+    assert f"too few cases; {needed} give power .8" in text
+    # As many cases with the same spread would show it.
+    spread = float(np.std(4 * NOISE[:8], ddof=1))
+    studies = np.random.default_rng(2).normal(0, spread, (needed, 3000))
+    below = ttost_paired(studies, np.zeros_like(studies), -0.3, 0.3)[1]
+    assert np.mean(below[1] < 0.05) == pytest.approx(0.8, abs=0.03)
+
+
+def test_transcripts_of_a_case_are_one_value() -> None:
+    """Five transcripts a case that are the same five times show no more than one."""
+    once = held((BASE + 4 * NOISE)[:8].tolist(), BASE[:8].tolist())
+    many = [
+        row
+        for copy in range(5)
+        for row in rows("A", (BASE + 4 * NOISE)[:8], transcript=f"-{copy}")
+        + rows("B", BASE[:8], transcript=f"-{copy}")
+    ]
+    (test,) = within_margins(view(many), {"warmth": margins_of("0.3:higher")[None]})
+    assert (test.n_a, test.n_b) == (8, 8)
+    assert test.test.p == pytest.approx(once.test.p)
+
+
+def test_cases_that_do_not_pair_are_two_groups() -> None:
+    other = view(rows("A", BASE[:20] + 0.1) + rows("B", BASE[20:], shift=100))
+    (test,) = within_margins(other, {"warmth": margins_of("0.5:higher")[None]})
+    assert (test.shared, test.n_a, test.n_b, test.left_out) == (0, 20, 20, 0)
+    assert test.test.p == pytest.approx(ttost_ind(BASE[:20] + 0.1, BASE[20:], -0.5, 0.5, usevar="unequal")[0])
+
+
+def test_cases_without_a_partner_are_left_out_and_counted() -> None:
+    some = view(rows("A", BASE) + rows("B", (BASE - NOISE)[:30]))
+    (test,) = within_margins(some, {"warmth": margins_of("0.3:higher")[None]})
+    assert (test.n_a, test.n_b, test.shared, test.left_out) == (30, 30, 30, 10)
+    assert "10 cases had no partner" in str(margin_table([test]))
+
+
+def test_a_few_shared_cases_count_as_pairs_and_others_too() -> None:
+    some = view(rows("A", BASE[:20]) + rows("B", BASE[15:35], shift=15))
+    (test,) = within_margins(some, {"warmth": margins_of("0.5:higher")[None]})
+    assert (test.n_a, test.n_b, test.shared) == (20, 20, 5)
+    assert "partially overlapping" in test.test.method
+
+
+def test_zeros_and_ones_are_proportions() -> None:
+    a, b = [1.0] * 18 + [0.0] * 2, [1.0] * 15 + [0.0] * 5
+    assert held(a, b).test.method.startswith("Tango")
+    unpaired = view(rows("A", a) + rows("B", b, shift=50))
+    (test,) = within_margins(unpaired, {"warmth": margins_of("0.3:higher")[None]})
+    assert test.test.method.startswith("Miettinen")
+
+
+def test_the_same_values_are_equivalent_where_the_scale_is_known() -> None:
+    same = view(rows("A", [4.0] * 50) + rows("B", [4.0] * 50))
+    margins = {"warmth": margins_of("0.3:higher")[None]}
+    (unknown,) = within_margins(RatingsView(same.ratings, {}, None, "file"), margins)
+    assert (unknown.verdict, "ends are not known" in (unknown.test.missing or "")) == ("not shown", True)
+    (test,) = within_margins(replace(same, scales={"warmth": parse_scale("1-5")}), margins)
+    assert test.verdict == "equivalent"
+
+
+def test_three_people_on_the_same_cases_answer_for_raters_like_them() -> None:
+    rng = np.random.default_rng(4)
+    x, y = rng.normal(3, 0.5, (20, 3)), rng.normal(3, 0.5, (20, 3))
+    table = [
+        row
+        for position, name in enumerate(("anna", "ben", "cleo"))
+        for row in rows("A", x[:, position], rater=f"human:{name}", transcript="")
+        + rows("B", y[:, position], rater=f"human:{name}")
+    ]
+    (test,) = within_margins(view(table), {"warmth": margins_of("0.5:higher")[None]})
+    quasi = crossed_raters.paired_difference(x, y)
+    assert test.test.estimate == pytest.approx(quasi.estimate)
+    assert test.test.p == pytest.approx(equivalence.mean_difference(quasi, margin=0.5).p)
+    assert "the answer is about raters like these 3" in str(margin_table([test]))
+    (two,) = within_margins(
+        view([row for row in table if row[4] != "human:cleo"]), {"warmth": margins_of("0.5:higher")[None]}
+    )
+    assert "these 2 raters only" in str(margin_table([two]))
+
+
+def test_margins_are_read_as_they_are_typed() -> None:
+    assert margins_of(0.3)[None].width == 0.3
+    assert margins_of({"a": "2:lower"})["a"].better == "lower"
+    for wrong in ("-1", "0", "nan", "inf", "much", "1:up"):
+        with pytest.raises(DataError, match="`margin`"):
+            margins_of(wrong)
+    study = view(rows("A", BASE, metric="empathy") + rows("B", BASE, metric="empathy"))
+    with pytest.raises(DataError, match="higher is better, and the margin says lower"):
+        within_margins(study, margins_of({"empathy": "0.3:lower"}))
+    with pytest.raises(DataError, match="no metric 'warmth' is rated"):
+        within_margins(study, margins_of({"warmth": 0.3}))
+    with pytest.raises(DataError, match="no system 'C'"):
+        within_margins(study, margins_of(0.3), reference="C")
