@@ -198,6 +198,7 @@ def gate(
             better.
     """
     from bedside.analysis.gate import gate as run_gate
+    from bedside.analysis.non_inferiority import margins_of
     from bedside.reports.equivalence import gate_table
     from bedside.reports.levels import answered
 
@@ -205,7 +206,7 @@ def gate(
         held = run_gate(
             view,
             baseline=baseline,
-            margin=margin_of(margin),
+            margins=margins_of(margin),
             system=system,
             safety=safety,
             raters=listed(raters, "raters"),

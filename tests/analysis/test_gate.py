@@ -91,7 +91,7 @@ def test_what_is_not_clear_is_asked_back() -> None:
     ):
         gate(view(GOOD + rated("A", BASE, rater="human:anna") + rated("B", BASE, rater="human:anna")),
              baseline="A", margins=MARGIN)  # fmt: skip
-    with pytest.raises(DataError, match="write warmth=0.3:higher or warmth=0.3:lower"):
+    with pytest.raises(DataError, match=r"write warmth=0\.3:higher or warmth=0\.3:lower"):
         gate(view(GOOD + rated("A", BASE, "warmth") + rated("B", BASE, "warmth")),
              baseline="A", margins=margins_of({"warmth": 0.3}))  # fmt: skip
     with pytest.raises(DataError, match="no system 'Z'"):
