@@ -101,7 +101,9 @@ def _interval_notes(layout: ResultsLayout) -> list[str]:
     binary = any(
         item.level == "mean" and _is_binary(layout, position) for position, item in enumerate(layout.items)
     )
-    return ["Intervals: t over transcripts" + (", Wilson's for shares of 0 and 1." if binary else ".")]
+    clustered = not all(sample.is_single for sample in layout.samples.values())
+    over = "cases, whose transcripts are not independent" if clustered else "transcripts"
+    return [f"Intervals: t over {over}" + (", Wilson's for shares of 0 and 1." if binary else ".")]
 
 
 def _is_binary(layout: ResultsLayout, position: int) -> bool:

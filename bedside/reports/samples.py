@@ -82,14 +82,18 @@ class Sample(SystemValues):
 
 
 def interval_of(sample: Sample, level: SampleLevel) -> Interval | None:
-    """The 95 % interval of a mean (Wilson's where all values are 0 or 1) or of a ratio of sums."""
+    """The 95 % interval of a mean (Wilson's where all values are 0 or 1) or of a ratio of sums.
+
+    Where a case has several transcripts, cases are the clusters: its transcripts don't count as independent.
+    """
     from bedside.stats.intervals import mean_t, proportion
 
     if not sample.n:
         return None
+    clusters = None if sample.is_single else sample.clusters
     if level == "mean" and np.isin(sample.values, (0.0, 1.0)).all():
-        return proportion(sample.values).interval
-    return mean_t(sample.values).interval
+        return proportion(sample.values, clusters=clusters).interval
+    return mean_t(sample.values, clusters=clusters).interval
 
 
 #: Key of a sample: system, and the values of the factors.

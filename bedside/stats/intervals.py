@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from bedside.stats._resampling import StatisticOfTotals, aligned, bootstrap_interval, resample
 from bedside.stats.arrays import Array, Seed, chosen, clean, constant, vector
@@ -212,8 +213,16 @@ def wilson(successes: int, n: int, *, level: float = 0.95) -> Result:
     return replace(blank, estimate=share, interval=bounds)
 
 
-def proportion(values: Any, *, level: float = 0.95) -> Result:
+def proportion(values: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
     """The share of ones among zeros and ones, with Wilson's interval.
+
+    Args:
+        values: 0 or 1; None or NaN where missing.
+        clusters: for each value the cluster it belongs to, such as the case of a transcript. The interval is then
+            Wilson's for the effective number of values ``share (1 − share) / SE²`` (no more than there are; the number
+            of clusters where nothing varies), with the clusters' standard error, times ``(z / t)²`` with t of one
+            degree of freedom less than clusters (Korn and Graubard 1998; Franco et al. 2019).
+        level: nominal coverage.
 
     Raises:
         DataError: a value is neither 0 nor 1.
@@ -221,4 +230,31 @@ def proportion(values: Any, *, level: float = 0.95) -> Result:
     present, dropped = clean(values)
     if not np.isin(present, (0.0, 1.0)).all():
         raise DataError("a proportion needs values of 0 and 1")
-    return replace(wilson(int(present.sum()), present.size, level=level), dropped=dropped)
+    result = replace(wilson(int(present.sum()), present.size, level=level), dropped=dropped)
+    if clusters is None or not present.size:
+        return result
+    labels = aligned(clusters, vector(values).size)[~np.isnan(vector(values))].astype(str)
+    return _clustered(result, present, labels, level)
+
+
+def _clustered(result: Result, present: Array, labels: npt.NDArray[np.str_], level: float) -> Result:
+    """The same share with an interval for clustered values."""
+    from scipy.special import ndtri, stdtrit
+    from statsmodels.stats.proportion import proportion_confint
+
+    groups = np.unique(labels).size
+    result = replace(
+        result,
+        method=f"proportion with Wilson's interval over clusters, {level:.0%}",
+        options={"clusters": True, "level": level},
+    )
+    if groups < 2:
+        return replace(result, interval=None, missing="no interval: only one cluster")
+    share = float(present.mean())
+    error = mean_t(present, clusters=labels).standard_error
+    effective = min(float(present.size), share * (1 - share) / error**2) if error else float(groups)
+    tail = (1 + level) / 2
+    effective *= float(ndtri(tail) / stdtrit(groups - 1, tail)) ** 2
+    low, high = proportion_confint(share * effective, effective, alpha=1 - level, method="wilson")
+    bounds = min(max(float(low), 0.0), share), max(min(float(high), 1.0), share)
+    return replace(result, interval=Interval(*bounds, level, "Wilson over clusters"), standard_error=error)

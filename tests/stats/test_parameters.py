@@ -115,7 +115,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (intervals.paired_difference_interval, (X - Y,), {}, {"level": ({}, {"level": 0.9})}),
     (intervals.welch_interval, (X, Y.astype(float)), {}, {"level": ({}, {"level": 0.9})}),
     (intervals.wilson, (3, 10), {}, {"level": ({}, {"level": 0.9})}),
-    (intervals.proportion, (ONES,), {}, {"level": ({}, {"level": 0.9})}),
+    (intervals.proportion, (ONES,), {}, {"clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9})}),
     (shape.skewness, (np.exp(X),), {}, {
         "adjusted": ({}, {"adjusted": True}), "alternative": ({}, {"alternative": "greater"}),
     }),

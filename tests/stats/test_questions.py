@@ -281,3 +281,39 @@ def test_consensus() -> None:
 )  # fmt: skip
 def test_reading(kappa: float | None, band: str | None) -> None:
     assert reading.reading(kappa) == band
+
+
+def test_shares_of_clustered_values() -> None:
+    rng = np.random.default_rng(5)
+    # Values that are copies within a cluster carry what single values do, but for t in place of z.
+    ones = np.repeat(rng.random(40) < 0.3, 5).astype(int)
+    clusters = np.repeat(np.arange(40), 5)
+    copied = intervals.proportion(ones, clusters=clusters).interval
+    share, error = ones.mean(), ones[::5].std(ddof=1) / np.sqrt(40)
+    effective = share * (1 - share) / error**2 * (stats.norm.ppf(0.975) / stats.t.ppf(0.975, 39)) ** 2
+    assert copied is not None
+    for bound in (copied.low, copied.high):
+        # A score interval's bounds solve (share − p)² = z² p (1 − p) / n.
+        squared = stats.norm.ppf(0.975) ** 2 * bound * (1 - bound) / effective
+        assert (share - bound) ** 2 == pytest.approx(squared, rel=1e-9)
+    assert intervals.proportion([1, 1, 1], clusters=[1, 1, 1]).missing == "no interval: only one cluster"
+    nothing = intervals.proportion(np.zeros(40), clusters=np.repeat(np.arange(8), 5)).interval
+    assert nothing is not None
+    assert nothing.low == 0
+    assert nothing.high > intervals.wilson(0, 8).interval.high  # type: ignore[union-attr]
+
+
+def test_intervals_of_clustered_shares_cover_the_truth() -> None:
+    rng = np.random.default_rng(6)
+    cases, each, truth = 20, 5, 0.2
+    clusters = np.repeat(np.arange(cases), each)
+    covered = {True: 0, False: 0}
+    for _ in range(600):
+        chances = rng.beta(truth * 1.5, (1 - truth) * 1.5, cases)
+        ones = (rng.random((cases, each)) < chances[:, None]).astype(int).ravel()
+        for clustered in covered:
+            interval = intervals.proportion(ones, clusters=clusters if clustered else None).interval
+            assert interval is not None
+            covered[clustered] += interval.low <= truth <= interval.high
+    assert covered[True] / 600 >= 0.93
+    assert covered[False] / 600 < 0.9

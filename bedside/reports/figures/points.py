@@ -62,7 +62,8 @@ def build(view: RatingsView, seed: int, options: PointsOptions) -> Drawing | Non
         options.id or "points",
         options.title or "Values by system",
         (
-            "One dot a transcript; the marked point is the mean, the bar its 95 % t interval.",
+            "One dot a transcript; the marked point is the mean, the bar its 95 % t interval, over cases where one has "
+            "several transcripts.",
             *across_note(options.against, systems),
         ),
         draw,
@@ -82,7 +83,7 @@ def _strip(axis: Any, samples: Samples, systems: list[str], scale: float, agains
         # Points are spread by rank, not at random, so that equal values don't hide one another.
         spread = (np.arange(points.size) % 5 - 2) * 0.055
         axis.plot(points, position + spread, "o", color=colour, alpha=0.35, markersize=3.5, markeredgewidth=0)
-        result = mean_t(values)
+        result = mean_t(values, clusters=None if sample.is_single else sample.clusters)
         if system == against:
             axis.axvline(result.estimate, color="black", linestyle=":", linewidth=1.3)
         if result.interval is not None:
