@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.ratings_view import ALL, MetricRatings, RatingsView
-from bedside.analysis.study_parts import AveragedFactor
+from bedside.analysis.study_parts import AveragedFactor, averaged_factors
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
 
@@ -60,7 +60,7 @@ def _tested(
     view: RatingsView, factor: AveragedFactor, metrics: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> Iterator[Interaction]:
     """The interactions, p not corrected yet."""
-    levels_by_pair = {(a, b): _shared_levels(factor, a, b) for a, b in pairs}
+    levels_by_pair = {pair: _shared_levels(factor, pair) for pair in pairs}
     testable = [(*pair, levels) for pair, levels in levels_by_pair.items() if len(levels) > 1]
     if not testable or view.factors is None:
         return
@@ -83,10 +83,10 @@ def _tested(
                 yield Interaction(view.facts(str(metric)), str(group), a, b, factor.name, test)
 
 
-def _shared_levels(factor: AveragedFactor, a: str, b: str) -> list[str]:
-    """The levels that both systems have, in order."""
-    of_a, of_b = (factor.by_system.get(system, ()) for system in (a, b))
-    return [level for level in factor.levels if level in of_a and level in of_b]
+def _shared_levels(factor: AveragedFactor, systems: Sequence[str]) -> list[str]:
+    """The levels that all of the systems have, in order."""
+    by_system = [factor.by_system.get(system, ()) for system in systems]
+    return [level for level in factor.levels if all(level in levels for levels in by_system)]
 
 
 def _interaction(a: pl.DataFrame, b: pl.DataFrame, levels: Sequence[str]) -> Result:
@@ -116,58 +116,68 @@ def _values(rows: pl.DataFrame, level: str) -> Array:
 
 @dataclass(frozen=True, slots=True)
 class MatchedRows:
-    """Transcripts' values of two systems that can be held against each other.
+    """Transcripts' values of systems that can be held against each other.
 
     Attributes:
-        rows: values at levels of the factors that both systems have; on a case that both have, at levels that both
-            have there.
-        left_out: values that the other system has no counterpart to, of the first and of the second system.
-        unmatched: factors of which the systems share no level, so that each is averaged over its own.
+        rows: values at levels of the factors that all systems have; on a case that they share, at levels that they
+            share there. A case's levels weigh alike, however many transcripts each has.
+        left_out: of each system, values to which another has no counterpart.
     """
 
     rows: pl.DataFrame
-    left_out: tuple[int, int] = (0, 0)
-    unmatched: tuple[AveragedFactor, ...] = ()
+    left_out: tuple[int, ...]
 
 
-def matched_rows(view: RatingsView, values: pl.DataFrame, a: str, b: str) -> MatchedRows:
-    """The values of two systems, without those at levels of a factor that the other doesn't have.
+def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> MatchedRows:
+    """The values of systems, without those at levels of a factor that another of them doesn't have.
 
-    A difference of systems is one of systems only where both are taken in the same settings: what varies within a
-    system and case is matched, first over all cases, then on each case that both systems have.
+    A difference of systems is one of systems only where they are taken in the same settings: what varies within a
+    system and case is matched, first over all cases, then on each case that systems share. Of a factor of which they
+    share no level, each system is averaged over its own.
 
     Args:
         view: the ratings that the values are from.
         values: transcripts' values of one metric under one group of raters, in the columns of
             :meth:`~bedside.analysis.ratings_view.RatingsView.transcript_values`.
-        a, b: the systems.
+        systems: the systems, by name.
     """
-    rows = values.filter(pl.col("system").is_in([a, b]))
-    averaged = view.averaged_factors(values["metric"].unique(), (a, b))
-    matching = [factor for factor in averaged if _shared_levels(factor, a, b)]
-    unmatched = tuple(factor for factor in averaged if factor not in matching)
-    if not matching or view.factors is None:
-        return MatchedRows(rows, unmatched=unmatched)
-    names = [factor.name for factor in matching]
-    placed = rows.join(view.factors.select("transcript_id", *names), on="transcript_id", how="left")
-    present = placed.filter(pl.col("value").is_not_null())
-    cells = {system: present.filter(pl.col("system") == system) for system in (a, b)}
-    kept = []
-    for system, other in ((a, b), (b, a)):
-        own, others = placed.filter(pl.col("system") == system), cells[other]
-        own = own.join(others, on=names, how="semi", nulls_equal=True)
-        shared = own.filter(pl.col("case_id").is_in(others["case_id"].drop_nulls().unique().implode()))
-        alone = own.join(shared, on="transcript_id", how="anti")
-        kept += [shared.join(others, on=["case_id", *names], how="semi", nulls_equal=True), alone]
-    matched = pl.concat(kept).select(rows.columns)
-    counts = [
-        cells[system].height - matched.filter(pl.col("system") == system)["value"].count()
-        for system in (a, b)
-    ]
-    # A case's levels weigh alike however many transcripts each has: both systems' means are of the same mixture.
-    cell = (pl.col("system"), pl.coalesce("case_id", "transcript_id").alias("case"))
-    weighed = matched.join(view.factors.select("transcript_id", *names), on="transcript_id", how="left")
-    of_case, of_cell = pl.col("value").count().over(cell), pl.col("value").count().over(*cell, *names)
+    rows = values.filter(pl.col("system").is_in(systems))
+    of_view = [factor.name for factor in view.averaged_factors()]
+    if not of_view or view.factors is None:
+        return MatchedRows(rows, (0,) * len(systems))
+    factors = view.factors.select("transcript_id", *of_view)
+    averaged = averaged_factors(rows.select("transcript_id", "system", "case_id"), factors)
+    names = [factor.name for factor in averaged if _shared_levels(factor, systems)]
+    if not names:
+        return MatchedRows(rows, (0,) * len(systems))
+    placed = rows.join(
+        factors.select("transcript_id", *names), on="transcript_id", how="left", maintain_order="left"
+    )
+    by_system = {system: placed.filter(pl.col("system") == system) for system in systems}
+    matched = {
+        system: _counterparts(own, [by_system[other] for other in systems if other != system], names)
+        for system, own in by_system.items()
+    }
+    left_out = (by_system[system]["value"].count() - matched[system]["value"].count() for system in systems)
+    cell = [pl.col("system"), pl.coalesce("case_id", "transcript_id")]
+    of_case, of_cell = (pl.col("value").count().over(*cell, *levels) for levels in ([], names))
     levels = pl.struct(names).filter(pl.col("value").is_not_null()).n_unique().over(cell)
-    weighed = weighed.with_columns(pl.col("value") * (of_case / (levels * of_cell))).select(rows.columns)
-    return MatchedRows(weighed, (counts[0], counts[1]), unmatched)
+    weighed = pl.concat(matched.values()).with_columns(pl.col("value") * (of_case / (levels * of_cell)))
+    return MatchedRows(weighed.select(rows.columns), tuple(left_out))
+
+
+def _counterparts(own: pl.DataFrame, others: Sequence[pl.DataFrame], names: Sequence[str]) -> pl.DataFrame:
+    """The rows of one system to which each of the others has a counterpart: at those levels, and on that case."""
+    for other in others:
+        present = other.filter(pl.col("value").is_not_null())
+        own = own.join(present, on=names, how="semi", nulls_equal=True, maintain_order="left")
+        cases = present["case_id"].drop_nulls().unique()
+        cells = present.select("case_id", *names).unique().with_columns(pl.lit(True).alias("there"))
+        own = (
+            own.join(cells, on=["case_id", *names], how="left", nulls_equal=True, maintain_order="left")
+            .filter(
+                pl.col("there").fill_null(False) | ~pl.col("case_id").is_in(cases.implode()).fill_null(False)
+            )
+            .drop("there")
+        )
+    return own

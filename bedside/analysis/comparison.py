@@ -188,14 +188,16 @@ def compare(
         if table["value"].null_count() == table.height:
             continue
         facts = view.facts(str(metric))
-        by_system = {system: case_values(table, system) for system in chosen}
         for duo in duos:
             rows = matched_rows(labels.view, table, *duo)
             arms = (case_values(rows.rows, duo[0]), case_values(rows.rows, duo[1]))
+            unmatched = (rows.left_out[0], rows.left_out[1])
             matched.append(
-                system_pair(facts, str(group), arms, duo, test=test, labels=labels, unmatched=rows.left_out)
+                system_pair(facts, str(group), arms, duo, test=test, labels=labels, unmatched=unmatched)
             )
         if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
+            of_all = matched_rows(labels.view, table, *chosen).rows
+            by_system = {system: case_values(of_all, system) for system in chosen}
             overall.append(_all_at_once(facts, str(group), by_system, test))
     pairs = _compared_pairs(
         matched, family, correction, alternative=alternative, adjusted=adjusted_intervals, seed=seed

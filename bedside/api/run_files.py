@@ -10,7 +10,7 @@ from pathlib import Path
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
 from bedside.reports.table import Tables
-from bedside.support.name_lists import Names, listed
+from bedside.support.name_lists import Names, listed, listed_by_name
 
 #: A run, or its folder.
 RunOrFolder = Run | str | os.PathLike[str]
@@ -45,20 +45,33 @@ class Report:
         return figures[name]
 
 
-def report(run: RunOrFolder, out: str | os.PathLike[str] | None = None) -> Report:
+def report(
+    run: RunOrFolder,
+    out: str | os.PathLike[str] | None = None,
+    *,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+) -> Report:
     """Write a run's report: every table and figure as files, and one HTML page of them.
 
     Args:
         run: the run.
         out: the folder; ``report`` in the run unless named.
+        rounds, where: the part of the study that it is about, as for :func:`bedside.agree`.
 
     Raises:
-        BedsideError: no such run, or the folder can't be written.
+        BedsideError: no such run, round, factor or level, or the folder can't be written.
     """
+    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.build import PAGE, write_report
 
     opened = run if isinstance(run, Run) else Run(run)
-    written, files = write_report(opened, out=None if out is None else Path(out))
+    view = open_ratings_view(
+        opened,
+        rounds=listed(rounds, "rounds"),
+        where=listed_by_name(where, "where"),
+    )
+    written, files = write_report(opened, view, out=None if out is None else Path(out))
     return Report(next(file for file in files if file.name == PAGE), Tables(written, None), files)
 
 

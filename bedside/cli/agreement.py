@@ -14,12 +14,15 @@ from bedside.cli.options import (
     MetricsOption,
     OutOption,
     RatersOption,
+    RoundOption,
     ScaleOption,
     SeedOption,
     WeightsOption,
+    WhereOption,
+    WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_pairs
+from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
 
 
 def agree(
@@ -37,6 +40,9 @@ def agree(
             rich_help_panel=HOW,
         ),
     ] = False,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
@@ -62,6 +68,9 @@ def agree(
         confusion=confusion,
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),
+        rounds=read_rounds(rounds),
+        where=read_where(where),
+        within=within,
         seed=seed,
     )
     next_commands = f"bedside validate {source}; bedside report {source}"

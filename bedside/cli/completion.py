@@ -219,6 +219,14 @@ def _raters(ctx: typer.Context) -> list[Offer]:
 raters = several(_raters)
 
 
+def _rounds(ctx: typer.Context) -> list[Offer]:
+    names = {name for entry in _manifest().get("imports", []) for name in entry.get("rounds", []) if name}
+    return [("all", "every round"), *((name, "") for name in sorted(names))]
+
+
+rounds = several(_rounds)
+
+
 def one_rater(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The raters of the run."""
     return _raters(ctx)

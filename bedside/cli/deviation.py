@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,18 @@ from bedside.cli.options import (
     MetricsOption,
     OutOption,
     RatersOption,
+    RoundOption,
     ScaleOption,
     SystemsOption,
+    WhereOption,
+    WithinOption,
 )
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import open_source, read_names
+
+if TYPE_CHECKING:
+    from bedside.analysis.deviation import Deviation
+    from bedside.analysis.ratings_view import RatingsView
 
 
 def deviation(
@@ -34,6 +41,9 @@ def deviation(
     systems: SystemsOption = None,
     metrics: MetricsOption = None,
     raters: RatersOption = None,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     out: OutOption = None,
@@ -46,14 +56,21 @@ def deviation(
         $ bedside deviation run --reference human --metrics 'percent_*'
     """
     from bedside.analysis.deviation import deviation as deviations_from
+    from bedside.reports.levels import answered
+    from bedside.reports.table import Tables
     from bedside.reports.tables.deviation import deviation_table
 
-    deviations = deviations_from(
-        open_source(source, scale, columns),
-        open_source(Path(reference), scale, columns) if Path(reference).exists() else reference,
-        systems=read_names(systems),
-        metrics=read_names(metrics),
-        raters=read_names(raters),
-    )
-    table = deviation_table(deviations, Path(reference).name)
-    show_and_write([table], source=source, out=out, as_json=json)
+    corpus = open_source(Path(reference), scale, columns) if Path(reference).exists() else reference
+
+    def answer(view: RatingsView) -> Tables[tuple[Deviation, ...]]:
+        deviations = deviations_from(
+            view,
+            corpus,
+            systems=read_names(systems),
+            metrics=read_names(metrics),
+            raters=read_names(raters),
+        )
+        return Tables([deviation_table(deviations, Path(reference).name)], deviations)
+
+    view = open_source(source, scale, columns, rounds=rounds, where=where)
+    show_and_write(answered(view, within, answer), source=source, out=out, as_json=json)

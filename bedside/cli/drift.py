@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,12 +13,19 @@ from bedside.cli.options import (
     OutOption,
     QualityOption,
     RatersOption,
+    RoundOption,
     SeedOption,
     SystemsOption,
+    WhereOption,
+    WithinOption,
 )
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import open_source, read_names, read_numbers
 from bedside.support.errors import DataError, InputError
+
+if TYPE_CHECKING:
+    from bedside.analysis.drift import Drift
+    from bedside.analysis.ratings_view import RatingsView
 
 
 def drift(
@@ -43,6 +50,9 @@ def drift(
     systems: SystemsOption = None,
     metrics: QualityOption = None,
     raters: RatersOption = None,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    within: WithinOption = None,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
@@ -56,24 +66,33 @@ def drift(
         $ bedside drift run --by target_length --lengths 20,80
     """
     from bedside.analysis.drift import drift as changes_by_length
+    from bedside.reports.levels import answered
+    from bedside.reports.table import Tables
     from bedside.reports.tables.drift import drift_table
 
-    drifts = changes_by_length(
-        open_source(source),
-        by,
-        lengths=_two_lengths(lengths),
-        systems=read_names(systems),
-        metrics=read_names(metrics),
-        raters=read_names(raters),
-        seed=seed,
-    )
-    if not any(metric.change.n for metric in drifts.changes):
-        raise DataError(
-            f"no case was run at both lengths, {drifts.shortest:g} and {drifts.longest:g}",
-            where=str(source),
-            todo="name two others with --lengths, or see bedside trend",
+    two_lengths = _two_lengths(lengths)
+
+    def answer(view: RatingsView) -> Tables[Drift]:
+        drifts = changes_by_length(
+            view,
+            by,
+            lengths=two_lengths,
+            systems=read_names(systems),
+            metrics=read_names(metrics),
+            raters=read_names(raters),
+            seed=seed,
         )
-    show_and_write([drift_table(drifts)], source=source, out=out, as_json=json)
+        if not any(metric.change.n for metric in drifts.changes):
+            raise DataError(
+                f"no case was run at both lengths, {drifts.shortest:g} and {drifts.longest:g}",
+                where=str(source),
+                todo="name two others with --lengths, or see bedside trend",
+            )
+        return Tables([drift_table(drifts)], drifts)
+
+    view = open_source(source, rounds=rounds, where=where)
+    tables = answered(view, within, answer, besides=[by])
+    show_and_write(tables, source=source, out=out, as_json=json)
 
 
 def _two_lengths(text: str | None) -> tuple[float, float] | None:

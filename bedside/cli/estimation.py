@@ -14,12 +14,15 @@ from bedside.cli.options import (
     JsonOption,
     MetricsOption,
     OutOption,
+    RoundOption,
     ScaleOption,
     SeedOption,
     SystemsOption,
+    WhereOption,
+    WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_pairs
+from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
 from bedside.ratings.names import JUDGES
 
 
@@ -38,6 +41,9 @@ def estimate(
     ] = JUDGES,
     systems: SystemsOption = None,
     metrics: MetricsOption = None,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
@@ -62,6 +68,9 @@ def estimate(
         metrics=read_names(metrics),
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),
+        rounds=read_rounds(rounds),
+        where=read_where(where),
+        within=within,
         seed=seed,
     )
     next_commands = f"bedside report {source}"

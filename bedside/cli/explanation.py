@@ -8,9 +8,18 @@ from typing import Annotated
 import typer
 
 from bedside.cli.completion import table_names
-from bedside.cli.options import WHICH, ColumnsOption, JsonOption, ScaleOption, SeedOption
+from bedside.cli.options import (
+    WHICH,
+    ColumnsOption,
+    JsonOption,
+    RoundOption,
+    ScaleOption,
+    SeedOption,
+    WhereOption,
+    WithinOption,
+)
 from bedside.cli.output import say, show_tables
-from bedside.cli.parsing import read_pairs
+from bedside.cli.parsing import read_pairs, read_rounds, read_where
 
 
 def explain(
@@ -33,6 +42,9 @@ def explain(
             rich_help_panel=WHICH,
         ),
     ] = "results",
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
@@ -55,6 +67,9 @@ def explain(
         table=table,
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),
+        rounds=read_rounds(rounds),
+        where=read_where(where),
+        within=within,
         seed=seed,
     )
     if not json:

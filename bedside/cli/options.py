@@ -86,6 +86,35 @@ RatersOption = Annotated[
         rich_help_panel=WHICH,
     ),
 ]
+RoundOption = Annotated[
+    str | None,
+    typer.Option(
+        "--round",
+        "--rounds",
+        metavar="A,B",
+        help="Rounds of annotation whose ratings by people count; all takes every round together. Needed where people "
+        "rated a metric in several rounds.",
+        autocompletion=_complete.rounds,
+        rich_help_panel=WHICH,
+    ),
+]
+WhereOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FACTOR=LEVEL,…",
+        help="Only transcripts with this level of a factor, such as setting=8. May be repeated: several levels of one "
+        "factor are taken together.",
+        rich_help_panel=WHICH,
+    ),
+]
+WithinOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="FACTOR",
+        help="Factor of the transcripts, such as setting: one answer for each of its levels.",
+        rich_help_panel=WHICH,
+    ),
+]
 WeightsOption = Annotated[
     str | None,
     typer.Option(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,16 +27,32 @@ def check_choice(value: str | None, choices: Collection[str], option: str) -> No
 
 def read_pairs(text: str | None, option: str) -> dict[str, str]:
     """``a=b,c=d`` as a dict; a name with a comma or equals sign can be quoted."""
+    return dict(_pairs(text, option))
+
+
+def _pairs(text: str | None, option: str) -> Iterator[tuple[str, str]]:
     import csv
 
-    pairs: dict[str, str] = {}
-    if text:
-        for part in next(csv.reader([text], skipinitialspace=True)):
-            name, equals, value = part.rpartition("=")
-            if not equals or not name.strip() or not value.strip():
-                raise InputError(f"{part!r} is not NAME=VALUE", where=option, todo=f"write {option} a=b,c=d")
-            pairs[name.strip().strip('"')] = value.strip()
-    return pairs
+    for part in next(csv.reader([text], skipinitialspace=True)) if text else ():
+        name, equals, value = part.rpartition("=")
+        if not equals or not name.strip() or not value.strip():
+            raise InputError(f"{part!r} is not NAME=VALUE", where=option, todo=f"write {option} a=b,c=d")
+        yield name.strip().strip('"'), value.strip()
+
+
+def read_where(texts: Iterable[str] | None) -> dict[str, list[str]]:
+    """``factor=level,…``, as often as it was typed, as the levels of each factor."""
+    levels: dict[str, list[str]] = {}
+    for text in texts or ():
+        for factor, level in _pairs(text, "--where"):
+            levels.setdefault(factor, []).append(level)
+    return levels
+
+
+def read_rounds(text: str | None) -> list[str] | None:
+    """``a,b`` as a list of names of rounds; two quotation marks stand for the round without a name."""
+    names = read_names(text)
+    return names if names is None else [name.strip('"') for name in names]
 
 
 def read_names(text: str | None) -> list[str] | None:
@@ -127,11 +143,22 @@ def read_options(
     )
 
 
-def open_source(source: Path, scale: list[str] | None = None, columns: str | None = None) -> RatingsView:
-    """The ratings of a run or of a file, read as the options of that name say."""
+def open_source(
+    source: Path,
+    scale: list[str] | None = None,
+    columns: str | None = None,
+    *,
+    rounds: str | None = None,
+    where: list[str] | None = None,
+) -> RatingsView:
+    """The ratings of a run or of a file, read and chosen as the options of that name say."""
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.scales import parse_scales
 
     return open_ratings_view(
-        source, scales=parse_scales(scale or []), columns=read_pairs(columns, "--columns")
+        source,
+        scales=parse_scales(scale or []),
+        columns=read_pairs(columns, "--columns"),
+        rounds=read_rounds(rounds),
+        where=read_where(where),
     )

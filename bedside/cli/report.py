@@ -8,13 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from bedside.cli import completion as complete
-from bedside.cli.options import HOW, OUTPUT, WHICH, JsonOption, SeedOption
+from bedside.cli.options import (
+    HOW,
+    OUTPUT,
+    WHICH,
+    JsonOption,
+    RoundOption,
+    SeedOption,
+    WhereOption,
+)
 from bedside.cli.output import say, show_tables
-from bedside.cli.parsing import check_choice, read_names
+from bedside.cli.parsing import check_choice, open_source, read_names
 from bedside.support.errors import DataError, InputError
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
+    from bedside.analysis.ratings_view import RatingsView
     from bedside.ratings.run import Run
     from bedside.reports.report_settings import ReportSettings
 
@@ -131,6 +140,8 @@ def report(
     table: TablesOption = None,
     suite: SuiteOption = None,
     reference: ReferenceOption = None,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
     against: AgainstOption = None,
     spread: SpreadOption = None,
     best: BestOption = None,
@@ -162,14 +173,16 @@ def report(
             "only one part can be printed", where="--methods, --card, --checklist", todo="name one of them"
         )
     opened = read_run(run)
+    view = open_source(run, rounds=rounds, where=where)
     if methods:
-        return _say_methods(opened, seed)
+        return _say_methods(opened, view, seed)
     if card:
-        return _show_cards(opened, seed, json)
+        return _show_cards(view, seed, json)
     if checklist:
-        return _show_checklists(opened, seed, json)
+        return _show_checklists(opened, view, seed, json)
     tables, files = write_report(
         opened,
+        view,
         tables=read_names(table),
         # A page with one table would take the place of the whole report's.
         formats=read_names(format_) or (_FILES if table is not None else None),
@@ -177,7 +190,7 @@ def report(
         text=not no_text,
         suite=SUITES.find(suite) if suite is not None else None,
         reference=open_ratings_view(reference) if reference is not None else None,
-        settings=_settings(opened, against, spread, best, seed),
+        settings=_settings(view, against, spread, best, seed),
     )
     if json:
         return show_tables(tables, True)
@@ -188,10 +201,9 @@ def report(
 
 
 def _settings(
-    run: Run, against: str | None, spread: str | None, best: str | None, seed: int
+    view: RatingsView, against: str | None, spread: str | None, best: str | None, seed: int
 ) -> ReportSettings:
     """What is the same for all tables of the report."""
-    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.selection import chosen_systems
     from bedside.reports.report_settings import ReportSettings
 
@@ -199,41 +211,36 @@ def _settings(
     check_choice(best, _BESTS, "--best")
     system = None
     if against is not None:
-        (system,) = chosen_systems(open_ratings_view(run.path), [against], fewest=1)
+        (system,) = chosen_systems(view, [against], fewest=1)
     return ReportSettings(against=system, spread=spread, best=best, seed=seed)
 
 
-def _say_methods(run: Run, seed: int) -> None:
+def _say_methods(run: Run, view: RatingsView, seed: int) -> None:
     """Print the methods paragraph."""
-    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.build import build_tables
     from bedside.reports.methods import methods
 
-    view = open_ratings_view(run.path)
     for paragraph in methods(run, view, build_tables(view, seed=seed)):
         say(paragraph)
 
 
-def _show_cards(run: Run, seed: int, json: bool) -> None:
+def _show_cards(view: RatingsView, seed: int, json: bool) -> None:
     """Print the judge cards."""
-    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.validation import card_tables
 
-    cards = card_tables(open_ratings_view(run.path), seed)
+    cards = card_tables(view, seed)
     if not cards:
         raise DataError(
             "no judge rated what a person rated too",
-            where=str(run.path),
+            where=view.name,
             todo="score with --judge, and import people's ratings with bedside ratings import",
         )
     show_tables(cards, json)
 
 
-def _show_checklists(run: Run, seed: int, json: bool) -> None:
+def _show_checklists(run: Run, view: RatingsView, seed: int, json: bool) -> None:
     """Print the reporting checklists."""
-    from bedside.analysis.ratings_view import open_ratings_view
     from bedside.reports.build import build_tables
     from bedside.reports.checklist import checklists
 
-    view = open_ratings_view(run.path)
     show_tables(checklists(run, view, build_tables(view, seed=seed)), json)

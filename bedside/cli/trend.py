@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -14,11 +14,18 @@ from bedside.cli.options import (
     OutOption,
     QualityOption,
     RatersOption,
+    RoundOption,
     ScaleOption,
     SystemsOption,
+    WhereOption,
+    WithinOption,
 )
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import open_source, read_names, read_whole_numbers
+
+if TYPE_CHECKING:
+    from bedside.analysis.ratings_view import RatingsView
+    from bedside.analysis.trend import Trend
 
 
 def trend(
@@ -37,6 +44,9 @@ def trend(
     systems: SystemsOption = None,
     metrics: QualityOption = None,
     raters: RatersOption = None,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     out: OutOption = None,
@@ -49,13 +59,21 @@ def trend(
         $ bedside trend run --edges 10,20,40 --metrics empathy
     """
     from bedside.analysis.trend import trend as trends_by_length
+    from bedside.reports.levels import answered
+    from bedside.reports.table import Tables
     from bedside.reports.tables.length import length_table
 
-    trends = trends_by_length(
-        open_source(source, scale, columns),
-        edges=None if edges is None else read_whole_numbers(edges, "--edges"),
-        systems=read_names(systems),
-        metrics=read_names(metrics),
-        raters=read_names(raters),
-    )
-    show_and_write([length_table(trends)], source=source, out=out, as_json=json)
+    cuts = None if edges is None else read_whole_numbers(edges, "--edges")
+
+    def answer(view: RatingsView) -> Tables[tuple[Trend, ...]]:
+        trends = trends_by_length(
+            view,
+            edges=cuts,
+            systems=read_names(systems),
+            metrics=read_names(metrics),
+            raters=read_names(raters),
+        )
+        return Tables([length_table(trends)], trends)
+
+    view = open_source(source, scale, columns, rounds=rounds, where=where)
+    show_and_write(answered(view, within, answer), source=source, out=out, as_json=json)

@@ -15,12 +15,15 @@ from bedside.cli.options import (
     JsonOption,
     MetricsOption,
     OutOption,
+    RoundOption,
     ScaleOption,
     SeedOption,
     WeightsOption,
+    WhereOption,
+    WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_pairs
+from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
 
 
 def validate(
@@ -49,6 +52,9 @@ def validate(
         ),
     ] = 0.2,
     weights: WeightsOption = None,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
+    within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     seed: SeedOption = 0,
@@ -73,6 +79,9 @@ def validate(
         weights=cast(Any, weights),
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),
+        rounds=read_rounds(rounds),
+        where=read_where(where),
+        within=within,
         seed=seed,
     )
     next_commands = f"bedside estimate {source}; bedside report {source}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
@@ -52,6 +52,7 @@ def with_averaging_notes(
         return table
     metrics = {str(record["metric"]) for record in table.records if record.get("metric")}
     names = {record.get(key) for record in table.records for key in ("system", "a", "b")}
+    names |= {name for record in table.records for name in str(record.get("systems", "")).split(", ")}
     systems = [system for system in view.systems() if system in names]
     pairs = dict.fromkeys(
         (r["a"], r["b"]) for r in table.records if r.get("a") in names and r.get("b") in systems
@@ -109,15 +110,16 @@ def averaging_notes(
 
 
 def _factor_words(factor: AveragedFactor, *, several: bool) -> str:
-    """What is averaged over; where several systems are shown, which levels each has unless all have the same."""
-    words = f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)}"
-    return words + (")" if factor.is_shared or not several else f"; {_by_system(factor.by_system)})")
-
-
-def _by_system(levels: Mapping[str, tuple[str, ...]]) -> str:
-    words = [f"{system} {_listed(its, _MOST_LEVELS)}" for system, its in levels.items()]
-    more = f"; and {counted(len(words) - _MOST_LEVELS, 'more system')}" if len(words) > _MOST_LEVELS else ""
-    return "; ".join(words[:_MOST_LEVELS]) + more
+    """What is averaged over; where several systems are shown, which of them have other levels than all together."""
+    words = f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
+    others = [
+        f"{system} has {_listed(levels, _MOST_LEVELS)}"
+        for system, levels in factor.by_system.items()
+        if levels != factor.levels
+    ]
+    if not several or not others:
+        return words
+    return f"{words}; {_listed(others, _MOST_LEVELS, '; ')}, and tests hold systems against each other where both are"
 
 
 def _interaction_words(

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+import polars as pl
+
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run
 from bedside.ratings.table import wordless
@@ -74,6 +76,7 @@ def write_figures(
 
 def write_report(
     run: Run,
+    ratings: RatingsView | None = None,
     *,
     tables: Sequence[str] | None = None,
     formats: Sequence[str] | None = None,
@@ -87,6 +90,7 @@ def write_report(
 
     Args:
         run: the run.
+        ratings: the part of its ratings that the report is about; all of them unless given.
         tables: names of tables, of the run's suites or kinds of tables; all and all figures unless named.
         formats: of ``md``, ``latex``, ``html`` and ``csv`` for tables, ``svg``, ``pdf`` and ``png`` for figures; all
             unless named. ``html`` is one page with every table and figure.
@@ -107,7 +111,7 @@ def write_report(
                 f"there is no format {name!r}", where="`formats`", todo=nearest(name, all_formats)
             )
     chosen_settings = settings or ReportSettings()
-    view = replace(open_ratings_view(run.path), reference=reference)
+    view = replace(ratings or open_ratings_view(run.path), reference=reference)
     if not text:
         view = replace(view, ratings=wordless(view.ratings.lazy()).collect())
     if tables is None:
@@ -142,7 +146,6 @@ def _page(
     seed: int,
 ) -> str:
     """The page; ``drawn`` is the SVG of each figure by its name."""
-    source = run.manifest["transcripts"]
     missing = view.ratings["error"].drop_nulls().len()
     systems = view.systems()
     sections = [_part_section(part, drawn) for part in parts]
@@ -153,9 +156,11 @@ def _page(
     tables = tuple(table for part in parts for table in part.tables)
     sections.append(Section("Methods", methods(run, view, tables)))
     sections.append(Section("Checklists", (_CHECKLISTS,), checklists(run, view, tables)))
+    looked_at = view.transcripts()["transcript_id"]
+    turns = run.index.filter(pl.col("id").is_in(looked_at.implode()))["turns"].sum()
     counts = (
-        ("Transcripts", f"{source['count']:,}"),
-        ("Turns", f"{source['turns']:,}"),
+        ("Transcripts", f"{looked_at.len():,}"),
+        ("Turns", f"{turns:,}"),
         ("Systems", f"{len(systems) or 1:,}"),
         ("Raters", f"{len(view.raters()):,}"),
         ("Ratings", f"{view.ratings.height:,}"),

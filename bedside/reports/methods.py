@@ -54,6 +54,8 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
             f"{entry['ratings']:,} ratings were imported from {Path(entry['file']).name}"
             + (f" (scales: {scales})." if scales else ".")
         )
+    part = " ".join(view.part.sentences())
+    paragraphs += [part] if part else []
     paragraphs += [" ".join((_DONE[table.name], *table.notes)) for table in tables if table.name in _DONE]
     return tuple(paragraphs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import overload
 
 from bedside.support.errors import InputError
@@ -43,3 +43,24 @@ def listed(names: Names | None, argument: str) -> list[str] | None:
                 todo="give one name as a string, or several in a list",
             )
     return several
+
+
+def listed_by_name(names: Mapping[str, Names] | None, argument: str) -> dict[str, list[str]]:
+    """The names under each name of an argument as a list; nothing where none is given.
+
+    Args:
+        names: one name or several, by the name that they stand under, such as the levels of a factor.
+        argument: what the argument is called.
+
+    Raises:
+        InputError: it is no such mapping.
+    """
+    if names is None:
+        return {}
+    if not isinstance(names, Mapping):
+        raise InputError(
+            f"{names!r:.40} doesn't say what its names stand under",
+            where=f"`{argument}`",
+            todo="give a dict, such as {'setting': '8 turns'}",
+        )
+    return {str(name): listed(under, argument) for name, under in names.items()}
