@@ -119,7 +119,8 @@ def checked_units(ratings: pl.DataFrame, judge: str, picked: int) -> CheckedUnit
         )
         .join(pl.DataFrame({_KEY: keys.astype(str)}), on=_KEY, how="right", maintain_order="right")
     )
-    chances, weights = _weights(of_units["chance"])
+    several = rated.filter(rated_by_humans())["round"].n_unique() > 1
+    chances, weights = _weights(of_units["chance"], several)
     return CheckedUnits(
         judge=verdicts[both],
         people=people[both],
@@ -138,10 +139,10 @@ def unit_keys() -> pl.Expr:
     return pl.concat_str("transcript_id", "unit", separator="\n").alias(_KEY)
 
 
-def _weights(chances: pl.Series) -> tuple[Chances, npt.NDArray[np.float64]]:
-    """How the units were drawn, and what each weighs."""
+def _weights(chances: pl.Series, several: bool) -> tuple[Chances, npt.NDArray[np.float64]]:
+    """How the units were drawn, and what each weighs; ``several``: whether they came in several rounds."""
     alike = np.ones(len(chances))
-    if chances.null_count() or not len(chances):
+    if several or chances.null_count() or not len(chances):
         return "unknown", alike
     if (chances == 0).all():
         return "none", alike

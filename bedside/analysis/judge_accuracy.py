@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from bedside.analysis.agreement_statistics import ScaleLevels
@@ -64,40 +64,42 @@ class JudgeCalibration:
 
 def level_accuracy(units: CheckedUnits, level: float | str) -> LevelAccuracy:
     """How well the judge finds a level that people give; intervals by case."""
-    rows, columns = np.nonzero(units.present)
-    votes = units.present.sum(axis=1)
-    judge = diagnostic_accuracy(
-        units.judge[rows],
-        units.people[rows, columns],
-        positive=level,
-        clusters=units.cases[rows],
-        weights=(units.weights / votes)[rows],
-    )
-    return LevelAccuracy(level, units.units_given(level), units.size, judge, _among_people(units, level))
+    votes, yes = units.present.sum(axis=1), (units.people == level).sum(axis=1)
+    says = units.judge == level
+    judge = _accuracy(units, [(says, True, yes / votes), (says, False, 1 - yes / votes)])
+    # Of the ordered pairs of people who rated a unit, the shares in which one says so and the other does or doesn't.
+    pairs = np.maximum(1, votes * (votes - 1))
+    both, split = yes * (yes - 1) / pairs, yes * (votes - yes) / pairs
+    neither = (votes - yes) * (votes - yes - 1) / pairs
+    everyone, nobody = np.ones(units.size, dtype=bool), np.zeros(units.size, dtype=bool)
+    people = None
+    if (votes > 1).any():
+        people = _accuracy(
+            units,
+            [
+                (everyone, True, both),
+                (everyone, False, split),
+                (nobody, True, split),
+                (nobody, False, neither),
+            ],
+        )
+    return LevelAccuracy(level, units.units_given(level), units.size, judge, people)
 
 
-def _among_people(units: CheckedUnits, level: float | str) -> DiagnosticAccuracy | None:
-    """Each person against each other person on the units that both rated."""
-    present = units.present
-    votes = present.sum(axis=1)
-    several = np.flatnonzero(votes > 1)
-    if not several.size:
-        return None
-    rows, first, second = [], [], []
-    for column in range(present.shape[1]):
-        for other in range(present.shape[1]):
-            if other != column:
-                both = several[present[several, column] & present[several, other]]
-                rows.append(both)
-                first.append(units.people[both, column])
-                second.append(units.people[both, other])
-    place = np.concatenate(rows)
+def _accuracy(
+    units: CheckedUnits, parts: Sequence[tuple[npt.NDArray[np.bool_], bool, npt.NDArray[np.float64]]]
+) -> DiagnosticAccuracy:
+    """The accuracy over parts of the units' votes: whether the level is said, is so, and the part of each vote."""
+    says = np.concatenate([said for said, _, _ in parts])
+    is_so = np.repeat([truth for _, truth, _ in parts], units.size)
+    weights = np.concatenate([share * units.weights for _, _, share in parts])
+    counted = weights > 0
     return diagnostic_accuracy(
-        np.concatenate(first),
-        np.concatenate(second),
-        positive=level,
-        clusters=units.cases[place],
-        weights=units.weights[place] / (votes * (votes - 1))[place],
+        says[counted],
+        is_so[counted],
+        positive=True,
+        clusters=np.tile(units.cases, len(parts))[counted],
+        weights=weights[counted],
     )
 
 
@@ -143,15 +145,25 @@ def judge_calibration(
     rows, columns = np.nonzero(counted)
     if units.has_labels or not rows.size:
         return None
-    observed = units.people[rows, columns].astype(float)
-    design: dict[str, Any] = {
-        "clusters": units.cases[rows],
-        "weights": (units.weights / np.maximum(1, counted.sum(axis=1)))[rows],
-    }
+    votes = counted.sum(axis=1)
+    curve = calibration(
+        expected[rows],
+        units.people[rows, columns].astype(float),
+        clusters=units.cases[rows],
+        weights=(units.weights / np.maximum(1, votes))[rows],
+    )
     area = None
     if len(levels) == 2:
-        area = area_under_curve(expected[rows], (observed == levels[1]).astype(float), **design)
-    return JudgeCalibration(calibration(expected[rows], observed, **design), area, len(set(rows.tolist())))
+        yes = ((units.people == levels[1]) & counted).sum(axis=1) / np.maximum(1, votes)
+        weights = np.concatenate([yes, (votes > 0) - yes]) * np.tile(units.weights, 2)
+        kept = weights > 0
+        area = area_under_curve(
+            np.tile(expected, 2)[kept],
+            np.repeat([1.0, 0.0], units.size)[kept],
+            clusters=np.tile(units.cases, 2)[kept],
+            weights=weights[kept],
+        )
+    return JudgeCalibration(curve, area, len(set(rows.tolist())))
 
 
 def calibrations(view: RatingsView, metrics: Sequence[str]) -> Iterator[tuple[str, str, JudgeCalibration]]:

@@ -70,7 +70,7 @@ def diagnostic_accuracy(
     )
 
     def share(name: str, of: Mask, hits: Mask) -> Result:
-        words = replace(blank, name=name, method=f"{name} for {positive}, {level:.0%}")
+        words = replace(blank, name=name, method=f"{name}, {level:.0%}")
         result = with_rate_interval(
             words, hits.astype(float), rows.weights * of, clusters=rows.clusters, level=level
         )

@@ -186,6 +186,9 @@ def test_units_drawn_with_chances_that_differ_weigh_one_over_them() -> None:
     alike = validation_of(view_of(judge, people, drawn=np.full(90, 0.3)))
     assert alike.chances == "equal"
     assert alike.accuracy == validation_of(view_of(judge, people)).accuracy
+    rounds = view_of(judge, people, drawn=drawn)
+    named = pl.when(pl.col("rater") == "human:a").then(pl.lit("pilot")).otherwise("round").alias("round")
+    assert validation_of(replace(rounds, ratings=rounds.ratings.with_columns(named))).chances == "unknown"
 
 
 def test_weighted_sensitivity_is_the_populations() -> None:
