@@ -1,4 +1,4 @@
-"""How often does ``bedside validate`` say that a judge may stand in for a person? Seeded simulations, as a table.
+"""How often does ``bedside validate`` say yes to a judge, and do its intervals cover? Seeded simulations, as tables.
 
     python benchmarks/validate_error_rates.py [--runs 1000] [--only WORD] [--seed 1]
 
@@ -6,6 +6,9 @@ Each run draws people and a judge, and asks for the verdict as ``validate`` does
 case, kappa of the judge with each person by case, and the rules of ``bedside.analysis.verdict``. "Test alone" is the
 alternative annotator test of items taken as independent, without those rules. A judge that is no good must be let in in
 5 % at most; Monte Carlo error at 1 000 runs: ± 1.4 percentage points at 5 %, ± 2.5 at 80 % (two standard errors).
+
+The second table is of intervals: how often that of a sensitivity holds the truth, of turns that are alike within their
+transcript, by case as ``validate`` gives it and of turns taken as independent.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import numpy.typing as npt
 from bedside.analysis.checked_units import CheckedUnits
 from bedside.analysis.verdict import verdict_on
 from bedside.stats.alternative_annotator import alternative_annotator
+from bedside.stats.diagnostic_accuracy import diagnostic_accuracy
 from bedside.stats.many_raters import mean_pairwise_kappa
 
 Values = npt.NDArray[np.float64]
@@ -210,6 +214,36 @@ def designs() -> Iterator[Design]:
     yield Design("as good as a person, five levels, skewed, 100 units", FIVE, skewed, "–")
 
 
+def coverage(
+    transcripts: int, turns: int, alike: float, sensitivity: float, *, runs: int, seed: int
+) -> tuple[float, float]:
+    """How often the 95 % interval of a sensitivity holds it: by transcript, and of turns as independent.
+
+    Args:
+        transcripts, turns: how many, and turns of each; two in five are a yes.
+        alike: intraclass correlation within a transcript of whether the judge finds a yes.
+        sensitivity: of the judge.
+        runs, seed: of the simulation.
+    """
+    rng = np.random.default_rng(seed)
+    by_case = alone = 0
+    for _ in range(runs):
+        rates = np.full(transcripts, sensitivity)
+        if alike:
+            spread = (1 - alike) / alike
+            rates = rng.beta(sensitivity * spread, (1 - sensitivity) * spread, transcripts)
+        truth = rng.random((transcripts, turns)) < 0.4
+        says = (truth & (rng.random((transcripts, turns)) < rates[:, None])).ravel()
+        cases = np.repeat(np.arange(transcripts), turns)
+        for clusters in (cases, None):
+            bounds = diagnostic_accuracy(
+                says, truth.ravel(), positive=True, clusters=clusters
+            ).sensitivity.interval
+            holds = bounds is not None and bounds.low <= sensitivity <= bounds.high
+            by_case, alone = by_case + (holds and clusters is not None), alone + (holds and clusters is None)
+    return by_case / runs, alone / runs
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
@@ -224,6 +258,17 @@ def main() -> None:
         if arguments.only in design.name:
             yes, alone = shares(design, arguments.runs, arguments.seed)
             print(f"| {design.name} | {yes:.1%} | {alone:.1%} | {design.bound} |", flush=True)
+    if arguments.only not in "sensitivity":
+        return
+    print("\n| interval of a sensitivity | by case | turns as independent |\n| --- | --- | --- |")
+    for transcripts, turns in ((10, 20), (20, 20), (40, 10)):
+        for alike in (0.0, 0.3):
+            for sensitivity in (0.5, 0.8, 0.95):
+                by_case, alone = coverage(
+                    transcripts, turns, alike, sensitivity, runs=arguments.runs, seed=arguments.seed
+                )
+                where = f"{transcripts} transcripts × {turns} turns, ICC {alike:g}, truth {sensitivity:g}"
+                print(f"| {where} | {by_case:.1%} | {alone:.1%} |", flush=True)
 
 
 if __name__ == "__main__":
