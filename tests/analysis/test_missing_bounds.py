@@ -55,6 +55,8 @@ def test_by_hand() -> None:
     assert (a.swaps, b.swaps) == ((), ())
     (closer,) = missing_bounds(view_of(*judged("A", 4, 4, 4, None), *judged("B", 3, 3, 4, 4))).metrics
     assert [system.swaps for system in closer.systems] == [("B",), ("A",)]
+    (tied,) = missing_bounds(view_of(*judged("A", 1, 1), *judged("B", 1, None))).metrics
+    assert [system.swaps for system in tied.systems] == [("B",), ("A",)]
 
 
 def test_a_system_without_values_could_stand_anywhere() -> None:

@@ -1,0 +1,132 @@
+"""Does a study of the planned size reach what `bedside plan` prints? Seeded simulations, printed as tables.
+
+    python benchmarks/study_size_power.py [--runs 5000] [--only differences|kappa]
+
+1. Differences: the number of cases that is planned for power .8, the power printed, and the share of studies of that
+   size in which scipy's t test and signed-rank test (exact up to 50 cases, as bedside compare takes it) find the
+   difference; beside it the same with one case fewer, and in studies without any difference. Differences are normal.
+   "Whole levels": the signed-rank test as bedside compare takes it (ties and zeros by Pratt), where ratings are whole
+   levels and the standard deviation of the differences is one level; a fifth of the runs.
+2. Kappa: the number of transcripts that is planned, the half-width printed, and the mean half-width and the coverage of
+   the interval of bedside agree in studies of that size, with raters who miss by a level and raters who guess. A tenth
+   of the runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+
+import numpy as np
+from scipy import stats
+
+from bedside.analysis.study_size import sizes_for_difference, sizes_for_kappa
+from bedside.stats import paired
+from bedside.stats._weights import penalties
+from bedside.stats.many_raters import mean_pairwise_kappa
+from bedside.stats.rater_models import rater_model
+
+#: Difference in standard deviations, and the number of tests that are corrected together.
+DIFFERENCES = [
+    (2.0, 1),
+    (2.0, 20),
+    (1.5, 1),
+    (1.5, 3),
+    (1.0, 1),
+    (1.0, 10),
+    (0.8, 1),
+    (0.5, 1),
+    (0.5, 10),
+    (0.3, 1),
+]
+#: Kappa, half-width, shares of the levels, numbers of raters.
+KAPPAS = [
+    (0.6, 0.1, (0.1, 0.2, 0.4, 0.2, 0.1), (2, 3)),
+    (0.4, 0.15, (0.1, 0.2, 0.4, 0.2, 0.1), (2, 3)),
+    (0.8, 0.1, (0.05, 0.1, 0.2, 0.3, 0.35), (2,)),
+    (0.6, 0.1, (0.1, 0.9), (2,)),
+]
+
+
+def p_values(test: str, studies: np.ndarray) -> np.ndarray:
+    """p of each study (row)."""
+    if test == "t":
+        return stats.ttest_1samp(studies, 0.0, axis=1).pvalue
+    if studies.shape[1] <= 50:
+        return stats.wilcoxon(studies, axis=1, method="exact").pvalue
+    return stats.wilcoxon(studies, axis=1, method="asymptotic", correction=True).pvalue
+
+
+def differences(runs: int) -> Iterator[str]:
+    yield (
+        "| difference / SD | tests | test | cases | fewest | power printed | power | one fewer | no difference | "
+        "alpha | whole levels |"
+    )
+    yield "| ---: | ---: | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |"
+    for effect, tests in DIFFERENCES:
+        sizes = sizes_for_difference(effect, sd=1.0, tests=tests)
+        for size in sizes.by_test:
+            n = size.cases.n
+            assert n is not None
+            studies = np.random.default_rng(101).normal(size=(runs, n))
+            power, fewer, null = (
+                float((p_values(size.test, sample) <= sizes.alpha).mean())
+                for sample in (studies + effect, studies[:, : n - 1] + effect, studies)
+            )
+            yield (
+                f"| {effect:g} | {tests} | {size.test} | {n} | {size.fewest} | {size.cases.reached:.3f} | "
+                f"{power:.3f} | {fewer:.3f} | {null:.4f} | {sizes.alpha:.4f} | "
+                f"{whole_levels(effect, n, sizes.alpha, runs // 5) if size.test == 'wilcoxon' else ''} |"
+            )
+
+
+def whole_levels(effect: float, cases: int, alpha: float, runs: int) -> str:
+    """Power where differences are whole levels with a standard deviation of one level."""
+    rng = np.random.default_rng(103)
+    # Rounding adds a variance of 1/12.
+    studies = np.round(rng.normal(effect, np.sqrt(1 - 1 / 12), size=(runs, cases)))
+    tested = (paired.wilcoxon(study, np.zeros(cases), shift=False).p for study in studies)
+    return f"{np.mean([p is not None and p <= alpha for p in tested]):.3f}"
+
+
+def kappas(runs: int) -> Iterator[str]:
+    yield "| kappa | shares | raters | they | transcripts | half-width printed | half-width | coverage |"
+    yield "| ---: | --- | ---: | --- | ---: | ---: | ---: | ---: |"
+    for kappa, half_width, shares, raters in KAPPAS:
+        levels = np.arange(1.0, len(shares) + 1)
+        for size in sizes_for_kappa(kappa, half_width, shares=shares, raters=raters).by_raters:
+            n = size.simulation.n
+            assert n is not None
+            model = rater_model(kappa, shares, size.disagreement, penalties("quadratic", levels)[0])
+            rng = np.random.default_rng(102)
+            widths, covered = [], 0
+            for _ in range(runs):
+                interval = mean_pairwise_kappa(
+                    levels[model.draw(rng, n, size.raters)], scale=list(levels), weights="quadratic"
+                ).interval
+                if interval is not None:
+                    widths.append((interval.high - interval.low) / 2)
+                    covered += interval.low <= kappa <= interval.high
+            they = {"near": "miss by a level", "guessing": "guess"}[size.disagreement]
+            of_levels = ", ".join(f"{share:g}" for share in shares)
+            yield (
+                f"| {kappa:g} ± {half_width:g} | {of_levels} | {size.raters} | {they} | {n} | "
+                f"{size.simulation.reached:.3f} | {np.mean(widths):.3f} | {covered / runs:.3f} |"
+            )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=5000, help="simulated studies of each cell")
+    parser.add_argument("--only", choices=("differences", "kappa"), help="one of the two tables")
+    arguments = parser.parse_args()
+    if arguments.only != "kappa":
+        print("\n".join(differences(arguments.runs)), end="\n\n", flush=True)
+    if arguments.only != "differences":
+        print("\n".join(kappas(max(1, arguments.runs // 10))))
+
+
+if __name__ == "__main__":
+    main()
