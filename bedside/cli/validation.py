@@ -63,9 +63,10 @@ def validate(
 ) -> None:
     """Answer "may this judge stand in for people?".
 
-    It shows the judge's agreement with people beside people's own, the alternative annotator test by case, its bias, how
-    well it finds what is rare, its sensitivity and specificity where there are two levels, and whether the levels it
-    expects come true. A judge that doesn't vary, may agree by chance or never gives a level that people use gets no yes.
+    It shows the judge's agreement with people beside people's own, the alternative annotator test by case, its bias,
+    how well it finds what is rare, its sensitivity and specificity where there are two levels, and whether the levels
+    that it expects come true. A judge that doesn't vary, may agree by chance only or never gives a level that people
+    use gets no yes.
 
     Examples:
         $ bedside validate run

@@ -1,4 +1,4 @@
-"""Tables of a judge's validation and of corrected estimates."""
+"""Tables of a judge's validation."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.checked_units import Chances
-from bedside.analysis.estimation import Estimate
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import JudgeCard, Validation, validate
@@ -117,7 +116,19 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
             f"every level that people gave to {FEWEST_OF_LEVEL} units or more."
         )
         methods = dict.fromkeys(test.method.capitalize() for test in tests)
-        yield "; ".join(methods) + ". Clusters are cases; a transcript without one is a case of its own."
+        by_case = any("clusters" in test.method for test in tests)
+        cases = " Clusters are cases; a transcript without one is a case of its own." if by_case else ""
+        yield f"{'; '.join(methods)}.{cases}"
+    with_consensus = [
+        f"{validation.consensus.units:,} of {validation.with_people:,} on {validation.facts.title}"
+        for validation in card.validations
+        if validation.consensus is not None and "ac" in validation.consensus.statistics
+    ]
+    if with_consensus:
+        yield (
+            "AC: Gwet's, of the judge with the consensus of people, on the units where they reach one: "
+            f"{', '.join(with_consensus)}."
+        )
     yield from _drawing_notes(card.validations)
     for validation in card.validations:
         if not validation.stands_in:
@@ -214,62 +225,3 @@ def _record(validation: Validation) -> Mapping[str, Any]:
     shares = beside.prevalence if beside else {}
     record["prevalence"] = "; ".join(f"{label} {share:.4f}" for label, share in shares.items())
     return record
-
-
-def estimate_table(estimates: Sequence[Estimate]) -> Table:
-    """Naive, human-only and corrected means and differences, side by side."""
-    rows = []
-    for estimate in estimates:
-        digits = estimate.facts.digits
-        cells = (
-            estimate.quantity,
-            f"{estimate.labelled:,} of {estimate.judged:,}",
-            plain_words(estimate.naive, digits),
-            plain_words(estimate.human, digits),
-            plain_words(estimate.corrected, digits),
-            decimal(estimate.corrected.details.get("weight")),
-        )
-        rows.append(Row(tuple(map(Cell, cells)), estimate.facts.title))
-    methods = dict.fromkeys(estimate.corrected.method for estimate in estimates)
-    reasons = dict.fromkeys(
-        result.missing
-        for estimate in estimates
-        for result in (estimate.naive, estimate.human, estimate.corrected)
-        if result.missing
-    )
-    return Table(
-        name="estimate",
-        title=f"Means of {estimates[0].judge}, corrected by people",
-        columns=(
-            Column("System", "left"), Column("Rated by people"), Column("Judge alone (naive)"), Column("People alone"),
-            Column("Corrected"), Column("Weight"),
-        ),
-        rows=tuple(rows),
-        notes=(
-            "Each with its 95 % interval. Judge alone takes the judge as free of error: its interval says nothing of "
-            "the judge's bias.",
-            "Corrected: " + "; ".join(methods) + ". Weight: how far the judge is trusted, 0 to 1.",
-            "The correction holds where the transcripts that people rated are a random sample of those the judge "
-            "rated.",
-            *(f"{DASH}: {reason}." for reason in reasons),
-        ),
-        records=tuple(map(_estimate_record, estimates)),
-    )  # fmt: skip
-
-
-def _estimate_record(estimate: Estimate) -> Mapping[str, Any]:
-    record: dict[str, Any] = {
-        "metric": estimate.metric, "judge": estimate.judge, "quantity": estimate.quantity,
-        "labelled": estimate.labelled, "judged": estimate.judged,
-    }  # fmt: skip
-    for name, result in (
-        ("naive", estimate.naive),
-        ("human", estimate.human),
-        ("corrected", estimate.corrected),
-    ):
-        record[name] = result.estimate
-        record[f"{name}_low"] = result.interval.low if result.interval else None
-        record[f"{name}_high"] = result.interval.high if result.interval else None
-        record[f"{name}_method"] = result.method
-        record[f"{name}_missing"] = result.missing
-    return {**record, "weight": estimate.corrected.details.get("weight")}
