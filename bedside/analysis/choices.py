@@ -39,3 +39,10 @@ ALPHA_METRICS: tuple[AlphaMetric, ...] = get_args(AlphaMetric)
 #: Forms of the intraclass correlation: Shrout and Fleiss's model, then one rater or the mean of all.
 IccForm = Literal["1,1", "1,k", "2,1", "2,k", "3,1", "3,k"]
 ICC_FORMS: tuple[IccForm, ...] = get_args(IccForm)
+
+#: What corrected means are about: cases like these, or the run's transcripts alone.
+EstimateAbout = Literal["cases", "run"]
+ESTIMATE_ABOUT: tuple[EstimateAbout, ...] = get_args(EstimateAbout)
+
+EstimateMethod = Literal["prediction-powered", "rogan-gladen"]
+ESTIMATE_METHODS: tuple[EstimateMethod, ...] = get_args(EstimateMethod)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import Any
 
-import numpy as np
-import polars as pl
-
-from bedside.analysis.ratings_view import ALL, PEOPLE, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateAbout, EstimateMethod
+from bedside.analysis.people_sample import PeopleSample, is_share, people_samples
+from bedside.analysis.ratings_view import ALL, MetricFacts, MetricRatings, RatingsView
 from bedside.analysis.selection import chosen_systems
+from bedside.stats.arrays import chosen
 from bedside.stats.result import Result
+from bedside.stats.stratified_means import Ratings
 from bedside.support.errors import DataError
 
-#: With fewer transcripts rated by people, nothing is corrected: the judge's error can't be told from chance.
+#: With fewer cases rated by people, nothing is corrected: the judge's error can't be told from chance.
 FEWEST_LABELLED = 10
+#: Whose ratings the naive, the human and the corrected figure are of.
+_WHOSE: tuple[Ratings, Ratings, Ratings] = ("judge", "people", "both")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,34 +28,45 @@ class Estimate(MetricRatings):
     Attributes:
         facts, judge: what was rated, and by which judge (or algorithm).
         quantity: a system's name, or ``A − B`` for a difference.
-        labelled: transcripts that people and the judge rated; of a paired difference, cases of both systems.
-        judged: transcripts (cases) that the judge rated.
+        about: what it is about: cases like these (``cases``), or this run's transcripts alone (``run``).
+        samples: the transcripts of the system; of both systems for a difference.
+        labelled: transcripts that people and the judge rated.
+        labelled_cases: cases of those.
+        judged: transcripts that the judge rated.
         naive: from the judge's ratings alone, as if the judge made no error.
-        human: from people's ratings of the sample alone.
-        corrected: prediction-powered (or Rogan–Gladen for zeros and ones), unbiased where the sample is random.
+        human: from people's ratings of the sample alone, weighted as it was drawn.
+        corrected: prediction-powered (or Rogan–Gladen where asked for), unbiased where the sample is random by cell.
     """
 
     judge: str
     quantity: str
+    about: EstimateAbout
+    samples: tuple[PeopleSample, ...]
     labelled: int
+    labelled_cases: int
     judged: int
     naive: Result
     human: Result
     corrected: Result
 
+    @property
+    def labelled_pairs(self) -> int | None:
+        """Cases that people rated of both systems of a difference; None of a mean."""
+        if len(self.samples) == 1:
+            return None
+        first, second = (sample.labelled_cases for sample in self.samples)
+        return len(first & second)
+
 
 @dataclass(frozen=True, slots=True)
-class _Sample:
-    """A system's transcripts: people's and the judge's values of those both rated, the judge's of the others."""
+class _Question:
+    """What is asked of each metric: as the arguments of :func:`estimate`; ``share`` for zeros and ones."""
 
-    human: np.ndarray[Any, Any]
-    judge: np.ndarray[Any, Any]
-    unlabelled: np.ndarray[Any, Any]
-    by_case: dict[str, tuple[float | None, float]]
-
-    @property
-    def everything(self) -> np.ndarray[Any, Any]:
-        return np.concatenate([self.judge, self.unlabelled])
+    facts: MetricFacts
+    judge: str
+    about: EstimateAbout
+    method: EstimateMethod
+    share: bool
 
 
 def estimate(
@@ -62,46 +75,48 @@ def estimate(
     judge: str,
     systems: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
-    seed: int = 0,
+    about: EstimateAbout = "cases",
+    method: EstimateMethod = "prediction-powered",
 ) -> tuple[Estimate, ...]:
     """Corrected means of each system, and differences of each pair, on every metric that people and the judge rated.
 
-    Metrics of numbers are corrected by prediction-powered inference with the judge's weight tuned (Angelopoulos et al.
-    2023, PPI++), metrics of zeros and ones by Rogan and Gladen's (1978) estimator beside it. Differences are paired by
-    case where more than half of the smaller system's cases pair.
+    The sample that people rated is weighted as it was drawn: by system and the factors of the plan it comes from
+    (:func:`~bedside.stats.stratified_means.mean`). A difference is always that of the two means; cases that both
+    systems have count as pairs. Transcripts that people rated because of what they are, and not by a random draw, are
+    left out.
 
     Args:
-        view: the ratings. The transcripts that people rated must be a random sample of those the judge rated.
+        view: the ratings. Without a plan in the run, the transcripts that people rated must be a random sample of those
+            the judge rated.
         judge: the rater that rated everything, or a pattern that one rater matches.
         systems: the systems; all unless named.
         metrics: metrics or patterns; every one that both rated unless named.
-        seed: of what is drawn at random.
+        about: ``cases``: cases like these, as a paper's claims are; or ``run``: this run's transcripts alone.
+        method: ``prediction-powered``, or ``rogan-gladen`` (1978) for metrics of zeros and ones.
 
     Raises:
-        DataError: no such judge, more than one, or no metric that people and the judge rated.
+        DataError: no such judge, more than one, no metric that people and the judge rated, or Rogan and Gladen's method
+            for the run's transcripts alone.
     """
-    matching = view.raters([judge])
-    if len(matching) > 1:
+    name = _the_judge(view, judge)
+    chosen("`about`", about, ESTIMATE_ABOUT)
+    chosen("`method`", method, ESTIMATE_METHODS)
+    if method == "rogan-gladen" and about == "run":
         raise DataError(
-            f"{len(matching)} raters match {judge!r}",
-            where="`judge`",
-            todo=f"name one: {', '.join(matching)}",
+            "Rogan and Gladen's interval is about cases like these, not about the run's transcripts alone",
+            where="`about`",
+            todo="leave it out, or choose `method=prediction-powered`",
         )
-    name = matching[0]
-    chosen = chosen_systems(view, systems, fewest=1) if view.systems() else [ALL]
+    compared = chosen_systems(view, systems, fewest=1) if view.systems() else [ALL]
     estimates: list[Estimate] = []
     for metric in view.metrics(metrics):
-        values = (
-            view.transcript_values([metric])
-            .with_columns(pl.col("system").fill_null(ALL))
-            .filter(pl.col("system").is_in(chosen))
-        )
-        if not {name, PEOPLE} <= set(values.drop_nulls("value")["group"]):
+        samples = people_samples(view, metric, name, compared)
+        if not samples:
             continue
-        samples = {system: _sample(values.filter(pl.col("system") == system), name) for system in chosen}
-        facts = view.facts(metric)
-        estimates += [_mean(facts, name, system, sample, seed) for system, sample in samples.items()]
-        estimates += [_difference(facts, name, (a, b), samples) for a, b in combinations(chosen, 2)]
+        question = _Question(view.facts(metric), name, about, method, is_share(view, metric, name))
+        means = {system: _mean(question, system, sample) for system, sample in samples.items()}
+        estimates += means.values()
+        estimates += [_difference(question, means[a], means[b]) for a, b in combinations(compared, 2)]
     if not estimates:
         raise DataError(
             f"no metric was rated by people and by {name}",
@@ -111,95 +126,81 @@ def estimate(
     return tuple(estimates)
 
 
-def _sample(values: pl.DataFrame, judge: str) -> _Sample:
-    wide = values.pivot("group", index=["transcript_id", "case_id"], values="value")
-    for group in (PEOPLE, judge):
-        if group not in wide.columns:
-            wide = wide.with_columns(pl.lit(None, dtype=pl.Float64()).alias(group))
-    judged = wide.drop_nulls(judge)
-    both = judged.drop_nulls(PEOPLE)
-    unlabelled = judged.filter(pl.col(PEOPLE).is_null())
-    # Of several transcripts of a case, the means; people's only where they rated all of them.
-    cases = (
-        judged.drop_nulls("case_id")
-        .group_by("case_id")
-        .agg(
-            pl.col(judge).mean(),
-            pl.when(pl.col(PEOPLE).null_count() == 0).then(pl.col(PEOPLE).mean()).alias(PEOPLE),
+def _the_judge(view: RatingsView, judge: str) -> str:
+    matching = view.raters([judge])
+    if len(matching) > 1:
+        raise DataError(
+            f"{len(matching)} raters match {judge!r}",
+            where="`judge`",
+            todo=f"name one: {', '.join(matching)}",
         )
-        .sort("case_id")
+    return matching[0]
+
+
+def _mean(question: _Question, system: str, sample: PeopleSample) -> Estimate:
+    from bedside.stats.stratified_means import mean
+
+    naive, human, corrected = (
+        mean(sample.units, ratings=ratings, about=question.about, share=question.share) for ratings in _WHOSE
     )
-    return _Sample(
-        human=both[PEOPLE].to_numpy(),
-        judge=both[judge].to_numpy(),
-        unlabelled=unlabelled[judge].to_numpy(),
-        by_case={
-            case: (by_people, by_judge)
-            for case, by_judge, by_people in cases.select("case_id", judge, PEOPLE).iter_rows()
-        },
-    )
-
-
-def _mean(facts: MetricFacts, judge: str, system: str, sample: _Sample, seed: int) -> Estimate:
-    from bedside.stats import prediction_powered
-    from bedside.stats.intervals import mean_t, proportion
-
-    together = np.concatenate([sample.human, sample.everything])
-    if together.size and np.isin(together, (0.0, 1.0)).all():
-        naive, human = proportion(sample.everything), proportion(sample.human)
-        corrected = prediction_powered.rogan_gladen(sample.human, sample.judge, sample.everything, seed=seed)
-    else:
-        naive, human = mean_t(sample.everything), mean_t(sample.human)
-        corrected = prediction_powered.mean(sample.human, sample.judge, sample.unlabelled, interval="t")
-    labelled = sample.human.size
+    if question.method == "rogan-gladen":
+        corrected = _rogan_gladen(sample, question)
+    cases = len(sample.labelled_cases)
     return Estimate(
-        facts=facts, judge=judge, quantity=system, labelled=labelled, judged=sample.everything.size,
-        naive=naive, human=human, corrected=_enough(corrected, labelled),
+        facts=question.facts, judge=question.judge, quantity=system, about=question.about, samples=(sample,),
+        labelled=sample.labelled, labelled_cases=cases, judged=sample.units.judge.size,
+        naive=naive, human=human, corrected=_enough(corrected, cases),
     )  # fmt: skip
 
 
-def _enough(corrected: Result, labelled: int) -> Result:
+def _rogan_gladen(sample: PeopleSample, question: _Question) -> Result:
+    """Rogan and Gladen's share, or why the sample allows none."""
+    from bedside.stats import prediction_powered
+
+    units = sample.units
+    reason = None
+    if not question.share:
+        reason = "Rogan and Gladen's method is for zeros and ones"
+    elif units.cells.any():
+        reason = "Rogan and Gladen's method takes one simple random sample, and this one was drawn by cell"
+    elif sample.has_repeated_cases:
+        reason = "Rogan and Gladen's method takes one transcript a case"
+    elif not set(units.human[units.labelled]) | set(units.judge) <= {0.0, 1.0}:
+        reason = "Rogan and Gladen's method needs one answer to each transcript, and here raters or passes disagree"
+    if reason is not None:
+        return Result(name="corrected share", method="Rogan–Gladen", missing=reason)
+    seen = units.labelled
+    return prediction_powered.rogan_gladen(units.human[seen], units.judge[seen], units.judge)
+
+
+def _enough(corrected: Result, cases: int) -> Result:
     """The corrected result, or the reason why there are too few labels for one."""
-    if labelled >= FEWEST_LABELLED:
+    if cases >= FEWEST_LABELLED:
         return corrected
     return replace(
         corrected,
         estimate=None,
         interval=None,
-        p=None,
-        missing=f"{labelled} rated by people, fewer than {FEWEST_LABELLED}: too few to correct the judge",
+        missing=f"{cases} rated by people, fewer than {FEWEST_LABELLED}: too few to correct the judge",
     )
 
 
-def _difference(
-    facts: MetricFacts, judge: str, systems: tuple[str, str], samples: Mapping[str, _Sample]
-) -> Estimate:
-    from bedside.stats import paired, prediction_powered, unpaired
+def _difference(question: _Question, x: Estimate, y: Estimate) -> Estimate:
+    from bedside.stats.prediction_powered import rogan_gladen_difference
+    from bedside.stats.stratified_means import difference
 
-    x, y = (samples[system] for system in systems)
-    shared = sorted(x.by_case.keys() & y.by_case.keys())
-    if 2 * len(shared) > min(len(x.by_case), len(y.by_case)):
-        labelled = [c for c in shared if x.by_case[c][0] is not None and y.by_case[c][0] is not None]
-        unlabelled = [case for case in shared if case not in set(labelled)]
-
-        def values(sample: _Sample, cases: list[str], column: int) -> np.ndarray[Any, Any]:
-            return np.array([sample.by_case[case][column] for case in cases], dtype=float)
-
-        corrected = prediction_powered.paired_difference(
-            values(x, labelled, 0), values(x, labelled, 1), values(x, unlabelled, 1),
-            values(y, labelled, 0), values(y, labelled, 1), values(y, unlabelled, 1),
-        )  # fmt: skip
-        naive = paired.t_test(values(x, shared, 1), values(y, shared, 1))
-        human = paired.t_test(values(x, labelled, 0), values(y, labelled, 0))
-        counts = (len(labelled), len(shared))
-    else:
-        corrected = prediction_powered.unpaired_difference(
-            x.human, x.judge, x.unlabelled, y.human, y.judge, y.unlabelled
-        )
-        naive = unpaired.t_test(x.everything, y.everything)
-        human = unpaired.t_test(x.human, y.human)
-        counts = (x.human.size + y.human.size, x.everything.size + y.everything.size)
+    (first,), (second,) = x.samples, y.samples
+    naive, human, corrected = (
+        difference(first.units, second.units, ratings=ratings, about=question.about, share=question.share)
+        for ratings in _WHOSE
+    )
+    if question.method == "rogan-gladen":
+        corrected = rogan_gladen_difference(x.corrected, y.corrected)
+    for mean in (x, y):
+        corrected = _enough(corrected, mean.labelled_cases)
     return Estimate(
-        facts=facts, judge=judge, quantity=f"{systems[0]} − {systems[1]}", labelled=counts[0], judged=counts[1],
-        naive=naive, human=human, corrected=_enough(corrected, counts[0]),
+        facts=question.facts, judge=question.judge, quantity=f"{x.quantity} − {y.quantity}", about=question.about,
+        samples=(first, second), labelled=x.labelled + y.labelled,
+        labelled_cases=len(first.labelled_cases | second.labelled_cases), judged=x.judged + y.judged,
+        naive=naive, human=human, corrected=corrected,
     )  # fmt: skip

@@ -10,7 +10,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from bedside.analysis.choices import Alternative, Correction, CorrectionFamily, Test, Weights
+from bedside.analysis.choices import (
+    AlphaMetric,
+    Alternative,
+    Correction,
+    CorrectionFamily,
+    EstimateAbout,
+    EstimateMethod,
+    IccForm,
+    Test,
+    Weights,
+)
 from bedside.ratings.names import JUDGES, is_judge
 from bedside.reports.table import Tables
 from bedside.support.name_lists import Names, listed, listed_by_name
@@ -52,6 +62,8 @@ def agree(
     metrics: Names | None = None,
     raters: Names | None = None,
     weights: Weights | None = None,
+    alpha: AlphaMetric | None = None,
+    icc: IccForm = "2,1",
     confusion: bool = False,
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
@@ -66,7 +78,11 @@ def agree(
         source: a run, a file of ratings or a data frame of them.
         metrics: metrics or patterns such as ``percent_*``; all unless named.
         raters: raters or patterns such as ``human:*``; all unless named.
-        weights: of kappa on ordered scales: ``quadratic`` unless named, ``linear`` or ``none``.
+        weights: of kappa, Fleiss' kappa and AC on ordered scales: ``quadratic`` unless named, ``linear`` or ``none``.
+        alpha: the distance of Krippendorff's alpha: ``nominal``, ``ordinal`` or ``interval``; that of the ratings
+            unless named, and nominal for labels whatever is named.
+        icc: form of the intraclass correlation: ``1,1``, ``2,1`` or ``3,1``, or with ``k`` for the last that of the
+            mean of all raters.
         confusion: whether to show who gave what, too.
         scales: scales of the ratings, where they are not known, as the command line writes them: ``1-5``,
             ``none/open/closed``, or ``empathy=1-5`` for one metric.
@@ -81,19 +97,18 @@ def agree(
         BedsideError: an unknown name, or nothing that two raters rated.
     """
     from bedside.analysis.agreement import agree as run_agree
+    from bedside.reports.audited_agreement import agreement_tables
     from bedside.reports.levels import answered
-    from bedside.reports.tables.agreement import agreement_table, confusion_tables
 
     def answer(view: RatingsView) -> Tables[tuple[Agreement, ...]]:
-        agreements = run_agree(
-            view,
-            metrics=listed(metrics, "metrics"),
-            raters=listed(raters, "raters"),
-            weights=weights,
-            seed=seed,
-        )
-        shown = (agreement_table(agreements), *(confusion_tables(agreements) if confusion else ()))
-        return Tables(shown, agreements)
+        names, chosen = listed(metrics, "metrics"), listed(raters, "raters")
+
+        def compute() -> tuple[Agreement, ...]:
+            return run_agree(
+                view, metrics=names, raters=chosen, weights=weights, alpha=alpha, icc=icc, seed=seed
+            )
+
+        return agreement_tables(view, compute, metrics=names, raters=chosen, confusion=confusion)
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
     return answered(view, within, answer)
@@ -232,6 +247,8 @@ def validate(
 ) -> Tables[tuple[JudgeCard, ...]]:
     """May a judge stand in for people: its agreement beside people's own, its bias, the alternative annotator test.
 
+    Beside them its sensitivity and specificity where there are two levels, and whether the levels it expects come true.
+
     Args:
         source: a run, a file or a data frame of ratings by people and judges.
         judges: raters or patterns; all that are not people unless named.
@@ -267,12 +284,13 @@ def estimate(
     judge: str = JUDGES,
     systems: Names | None = None,
     metrics: Names | None = None,
+    about: EstimateAbout = "cases",
+    method: EstimateMethod = "prediction-powered",
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
     within: str | None = None,
-    seed: int = 0,
 ) -> Tables[tuple[Estimate, ...]]:
     """Each system's mean from a judge on everything, from people on a sample, and corrected by both.
 
@@ -280,14 +298,17 @@ def estimate(
         source: a run, a file or a data frame of ratings by people and a judge.
         judge: the rater that rated everything; a pattern that matches one.
         systems, metrics: all unless named.
-        scales, columns, rounds, where, within, seed: as for :func:`agree`.
+        about: what the means are about: ``cases`` like these, as a paper's claims are, or this ``run``'s transcripts
+            alone.
+        method: ``prediction-powered``, or ``rogan-gladen`` for metrics of zeros and ones.
+        scales, columns, rounds, where, within: as for :func:`agree`.
 
     Raises:
         BedsideError: an unknown name, no such judge, or nothing that it and people rated.
     """
     from bedside.analysis.estimation import estimate as run_estimate
+    from bedside.reports.estimation import estimate_table
     from bedside.reports.levels import answered
-    from bedside.reports.validation import estimate_table
     from bedside.support.errors import DataError
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
@@ -304,7 +325,8 @@ def estimate(
             judge=judge,
             systems=listed(systems, "systems"),
             metrics=listed(metrics, "metrics"),
-            seed=seed,
+            about=about,
+            method=method,
         )
         return Tables([estimate_table(estimates)], estimates)
 

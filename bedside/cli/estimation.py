@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, cast
 
 import typer
 
+from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS
 from bedside.cli import completion as complete
 from bedside.cli.options import (
+    HOW,
     WHICH,
     ColumnsOption,
     JsonOption,
@@ -16,7 +18,6 @@ from bedside.cli.options import (
     OutOption,
     RoundOption,
     ScaleOption,
-    SeedOption,
     SystemsOption,
     WhereOption,
     WithinOption,
@@ -41,23 +42,42 @@ def estimate(
     ] = JUDGES,
     systems: SystemsOption = None,
     metrics: MetricsOption = None,
+    about: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What the means are about: cases like these, in the run's mix (cases), as a paper's claims are; or "
+            "this run's transcripts alone (run), of which those that people rated are known.",
+            autocompletion=complete.one_of(*ESTIMATE_ABOUT),
+            rich_help_panel=HOW,
+        ),
+    ] = "cases",
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="How they are corrected: prediction-powered; or rogan-gladen, for metrics of zeros and ones.",
+            autocompletion=complete.one_of(*ESTIMATE_METHODS),
+            rich_help_panel=HOW,
+        ),
+    ] = "prediction-powered",
     rounds: RoundOption = None,
     where: WhereOption = None,
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
-    seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
     """Correct a judge's means by what people rated.
 
     It shows each system's mean from the judge on all transcripts, from people on their sample, and from both together,
-    by prediction-powered inference.
+    by prediction-powered inference. What people rated is weighted as the plan drew it.
 
     Examples:
         $ bedside estimate run
         $ bedside estimate run --judge judge:openai/gpt-5-mini --metrics empathy
+        $ bedside estimate run --about run
     """
     from bedside.api import estimate as estimate_tables
 
@@ -66,12 +86,13 @@ def estimate(
         judge=judge,
         systems=read_names(systems),
         metrics=read_names(metrics),
+        about=cast(Any, about),
+        method=cast(Any, method),
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),
         rounds=read_rounds(rounds),
         where=read_where(where),
         within=within,
-        seed=seed,
     )
     next_commands = f"bedside report {source}"
     show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)

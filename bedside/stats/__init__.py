@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         sample_size,
         several,
         shape,
+        stratified_means,
         two_raters,
         unpaired,
     )
@@ -55,6 +56,7 @@ __all__ = [
     "sample_size",
     "several",
     "shape",
+    "stratified_means",
     "two_raters",
     "unpaired",
 ]

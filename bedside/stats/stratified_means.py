@@ -402,7 +402,7 @@ def _interval(cell_mean: _CellMean, question: _Question) -> tuple[Interval | Non
 
     total = cell_mean.total
     if not total.parts:
-        return None, "no interval: every transcript was rated, so that the mean is known"
+        return None, "no interval: every unit was rated, so that its mean is known"
     variance, freedom = total.variance, total.freedom
     if variance <= 1e-24 * max(1.0, total.value**2):
         return None, "no interval: the ratings don't vary"

@@ -28,6 +28,7 @@ from bedside.ratings.scales import parse_scales
 from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.reports.build import build_tables, write_report
 from bedside.reports.coder_test import coder_tables
+from bedside.reports.estimation import estimate_table
 from bedside.reports.number_text import between, decimal, number, p_value
 from bedside.reports.renderers.csv import csv_text
 from bedside.reports.renderers.html import html
@@ -38,7 +39,7 @@ from bedside.reports.study_size import difference_table
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.tables.comparison import overall_table
-from bedside.reports.validation import estimate_table, validation_tables
+from bedside.reports.validation import validation_tables
 from bedside.scoring.score import score
 from bedside.transcripts import read_transcripts
 

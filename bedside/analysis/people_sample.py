@@ -1,0 +1,166 @@
+"""The transcripts that a judge rated, those of them that people rated, and how people's were drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
+from bedside.analysis.study_parts import WITHOUT
+from bedside.ratings.names import TRANSCRIPT, rated_by_humans
+from bedside.ratings.run import Run
+from bedside.stats.sampling_cells import Levels, sampling_cells
+from bedside.stats.stratified_means import JudgedUnits, judged_units
+
+#: Begins the name of a case that is one transcript's own; no case is called so by a person.
+_OWN = "\0"
+#: What the table of transcripts says of each besides the factors.
+_OF_INDEX = ("system", "case_id", "language")
+
+
+@dataclass(frozen=True, slots=True)
+class PeopleSample:
+    """A system's transcripts on one metric.
+
+    Attributes:
+        units: those that the judge rated, with people's ratings of those they rated and the cells they were drawn by.
+        by: the factors that divide the cells, beside the system.
+        cells: how many of the cells the transcripts are in, before any were joined.
+        joined: the levels of cells that were joined because people rated fewer than two cases of one.
+        picked: transcripts that people rated and that were left out, because they were picked for what they are.
+        assumed: transcripts that people rated of which it isn't known with what chance they were drawn.
+        unjudged: transcripts that people rated and the judge didn't.
+    """
+
+    units: JudgedUnits
+    by: tuple[str, ...]
+    cells: int
+    joined: tuple[tuple[Levels, ...], ...]
+    picked: int
+    assumed: int
+    unjudged: int
+
+    @property
+    def labelled(self) -> int:
+        """Transcripts that people and the judge rated."""
+        return int(self.units.labelled.sum())
+
+    @property
+    def labelled_cases(self) -> frozenset[str]:
+        """The cases of those."""
+        return frozenset(self.units.cases[self.units.labelled].tolist())
+
+    @property
+    def has_repeated_cases(self) -> bool:
+        """Whether a case has several transcripts that the judge rated."""
+        return bool(np.unique(self.units.cases).size < self.units.cases.size)
+
+
+def drawn_by(run: Run | None, rounds: Iterable[str]) -> tuple[str, ...]:
+    """The factors by which transcripts were drawn for rounds of annotation, besides the system."""
+    if run is None:
+        return ()
+    asked = set(rounds)
+    factors = [
+        factor
+        for entry in run.manifest["imports"]
+        if asked & set(entry.get("rounds", ()))
+        for factor in entry.get("by", ())
+    ]
+    return tuple(factor for factor in dict.fromkeys(factors) if factor != "system")
+
+
+def cell_levels(run: Run | None, by: Sequence[str]) -> dict[str, Levels]:
+    """Transcript → its levels of the factors that transcripts were drawn by; empty where there are none."""
+    if run is None or not by:
+        return {}
+    table = run.index.select(pl.col("id").alias("transcript_id"), *_OF_INDEX)
+    factors = run.factors.drop(set(by) & set(_OF_INDEX), strict=False)
+    levels = table.join(factors, on="transcript_id", how="left", suffix=" (factor)")
+    return {
+        name: tuple(WITHOUT if level is None else str(level) for level in own)
+        for name, *own in levels.select("transcript_id", *by).iter_rows()
+    }
+
+
+def is_share(view: RatingsView, metric: str, judge: str) -> bool:
+    """Whether a metric is of zeros and ones: its scale has no other level, and nobody gave another value."""
+    scale = view.scales.get(metric)
+    if scale is not None and not set(scale.levels) <= {0.0, 1.0}:
+        return False
+    rated = view.ratings.filter(
+        pl.col("metric") == metric,
+        pl.col("unit") == TRANSCRIPT,
+        rated_by_humans() | (pl.col("rater") == judge),
+    )
+    return bool(rated["value"].drop_nulls().is_in([0.0, 1.0]).all())
+
+
+def people_samples(
+    view: RatingsView, metric: str, judge: str, systems: Sequence[str]
+) -> dict[str, PeopleSample]:
+    """The transcripts of each system on one metric; none where people or the judge rated nothing by it.
+
+    Ratings of transcripts that were picked for what they are (with chance 0) are left out: they are no random sample.
+    """
+    rated = view.ratings.filter(pl.col("metric") == metric, pl.col("unit") == TRANSCRIPT)
+    of_people = rated.filter(rated_by_humans(), pl.col("value").is_not_null())
+    if of_people.is_empty() or rated.filter(pl.col("rater") == judge)["value"].drop_nulls().is_empty():
+        return {}
+    by = drawn_by(view.run, of_people["round"].unique())
+    levels = cell_levels(view.run, by)
+    drawn = _drawn(of_people)
+    values = _values(view, metric, judge).join(drawn, on="transcript_id", how="left")
+    return {
+        system: _sample(values.filter(pl.col("system") == system), by=by, levels=levels) for system in systems
+    }
+
+
+def _drawn(of_people: pl.DataFrame) -> pl.DataFrame:
+    """Of each transcript that people rated, whether it was picked, and whether it isn't known how it was drawn."""
+    return of_people.group_by("transcript_id").agg(
+        (pl.col("drawn") == 0).fill_null(False).all().alias("picked"),
+        (pl.col("drawn").is_null().any() & ~(pl.col("drawn") > 0).any().fill_null(False)).alias("assumed"),
+    )
+
+
+def _values(view: RatingsView, metric: str, judge: str) -> pl.DataFrame:
+    """A row a transcript: the judge's value and people's, of those of their ratings that were not picked."""
+    picked = rated_by_humans() & (pl.col("drawn") == 0).fill_null(False)
+    everything = view.transcript_values([metric]).with_columns(pl.col("system").fill_null(ALL))
+    drawn = replace(view, ratings=view.ratings.filter(~picked))
+    people = drawn.transcript_values([metric]).filter(pl.col("group") == PEOPLE)
+    columns = ("transcript_id", "system", "case_id")
+    judged = everything.filter(pl.col("group") == judge).select(
+        "transcript_id", pl.col("value").alias("judge")
+    )
+    return (
+        everything.select(columns)
+        .unique(maintain_order=True)
+        .join(judged, on="transcript_id", how="left")
+        .join(people.select("transcript_id", pl.col("value").alias("human")), on="transcript_id", how="left")
+        .with_columns(pl.coalesce("case_id", pl.lit(_OWN) + pl.col("transcript_id")).alias("case"))
+        .sort("transcript_id")
+    )
+
+
+def _sample(values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Levels]) -> PeopleSample:
+    judged = values.filter(pl.col("judge").is_not_null())
+    human = judged["human"].cast(pl.Float64).fill_null(float("nan")).to_numpy()
+    cases = judged["case"].to_numpy().astype(str)
+    judge = judged["judge"].to_numpy().astype(np.float64)
+    own = [levels.get(name, ()) for name in judged["transcript_id"]]
+    cells = sampling_cells(own, judge, ~np.isnan(human), cases)
+    picked = pl.col("picked").fill_null(False)
+    return PeopleSample(
+        units=judged_units(judge, human, cells=cells.numbers, cases=cases),
+        by=by,
+        cells=len(set(own)),
+        joined=cells.joined,
+        picked=values.filter(picked).height,
+        assumed=judged.filter(pl.col("assumed").fill_null(False)).height,
+        unjudged=values.filter(pl.col("judge").is_null(), pl.col("human").is_not_null()).height,
+    )

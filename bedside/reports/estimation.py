@@ -1,0 +1,181 @@
+"""The table of corrected means and differences, and what is said under it of the sample they rest on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from bedside.analysis.estimation import Estimate
+from bedside.analysis.people_sample import PeopleSample
+from bedside.reports.number_text import DASH, decimal, number
+from bedside.reports.result_text import plain_words
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
+from bedside.stats.result import Result
+from bedside.support.plurals import counted
+
+_ABOUT = {
+    "cases": "All figures are about cases like these, in the run's mix{}, each transcript counting the same: the "
+    "intervals say how far other cases of the kind could have moved them.",
+    "run": "All figures are about this run's transcripts alone{}, each counting the same: what people rated has no "
+    "error of sampling, and nothing is said of other cases.",
+}
+
+
+def estimate_table(estimates: Sequence[Estimate]) -> Table:
+    """Naive, human-only and corrected means and differences, side by side."""
+    rows = []
+    for estimate in estimates:
+        digits = estimate.facts.digits
+        cells = (
+            estimate.quantity,
+            _rated_words(estimate),
+            plain_words(estimate.naive, digits),
+            plain_words(estimate.human, digits),
+            plain_words(estimate.corrected, digits),
+            _weight_words(estimate.corrected),
+            number(estimate.corrected.details.get("degrees of freedom"), 0),
+        )
+        rows.append(Row(tuple(map(Cell, cells)), estimate.facts.title))
+    return Table(
+        name="estimate",
+        title=f"Means of {estimates[0].judge}, corrected by people",
+        columns=(
+            Column("System", "left"), Column("Rated by people"), Column("Judge alone (naive)"), Column("People alone"),
+            Column("Corrected"), Column("Weight"), Column("df"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(_notes(estimates)),
+        records=tuple(map(_record, estimates)),
+    )  # fmt: skip
+
+
+def _rated_words(estimate: Estimate) -> str:
+    words = [f"{estimate.labelled:,} of {estimate.judged:,}"]
+    pairs = estimate.labelled_pairs
+    if pairs is not None:
+        words.append(counted(pairs, "pair"))
+    elif estimate.labelled_cases < estimate.labelled:
+        words.append(counted(estimate.labelled_cases, "case"))
+    return ", ".join(words)
+
+
+def _weight_words(corrected: Result) -> str:
+    details = corrected.details
+    if "weight for x" in details:
+        return f"{decimal(details['weight for x'])}, {decimal(details['weight for y'])}"
+    return decimal(details.get("weight"))
+
+
+def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
+    """What the figures are about, how they were made, and what the sample left out or was taken for."""
+    samples = [
+        (estimate, sample)
+        for estimate in estimates
+        if len(estimate.samples) == 1
+        for sample in estimate.samples
+    ]
+    factors = list(dict.fromkeys(factor for _, sample in samples for factor in sample.by))
+    mix = f" of {' and '.join(factors)}" if factors else ""
+    yield (
+        "Each with its 95 % interval. Judge alone takes the judge as free of error: its interval says nothing of the "
+        "judge's bias."
+    )
+    yield _ABOUT[estimates[0].about].format(mix if estimates[0].about == "cases" else "")
+    methods = dict.fromkeys(estimate.corrected.method for estimate in estimates)
+    yield (
+        f"Corrected: {'; '.join(methods)}. Weight: how far the judge is trusted, 0 to 1. df: degrees of freedom, by "
+        "Satterthwaite."
+    )
+    if len(samples) < len(estimates):
+        yield (
+            "A difference is that of the two means; a case of both systems counts as a pair, whether people rated "
+            "both of it or one."
+        )
+    if any(sample.has_repeated_cases for _, sample in samples):
+        yield "Several transcripts of a case are not independent: their errors are summed by case."
+    yield from _sampling_notes(samples, factors)
+    reasons = dict.fromkeys(
+        result.missing
+        for estimate in estimates
+        for result in (estimate.naive, estimate.human, estimate.corrected)
+        if result.missing
+    )
+    yield from (f"{DASH}: {reason}." for reason in reasons)
+    remarks = dict.fromkeys(
+        f"{estimate.facts.title}, {estimate.quantity}: {remark}."
+        for estimate in estimates
+        for remark in estimate.corrected.remarks
+    )
+    yield from remarks
+
+
+def _sampling_notes(
+    samples: Sequence[tuple[Estimate, PeopleSample]], factors: Sequence[str]
+) -> Iterator[str]:
+    """How people's transcripts were drawn, which are left out, and what is assumed of them."""
+    if factors:
+        yield (
+            f"The transcripts that people rated were drawn by {' and '.join(factors)}: each cell of a system counts "
+            "by its share of the transcripts that the judge rated, not by how many of it people rated."
+        )
+    for estimate, sample in samples:
+        for cells in sample.joined:
+            names = [" and ".join(levels) for levels in cells]
+            yield (
+                f"{estimate.facts.title}, {estimate.quantity}: people rated fewer than two cases of a cell, so it is "
+                f"joined with the nearest ({', '.join(names)}): the one that differs in the fewest factors, then by "
+                "the judge's mean."
+            )
+    yield from _count_notes(samples)
+
+
+_COUNTED: Mapping[str, str] = {
+    "assumed": "how {} that people rated came to be drawn is not known; they are taken for a random sample of those "
+    "the judge rated. Where they are not, the correction is wrong.",
+    "picked": "{} that people rated, picked for what they are (such as disagreement) and not drawn, are left out of "
+    "people's ratings.",
+    "unjudged": "{} that people rated and the judge didn't are left out.",
+}
+
+
+def _count_notes(samples: Sequence[tuple[Estimate, PeopleSample]]) -> Iterator[str]:
+    """Notes on transcripts that were counted, the metrics of one count together."""
+    for name, words in _COUNTED.items():
+        counts: dict[str, int] = {}
+        for estimate, sample in samples:
+            title = estimate.facts.title
+            counts[title] = counts.get(title, 0) + getattr(sample, name)
+        for count in dict.fromkeys(filter(None, counts.values())):
+            titles = ", ".join(title for title, own in counts.items() if own == count)
+            yield f"{titles}: {words.format(counted(count, 'transcript'))}"
+
+
+def _record(estimate: Estimate) -> Mapping[str, Any]:
+    samples = estimate.samples
+    record: dict[str, Any] = {
+        "metric": estimate.metric, "judge": estimate.judge, "quantity": estimate.quantity, "about": estimate.about,
+        "labelled": estimate.labelled, "labelled_cases": estimate.labelled_cases, "pairs": estimate.labelled_pairs,
+        "judged": estimate.judged,
+    }  # fmt: skip
+    for name, result in (
+        ("naive", estimate.naive),
+        ("human", estimate.human),
+        ("corrected", estimate.corrected),
+    ):
+        record[name] = result.estimate
+        record[f"{name}_low"] = result.interval.low if result.interval else None
+        record[f"{name}_high"] = result.interval.high if result.interval else None
+        record[f"{name}_method"] = result.method
+        record[f"{name}_missing"] = result.missing
+        record[f"{name}_df"] = result.details.get("degrees of freedom")
+    record |= {
+        "weight": estimate.corrected.details.get("weight"),
+        "by": "; ".join(dict.fromkeys(factor for sample in samples for factor in sample.by)),
+        "cells": sum(sample.cells for sample in samples),
+        "cells_joined": sum(len(cells) for sample in samples for cells in sample.joined),
+        "picked": sum(sample.picked for sample in samples),
+        "assumed_random": sum(sample.assumed for sample in samples),
+        "not_judged": sum(sample.unjudged for sample in samples),
+    }
+    return record
