@@ -9,6 +9,7 @@ from typing import Literal
 
 import polars as pl
 
+from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import CaseValues, case_values
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
@@ -210,6 +211,7 @@ def _margin_test(
     better: Direction,
 ) -> MarginTest:
     """Two systems on one metric, rated by one group."""
+    table = matched_rows(view, table, *systems).rows
     values_a, values_b = (case_values(table, system) for system in systems)
     shared = tuple(sorted(set(values_a.cases) & set(values_b.cases)))
     paired = 2 * len(shared) > min(values_a.n, values_b.n)
@@ -244,7 +246,8 @@ def _tested(
     from bedside.stats import equivalence, overlapping
 
     x, y = values_a.values, values_b.values
-    binary = x.size + y.size > 0 and set(x.tolist()) | set(y.tolist()) <= {0.0, 1.0} and margin < 1
+    single = values_a.is_single and values_b.is_single
+    binary = single and margin < 1 and set(x.tolist()) | set(y.tolist()) <= {0.0, 1.0}
     if paired:
         if binary:
             return equivalence.paired_proportions(x, y, margin=margin, alpha=ALPHA)

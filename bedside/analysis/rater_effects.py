@@ -6,14 +6,15 @@ three or more of them rated the same cases, so that what each makes of the syste
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import case_means
-from bedside.analysis.ratings_view import MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans, rates_unit
 from bedside.stats import crossed_raters
 from bedside.stats.arrays import Array
@@ -24,6 +25,8 @@ from bedside.support.plurals import counted
 CROSSED_SHARE = 0.8
 #: How much of two systems' ratings may be by other people before raters and systems count as confounded.
 _LARGEST_IMBALANCE = 0.1
+#: People that a sentence names.
+_MOST_NAMED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,46 +125,58 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
     return tuple(severities)
 
 
+def _people_rows(view: RatingsView) -> pl.DataFrame:
+    """What people gave in numbers: a small part of most runs."""
+    return view.once(
+        "people rows", lambda: view.ratings.filter(rated_by_humans(), rates_unit()).drop_nulls("value")
+    )
+
+
 def _rated(view: RatingsView, metrics: Sequence[str]) -> pl.DataFrame:
     """What each person gave each unit, the mean of repeated ratings."""
     return (
-        view.ratings.filter(rated_by_humans(), rates_unit(), pl.col("metric").is_in(list(metrics)))
-        .drop_nulls("value")
+        _people_rows(view)
+        .filter(pl.col("metric").is_in(list(metrics)))
         .group_by("metric", "transcript_id", "unit", "rater", maintain_order=True)
         .agg(pl.col("value").mean(), pl.col("system").first(), pl.col("case_id").first())
     )
 
 
 def rater_design(
-    view: RatingsView, metric: str, systems: tuple[str, str], *, paired: bool
+    view: RatingsView, metric: str, systems: tuple[str, str], *, paired: bool | None = None
 ) -> RaterDesign | None:
     """Who rated two systems, and the difference for raters like them where the design allows it.
 
     Args:
         view: the ratings.
-        metric: the metric.
+        metric: the metric; numbers, of whole transcripts.
         systems: the two systems; the difference is first minus second.
-        paired: whether cases are paired: then only cases of both systems count.
+        paired: whether cases are paired, so that only cases of both systems count; unless said, where more than half
+            of the smaller system's cases have a partner.
 
     Returns:
-        None where no person rated both systems' cases at all.
+        None where no person rated both systems' cases at all, and where people's sets of labels stand apart.
     """
     key = ("rater design", metric, systems, paired)
     return view.once(key, lambda: _design(view, metric, systems, paired))
 
 
-def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bool) -> RaterDesign | None:
+def _design(
+    view: RatingsView, metric: str, systems: tuple[str, str], paired: bool | None
+) -> RaterDesign | None:
     if metric in view.label_sets():
         return None
-    cells = _cells(view, metric).filter(pl.col("system").is_in(systems))
+    cells = _cells(view, metric, systems)
     of_system = [cells.filter(pl.col("system") == system) for system in systems]
-    if paired:
-        shared = set(of_system[0]["case"]) & set(of_system[1]["case"])
+    cases = [set(table["case"]) for table in of_system]
+    shared = cases[0] & cases[1]
+    if paired or (paired is None and 2 * len(shared) > min(map(len, cases))):
+        paired = True
         of_system = [table.filter(pl.col("case").is_in(shared)) for table in of_system]
     if not all(table.height for table in of_system):
         return None
     raters = sorted(set().union(*(table["rater"] for table in of_system)))
-    difference, why = _crossed_difference(of_system, raters, paired)
+    difference, why = _crossed_difference(of_system, raters, bool(paired))
     shares = [_shares(table, raters) for table in of_system]
     gap = shares[0] - shares[1]
     return RaterDesign(
@@ -178,22 +193,17 @@ def _design(view: RatingsView, metric: str, systems: tuple[str, str], paired: bo
     )
 
 
-def _cells(view: RatingsView, metric: str) -> pl.DataFrame:
-    """One value for each system, case and person, with the transcripts behind it."""
-
-    def compute() -> pl.DataFrame:
-        rated = (
-            view.ratings.filter(
-                rated_by_humans(), pl.col("unit") == TRANSCRIPT, pl.col("metric") == metric,
-                pl.col("value").is_not_null(),
-            )
-            .group_by("transcript_id", "metric", "rater")
-            .agg(pl.col("value").mean(), pl.col("system").first(), pl.col("case_id").first())
-            .rename({"rater": "group"})
-        )  # fmt: skip
-        return case_means(rated).rename({"group": "rater"})
-
-    return view.once(("rater cells", metric), compute)
+def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> pl.DataFrame:
+    """One value for each system, case and person, with the transcripts behind it, both systems in the same settings."""
+    rated = (
+        _people_rows(view)
+        .filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == metric, pl.col("system").is_in(systems))
+        .group_by("transcript_id", "metric", "rater")
+        .agg(pl.col("system").first(), pl.col("case_id").first(), pl.col("value").mean())
+        .rename({"rater": "group"})
+    )
+    by_rater = [matched_rows(view, table, *systems).rows for table in rated.partition_by("group")]
+    return case_means(pl.concat(by_rater) if by_rater else rated).rename({"group": "rater"})
 
 
 def _shares(cells: pl.DataFrame, raters: Sequence[str]) -> Array:
@@ -260,8 +270,10 @@ def _shift(view: RatingsView, metric: str, raters: Sequence[str], gap: Array) ->
 
 
 def names_of(raters: Sequence[str]) -> str:
-    """People's names as a sentence lists them."""
+    """People's names as a sentence lists them; of many the first."""
     names = [person_name(rater) for rater in raters]
+    if len(names) > _MOST_NAMED:
+        names = [*names[: _MOST_NAMED - 1], f"{len(names) - _MOST_NAMED + 1} more"]
     return " and ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
 
 
@@ -302,13 +314,13 @@ def scope_in_words(design: RaterDesign) -> str:
     )
 
 
-def people_metrics(view: RatingsView, facts: Sequence[MetricFacts]) -> list[str]:
-    """The metrics that two or more people rated with numbers."""
-    counts = (
-        view.ratings.filter(rated_by_humans(), rates_unit())
-        .drop_nulls("value")
+def people_of(view: RatingsView, metrics: Collection[str]) -> dict[str, list[str]]:
+    """The people who rated each metric with numbers, by metric; a metric that none did is left out."""
+    by_metric = (
+        _people_rows(view)
+        .filter(pl.col("metric").is_in(list(metrics)))
         .group_by("metric")
-        .agg(pl.col("rater").n_unique())
+        .agg(pl.col("rater").unique().sort())
+        .sort("metric")
     )
-    several = {metric for metric, raters in counts.iter_rows() if raters > 1}
-    return [fact.name for fact in facts if fact.name in several]
+    return {str(metric): list(raters) for metric, raters in by_metric.iter_rows()}

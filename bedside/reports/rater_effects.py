@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 from bedside.analysis.rater_effects import (
@@ -10,8 +12,11 @@ from bedside.analysis.rater_effects import (
     RaterSeverity,
     confounding_in_words,
     names_of,
+    people_of,
+    rater_design,
     scope_in_words,
 )
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.names import person_name
 from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table import Table
@@ -19,6 +24,10 @@ from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.crossed_raters import SD_RATERS
 from bedside.support.plurals import counted
 
+#: Tables that hold systems against each other pair by pair.
+_OF_PAIRS = frozenset(("comparison", "margin", "gate"))
+#: Systems that a table's notes hold against each other.
+_MOST_SYSTEMS = 12
 #: Warnings and scopes that notes give one by one.
 _MOST = 4
 
@@ -80,6 +89,9 @@ def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
                 design.difference.details[SD_RATERS] for design in members if design.difference is not None
             ]
             largest = max((spread for spread in spreads if spread is not None), default=None)
+            dropped = max(design.difference.dropped for design in members if design.difference is not None)
+            if dropped:
+                note += f" Cases that some of them did not rate are left out (at most {dropped})."
             note += (
                 " Cases and raters are both drawn (quasi-F); what single raters make of the difference has a standard "
                 f"deviation of {'at most ' if len(members) > 1 else ''}{number(largest, members[0].facts.digits)}."
@@ -87,6 +99,41 @@ def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
         notes.append(note)
     confounded = [design for design in present if design.is_confounded]
     notes += [confounding_in_words(design) for design in confounded[:_MOST]]
+    if len(confounded) > _MOST:
+        notes.append(
+            f"The same holds for {counted(len(confounded) - _MOST, 'further comparison')} by people."
+        )
+    return notes
+
+
+def with_people_notes(table: Table, view: RatingsView) -> Table:
+    """The table with notes on whom people's numbers in it generalise to, and on systems that other people rated.
+
+    Args:
+        table: the table; its records say which metrics, raters and systems it shows. One that holds systems against
+            each other pair by pair has such notes for each pair already.
+        view: the ratings that it was made from.
+    """
+    metrics = {str(record["metric"]) for record in table.records if record.get("raters") == PEOPLE}
+    if not metrics or table.name.partition("-")[0] in _OF_PAIRS:
+        return table
+    by_metric = people_of(view, metrics)
+    raters = sorted(set().union(*by_metric.values()))
+    if not raters:
+        return table
+    shown = {record.get("system") for record in table.records}
+    shown |= {name for record in table.records for name in str(record.get("systems", "")).split(", ")}
+    systems = [system for system in view.systems() if system in shown]
+    designs = [
+        rater_design(view, metric, duo) for metric in by_metric for duo in combinations(systems, 2)
+    ] if len(systems) <= _MOST_SYSTEMS else []  # fmt: skip
+    notes = (*table.notes, people_note(raters), *_confounding_notes([d for d in designs if d is not None]))
+    return replace(table, notes=notes)
+
+
+def _confounding_notes(designs: Sequence[RaterDesign]) -> list[str]:
+    confounded = [design for design in designs if design.is_confounded]
+    notes = [confounding_in_words(design) for design in confounded[:_MOST]]
     if len(confounded) > _MOST:
         notes.append(
             f"The same holds for {counted(len(confounded) - _MOST, 'further comparison')} by people."
