@@ -135,12 +135,12 @@ def on_levels(units: int, mix: tuple[float, ...], judge: str) -> Callable[..., D
     return draw
 
 
-def as_good(units: int, raters: int = 3, error: float = 0.1) -> Callable[..., Draw]:
-    """Yes or no, independent units; the judge errs as often as a person."""
+def as_good(units: int, prevalence: float = 0.4, error: float = 0.1) -> Callable[..., Draw]:
+    """Yes or no, independent units; three people, and the judge errs as often as one of them."""
 
     def draw(rng: np.random.Generator) -> Draw:
-        truth = (rng.random(units) < 0.4).astype(float)
-        people = flipped(np.repeat(truth[:, None], raters, axis=1), error, rng)
+        truth = (rng.random(units) < prevalence).astype(float)
+        people = flipped(np.repeat(truth[:, None], 3, axis=1), error, rng)
         return flipped(truth, error, rng), people, np.arange(units, dtype=float)
 
     return draw
@@ -210,6 +210,9 @@ def designs() -> Iterator[Design]:
         yield Design(
             f"as good as a person, five levels, {units} units", FIVE, on_levels(units, EVEN, "as good"), bound
         )
+    for units in (100, 200):
+        rare = as_good(units, 0.1, 0.05)
+        yield Design(f"as good as a person, danger 10 %, {units} units", YES_NO, rare, bound="–")
     skewed = on_levels(100, SKEWED, "as good")
     yield Design("as good as a person, five levels, skewed, 100 units", FIVE, skewed, "–")
 
