@@ -21,7 +21,7 @@ from bedside.support.plurals import counted
 #: Tables that count what there is, and average nothing.
 _COUNTING = frozenset(("missing", "counts"))
 #: Figures that set raters side by side, and not systems.
-_OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman"))
+_OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman", "calibration"))
 #: Interactions, levels and systems that a note names one by one.
 _MOST = 3
 #: Most levels of a factor that a note lists.
