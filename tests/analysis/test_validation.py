@@ -12,13 +12,11 @@ import pytest
 import scipy.stats
 
 import bedside
-from bedside.analysis.estimation import estimate
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.validation import validate
 from bedside.ratings.scales import parse_scales
-from bedside.reports.validation import estimate_table, validation_tables
+from bedside.reports.validation import validation_tables
 from bedside.scoring.score import score
-from bedside.stats import prediction_powered
 from bedside.stats.alternative_annotator import alternative_annotator
 from bedside.support.errors import DataError
 
@@ -157,63 +155,7 @@ def test_judges_that_favour_length_are_seen(tmp_path: Path) -> None:
     assert found.length.estimate == pytest.approx(expected)
 
 
-def test_estimates_take_the_right_values(study: Study) -> None:
-    found = {(one.metric, one.quantity): one for one in estimate(study.view, judge="judge:*")}
-    rest = np.setdiff1d(np.arange(60), study.rated)
-    human = {s: study.people[s][:, study.rated].mean(axis=0) for s in "AB"}
-    judge = {s: study.judge[s].mean(axis=0) for s in "AB"}
-    for s in "AB":
-        mine = found["empathy", s]
-        assert (mine.labelled, mine.judged) == (20, 60)
-        assert mine.naive.estimate == pytest.approx(judge[s].mean())
-        assert mine.human.estimate == pytest.approx(human[s].mean())
-        expected = prediction_powered.mean(human[s], judge[s][study.rated], judge[s][rest], interval="t")
-        assert mine.corrected.estimate == pytest.approx(expected.estimate)
-        assert mine.corrected.interval is not None
-        assert expected.interval is not None
-        assert mine.corrected.interval.low == pytest.approx(expected.interval.low)
-        share = found["safe", s]
-        assert "Rogan–Gladen" in share.corrected.method
-        assert share.naive.estimate == pytest.approx(study.unsafe_judge[s].mean())
-    both = found["empathy", "A − B"]
-    assert both.naive.estimate == pytest.approx((judge["A"] - judge["B"]).mean())
-    expected = prediction_powered.paired_difference(
-        human["A"],
-        judge["A"][study.rated],
-        judge["A"][rest],
-        human["B"],
-        judge["B"][study.rated],
-        judge["B"][rest],
-    )
-    assert both.corrected.estimate == pytest.approx(expected.estimate)
-
-
-def test_the_corrected_interval_is_never_the_naive_one(study: Study) -> None:
-    for one in estimate(study.view, judge="judge:m", metrics=["empathy"]):
-        assert one.corrected.interval != one.naive.interval
-        assert one.corrected.method != one.naive.method
-    table = estimate_table(estimate(study.view, judge="judge:m"))
-    assert [column.title for column in table.columns][2:5] == [
-        "Judge alone (naive)",
-        "People alone",
-        "Corrected",
-    ]
-
-
-def test_without_unlabelled_transcripts_the_correction_is_missing(tmp_path: Path) -> None:
-    path = tmp_path / "all.csv"
-    path.write_text("item,system,anna,judge:m\n" + "".join(f"i{n},A,{n % 5},{n % 4}\n" for n in range(20)))
-    found = estimate(open_ratings_view(path), judge="judge:m")[0]
-    assert found.corrected.estimate is None
-    assert found.corrected.missing
-    assert found.human.estimate is not None
-
-
 def test_what_cannot_be_done_says_so(study: Study) -> None:
-    with pytest.raises(DataError, match="no rater matches 'judge:x'"):
-        estimate(study.view, judge="judge:x")
-    with pytest.raises(DataError, match="raters match"):
-        estimate(study.view, judge="*")
     with pytest.raises(DataError, match="must be at least 0 and below 1"):
         validate(study.view, epsilon=2)
     alone = RatingsView(study.view.ratings.filter(rater="judge:m"), {}, None, "x")
@@ -231,13 +173,3 @@ def test_tables_hold_every_figure(study: Study) -> None:
     assert record["kappa_low"] < record["kappa"] < record["kappa_high"]
     assert record["omega"] is not None
     assert record["prevalence"].count(";") == 4
-
-
-def test_a_handful_of_labels_corrects_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "few.csv"
-    lines = [f"i{n},A,{n % 5 if n < 9 else 'NA'},{(n + 1) % 5}" for n in range(40)]
-    path.write_text("item,system,anna,judge:m\n" + "\n".join(lines) + "\n")
-    found = estimate(open_ratings_view(path), judge="judge:m")[0]
-    assert found.labelled == 9
-    assert found.corrected.estimate is None
-    assert found.corrected.missing == "9 rated by people, fewer than 10: too few to correct the judge"
