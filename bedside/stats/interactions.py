@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats.arrays import Array, matrix, vector
+from bedside.stats.arrays import Array, constant, matrix, vector
 from bedside.stats.arrays import differences as rounded_differences
 from bedside.stats.result import Result
+
+#: Spread that is less than this part of the values is rounding.
+_NOISE = 1e-10
 
 
 def within_cases(differences: Any) -> Result:
@@ -44,9 +47,10 @@ def within_cases(differences: Any) -> Result:
         return blank.no_value(f"{n} cases have all {q + 1} levels, and the test needs {q + 1}")
     contrasts = rounded_differences(complete[:, :-1], complete[:, -1:])
     means = contrasts.mean(axis=0)
-    covariance = np.atleast_2d(np.cov(contrasts, rowvar=False))
-    if np.linalg.matrix_rank(covariance) < q:
+    # What cancels in a mean leaves noise in the last digits, which is no spread.
+    if np.linalg.matrix_rank(contrasts - means, tol=_NOISE * np.abs(contrasts).max()) < q:
         return _unvarying(blank, contrasts)
+    covariance = np.atleast_2d(np.cov(contrasts, rowvar=False))
     squared = float(n * means @ np.linalg.solve(covariance, means))
     statistic = squared * (n - q) / (q * (n - 1))
     return replace(
@@ -94,7 +98,7 @@ def between_cases(a: Sequence[Any], b: Sequence[Any]) -> Result:
     if min(values.size for values in cells) < 2:
         return blank.no_value("a system has fewer than two values at some level")
     means = np.array([values.mean() for values in cells])
-    squares = np.array([values.var(ddof=1) / values.size for values in cells])
+    squares = np.array([0.0 if constant(values) else values.var(ddof=1) / values.size for values in cells])
     of_levels = np.hstack([np.eye(q), -np.ones((q, 1))])
     contrast = np.hstack([of_levels, -of_levels])
     spread = contrast @ np.diag(squares) @ contrast.T

@@ -1,0 +1,208 @@
+"""Systems are held against each other in the same settings, and what is averaged over is named."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+import bedside
+from bedside.analysis.averaging import interactions, matched_rows
+from bedside.analysis.comparison import compare
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.protocols import medconceal
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
+from bedside.scoring.score import score
+from bedside.suites import SUITES
+from tests.conftest import conversation
+
+CASES = 20
+
+
+def study(
+    effects: dict[tuple[str, str], float], spread: float = 0.05, metric: str = "concern_f1", seed: int = 0
+) -> RatingsView:
+    """Cases of systems in settings, with the mean of each."""
+    draw = random.Random(seed)
+    rows, factors = [], []
+    for (system, setting), mean in effects.items():
+        for case in range(CASES):
+            name = f"{system}-{setting}-{case}"
+            value = mean + draw.gauss(0, spread)
+            rows.append(
+                (name, system, f"c{case}", "transcript", metric, "judge:m", 0, value, None, None, None)
+            )
+            factors.append({"transcript_id": name, "setting": setting})
+    return RatingsView(frame_of(rows), {}, pl.DataFrame(factors), "study")
+
+
+def test_a_system_in_one_setting_is_compared_within_it() -> None:
+    """gpt − human came out −.160, where the 8-turn setting alone gives −.240."""
+    view = study({("gpt", "8"): 0.40, ("gpt", "16"): 0.56, ("human", "8"): 0.64}, spread=0.0)
+    (pair,) = compare(view, reference="human").pairs
+    alone = compare(view.where({"setting": ["8"]}), reference="human").pairs[0]
+    assert pair.difference.estimate == pytest.approx(-0.24)
+    assert pair.differences == alone.differences
+    assert (pair.unmatched_a, pair.unmatched_b) == (CASES, 0)
+
+
+def test_a_case_is_compared_at_the_levels_that_both_have_there() -> None:
+    view = study(
+        {(system, setting): 0.1 * len(system) for system in ("a", "bb") for setting in ("8", "16")}, 0.0
+    )
+    lost = view.ratings.with_columns(
+        pl.when(pl.col("transcript_id").is_in(["bb-16-3", "a-8-4"]))
+        .then(None)
+        .otherwise("value")
+        .alias("value"),
+    )
+    # A value far off at a level that the other system lacks on this case would tell.
+    lost = lost.with_columns(
+        pl.when(pl.col("transcript_id").is_in(["a-16-3", "bb-8-4"]))
+        .then(9.0)
+        .otherwise("value")
+        .alias("value")
+    )
+    odd = RatingsView(lost, {}, view.factors, "study")
+    (pair,) = compare(odd).pairs
+    assert pair.cases_a == CASES
+    assert pair.differences == pytest.approx([-0.1] * CASES)
+    assert (pair.unmatched_a, pair.unmatched_b) == (1, 1)
+
+
+def test_levels_weigh_alike_however_often_each_was_run() -> None:
+    """Two runs at 8 and one at 16, against one of each."""
+    view = study({("a", "8"): 0.2, ("a", "16"): 0.8, ("b", "8"): 0.2, ("b", "16"): 0.8}, 0.0)
+    again = view.ratings.filter(pl.col("transcript_id").str.starts_with("a-8-")).with_columns(
+        pl.col("transcript_id") + "-again"
+    )
+    factors = pl.concat([view.factors, again.select("transcript_id", pl.lit("8").alias("setting"))])  # type: ignore[list-item]
+    (pair,) = compare(RatingsView(pl.concat([view.ratings, again]), {}, factors, "study")).pairs
+    assert pair.differences == pytest.approx([0.0] * CASES)
+
+
+def test_nothing_is_matched_where_nothing_varies_within_a_case_or_no_level_is_shared() -> None:
+    constant = study({("a", "8"): 0.2, ("b", "16"): 0.4})
+    values = constant.transcript_values(["concern_f1"])
+    assert matched_rows(constant, values, "a", "b").rows.equals(values)
+    apart = study({("a", "8"): 0.2, ("a", "16"): 0.3, ("b", "32"): 0.4}, 0.0)
+    values = apart.transcript_values(["concern_f1"])
+    assert matched_rows(apart, values, "a", "b").left_out == (0, 0)
+    assert compare(apart).pairs[0].difference.estimate == pytest.approx(-0.15)
+
+
+def test_all_systems_at_once_are_matched_too() -> None:
+    view = study({("a", "8"): 0.4, ("a", "16"): 0.9, ("b", "8"): 0.4, ("b", "16"): 0.9, ("c", "8"): 0.4}, 0.0)
+    (overall,) = compare(view).overall
+    assert overall.test.statistic is None or overall.test.statistic == pytest.approx(0.0)
+
+
+def warnings_of(view: RatingsView, metric: str = "concern_f1") -> list[str]:
+    from bedside.reports.contents import make_tables
+
+    (table,) = make_tables(view, ["comparison"])
+    return [note for note in table.notes if "Averaged over" in note]
+
+
+def test_a_test_of_interaction_decides_whether_the_note_is_a_warning() -> None:
+    # The sign of the difference flips by chance only: no warning. It grows fourfold without a flip: a warning.
+    same = study({("a", "8"): 0.5, ("a", "16"): 0.5, ("b", "8"): 0.501, ("b", "16"): 0.499})
+    (note,) = warnings_of(same)
+    assert note.startswith("Averaged over setting (8, 16): --where setting=LEVEL shows one.")
+    assert "No interaction of system and setting is shown" in note
+    assert "Warning" not in note
+    grows = study({("a", "8"): 0.5, ("a", "16"): 0.5, ("b", "8"): 0.6, ("b", "16"): 0.9})
+    (note,) = warnings_of(grows)
+    assert "Warning: how systems compare depends on setting: interaction on" in note
+    (factor,) = grows.averaged_factors()
+    (tested,) = interactions(grows, factor, ["concern_f1"], [("a", "b")])
+    assert (tested.a, tested.b, tested.factor, tested.test.n) == ("a", "b", "setting", CASES)
+    assert (tested.test.p_adjusted or 1) < 0.001
+
+
+def test_chance_alone_seldom_warns() -> None:
+    """Three systems of one mean in two settings: three interactions a run, corrected by Holm."""
+    pairs = [("a", "b"), ("a", "c"), ("b", "c")]
+    warned = 0
+    for seed in range(60):
+        view = study({(system, setting): 0.5 for system in "abc" for setting in ("8", "16")}, seed=seed)
+        (factor,) = view.averaged_factors()
+        tested = interactions(view, factor, ["concern_f1"], pairs)
+        warned += any((interaction.test.p_adjusted or 0) < 0.05 for interaction in tested)
+    assert warned <= 8  # of 60 at 5 % or less, 8 or more come in one of 100
+
+
+def test_transcripts_without_cases_are_units_themselves() -> None:
+    view = study({("a", "8"): 0.5, ("a", "16"): 0.5, ("b", "8"): 0.6, ("b", "16"): 0.9})
+    caseless = RatingsView(
+        view.ratings.with_columns(pl.lit(None, dtype=pl.String()).alias("case_id")), {}, view.factors, "study"
+    )
+    (factor,) = caseless.averaged_factors()
+    (tested,) = interactions(caseless, factor, ["concern_f1"], [("a", "b")])
+    assert "Welch–James" in tested.test.method
+    assert (tested.test.p_adjusted or 1) < 0.001
+
+
+# -- sets of labels --------------------------------------------------------------------------------------
+
+
+def labelled_run(folder: Path, raters: tuple[str, ...]) -> Run:
+    """One dialogue of each of four cases with two concerns; each set of labels has findings of its own."""
+    talks = []
+    for case in range(4):
+        labels: dict[str, Any] = {}
+        for place, rater in enumerate(raters):
+            matched = [{"finding": 0, "concern": "c0", "quote": "I am afraid of the tablets"}]
+            findings = [{"category": medconceal.CATEGORIES[0], "text": "x"}] * (1 + 2 * place)
+            labels[rater] = {"findings": findings, "matches": matched}
+        concerns = [
+            {"id": f"c{i}", "category": medconceal.CATEGORIES[0], "text": "Tablets"} for i in range(2)
+        ]
+        talks.append(
+            conversation(
+                ("clinician", "Go on?"), ("patient", "I am afraid of the tablets"), id=f"t{case}", system="gpt",
+                case_id=f"case{case}", language="en", reference={"concerns": concerns, "medconceal": labels},
+            )
+        )  # fmt: skip
+    folder.mkdir(exist_ok=True)
+    (folder / "talks.jsonl").write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
+    return score([folder / "talks.jsonl"], folder / "run", metrics=["hidden_concerns"]).run
+
+
+def precision(view: RatingsView) -> dict[str, float]:
+    from bedside.reports.contents import make_tables
+
+    (table,) = make_tables(view, ["concerns"], suite=SUITES.load("medconceal"))
+    return {
+        f"{record['raters']} {record['level']}": record["value"]
+        for record in table.records
+        if record["metric"] == "concern_precision"
+    }
+
+
+def test_two_sets_of_labels_on_one_dialogue_stand_apart(tmp_path: Path) -> None:
+    """Of one finding one matched, of three one: .75 as sums of means stood where 1 and .333 belong."""
+    one = open_ratings_view(labelled_run(tmp_path / "one", ("human:anna",)))
+    assert precision(one) == {"people micro": 1.0, "people mean": 1.0}
+    two = open_ratings_view(labelled_run(tmp_path / "two", ("human:anna", "human:ben")))
+    assert precision(two) == pytest.approx(
+        {"human:anna micro": 1.0, "human:ben micro": 1 / 3, "human:anna mean": 1.0, "human:ben mean": 1 / 3}
+    )
+    table = bedside.tables(two.run or "", "results")["results"]
+    assert any("Labels of several people lie over one transcript (anna, ben)" in note for note in table.notes)
+
+
+def test_people_who_share_the_labelling_are_one_group(tmp_path: Path) -> None:
+    """Where no dialogue has two sets, each person's labels count for their own dialogues."""
+    run = labelled_run(tmp_path / "run", ("human:anna", "human:ben"))
+    first = pl.col("transcript_id").is_in(["t0", "t1"])
+    shared = run.ratings.filter(
+        (first & (pl.col("rater") == "human:anna")) | (~first & (pl.col("rater") == "human:ben"))
+    )
+    view = RatingsView(shared, {}, run.factors, "run")
+    assert view.label_sets() == []
+    assert precision(view)["people micro"] == pytest.approx(4 / 8)
