@@ -4,23 +4,32 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 
 from bedside.analysis.agreement_statistics import (
+    AskedForms,
     ComparedRatings,
     Kind,
     MeasurementLevel,
     ScaleLevels,
     statistics_of,
 )
-from bedside.analysis.choices import WEIGHTS, Weights
+from bedside.analysis.choices import (
+    ALPHA_METRICS,
+    ICC_FORMS,
+    WEIGHTS,
+    AlphaMetric,
+    IccForm,
+    Weights,
+)
 from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.ratings.names import is_human
+from bedside.ratings.audit_metrics import without_audits
+from bedside.ratings.names import is_human, rated_by_humans
 from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -46,11 +55,16 @@ class Agreement:
         transcripts: transcripts those units are of.
         alone: units left out because only one of the raters rated them.
         ties: units left out because people's consensus is a tie.
+        constant: raters who give a single level to all that they rated of these units, with that level.
+        chances: with which the units that people rated came into their sample, each once; 0 of units picked for what
+            they are. Empty where no chance is known.
         prevalence: share of each level among all ratings that count; empty where the ratings are on no scale.
         confusion: of two raters, counts of (first's level, second's level); empty otherwise.
-        statistics: results by name, those that apply: ``percent agreement``, ``kappa`` (the mean over pairs of raters),
-            ``ac`` (Gwet's AC1, or AC2 with kappa's weights), ``fleiss`` (labels only: it takes no order into account),
-            ``alpha``, ``icc`` (single ratings), ``spearman``, ``bias`` (rater minus people), ``mae``.
+        statistics: results by name, those that apply, each with the number of units it rests on: ``percent agreement``,
+            ``kappa`` (the mean over pairs of raters), ``kappa without constant raters`` (the same without their pairs),
+            ``ac`` (Gwet's AC1, or AC2 with kappa's weights), ``fleiss`` (with kappa's weights), ``alpha``, ``icc``,
+            ``spearman``, ``bias`` (rater minus people), ``lower limit`` and ``upper limit`` (Bland and Altman's),
+            ``mae``.
     """
 
     metric: str
@@ -63,6 +77,8 @@ class Agreement:
     transcripts: int
     alone: int
     ties: int = 0
+    constant: Mapping[str, str] = field(default_factory=dict)
+    chances: tuple[float, ...] = ()
     prevalence: Mapping[str, float] = field(default_factory=dict)
     confusion: Mapping[tuple[str, str], int] = field(default_factory=dict)
     statistics: Mapping[str, Result] = field(default_factory=dict)
@@ -85,6 +101,8 @@ def agree(
     metrics: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
     weights: Weights | None = None,
+    alpha: AlphaMetric | None = None,
+    icc: IccForm = "2,1",
     seed: int = 0,
 ) -> tuple[Agreement, ...]:
     """Agreement on every metric that at least two raters rated.
@@ -97,19 +115,26 @@ def agree(
 
     Args:
         view: the ratings.
-        metrics: metrics or patterns; unless named, codes and metrics with a scale, and those of a plain file.
+        metrics: metrics or patterns; unless named, codes and metrics with a scale, and those of a plain file. Audits
+            count only under their full names: who has seen a judge's rating is no independent rater of it.
         raters: raters or patterns such as ``human:*``; all unless named.
-        weights: of kappa on ordered scales: ``quadratic`` (default), ``linear`` or ``none``.
+        weights: of kappa, Fleiss' kappa and AC on ordered scales: ``quadratic`` (default), ``linear`` or ``none``.
+        alpha: the distance of Krippendorff's alpha: ``nominal``, ``ordinal`` or ``interval``; that of the ratings
+            unless named, and nominal for labels whatever is named.
+        icc: form of the intraclass correlation: ``1,1`` (each unit has raters of its own), ``2,1`` (default), ``3,1``
+            (these raters, consistency), and with ``k`` for the last that of their mean.
         seed: of the bootstrap, which draws whole transcripts where turns are rated.
 
     Raises:
-        DataError: an unknown metric, rater or weighting, or nothing that two raters rated.
+        DataError: an unknown metric, rater or form of a statistic, or nothing that two raters rated.
     """
-    if weights is not None and weights not in WEIGHTS:
-        raise DataError(f"{weights!r} is not known", where="`weights`", todo="one of " + ", ".join(WEIGHTS))
+    _check_forms(weights=weights, alpha=alpha, icc=icc)
+    forms = AskedForms(weights=weights, alpha=alpha, icc=icc, seed=seed)
     names = view.metrics(metrics)
     if metrics is None and view.factors is not None:
         names = [name for name in names if name in view.scales]
+    independent = {*without_audits(view.metrics()), *(metrics or ())}
+    names = [name for name in names if name in independent]
     chosen = view.raters(raters)
     agreements: list[Agreement] = []
     for name in names:
@@ -119,7 +144,7 @@ def agree(
             pl.col("error").is_null(),
         )
         title, scale = view.facts(name).title, view.scales.get(name)
-        agreements += _of_metric(name, title, ratings, scale=scale, weights=weights, seed=seed)
+        agreements += _of_metric(name, title, ratings, scale=scale, forms=forms)
     if not agreements:
         raise DataError(
             "no unit was rated by two raters",
@@ -137,8 +162,22 @@ class _ComparedMetric:
     title: str
     level: MeasurementLevel
     levels: ScaleLevels
-    weights: Weights | None
-    seed: int
+    forms: AskedForms
+    chances: tuple[float, ...]
+
+
+def _check_forms(**forms: str | None) -> None:
+    """See that each form of a statistic is known.
+
+    Raises:
+        DataError: one isn't.
+    """
+    known = {"weights": WEIGHTS, "alpha": ALPHA_METRICS, "icc": ICC_FORMS}
+    for name, form in forms.items():
+        if form is not None and form not in known[name]:
+            raise DataError(
+                f"{form!r} is not known", where=f"`{name}`", todo="one of " + "; ".join(known[name])
+            )
 
 
 def _of_metric(
@@ -147,8 +186,7 @@ def _of_metric(
     ratings: pl.DataFrame,
     *,
     scale: Scale | None,
-    weights: Weights | None,
-    seed: int,
+    forms: AskedForms,
 ) -> list[Agreement]:
     """All rows of agreement on one metric, and on whether there is any where its labels are kinds of something."""
     if ratings.is_empty():
@@ -159,21 +197,17 @@ def _of_metric(
     levels: ScaleLevels = scale.levels if scale is not None else None
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))
-    compared = _ComparedMetric(name, title, level=level, levels=levels, weights=weights, seed=seed)
+    drawn = ratings.filter(rated_by_humans())["drawn"].drop_nulls().unique().sort()
+    compared = _ComparedMetric(
+        name, title, level=level, levels=levels, forms=forms, chances=tuple(drawn.to_list())
+    )
     agreements = _rows(compared, grid)
     if levels is not None and _NONE in levels and len(levels) > 2:
         collapsed = [[cell if cell in (None, _NONE) else "any" for cell in row] for row in grid.cells]
         any_or_none = Grid(
             np.array(collapsed, dtype=object).reshape(grid.cells.shape), grid.raters, grid.transcripts
         )
-        compared = _ComparedMetric(
-            name,
-            f"{title}: any or none",
-            level=level,
-            levels=(_NONE, "any"),
-            weights=weights,
-            seed=seed,
-        )
+        compared = replace(compared, title=f"{title}: any or none", levels=(_NONE, "any"))
         agreements += _rows(compared, any_or_none)
     return agreements
 
@@ -269,9 +303,21 @@ def _row(
         alone -= ties
     if not counted.any():
         return None
+    anyhow = (cells != None).any(axis=1)  # noqa: E711
+    every = cells[anyhow], _clusters(grid.transcripts[anyhow])
     cells, raters, pairs = _compared_columns(kind, cells[counted], raters)
     members = grid.transcripts[counted]
     transcripts = len(set(members))
+    compared_ratings = ComparedRatings(
+        kind=kind,
+        level=compared.level,
+        levels=compared.levels,
+        forms=compared.forms,
+        cells=cells,
+        every=every,
+        pairs=pairs,
+        clusters=_clusters(members),
+    )
     rated = [cell for cell in cells.ravel() if cell is not None]
     levels = compared.levels or ()
     return Agreement(
@@ -285,21 +331,23 @@ def _row(
         transcripts=transcripts,
         alone=alone,
         ties=ties,
+        constant={}
+        if kind == "consensus"
+        else {
+            raters[column]: _level_text(level)
+            for column, level in compared_ratings.constant_raters().items()
+            if column < len(raters)
+        },
+        chances=compared.chances,
         prevalence={_level_text(level): rated.count(level) / len(rated) for level in levels},
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
-        statistics=statistics_of(
-            ComparedRatings(
-                kind=kind,
-                level=compared.level,
-                levels=compared.levels,
-                weights=compared.weights,
-                cells=cells,
-                pairs=pairs,
-                clusters=members if 1 < transcripts < len(members) else None,
-                seed=compared.seed,
-            )
-        ),
+        statistics=statistics_of(compared_ratings),
     )
+
+
+def _clusters(transcripts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
+    """The transcript of each unit where units of one are drawn together; None where each is drawn alone."""
+    return transcripts if 1 < len(set(transcripts)) < len(transcripts) else None
 
 
 def _counted_units(kind: Kind, cells: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:

@@ -2,20 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
-from bedside.analysis.choices import Weights
-from bedside.stats.result import Result
+from bedside.analysis.choices import AlphaMetric, IccForm, Weights
+from bedside.stats.result import Interval, Result
 
 MeasurementLevel = Literal["nominal", "ordinal", "interval"]
 ScaleLevels = tuple[float, ...] | tuple[str, ...] | None
 #: What a row of agreement is between, in the order they stand in a table.
 Kind = Literal["people", "ceiling", "mean", "consensus", "person"]
 KINDS: tuple[Kind, ...] = ("people", "ceiling", "mean", "consensus", "person")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedForms:
+    """In which form statistics are asked for; those that go with the scale unless said.
+
+    Attributes:
+        weights: of kappa, Fleiss' kappa and AC on ordered scales; quadratic unless named.
+        alpha: the distance of Krippendorff's alpha; that of the level of measurement unless named. Labels have no order
+            and no distance: theirs is nominal whatever is asked.
+        icc: which intraclass correlation.
+        seed: of the bootstrap.
+    """
+
+    weights: Weights | None = None
+    alpha: AlphaMetric | None = None
+    icc: IccForm = "2,1"
+    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,22 +45,22 @@ class ComparedRatings:
         kind: what the row is between.
         level: level of measurement.
         levels: those of the scale; None where the ratings are on none.
-        weights: of kappa and AC on ordered scales; quadratic unless named.
+        forms: in which form statistics are asked for.
         cells: units in rows, raters in columns; None where a rater gave no rating.
+        every: the same of all units that anybody rated, those rated once too, with their clusters.
         pairs: positions of the raters that are compared with one another; all pairs unless named.
         clusters: the transcript of each unit where units of a transcript are drawn together; None where each unit is
             drawn alone.
-        seed: of the bootstrap.
     """
 
     kind: Kind
     level: MeasurementLevel
     levels: ScaleLevels
-    weights: Weights | None
+    forms: AskedForms
     cells: np.ndarray[Any, Any]
+    every: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]
     pairs: list[tuple[int, int]] | None
     clusters: np.ndarray[Any, Any] | None
-    seed: int
 
     @property
     def scale(self) -> tuple[float, ...] | tuple[str, ...]:
@@ -52,8 +71,30 @@ class ComparedRatings:
     @property
     def penalty(self) -> str:
         """How far apart two levels count, as ``bedside.stats`` names it."""
-        weights = "none" if self.level == "nominal" else self.weights or "quadratic"
+        weights = "none" if self.level == "nominal" else self.forms.weights or "quadratic"
         return "unweighted" if weights == "none" else weights
+
+    @property
+    def alpha_metric(self) -> AlphaMetric:
+        """How far apart two values are for alpha."""
+        asked = self.forms.alpha
+        return self.level if asked is None or self.level == "nominal" else asked
+
+    def constant_raters(self) -> dict[int, Any]:
+        """The columns that hold a single level, at least twice, and that level."""
+        constant = {}
+        for column, ratings in enumerate(self.cells.T):
+            given = [cell for cell in ratings.tolist() if cell is not None]
+            if len(given) > 1 and given.count(given[0]) == len(given):
+                constant[column] = given[0]
+        return constant
+
+    def varied_pairs(self) -> list[tuple[int, int]] | None:
+        """The pairs that are compared without those of a rater who gives a single level; None where all are left."""
+        pairs = self.pairs or list(combinations(range(self.cells.shape[1]), 2))
+        constant = self.constant_raters()
+        varied = [pair for pair in pairs if not constant.keys() & set(pair)]
+        return varied if len(varied) < len(pairs) else None
 
     def numbers(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The cells as numbers, NaN where there is none."""
@@ -70,6 +111,7 @@ class AgreementStatistic:
         kinds: the kinds of rows that it is for.
         levels: the levels of measurement that it is for.
         pair: whether it is of two raters only.
+        needed: whether these ratings need it; they do unless said.
     """
 
     name: str
@@ -77,6 +119,7 @@ class AgreementStatistic:
     kinds: tuple[Kind, ...] = KINDS
     levels: tuple[MeasurementLevel, ...] = ("nominal", "ordinal", "interval")
     pair: bool = False
+    needed: Callable[[ComparedRatings], bool] = lambda compared: True
 
     def applies(self, compared: ComparedRatings) -> bool:
         """Whether the statistic is one of these ratings."""
@@ -84,6 +127,7 @@ class AgreementStatistic:
             compared.kind in self.kinds
             and compared.level in self.levels
             and (not self.pair or compared.cells.shape[1] == 2)
+            and self.needed(compared)
         )
 
 
@@ -103,8 +147,12 @@ def _kappa(compared: ComparedRatings) -> Result:
         weights=compared.penalty,
         pairs=compared.pairs,
         clusters=compared.clusters,
-        seed=compared.seed,
+        seed=compared.forms.seed,
     )
+
+
+def _kappa_without_constant_raters(compared: ComparedRatings) -> Result:
+    return _kappa(replace(compared, pairs=compared.varied_pairs()))
 
 
 def _percent_agreement(compared: ComparedRatings) -> Result:
@@ -112,7 +160,7 @@ def _percent_agreement(compared: ComparedRatings) -> Result:
 
     if compared.kind == "mean":
         return _percent_agreement_with_people(compared)
-    return percent_agreement(compared.cells, clusters=compared.clusters, seed=compared.seed)
+    return percent_agreement(compared.cells, clusters=compared.clusters, seed=compared.forms.seed)
 
 
 def _percent_agreement_with_people(compared: ComparedRatings) -> Result:
@@ -123,7 +171,7 @@ def _percent_agreement_with_people(compared: ComparedRatings) -> Result:
     rated = people != None  # noqa: E711
     share = ((people == rater) & rated).sum(axis=1) / rated.sum(axis=1)
     result = mean_bootstrap(
-        share.astype(float), clusters=compared.clusters, resamples=2000, seed=compared.seed
+        share.astype(float), clusters=compared.clusters, resamples=2000, seed=compared.forms.seed
     )
     return replace(
         result, name="percent agreement", method="mean share of people who say what the rater says"
@@ -133,19 +181,29 @@ def _percent_agreement_with_people(compared: ComparedRatings) -> Result:
 def _gwet_ac(compared: ComparedRatings) -> Result:
     from bedside.stats.many_raters import gwet_ac
 
+    # How often levels are given is known from units that one person rated, too. What a judge says of units that people
+    # didn't rate is no such knowledge: there may be a hundred times as many, and they were not drawn alike.
+    everything = compared.kind == "people"
+    cells, clusters = compared.every if everything else (compared.cells, compared.clusters)
     return gwet_ac(
-        compared.cells,
+        cells,
         scale=compared.scale,
         weights=compared.penalty,
-        clusters=compared.clusters,
-        seed=compared.seed,
+        clusters=clusters,
+        seed=compared.forms.seed,
     )
 
 
 def _fleiss_kappa(compared: ComparedRatings) -> Result:
     from bedside.stats.many_raters import fleiss_kappa
 
-    return fleiss_kappa(compared.cells, scale=compared.scale, clusters=compared.clusters, seed=compared.seed)
+    return fleiss_kappa(
+        compared.cells,
+        scale=compared.scale,
+        weights=compared.penalty,
+        clusters=compared.clusters,
+        seed=compared.forms.seed,
+    )
 
 
 def _alpha(compared: ComparedRatings) -> Result:
@@ -153,48 +211,94 @@ def _alpha(compared: ComparedRatings) -> Result:
 
     return krippendorff_alpha(
         compared.cells,
-        metric=compared.level,
+        metric=compared.alpha_metric,
         scale=compared.levels,
         clusters=compared.clusters,
-        seed=compared.seed,
+        seed=compared.forms.seed,
     )
 
 
 def _icc(compared: ComparedRatings) -> Result:
     from bedside.stats.reliability import icc
 
-    return icc(compared.numbers())
+    model, _, raters = compared.forms.icc.partition(",")
+    return icc(
+        compared.numbers(),
+        model=_ICC_MODELS[model],
+        average=raters == "k",
+        clusters=compared.clusters,
+    )
+
+
+_ICC_MODELS: Mapping[str, Literal[1, 2, 3]] = {"1": 1, "2": 2, "3": 3}
 
 
 def _spearman(compared: ComparedRatings) -> Result:
     from bedside.stats.two_raters import correlation
 
     numbers = compared.numbers()
-    return correlation(numbers[:, 0], numbers[:, 1], kind="spearman")
+    result = correlation(numbers[:, 0], numbers[:, 1], kind="spearman")
+    if compared.clusters is None or result.p is None:
+        return result
+    reason = "no interval and no p-value: units of a transcript are not independent"
+    return replace(result, interval=None, p=None, missing=reason)
 
 
 def _bias(compared: ComparedRatings) -> Result:
     from bedside.stats.two_raters import bias
 
     numbers = compared.numbers()
-    return bias(numbers[:, 1], numbers[:, 0])
+    return bias(numbers[:, 1], numbers[:, 0], clusters=compared.clusters)
+
+
+def _limit(which: Literal["lower", "upper"]) -> Callable[[ComparedRatings], Result]:
+    """One of Bland and Altman's limits of agreement, with its own interval."""
+
+    def compute(compared: ComparedRatings) -> Result:
+        from bedside.stats.two_raters import bland_altman
+
+        numbers = compared.numbers()
+        result = bland_altman(numbers[:, 1], numbers[:, 0], clusters=compared.clusters)
+        name = f"{which} limit"
+        limit, low, high = (result.details.get(name + part) for part in ("", ", low", ", high"))
+        blank = replace(result, name=f"{name} of agreement", estimate=limit, interval=None, details={})
+        if limit is None:
+            return replace(blank, missing=result.missing or "fewer than two units rated by both")
+        if low is None or high is None or result.interval is None:
+            return blank
+        return replace(
+            blank, interval=Interval(low, high, result.interval.level, "t (Bland and Altman 1999)")
+        )
+
+    return compute
 
 
 def _mean_absolute_error(compared: ComparedRatings) -> Result:
     from bedside.stats.two_raters import mean_absolute_error
 
     numbers = compared.numbers()
-    return mean_absolute_error(numbers[:, 0], numbers[:, 1], clusters=compared.clusters, seed=compared.seed)
+    return mean_absolute_error(
+        numbers[:, 0], numbers[:, 1], clusters=compared.clusters, seed=compared.forms.seed
+    )
 
 
 _OF_SCALES: tuple[MeasurementLevel, ...] = ("nominal", "ordinal")
 _OF_NUMBERS: tuple[MeasurementLevel, ...] = ("ordinal", "interval")
 #: Rows whose columns are raters, or people's consensus: no column stands there more than once.
 _ONE_COLUMN_A_RATER: tuple[Kind, ...] = ("people", "consensus", "person")
+#: Rows in which a rater stands beside people, two columns.
+_WITH_RATER: tuple[Kind, ...] = ("consensus", "person")
 
 #: In the order of a table's records.
 STATISTICS: tuple[AgreementStatistic, ...] = (
     AgreementStatistic("kappa", _kappa, levels=_OF_SCALES),
+    AgreementStatistic(
+        "kappa without constant raters",
+        _kappa_without_constant_raters,
+        kinds=("people", "ceiling", "mean"),
+        levels=_OF_SCALES,
+        needed=lambda compared: bool(compared.varied_pairs()),
+    ),
     AgreementStatistic(
         "percent agreement",
         _percent_agreement,
@@ -202,12 +306,13 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
         levels=_OF_SCALES,
     ),
     AgreementStatistic("ac", _gwet_ac, kinds=_ONE_COLUMN_A_RATER, levels=_OF_SCALES),
-    # Labels only: it takes no order into account.
-    AgreementStatistic("fleiss", _fleiss_kappa, kinds=("people",), levels=("nominal",)),
+    AgreementStatistic("fleiss", _fleiss_kappa, kinds=("people",), levels=_OF_SCALES),
     AgreementStatistic("alpha", _alpha, kinds=_ONE_COLUMN_A_RATER),
     AgreementStatistic("icc", _icc, kinds=_ONE_COLUMN_A_RATER, levels=_OF_NUMBERS),
     AgreementStatistic("spearman", _spearman, kinds=_ONE_COLUMN_A_RATER, levels=_OF_NUMBERS, pair=True),
     # Of two people neither is the one that is off.
-    AgreementStatistic("bias", _bias, kinds=("consensus", "person"), levels=_OF_NUMBERS, pair=True),
+    AgreementStatistic("bias", _bias, kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
+    AgreementStatistic("lower limit", _limit("lower"), kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
+    AgreementStatistic("upper limit", _limit("upper"), kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
     AgreementStatistic("mae", _mean_absolute_error, kinds=_ONE_COLUMN_A_RATER, levels=_OF_NUMBERS, pair=True),
 )

@@ -24,6 +24,7 @@ from bedside.analysis.judge_accuracy import (
 )
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.analysis.verdict import verdict_on
+from bedside.ratings.audit_metrics import without_audits
 from bedside.ratings.names import is_algorithm, is_human, is_judge, rated_by_humans
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result
@@ -168,12 +169,18 @@ def validate(
 
 
 def _metrics_of_people(view: RatingsView, metrics: Sequence[str] | None) -> list[str]:
-    """Metrics that people rated: those that match, or unless named those with a scale in a run."""
+    """Metrics that people rated: those that match, or unless named those with a scale in a run.
+
+    Audits count only under their full names: who has seen a judge's rating is no independent rater of it.
+    """
     rated = view.ratings.filter(rated_by_humans())["metric"].unique()
+    independent = {*without_audits(view.metrics()), *(metrics or ())}
     return [
         name
         for name in view.metrics(metrics)
-        if name in rated and (metrics is not None or name in view.scales or view.run is None)
+        if name in rated
+        and name in independent
+        and (metrics is not None or name in view.scales or view.run is None)
     ]
 
 

@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import (
-    AGREE,
-    DISAGREE,
     LISTED,
     NOTES,
     NOTHING,
@@ -16,6 +14,7 @@ from bedside.annotation.fields import (
     choices,
     entry_fields,
 )
+from bedside.ratings.audit_metrics import AGREE, DISAGREE
 from bedside.support.errors import InputError
 
 

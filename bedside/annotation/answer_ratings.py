@@ -26,8 +26,6 @@ import polars as pl
 from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem, TrainingItem, round_of
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import (
-    AGREE,
-    DISAGREE,
     NONE,
     NOT_APPLICABLE,
     NOTHING,
@@ -37,6 +35,7 @@ from bedside.annotation.fields import (
     entry_part,
 )
 from bedside.annotation.items import judge_scores
+from bedside.ratings.audit_metrics import AGREE, DISAGREE, agreement_metric, audited_metric
 from bedside.ratings.names import human_rater, unit_name
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
@@ -66,16 +65,6 @@ class AnswerRating(NamedTuple):
     label: str | None
     reason: str | None
     error: str | None
-
-
-def audited_metric(rubric: str) -> str:
-    """The metric of what people say who see the judge's score."""
-    return f"{rubric}.audited"
-
-
-def agreement_metric(rubric: str) -> str:
-    """The metric of whether people agree with the judge."""
-    return f"{rubric}.agrees"
 
 
 def entry_metrics(rubric: Rubric) -> dict[str, str]:

@@ -5,7 +5,7 @@ file.
 
 - rate: ``<rubric>``: one choice, a level as text (``"4"``, ``"0.5"``) or a label; :data:`NOT_APPLICABLE` where the
   rubric has a case for it; of a set, any number of labels, or :data:`NONE` alone.
-- audit: ``agree__<rubric>``: :data:`AGREE` or :data:`DISAGREE`; and ``<rubric>``: the rater's own choice, as in rate,
+- audit: ``agree__<rubric>``: ``agree`` or ``disagree``; and ``<rubric>``: the rater's own choice, as in rate,
   needed where the rater disagrees.
 - findings: ``<rubric>``: :data:`LISTED` or :data:`NOTHING`; and ``<rubric>__<n>``: a text area that takes any number of
   entries, each of them an entry of the rubric's n-th label (from 0), such as a category of concerns.
@@ -25,7 +25,6 @@ from bedside.rubrics.rubric import Rubric
 NOTES = "notes"
 NOT_APPLICABLE = "no answer can be given"
 NONE = "none of these"
-AGREE, DISAGREE = "agree", "disagree"
 LISTED, NOTHING = "listed", "nothing to list"
 
 

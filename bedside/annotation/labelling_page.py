@@ -13,8 +13,6 @@ from xml.sax.saxutils import escape, quoteattr
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.fields import (
-    AGREE,
-    DISAGREE,
     LISTED,
     NOTES,
     NOTHING,
@@ -25,6 +23,7 @@ from bedside.annotation.fields import (
     entry_part,
 )
 from bedside.annotation.items import clean
+from bedside.ratings.audit_metrics import AGREE, DISAGREE
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import MissingExtraError
 

@@ -21,7 +21,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.fields import AGREE, DISAGREE, NOTES, NOTHING, agree_field, choices, entry_part
+from bedside.annotation.fields import NOTES, NOTHING, agree_field, choices, entry_part
+from bedside.ratings.audit_metrics import AGREE, DISAGREE
 
 #: Rows for the entries of one list; more can be put in.
 ENTRY_ROWS = 8

@@ -10,12 +10,11 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.agreement import Agreement, agree
+from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, round_of
 from bedside.annotation.answer_ratings import (
-    agreement_metric,
     answer_ratings,
-    audited_metric,
     listed_entries,
     plan_scales,
 )
@@ -24,6 +23,7 @@ from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NOTHING, entry_part
 from bedside.annotation.findings import Entry, ListAgreement, f1, list_agreement, matched_entries
 from bedside.annotation.items import coded_positions
+from bedside.ratings.audit_metrics import agreement_metric, audited_metric
 from bedside.ratings.names import human_rater, rated_by_humans, turn_index
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
@@ -85,7 +85,8 @@ class PlanProgress:
         training: by rater, where there is a training set.
         changed_by: rater → who else changed answers that count, with their number.
         outside: answers that count of raters to items they weren't assigned.
-        agreement: so far, of ratings; empty where no two raters rated the same.
+        agreement: so far, of ratings; empty where no two raters rated the same, and in mode audit.
+        audits: so far, in mode audit.
         lists: so far, of lists, in mode findings.
     """
 
@@ -94,6 +95,7 @@ class PlanProgress:
     changed_by: Mapping[str, Mapping[str, int]]
     outside: int
     agreement: tuple[Agreement, ...]
+    audits: tuple[Audit, ...]
     lists: tuple[ListAgreement, ...]
 
 
@@ -117,7 +119,8 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
         training=_training_scores(run, plan, answers) if plan.training else (),
         changed_by=changed,
         outside=sum(item not in assigned.get(rater, ()) for item, rater in answers),
-        agreement=_agreement(run, plan, answers, seed),
+        agreement=_agreement(run, plan, answers, seed) if plan.mode != "audit" else (),
+        audits=audits(plan_view(run, plan, answers)) if plan.mode == "audit" else (),
         lists=list_agreement(entry_lists(plan, answers), seed=seed) if plan.mode == "findings" else (),
     )
 

@@ -7,6 +7,8 @@ from typing import Annotated, Any, cast
 
 import typer
 
+from bedside.analysis.choices import ALPHA_METRICS, ICC_FORMS
+from bedside.cli import completion as _complete
 from bedside.cli.options import (
     HOW,
     ColumnsOption,
@@ -32,6 +34,28 @@ def agree(
     metrics: MetricsOption = None,
     raters: RatersOption = None,
     weights: WeightsOption = None,
+    alpha: Annotated[
+        str | None,
+        typer.Option(
+            "--alpha",
+            metavar="NAME",
+            help="How Krippendorff's alpha takes two answers that differ: nominal, ordinal or interval. Without it, as "
+            "the scale has it; labels are always nominal.",
+            autocompletion=_complete.one_of(*ALPHA_METRICS),
+            rich_help_panel=HOW,
+        ),
+    ] = None,
+    icc: Annotated[
+        str,
+        typer.Option(
+            "--icc",
+            metavar="FORM",
+            help="Form of the intraclass correlation. 1, 2 or 3: every unit has raters of its own; the raters stand "
+            "for others like them; these raters and no others. Then 1 or k: one rater, or the mean of all of them.",
+            autocompletion=_complete.one_of(*ICC_FORMS),
+            rich_help_panel=HOW,
+        ),
+    ] = "2,1",
     confusion: Annotated[
         bool,
         typer.Option(
@@ -52,11 +76,12 @@ def agree(
     """Show how well raters agree.
 
     It shows how well people agree among themselves, and beside them each algorithm or judge that rated the same things.
+    Where people audited a judge, how often they confirm it stands in a table of its own.
 
     Examples:
         $ bedside agree run
         $ bedside agree run --metrics empathy,partnership --confusion
-        $ bedside agree stars.csv --scale 1-5
+        $ bedside agree stars.csv --scale 1-5 --icc 2,k
     """
     from bedside.api import agree as agreement_tables
 
@@ -65,6 +90,8 @@ def agree(
         metrics=read_names(metrics),
         raters=read_names(raters),
         weights=cast(Any, weights),
+        alpha=cast(Any, alpha),
+        icc=cast(Any, icc),
         confusion=confusion,
         scales=scale or (),
         columns=read_pairs(columns, "--columns"),

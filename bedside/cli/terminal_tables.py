@@ -45,8 +45,11 @@ def print_tables(tables: Iterable[Table]) -> None:
                 view.title = view.caption = None
                 for column in view.columns:
                     column.overflow = "fold"
-                wide = None if screen else max(_PIPED, _needs(block))
-                console.print(view, crop=False, width=wide)
+                width = console.width
+                # rich prints nothing wider than its console, whatever width is asked for.
+                console.width = width if screen else max(width, _needs(block))
+                console.print(view, crop=False)
+                console.width = width
             if table.notes:
                 console.print(Text("\n".join(table.notes), style="table.caption"))
     typer.echo(shown.get(), nl=False)

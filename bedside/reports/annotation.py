@@ -16,6 +16,7 @@ from bedside.reports.number_text import DASH, between, decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.tables.agreement import agreement_table
+from bedside.reports.tables.audits import audits_table
 
 _MODES = {
     "rate": "blind rating",
@@ -166,6 +167,8 @@ def status_tables(plan: AnnotationPlan, progress: PlanProgress) -> tuple[Table, 
         tables.append(_training_table(progress))
     if progress.agreement:
         tables.append(agreement_table(progress.agreement))
+    if progress.audits:
+        tables.append(audits_table(progress.audits))
     if progress.lists:
         tables.append(_lists_table(progress.lists))
     return tuple(tables)
@@ -185,7 +188,7 @@ def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
         notes.append(f"Answers of {rater} were changed by somebody else: {changes}.")
     if progress.outside:
         notes.append(f"{progress.outside} answers are of items that their rater wasn't assigned; they count.")
-    if not progress.agreement and not progress.lists:
+    if not progress.agreement and not progress.audits and not progress.lists:
         notes.append("No two raters have rated the same yet.")
     return Table(
         name="status",

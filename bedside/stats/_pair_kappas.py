@@ -84,8 +84,8 @@ class PairKappas:
         if member is None:
             by_row, by_column = self.penalties @ columns, rows @ self.penalties
             # An item that one of the two missed changes nothing.
-            one, removed, chance = (np.zeros(both.size) for _ in range(3))
-            one[both], removed[both] = 1.0, penalty
+            fewer, removed, chance = (np.zeros(both.size) for _ in range(3))
+            fewer[both], removed[both] = 1.0, penalty
             chance[both] = by_row[row] + by_column[column] - penalty
             expected = rows @ self.penalties @ columns - chance
         else:
@@ -94,10 +94,10 @@ class PairKappas:
             used[place, row], used[place, k + column] = 1.0, 1.0
             used[place, 2 * k], used[place, 2 * k + 1] = 1.0, penalty
             of_clusters = sums_by_cluster(used, member)
-            one, removed = of_clusters[:, 2 * k], of_clusters[:, 2 * k + 1]
+            fewer, removed = of_clusters[:, 2 * k], of_clusters[:, 2 * k + 1]
             left_rows, left_columns = rows - of_clusters[:, :k], columns - of_clusters[:, k : 2 * k]
             expected = ((left_rows @ self.penalties) * left_columns).sum(axis=1)
-        return kappa_values_of_sums(n - one, observed - removed, expected, float(self.penalties.max()))
+        return kappa_values_of_sums(n - fewer, observed - removed, expected, float(self.penalties.max()))
 
 
 def _mean_of_defined(values: Iterable[Array]) -> Array:

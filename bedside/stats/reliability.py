@@ -20,7 +20,7 @@ from bedside.stats._resampling import (
     StatisticOfTotals,
     sums_by_cluster,
 )
-from bedside.stats.arrays import Array, Indices, Scale, Seed, chosen, matrix
+from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, chosen, matrix
 from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
@@ -277,10 +277,17 @@ def _expected_of_places(used: Array, place: Array) -> tuple[Array, Array]:
     return 2 * (n * (used * place**2).sum(axis=1) - (used * place).sum(axis=1) ** 2), n
 
 
-def icc(ratings: Any, *, model: Literal[1, 2, 3] = 2, average: bool = False, level: float = 0.95) -> Result:
+def icc(
+    ratings: Any,
+    *,
+    model: Literal[1, 2, 3] = 2,
+    average: bool = False,
+    clusters: Any = None,
+    level: float = 0.95,
+) -> Result:
     """Intraclass correlation in the forms of Shrout and Fleiss (1979), ICC(1,1) to ICC(3,k).
 
-    Of items by raters, with mean squares of items (B), of raters (J), of error (E), and within items (W):
+    Of n items by k raters, with mean squares of items (B), of raters (J), of error (E), and within items (W):
 
     - ``model=1``, one-way random: each item has raters of its own. (B − W) / (B + (k − 1) W), of means (B − W) / B.
     - ``model=2``, two-way random, absolute agreement: (B − E) / (B + (k − 1) E + k (J − E) / n), of means
@@ -294,9 +301,11 @@ def icc(ratings: Any, *, model: Literal[1, 2, 3] = 2, average: bool = False, lev
         ratings: numbers, items by raters. Items that any rater missed are dropped and counted.
         model: which of the three.
         average: of the mean of these k raters in place of one rater.
+        clusters: for each item the cluster it belongs to. The interval is then the jackknife's over clusters, t on
+            Fisher's scale, and there is no p-value.
 
     The statistic is F of items against error (model 1: within items), with its p-value; the interval is Shrout and
-    Fleiss's. Missing where the denominator is not above 0: items then vary less than chance alone would have it.
+    Fleiss's. Missing where the denominator is not above 0.
     """
     from scipy.stats import f
 
@@ -305,7 +314,7 @@ def icc(ratings: Any, *, model: Literal[1, 2, 3] = 2, average: bool = False, lev
     table = matrix(ratings)
     if table.shape[1] < 2 and table.shape[0]:
         raise DataError("agreement needs at least two raters")
-    kept = ~np.isnan(table).any(axis=1)
+    kept: Mask = np.isnan(table).sum(axis=1) == 0
     values = table[kept]
     n, k = values.shape
     name = f"ICC({model},{'k' if average else 1})"
@@ -314,36 +323,39 @@ def icc(ratings: Any, *, model: Literal[1, 2, 3] = 2, average: bool = False, lev
         method=f"{name}, {ICC_MODELS[model]}, {k} raters",
         n=n,
         dropped=int((~kept).sum()),
-        options={"model": model, "average": average, "level": level},
+        options={"model": model, "average": average, "clusters": clusters is not None, "level": level},
     )
     if n < 2:
         return blank.no_value("fewer than two items rated by all raters")
-    squares = _mean_squares(values)
-    if squares is None:
+    # From the first rating on: of whole numbers all sums are exact, and so an ICC of 0 is 0.
+    parts = _sums_of_squares(values - values[0, 0])
+    squares = _MeanSquares.of(parts.sum(axis=0)[None, :])
+    if parts.sum(axis=0)[-1] - squares.whole[0] / (n * k) <= 1e-24 * max(1.0, float((values**2).sum())):
         return blank.no_value("all ratings are the same")
+    items, raters, error, within = squares.scalars()
     blank = replace(blank, details={
-        "mean square of items": squares.items, "mean square of raters": squares.raters,
-        "mean square of error": squares.error, "mean square within items": squares.within,
+        "mean square of items": items, "mean square of raters": raters,
+        "mean square of error": error, "mean square within items": within,
     })  # fmt: skip
-    error = squares.within if model == 1 else squares.error
-    # Of absolute agreement, what raters differ by is part of what an item's ratings vary by.
-    beside = (squares.raters - error) / n if model == 2 else 0.0
-    shared = squares.items + beside if average else squares.items + (k - 1) * error + k * beside
-    if shared <= 1e-12 * (squares.items + squares.raters + error):
+    estimate = float(squares.icc(model, average=average)[0])
+    if np.isnan(estimate):
         return blank.no_value(_NO_VARIANCE)
-    result = replace(blank, estimate=(squares.items - error) / shared)
-    if error == 0.0:
+    result = replace(blank, estimate=estimate)
+    noise = within if model == 1 else error
+    if noise == 0.0:
         return replace(
             result, missing="no p-value and no interval: there is no error beside items and raters"
         )
+    if clusters is not None:
+        statistic = StatisticOfTotals(parts, lambda sums: _MeanSquares.of(sums).icc(model, average=average))
+        plan = ResamplingPlan("jackknife", clusters, 0, level, 0)
+        return plan.filled(result, estimate, statistic, multiplicity=np.ones(n), members=plan.members(kept))
     df = n * (k - 1) if model == 1 else (n - 1) * (k - 1)
-    statistic = squares.items / error
-    result = replace(result, statistic=statistic, p=float(f.sf(statistic, n - 1, df)))
-    single = _bounds(squares, model, n=n, k=k, level=level)
+    result = replace(result, statistic=items / noise, p=float(f.sf(items / noise, n - 1, df)))
+    single = _bounds(items, raters, noise, model, n=n, k=k, level=level)
     if single is None:
         return replace(result, missing="no interval: items don't differ")
-    bounds = [_of_means(bound, k) for bound in single] if average else list(single)
-    low, high = bounds
+    low, high = (_of_means(bound, k) if average else bound for bound in single)
     if low is None or high is None:
         return replace(result, missing=f"no interval: perhaps {_NO_VARIANCE}")
     return replace(result, interval=Interval(low, high, level, "F (Shrout and Fleiss)"))
@@ -365,61 +377,96 @@ def _of_means(single: float, k: int) -> float | None:
     return k * single / room if room > 1e-12 else None
 
 
+def _sums_of_squares(values: Array) -> Array:
+    """What each item adds to the sums that mean squares are made of: 1, its ratings, its squared sum, its squares."""
+    return np.column_stack([np.ones(len(values)), values, values.sum(axis=1) ** 2, (values**2).sum(axis=1)])
+
+
 @dataclass(frozen=True, slots=True)
 class _MeanSquares:
-    """Mean squares of a table of items by raters: ``within`` is of raters and error together."""
+    """Mean squares of tables of items by raters, one of each for every table; 0 where rounding is all there is.
 
-    items: float
-    raters: float
-    error: float
-    within: float
+    Attributes:
+        n: items; k: raters.
+        whole: squared sums of all ratings.
+        items, raters, error: mean squares of two ways.
+        within: that of raters and error together.
+    """
+
+    n: Array
+    k: int
+    whole: Array
+    items: Array
+    raters: Array
+    error: Array
+    within: Array
+
+    @classmethod
+    def of(cls, sums: Array) -> _MeanSquares:
+        """From rows of sums over :func:`_sums_of_squares`."""
+        n, by_rater, k = sums[:, 0], sums[:, 1:-2], sums.shape[1] - 3
+        whole = by_rater.sum(axis=1) ** 2
+        # All n k times as large, so that sums of whole numbers are whole.
+        total = n * k * sums[:, -1] - whole
+        of_items, of_raters = n * sums[:, -2] - whole, k * (by_rater**2).sum(axis=1) - whole
+        several = np.where(n > 1, n - 1, np.nan)
+
+        def mean(square: Array, degrees: Array) -> Array:
+            return np.where(square <= 1e-12 * total, 0.0, square / (n * k * degrees))
+
+        return cls(
+            n,
+            k,
+            whole,
+            items=mean(of_items, several),
+            raters=mean(of_raters, np.full(n.size, k - 1.0)),
+            error=mean(total - of_items - of_raters, several * (k - 1)),
+            within=mean(total - of_items, n * (k - 1)),
+        )
+
+    def scalars(self) -> tuple[float, float, float, float]:
+        """The mean squares of the first table: items, raters, error, within."""
+        items, raters, error, within = (
+            float(square[0]) for square in (self.items, self.raters, self.error, self.within)
+        )
+        return items, raters, error, within
+
+    def icc(self, model: int, *, average: bool) -> Array:
+        """The correlation of each table; NaN where its denominator is not above 0."""
+        error = self.within if model == 1 else self.error
+        # Of absolute agreement, what raters differ by is part of what an item's ratings vary by.
+        beside = (self.raters - error) / self.n if model == 2 else np.zeros(self.n.size)
+        shared = self.items + beside if average else self.items + (self.k - 1) * error + self.k * beside
+        defined = shared > 1e-12 * (self.items + self.raters + error)
+        values: Array = np.divide(self.items - error, shared, out=np.full(shared.size, np.nan), where=defined)
+        return values
 
 
-def _mean_squares(values: Array) -> _MeanSquares | None:
-    """The mean squares; None where all values are the same."""
-    n, k = values.shape
-    # From the first rating on, and times n k: of whole numbers all sums are exact, and so an ICC of 0 is 0.
-    shifted = values - values[0, 0]
-    whole = shifted.sum() ** 2
-    total = n * k * (shifted**2).sum() - whole
-    if total <= 1e-24 * n * k * max(1.0, float((values**2).sum())):
-        return None
-    of_items = n * (shifted.sum(axis=1) ** 2).sum() - whole
-    of_raters = k * (shifted.sum(axis=0) ** 2).sum() - whole
-    of_error, within = total - of_items - of_raters, total - of_items
-    return _MeanSquares(
-        items=0.0 if of_items <= 1e-12 * total else float(of_items / (n * k * (n - 1))),
-        raters=0.0 if of_raters <= 1e-12 * total else float(of_raters / (n * k * (k - 1))),
-        error=0.0 if of_error <= 1e-12 * total else float(of_error / (n * k * (n - 1) * (k - 1))),
-        within=0.0 if within <= 1e-12 * total else float(within / (n * k * n * (k - 1))),
-    )
-
-
-def _bounds(squares: _MeanSquares, model: int, *, n: int, k: int, level: float) -> tuple[float, float] | None:
-    """The F interval of one rater's correlation; None where items don't differ.
+def _bounds(
+    items: float, raters: float, error: float, model: int, *, n: int, k: int, level: float
+) -> tuple[float, float] | None:
+    """The F interval of one rater's correlation from mean squares; None where items don't differ.
 
     Of the second form the bounds are Satterthwaite's (Fleiss and Shrout 1978), of the others exact.
     """
     from scipy.stats import f
 
-    items, raters = squares.items, squares.raters
     tail = (1 + level) / 2
     if items == 0.0:
         return None
     if model != 2:
-        error, df = (squares.within, n * (k - 1)) if model == 1 else (squares.error, (n - 1) * (k - 1))
+        df = n * (k - 1) if model == 1 else (n - 1) * (k - 1)
         smallest = items / error / float(f.ppf(tail, n - 1, df))
         largest = items / error * float(f.ppf(tail, df, n - 1))
         return (smallest - 1) / (smallest + k - 1), (largest - 1) / (largest + k - 1)
-    error = squares.error
     single = (items - error) / (items + (k - 1) * error + k * (raters - error) / n)
     a = k * single / (n * (1 - single))
     b = 1 + k * single * (n - 1) / (n * (1 - single))
-    free = (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
+    df_error = (a * raters + b * error) ** 2 / (
+        (a * raters) ** 2 / (k - 1) + (b * error) ** 2 / ((n - 1) * (k - 1))
+    )
     mixed = k * raters + (k * n - k - n) * error
-    satterthwaite = (a * raters + b * error) ** 2 / free
-    upper_f = float(f.ppf(tail, n - 1, satterthwaite))
-    lower_f = float(f.ppf(tail, satterthwaite, n - 1))
+    upper_f, lower_f = float(f.ppf(tail, n - 1, df_error)), float(f.ppf(tail, df_error, n - 1))
     low = n * (items - upper_f * error) / (upper_f * mixed + n * items)
     high = n * (lower_f * items - error) / (mixed + n * lower_f * items)
     return float(low), float(high)

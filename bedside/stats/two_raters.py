@@ -7,37 +7,35 @@ counted. Statistics on a scale take all its levels, also those that nobody used.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
+from bedside.stats._joint_ratings import JointCounts, joint_ratings
 from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, kappa_variances
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
     CoefficientInterval,
     ResamplingPlan,
-    Statistic,
     StatisticOfTotals,
     aligned,
+    leave_one_out,
 )
 from bedside.stats._tails import two_sided
 from bedside.stats._weights import penalties
 from bedside.stats.arrays import (
     Array,
-    Indices,
     Scale,
     Seed,
     chosen,
-    coded,
     constant,
     levels,
     matrix,
     pairs,
-    scale_of,
     vector,
 )
-from bedside.stats.intervals import mean_bootstrap, wilson
+from bedside.stats.intervals import mean_bootstrap, mean_t, wilson
 from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
@@ -47,100 +45,6 @@ KappaInterval = Literal["jackknife", "bca", "percentile", "analytic"]
 #: Why a statistic has no value.
 _NO_COMMON_ITEM = "no item is rated by both"
 _SAME_LEVEL = "both raters put every item on the same level"
-
-
-@dataclass(frozen=True, slots=True)
-class _JointRatings:
-    """Two raters' ratings of the items that both rated.
-
-    Attributes:
-        scale: the levels.
-        x, y: positions in the scale of the first and the second rater's ratings, items.
-        members: the cluster of each item; None without clusters.
-        dropped: items that miss a rating.
-    """
-
-    scale: Scale
-    x: Indices
-    y: Indices
-    members: Any
-    dropped: int
-
-    @property
-    def cells(self) -> Indices:
-        """The position of each item in the flattened joint counts."""
-        return self.x * len(self.scale) + self.y
-
-    def counts(self) -> _JointCounts:
-        """How many items each pair of levels was given."""
-        k = len(self.scale)
-        counts = np.bincount(self.cells, minlength=k * k).reshape(k, k).astype(np.float64)
-        clustered = None if self.members is None else (self.cells, self.members)
-        return _JointCounts(counts, self.scale, self.dropped, clustered)
-
-
-@dataclass(frozen=True, slots=True)
-class _JointCounts:
-    """Counts of items by the first rater's level (row) and the second's (column).
-
-    Attributes:
-        counts: levels × levels.
-        scale: the levels.
-        dropped: items that miss a rating.
-        clustered: the cell and the cluster of each item; None without clusters.
-    """
-
-    counts: Array
-    scale: Scale
-    dropped: int = 0
-    clustered: tuple[Indices, Any] | None = None
-
-    @property
-    def n(self) -> int:
-        """Number of items."""
-        return int(self.counts.sum())
-
-    def filled(self, blank: Result, estimate: float, statistic: Statistic, plan: ResamplingPlan) -> Result:
-        """A result with its estimate and the interval of a statistic of joint counts (… × levels × levels)."""
-        k = self.counts.shape[0]
-        members = None
-        if self.clustered is None:
-            cells = np.flatnonzero(self.counts)
-            multiplicity = self.counts.ravel()[cells]
-        else:
-            cells, members = self.clustered
-            multiplicity = np.ones(cells.size)
-        spread = np.zeros((cells.size, k * k))
-        spread[np.arange(cells.size), cells] = 1.0
-        return plan.filled(
-            blank,
-            estimate,
-            StatisticOfTotals(spread, lambda sums: statistic(sums.reshape(-1, k, k))),
-            multiplicity=multiplicity,
-            members=members,
-        )
-
-
-def _joint_ratings(a: Any, b: Any, scale: Scale | None, clusters: Any) -> _JointRatings:
-    """Two lists of ratings as codes, without the items that miss one.
-
-    Raises:
-        DataError: unequal lengths, or a rating off the scale.
-    """
-    first, second = np.asarray(a, dtype=object), np.asarray(b, dtype=object)
-    if first.ndim != 1 or first.shape != second.shape:
-        raise DataError(
-            f"two raters need two lists of equal length, not {first.shape} and {second.shape}",
-            todo="give None where a rating is missing",
-        )
-    used: Any = scale_of(first, second) if scale is None else scale
-    if scale is not None:
-        levels(scale)
-    x = coded(first, used, "ratings of the first rater")
-    y = coded(second, used, "ratings of the second rater")
-    both = (x >= 0) & (y >= 0)
-    members = None if clusters is None else aligned(clusters, first.size)[both]
-    return _JointRatings(used, x[both], y[both], members, int(first.size - both.sum()))
 
 
 def kappa(
@@ -174,7 +78,7 @@ def kappa(
     """
     if scale is None and not (isinstance(weights, str) and weights == "unweighted"):
         raise DataError("weighted kappa needs the scale", todo="give all its levels, also those nobody used")
-    joint = _joint_ratings(a, b, scale, clusters).counts()
+    joint = joint_ratings(a, b, scale, clusters).counts()
     return _kappa(joint, weights, ResamplingPlan(interval, clusters, resamples, level, seed))
 
 
@@ -193,7 +97,7 @@ def kappa_from_counts(
     used = list(range(1, table.shape[0] + 1)) if scale is None else scale
     if len(used) != table.shape[0]:
         raise DataError(f"a scale of {len(used)} levels doesn't fit a table of {table.shape[0]}")
-    return _kappa(_JointCounts(table, used), weights, ResamplingPlan(interval, None, resamples, level, seed))
+    return _kappa(JointCounts(table, used), weights, ResamplingPlan(interval, None, resamples, level, seed))
 
 
 def _square(counts: Any) -> Array:
@@ -203,7 +107,7 @@ def _square(counts: Any) -> Array:
     return table
 
 
-def _kappa(joint: _JointCounts, weights: str | Any, plan: ResamplingPlan) -> Result:
+def _kappa(joint: JointCounts, weights: str | Any, plan: ResamplingPlan) -> Result:
     interval, counts, k = plan.interval, joint.counts, joint.counts.shape[0]
     chosen("interval", interval, (*COEFFICIENT_INTERVALS, "analytic"))
     if joint.clustered is not None and interval == "analytic":
@@ -280,7 +184,7 @@ def scott_pi(
     Arguments as for :func:`kappa`, whose intervals it shares, but for the analytic one.
     """
     chosen("interval", interval, COEFFICIENT_INTERVALS)
-    joint = _joint_ratings(a, b, scale, clusters).counts()
+    joint = joint_ratings(a, b, scale, clusters).counts()
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
     blank = Result(
         name="Scott's pi",
@@ -320,7 +224,7 @@ def percent_agreement(
         clusters: for each item the cluster it belongs to; the interval is then a BCa bootstrap over clusters,
             else Wilson's.
     """
-    joint = _joint_ratings(a, b, None, clusters)
+    joint = joint_ratings(a, b, None, clusters)
     same = (joint.x == joint.y).astype(float)
     if joint.members is None:
         result = wilson(int(same.sum()), same.size, level=level)
@@ -429,33 +333,83 @@ def mean_absolute_error(
     )
 
 
-def bias(a: Any, b: Any, *, level: float = 0.95) -> Result:
-    """Mean of a − b, in the unit of the ratings: how much higher the first rater rates; with t interval."""
+def bias(a: Any, b: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
+    """Mean of a − b, in the unit of the ratings: how much higher the first rater rates; with t interval.
+
+    Args:
+        clusters: for each item the cluster it belongs to; the interval is then that of :func:`mean_t` over clusters,
+            and there is no p-value.
+    """
     from bedside.stats import paired
 
-    return replace(paired.t_test(a, b, level=level), name="bias", effect=None)
+    result = replace(paired.t_test(a, b, level=level), name="bias", effect=None)
+    if clusters is None:
+        return result
+    mean = mean_t(vector(a, "a") - vector(b, "b"), clusters=clusters, level=level)
+    return replace(
+        result, method=f"{mean.method} of differences", interval=mean.interval, p=None, statistic=None,
+        standard_error=mean.standard_error, missing=mean.missing, options=mean.options,
+    )  # fmt: skip
 
 
-def bland_altman(a: Any, b: Any, *, multiplier: float = 1.96, level: float = 0.95) -> Result:
+def bland_altman(
+    a: Any, b: Any, *, multiplier: float = 1.96, clusters: Any = None, level: float = 0.95
+) -> Result:
     """Bias of a − b and limits of agreement, bias ± ``multiplier`` standard deviations (Bland and Altman 1986).
 
-    Estimate and interval are the bias with its t interval. Details hold both limits and their intervals, with
-    the standard error √(sd² (1/n + multiplier² / (2 (n − 1)))) and a t quantile (Bland and Altman 1999).
+    Estimate and interval are the bias with its t interval. Details hold both limits and their intervals, with the
+    standard error √(sd² (1/n + multiplier² / (2 (n − 1)))) and a t quantile (Bland and Altman 1999). With clusters of
+    items the standard error is the jackknife's over clusters, and t has one degree of freedom less than clusters.
     """
     from scipy.special import stdtrit
 
     result = replace(
-        bias(a, b, level=level), method=f"Bland–Altman limits of agreement, {multiplier} standard deviations",
-        options={"multiplier": multiplier, "level": level}, p=None, statistic=None,
+        bias(a, b, clusters=clusters, level=level),
+        method=f"Bland–Altman limits of agreement, {multiplier} standard deviations",
+        options={"multiplier": multiplier, "clusters": clusters is not None, "level": level}, p=None, statistic=None,
     )  # fmt: skip
     spread = result.details.get("standard deviation of the differences")
     if result.estimate is None or spread is None:
         return result
-    n = result.n
-    half = float(stdtrit(n - 1, (1 + level) / 2) * spread * np.sqrt(1 / n + multiplier**2 / (2 * (n - 1))))
-    lower, upper = result.estimate - multiplier * spread, result.estimate + multiplier * spread
-    limits = {
-        "lower limit": lower, "lower limit, low": lower - half, "lower limit, high": lower + half,
-        "upper limit": upper, "upper limit, low": upper - half, "upper limit, high": upper + half,
-    }  # fmt: skip
-    return replace(result, details={**result.details, **limits})
+    n, tail = result.n, (1 + level) / 2
+    details = dict(result.details)
+    for name, sign in (("lower limit", -1), ("upper limit", 1)):
+        limit = result.estimate + sign * multiplier * spread
+        half: float | None = float(
+            stdtrit(n - 1, tail) * spread * np.sqrt(1 / n + multiplier**2 / (2 * (n - 1)))
+        )
+        if clusters is not None:
+            half = _limit_half_width(a, b, clusters, sign * multiplier, tail)
+        details[name] = limit
+        details |= {
+            f"{name}, low": None if half is None else limit - half,
+            f"{name}, high": None if half is None else limit + half,
+        }
+    return replace(result, details=details)
+
+
+def _limit_half_width(a: Any, b: Any, clusters: Any, multiplier: float, tail: float) -> float | None:
+    """Half the width of the interval of ``mean + multiplier · sd`` of a − b by clusters; None where it is undefined."""
+    from scipy.special import stdtrit
+
+    differences = vector(a, "a") - vector(b, "b")
+    present = ~np.isnan(differences)
+    kept = differences[present]
+    # From their mean on: a variance from sums loses no digits then.
+    from_mean = kept - kept.mean()
+
+    def limits(sums: Array) -> Array:
+        n, total, squares = sums.T
+        several = n > 1
+        room = np.where(several, n - 1, 1.0)
+        variance = np.maximum(squares - total**2 / np.where(several, n, 1.0), 0.0) / room
+        return np.where(several, total / np.where(several, n, 1.0) + multiplier * np.sqrt(variance), np.nan)
+
+    parts = np.column_stack([np.ones(kept.size), from_mean, from_mean**2])
+    left_out = leave_one_out(
+        StatisticOfTotals(parts, limits),
+        np.ones(kept.size),
+        clusters=aligned(clusters, differences.size)[present],
+    )
+    error = left_out.standard_error
+    return None if error is None else float(stdtrit(left_out.folds.size - 1, tail)) * error

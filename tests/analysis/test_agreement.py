@@ -257,6 +257,8 @@ def test_a_statistic_is_computed_where_it_applies_and_nowhere_else(tmp_path: Pat
             if agreement.kind in statistic.kinds
             and agreement.level in statistic.levels
             and (pair or not statistic.pair)
+            # Nobody here gives a single level to everything.
+            and statistic.name != "kappa without constant raters"
         ]
         assert list(agreement.statistics) == expected, agreement.between
     assert len({statistic.name for statistic in STATISTICS}) == len(STATISTICS)

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from bedside.annotation.fields import AGREE, DISAGREE, LISTED, NONE, NOTHING
+from bedside.annotation.fields import LISTED, NONE, NOTHING
 from bedside.annotation.labelling_page import controls, instructions_page, labelling_page
+from bedside.ratings.audit_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import read

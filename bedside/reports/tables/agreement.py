@@ -10,6 +10,7 @@ from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.audit_metrics import audited_rubrics
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import Headed, named_metrics
@@ -18,6 +19,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.kappa_bands import reading
+from bedside.stats.reliability import ICC_MODELS
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 from bedside.support.plurals import counted
@@ -77,9 +79,12 @@ class StatisticColumn:
         return self.title.partition(" ")[0]
 
     def text(self, row: _AgreementRow) -> str:
-        """The cell's text."""
+        """The cell's text, with the number of units that the statistic rests on where they are fewer than the row's."""
         result = row.agreement.statistics.get(self.statistic)
-        return _estimate(result, self.form, interval=self.interval)
+        text = _estimate(result, self.form, interval=self.interval)
+        if result is None or text == DASH or result.n >= row.agreement.units:
+            return text
+        return f"{text} (n {result.n:,})"
 
 
 def _estimate(
@@ -102,7 +107,11 @@ def _rater_count(row: _AgreementRow) -> str:
 
 
 def _unit_count(row: _AgreementRow) -> str:
-    return f"{row.agreement.units:,}"
+    """The units; of a comparison with the consensus, how many there are besides on which people tie."""
+    agreement = row.agreement
+    if agreement.kind != "consensus" or not agreement.ties:
+        return f"{agreement.units:,}"
+    return f"{agreement.units:,} of {agreement.units + agreement.ties:,}"
 
 
 def _reading(row: _AgreementRow) -> str:
@@ -133,11 +142,13 @@ COLUMNS: tuple[FactColumn | StatisticColumn, ...] = (
     StatisticColumn("Fleiss κ", "fleiss"),
     StatisticColumn("AC [95 % CI]", "ac", interval=True),
     StatisticColumn("α [95 % CI]", "alpha", interval=True),
-    StatisticColumn("ICC", "icc", note="two-way random, single ratings, absolute agreement (2,1)."),
+    StatisticColumn("ICC", "icc"),
     StatisticColumn("ρ", "spearman", note="Spearman's."),
     StatisticColumn(
         "Bias [95 % CI]", "bias", interval=True, form=number, note="mean of the rater minus people."
     ),
+    StatisticColumn("Lower limit [95 % CI]", "lower limit", interval=True, form=number),
+    StatisticColumn("Upper limit [95 % CI]", "upper limit", interval=True, form=number),
 )
 
 
@@ -209,10 +220,24 @@ def _persons(agreements: Sequence[Agreement], agreement: Agreement) -> int:
 
 
 def _headings(agreements: Sequence[Agreement]) -> list[str]:
-    """The headings of the rows: people's first, then those of raters as they come."""
+    """The headings of the rows: people's first, then those of raters as they come.
+
+    The consensus of two people comes after each of them: it rests on what they agree on, where others agree most.
+    """
     first = list(_HEADINGS.values())
-    headings = dict.fromkeys(_heading(agreement) for agreement in agreements)
+    ordered: list[Agreement] = []
+    for rater in dict.fromkeys(agreement.rater for agreement in agreements):
+        of_rater = [agreement for agreement in agreements if agreement.rater == rater]
+        ordered += sorted(
+            of_rater, key=lambda agreement: agreement.kind == "consensus" and _of_two(agreement)
+        )
+    headings = dict.fromkeys(_heading(agreement) for agreement in ordered)
     return sorted(headings, key=lambda heading: first.index(heading) if heading in first else len(first))
+
+
+def _of_two(agreement: Agreement) -> bool:
+    """Whether a consensus is that of two people."""
+    return len(agreement.raters) == 3
 
 
 def _heading(agreement: Agreement) -> str:
@@ -233,15 +258,17 @@ def _notes(
         "Agreement: share of pairs of raters that say the same. κ: Cohen's kappa, the mean over pairs of raters."
     ]
     notes += [column.note for column in columns if isinstance(column, FactColumn) and column.note]
-    ordered = [a for a in agreements if a.level == "ordinal" and "kappa" in a.statistics]
-    if ordered:
-        weights = " and ".join(
-            dict.fromkeys(str(a.statistics["kappa"].options.get("weights")) for a in ordered)
-        )
-        notes.append(f"On ordered scales κ and AC (AC2) have {weights} weights, α is ordinal.")
+    notes += _form_notes(agreements)
     statistics = [column for column in columns if isinstance(column, StatisticColumn) and column.note]
     if statistics:
         notes.append(" ".join(f"{column.sign}: {column.note}" for column in statistics))
+    if any(isinstance(column, StatisticColumn) and column.statistic == "lower limit" for column in columns):
+        notes.append(
+            "Lower and upper limit: 95 % of differences, the rater minus people, lie between them if they are normal "
+            "(Bland and Altman): bias ± 1.96 standard deviations."
+        )
+    notes += _unit_notes(agreements)
+    notes += _constant_notes(agreements)
     methods = dict.fromkeys(
         (result.interval.method, "turns" if agreement.units > agreement.transcripts else "transcripts")
         for agreement in agreements
@@ -252,17 +279,102 @@ def _notes(
     few = [a.transcripts for a in agreements if 1 < a.transcripts < 10 and a.units > a.transcripts]
     if few:
         notes.append(f"Some rest on turns of only {min(few)} transcripts: their intervals are rough.")
-    people = [a for a in agreements if a.kind == "people" and not a.title.endswith(": any or none")]
-    beside = [a for a in agreements if a.kind == "consensus" and not a.title.endswith(": any or none")]
-    alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)
-    if alone:
-        notes.append(f"Left out among people, as only one person rated them: {counted(alone, 'unit')}.")
-    if ties:
-        notes.append(f"Left out of comparisons with the consensus, as people tie: {counted(ties, 'unit')}.")
+    notes += _chance_notes(agreements)
     notes += [f"{DASH}: {reason}." for reason in dict.fromkeys(
         r.missing for a in agreements for r in a.statistics.values() if r.missing and r.estimate is None)]  # fmt: skip
     notes.append("Reading after Landis and Koch (1977); a word is no verdict.")
     return tuple(notes)
+
+
+def _form_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """In which form the statistics are: weights, alpha's distance, which intraclass correlation."""
+    notes = []
+    ordered = [a for a in agreements if a.level == "ordinal" and "kappa" in a.statistics]
+    alphas = dict.fromkeys(
+        (a.level, str(a.statistics["alpha"].options["metric"])) for a in agreements if "alpha" in a.statistics
+    )
+    kinds = {"nominal": "of labels", "ordinal": "on ordered scales", "interval": "of other numbers"}
+    words = [f"{metric} {kinds[level]}" for level, metric in alphas]
+    if ordered:
+        weights = " and ".join(
+            dict.fromkeys(
+                str(a.statistics["kappa"].options["weights"]).replace("unweighted", "no") for a in ordered
+            )
+        )
+        fleiss = ", Fleiss κ" if any("fleiss" in a.statistics for a in ordered) else ""
+        notes.append(f"On ordered scales κ{fleiss} and AC (AC2) have {weights} weights.")
+    if words and (ordered or len(words) > 1 or any(level != metric for level, metric in alphas)):
+        notes.append(f"α is {', '.join(words)}.")
+    forms = dict.fromkeys(
+        (r.name, int(r.options["model"]), bool(r.options["average"]))
+        for a in agreements
+        if (r := a.statistics.get("icc")) is not None
+    )
+    notes += [
+        f"ICC: {name}, {ICC_MODELS[model]}, {'the mean of all raters' if average else 'single ratings'}."
+        for name, model, average in forms
+    ]
+    return notes
+
+
+def _unit_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """On which units statistics rest, and what is left out."""
+    notes = []
+    if any(r.estimate is not None and r.n < a.units for a in agreements for r in a.statistics.values()):
+        notes.append(
+            "n: the units that a statistic rests on, where they are fewer: ICC and Fleiss κ need all raters."
+        )
+    people = [a for a in agreements if a.kind == "people" and not a.title.endswith(": any or none")]
+    beside = [a for a in agreements if a.kind == "consensus" and not a.title.endswith(": any or none")]
+    alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)
+    if alone:
+        used = ", but for the shares of levels in AC" if any("ac" in a.statistics for a in people) else ""
+        notes.append(f"Left out among people, as only one person rated them{used}: {counted(alone, 'unit')}.")
+    if ties:
+        notes.append(f"Left out of comparisons with the consensus, as people tie: {counted(ties, 'unit')}.")
+    if any(a.ties and _of_two(a) for a in beside):
+        notes.append(
+            "The consensus of two people is what both say: units on which anybody agrees more easily. Look at the mean "
+            "over persons first."
+        )
+    return notes
+
+
+def _constant_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """Who gives a single level to everything, what that makes of kappa, and what it is without them."""
+    notes = []
+    for agreement in agreements:
+        kappa = agreement.statistics.get("kappa")
+        if not agreement.constant or kappa is None or kappa.estimate is None or agreement.kind == "person":
+            continue
+        who = ", ".join(f"{rater_words(rater)} only {level}" for rater, level in agreement.constant.items())
+        without = agreement.statistics.get("kappa without constant raters")
+        rest = "no pair is left without."
+        if without is not None and without.estimate is not None:
+            rest = f"of the other pairs κ is {_estimate(without, interval=True)}."
+        notes.append(
+            f"{agreement.title}, {agreement.between}: κ with a rater who gives one level to everything ({who}) is 0, "
+            f"whatever the others say; {rest}"
+        )
+    return notes
+
+
+def _chance_notes(agreements: Sequence[Agreement]) -> list[str]:
+    """Where the units that people rated are no random sample of all."""
+    notes = []
+    picked = [a.title for a in agreements if 0 in a.chances]
+    unequal = [a.title for a in agreements if 0 not in a.chances and len(a.chances) > 1]
+    for titles, how in (
+        (unequal, "were drawn with unequal chances, as the plan's strata have it"),
+        (picked, "were partly picked for what they are, such as disagreement, and not drawn"),
+    ):
+        if titles:
+            names = ", ".join(dict.fromkeys(titles))
+            notes.append(
+                f"{names}: the units that people rated {how}. Figures are about the units rated, and would differ "
+                "if all had been."
+            )
+    return notes
 
 
 def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
@@ -271,6 +383,7 @@ def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
         "metric": agreement.metric, "title": agreement.title, "kind": agreement.kind, "between": agreement.between,
         "level": agreement.level, "raters": ", ".join(agreement.raters), "units": agreement.units,
         "transcripts": agreement.transcripts, "alone": agreement.alone, "ties": agreement.ties,
+        "constant": "; ".join(f"{rater} {level}" for rater, level in agreement.constant.items()),
         "prevalence": "; ".join(f"{label} {share:.4f}" for label, share in agreement.prevalence.items()),
     }  # fmt: skip
     return [
@@ -355,7 +468,15 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Table | No
     if not agreements:
         return None
     absent = named_metrics(view, options.metrics).absent
-    return options.finish(agreement_table(agreements), absent_notes(absent))
+    return options.finish(agreement_table(agreements), (*absent_notes(absent), *audit_notes(view)))
+
+
+def audit_notes(view: RatingsView) -> tuple[str, ...]:
+    """What is said under a table of agreement where people audited judges."""
+    if not audited_rubrics(view.metrics()):
+        return ()
+    return ("Audits are not among them: people who see a judge's rating don't rate independently. The table of audits "
+            "has them.",)  # fmt: skip
 
 
 TABLE = TableKind("agreement", "Agreement of raters", 30, build, AgreementOptions)

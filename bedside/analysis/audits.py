@@ -1,0 +1,215 @@
+"""What people say who see a judge's ratings: how often they confirm them, and which way they correct the rest."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import polars as pl
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.audit_metrics import AGREE, agreement_metric, audited_metric, audited_rubrics
+from bedside.ratings.names import rated_by_humans
+from bedside.ratings.scales import Scale
+from bedside.stats.result import Result
+
+#: A person's own answer beside the judge's, in words where it has a direction.
+HIGHER, LOWER = "higher", "lower"
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """People's verdict on a judge's ratings by one rubric, or on those of one level.
+
+    Attributes:
+        rubric: the rubric.
+        title: its title.
+        judge: the rater whose ratings were shown; None where it is not recorded.
+        level: what the judge gave; None for all that it gave.
+        people: who audited, sorted.
+        transcripts: transcripts the units are of.
+        confirmed: share of people's answers that confirm, clustered by transcript where several answers are of one.
+        answers: people's answers in all; several people may audit a unit.
+        confirming: those of them that confirm.
+        units: units audited.
+        by_majority: units that more than half of those who audited them confirm.
+        ties: units that half of those who audited them confirm.
+        corrections: of the other answers, how many say what: ``higher`` or ``lower`` than the judge by a rubric of
+            levels, else the label.
+        uncorrected: those that give no answer of their own.
+        missing: answers that were skipped or contradict themselves, which count nowhere.
+    """
+
+    rubric: str
+    title: str
+    judge: str | None
+    level: str | None
+    people: tuple[str, ...]
+    transcripts: int
+    confirmed: Result
+    answers: int
+    confirming: int
+    units: int
+    by_majority: int
+    ties: int
+    corrections: Mapping[str, int] = field(default_factory=dict)
+    uncorrected: int = 0
+    missing: int = 0
+
+
+class _AuditAnswer(NamedTuple):
+    """One person's answer on one unit."""
+
+    transcript: str
+    unit: str
+    round: str
+    person: str
+    judge: str | None
+    shown: float | str | None
+    opinion: str | None
+    own: float | str | None
+
+
+def audits(
+    view: RatingsView, *, metrics: Sequence[str] | None = None, raters: Sequence[str] | None = None
+) -> tuple[Audit, ...]:
+    """People's verdicts by rubric and judge, each in all and then by the level that the judge gave.
+
+    Args:
+        view: the ratings.
+        metrics: metrics or patterns; all that were audited unless named. A rubric's name stands for its audit.
+        raters: people and judges, or patterns; all unless named.
+
+    Raises:
+        DataError: an unknown metric or rater.
+    """
+    chosen, names = set(view.raters(raters)), set(view.metrics(metrics))
+    verdicts: list[Audit] = []
+    for rubric in audited_rubrics(view.metrics()):
+        if not {rubric, agreement_metric(rubric), audited_metric(rubric)} & names:
+            continue
+        answers = [
+            answer
+            for answer in _answers(view.ratings, rubric)
+            if answer.person in chosen and answer.judge in {None, *chosen}
+        ]
+        title, scale = view.facts(rubric).title, view.scales.get(audited_metric(rubric))
+        judges = dict.fromkeys(answer.judge for answer in answers)
+        for judge in judges:
+            of_judge = [answer for answer in answers if answer.judge == judge]
+            verdicts.append(_audit(rubric, title, judge=judge, level=None, answers=of_judge))
+            levels = _levels(of_judge, scale)
+            if len(levels) > 1:
+                verdicts += [
+                    _audit(
+                        rubric,
+                        title,
+                        judge=judge,
+                        level=_text(level),
+                        answers=[answer for answer in of_judge if answer.shown == level],
+                    )
+                    for level in levels
+                ]
+    return tuple(verdicts)
+
+
+def _answers(ratings: pl.DataFrame, rubric: str) -> list[_AuditAnswer]:
+    """People's answers beside what the judge gave in the same round; of a person's passes the first counts."""
+    place = ["transcript_id", "unit", "round"]
+    cell = pl.coalesce(pl.col("value").cast(pl.String()), pl.col("label"))
+    first = ratings.sort("replicate").unique(
+        ["transcript_id", "unit", "round", "metric", "rater"], keep="first", maintain_order=True
+    )
+    by_person = rated_by_humans()
+    opinions = first.filter(by_person, pl.col("metric") == agreement_metric(rubric))
+    audited = first.filter(pl.col("metric") == audited_metric(rubric)).with_columns(cell.alias("cell"))
+    own = audited.filter(by_person).select(*place, "rater", pl.col("cell").alias("own"))
+    shown = audited.filter(~by_person).select(
+        *place, pl.col("rater").alias("judge"), pl.col("cell").alias("shown")
+    )
+    together = (
+        opinions.select(*place, "rater", "label")
+        .join(own, on=[*place, "rater"], how="left")
+        .join(shown, on=place, how="left")
+        .sort(*place, "rater", "judge")
+        .select(*place, "rater", "judge", "shown", "label", "own")
+    )
+    numbers = bool(audited["value"].is_not_null().any())
+    return [
+        _AuditAnswer(
+            *(transcript, unit, annotated, person, judge),
+            shown=_cell(judges_level, numbers),
+            opinion=opinion,
+            own=_cell(level, numbers),
+        )
+        for transcript, unit, annotated, person, judge, judges_level, opinion, level in together.iter_rows()
+    ]
+
+
+def _cell(text: str | None, number: bool) -> float | str | None:
+    return float(text) if number and text is not None else text
+
+
+def _levels(answers: Iterable[_AuditAnswer], scale: Scale | None) -> list[float | str]:
+    """The levels that the judge gave, in the order of the scale."""
+    given = {answer.shown for answer in answers if answer.shown is not None}
+    if scale is not None and given <= set(scale.levels):
+        return [level for level in scale.levels if level in given]
+    return sorted(given, key=lambda level: (isinstance(level, str), level))
+
+
+def _audit(
+    rubric: str,
+    title: str,
+    *,
+    judge: str | None,
+    level: str | None,
+    answers: Sequence[_AuditAnswer],
+) -> Audit:
+    """The verdict on the ratings that these answers are about."""
+    from bedside.stats.shares import share
+
+    valid = [answer for answer in answers if answer.opinion is not None]
+    by_unit: dict[tuple[str, str, str], list[bool]] = {}
+    for answer in valid:
+        by_unit.setdefault(answer[:3], []).append(answer.opinion == AGREE)
+    transcripts = [answer.transcript for answer in valid]
+    nested = len(set(transcripts)) < len(transcripts)
+    others = [answer for answer in valid if answer.opinion != AGREE]
+    corrected = [answer for answer in others if answer.own not in (None, answer.shown)]
+    return Audit(
+        rubric=rubric,
+        title=title,
+        judge=judge,
+        level=level,
+        people=tuple(sorted({answer.person for answer in valid})),
+        transcripts=len(set(transcripts)),
+        confirmed=share(
+            [float(answer.opinion == AGREE) for answer in valid], clusters=transcripts if nested else None
+        ),
+        answers=len(valid),
+        confirming=len(valid) - len(others),
+        units=len(by_unit),
+        by_majority=sum(2 * sum(opinions) > len(opinions) for opinions in by_unit.values()),
+        ties=sum(2 * sum(opinions) == len(opinions) for opinions in by_unit.values()),
+        corrections=_corrections(corrected),
+        uncorrected=len(others) - len(corrected),
+        missing=len(answers) - len(valid),
+    )
+
+
+def _corrections(answers: Sequence[_AuditAnswer]) -> dict[str, int]:
+    """Which way people go: higher or lower where the rubric has levels, else which label; most frequent first."""
+    words = []
+    for answer in answers:
+        if isinstance(answer.own, float) and isinstance(answer.shown, float):
+            words.append(HIGHER if answer.own > answer.shown else LOWER)
+        else:
+            words.append(_text(answer.own))
+    return dict(Counter(words).most_common())
+
+
+def _text(level: float | str | None) -> str:
+    return f"{level:g}" if isinstance(level, float) else str(level)

@@ -1,0 +1,44 @@
+"""How large is a share of items, where items belong together in clusters such as transcripts?"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from bedside.stats._ratios import with_rate_interval
+from bedside.stats._resampling import aligned
+from bedside.stats.arrays import vector
+from bedside.stats.result import Result
+from bedside.support.errors import DataError
+
+
+def share(hits: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
+    """The share of ones among zeros and ones, 0 … 1.
+
+    Args:
+        hits: zeros and ones; None or NaN where missing, which are dropped and counted.
+        clusters: for each item the cluster it belongs to, such as the transcript of a turn. The interval is then the
+            jackknife's over clusters on the logit scale, t with one degree of freedom less than clusters; where all or
+            none are hits, Wilson's with as many items as there are clusters. Without clusters it is Wilson's (1927).
+        level: nominal coverage.
+
+    Raises:
+        DataError: a value is neither 0 nor 1.
+    """
+    values = vector(hits, "hits")
+    present = ~np.isnan(values)
+    if not np.isin(values[present], (0.0, 1.0)).all():
+        raise DataError("a share needs values of 0 and 1")
+    members = None if clusters is None else aligned(clusters, values.size)
+    blank = Result(
+        name="share",
+        method=f"share with {level:.0%} interval" + ("" if clusters is None else " over clusters"),
+        dropped=int((~present).sum()),
+        options={"clusters": clusters is not None, "level": level},
+    )
+    if not present.any():
+        return blank.no_value("no values")
+    return with_rate_interval(
+        blank, np.where(present, values, 0.0), present.astype(np.float64), clusters=members, level=level
+    )
