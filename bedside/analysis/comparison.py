@@ -11,7 +11,6 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis._label_numbers import LabelNumbers, label_numbers
-from bedside.analysis._system_pairs import THEN, SystemPair, system_pair, tested
 from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import CaseValues, case_values
 from bedside.analysis.choices import (
@@ -26,6 +25,7 @@ from bedside.analysis.choices import (
 )
 from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
+from bedside.analysis.system_pairs import THEN, SystemPair, system_pair, tested
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
@@ -198,7 +198,7 @@ def compare(
         if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
             of_all = matched_rows(labels.view, table, *chosen).rows
             by_system = {system: case_values(of_all, system) for system in chosen}
-            overall.append(_all_at_once(facts, str(group), by_system, test))
+            overall.append(systems_at_once(facts, str(group), by_system, test))
     pairs = _compared_pairs(
         matched, family, correction, alternative=alternative, adjusted=adjusted_intervals, seed=seed
     )
@@ -324,7 +324,9 @@ def _comparison(pair: SystemPair, test: Result, difference: Result) -> Compariso
     )  # fmt: skip
 
 
-def _all_at_once(facts: MetricFacts, raters: str, by_system: Mapping[str, CaseValues], test: Test) -> Overall:
+def systems_at_once(
+    facts: MetricFacts, raters: str, by_system: Mapping[str, CaseValues], test: Test
+) -> Overall:
     from bedside.stats import several
 
     of_systems = list(by_system.values())

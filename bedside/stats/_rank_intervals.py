@@ -23,6 +23,9 @@ from bedside.stats.result import Interval
 #: From how many pairs (or values of both groups) on an interval is that of the normal approximation.
 MOST_EXACT_VALUES = 50
 
+#: Up to this many values, making all averages is quicker than looking for some.
+_FEW = 100
+
 Shift = tuple[float, Interval | None, str | None]
 
 
@@ -38,14 +41,16 @@ def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> S
     n = d.size
     count = n * (n + 1) // 2
     ordered = np.sort(d)
-    middle = (walsh_average(ordered, (count + 1) // 2) + walsh_average(ordered, count // 2 + 1)) / 2
+    averages = _walsh_averages(ordered) if n <= _FEW else None
+    if averages is None:
+        middle = (walsh_average(ordered, (count + 1) // 2) + walsh_average(ordered, count // 2 + 1)) / 2
+    else:
+        middle = float(np.median(averages))
     if constant(d):
         return middle, None, "no interval: all differences are equal"
     few = f"no interval: too few pairs for {level:.0%}"
-    if exact and n <= MOST_EXACT_VALUES:
-        first, second = np.triu_indices(n)
-        averages = np.unique((ordered[first] + ordered[second]) / 2)
-        bounds = _inverted(averages, middle, lambda shift: _signed_rank_p(d - shift), level)
+    if exact and averages is not None and n <= MOST_EXACT_VALUES:
+        bounds = _inverted(np.unique(averages), middle, lambda shift: _signed_rank_p(d - shift), level)
         words = "Walsh averages, exact"
     else:
         # Equal differences stay tied whatever the shift; where they rank doesn't change the sum of squares.
@@ -59,6 +64,12 @@ def pseudo_median(d: Array, level: float, *, exact: bool, continuity: bool) -> S
     if bounds is None:
         return middle, None, few
     return middle, Interval(*bounds, level, words), None
+
+
+def _walsh_averages(ordered: Array) -> Array:
+    first, second = np.triu_indices(ordered.size)
+    averages: Array = (ordered[first] + ordered[second]) / 2
+    return averages
 
 
 def _signed_rank_p(d: Array) -> float:

@@ -14,7 +14,7 @@ from bedside.analysis.case_values import CaseValues
 from bedside.analysis.choices import Alternative, Test
 from bedside.analysis.ratings_view import MetricFacts
 from bedside.stats.arrays import differences
-from bedside.stats.result import Interval, Result
+from bedside.stats.result import Effect, Interval, Result
 from bedside.support.errors import DataError
 
 Values = npt.NDArray[np.float64]
@@ -191,11 +191,21 @@ def _one_sided(interval: Interval, level: float, alternative: Alternative) -> In
     return Interval(low, high, level, f"{interval.method}, one-sided")
 
 
-def _effect_of(pair: SystemPair, test: Result) -> Any:
+def _effect_of(pair: SystemPair, test: Result) -> Effect | None:
     """The effect with its two-sided 95 % interval, whatever the interval of the test is."""
-    if test.options.get("level") == 0.95:
+    from bedside.stats import effects
+
+    if test.options.get("level") == 0.95 or test.effect is None:
         return test.effect
-    return _test_of(pair, "two-sided", 0.95).effect
+    match pair.test:
+        case "wilcoxon":
+            return effects.rank_biserial(pair.x, pair.y)
+        case "mannwhitney":
+            return effects.cliffs_delta(pair.x, pair.y)
+        case "permutation" | "t":
+            return effects.cohens_dz(pair.x, pair.y)
+        case _:
+            return _test_of(pair, "two-sided", 0.95).effect
 
 
 def _permuted(
