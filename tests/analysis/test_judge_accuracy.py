@@ -280,3 +280,43 @@ def test_the_figure_of_calibration(tmp_path: Path) -> None:
     without = view.ratings.filter(pl.col("metric") == "danger")
     with pytest.raises(bedside.BedsideError, match="nothing for the figure"):
         bedside.figure(without, "calibration", scales=["danger=0,1"])
+
+
+def test_units_that_nobody_shares_say_nothing() -> None:
+    """People and judge rated different units, on a metric with a scale and on one without."""
+    people = np.column_stack([np.arange(40) % 2, np.arange(40) % 2]).astype(float)
+    view = view_of(np.arange(40) % 2, people)
+    first = pl.col("transcript_id").is_in([f"t{unit}" for unit in range(20)])
+    apart = view.ratings.filter(first == (pl.col("rater") == JUDGE))
+    for scales in ({"danger": YES}, {}):
+        checked = validation_of(replace(view, ratings=apart, scales=scales))
+        assert (checked.with_people, checked.cases, checked.rated) == (0, 0, 20)
+        assert (checked.stands_in, checked.verdict) == (None, "can't be said: 0 units, fewer than 30")
+        assert (checked.accuracy, checked.rarest, checked.bias) == (None, None, None)
+
+
+def test_numbers_on_no_scale_are_checked_by_alpha() -> None:
+    rng = np.random.default_rng(19)
+    truth = rng.normal(50, 10, 120)
+    people = truth[:, None] + rng.normal(0, 3, (120, 3))
+    seen = replace(view_of(truth + rng.normal(0, 3, 120), people), scales={})
+    assert validation_of(seen, epsilon=0.5).stands_in is True
+    blind = replace(view_of(rng.permutation(truth), people), scales={})
+    assert validation_of(blind, epsilon=0.99).verdict == (
+        "not shown: its agreement with people may be no more than chance: the interval includes 0"
+    )
+
+
+def test_labels_are_checked_by_the_rarer_of_two() -> None:
+    truth, people = danger(120, 20, prevalence=0.2)
+    view = view_of(truth, people)
+    words = pl.when(pl.col("value") == 1).then(pl.lit("open")).otherwise(pl.lit("closed")).alias("label")
+    ratings = view.ratings.with_columns(words).with_columns(pl.lit(None, dtype=pl.Float64()).alias("value"))
+    checked = validation_of(replace(view, ratings=ratings, scales={}))
+    numbers = validation_of(view)
+    assert checked.accuracy is not None
+    assert numbers.accuracy is not None
+    assert checked.accuracy.level == "open"
+    assert checked.accuracy.judge == numbers.accuracy.judge
+    assert checked.stands_in is True
+    assert checked.bias is None
