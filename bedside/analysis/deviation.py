@@ -7,7 +7,9 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from bedside.analysis.ratings_view import MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.averaging import matched_rows
+from bedside.analysis.case_values import case_values
+from bedside.analysis.ratings_view import ALL, MetricFacts, MetricRatings, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, rated_groups, system_values, systems_or_all
 from bedside.stats.result import Result
 from bedside.support.registry import nearest
@@ -19,8 +21,9 @@ class Deviation(MetricRatings):
 
     Attributes:
         facts, raters, system: what was rated, by whom.
-        mean, reference: the two means; None where there is no value.
-        n, reference_n: transcripts in them.
+        mean, reference: the two means over cases; None where there is no value.
+        n, reference_n: cases in them, a transcript without a case being one of its own.
+        transcripts, reference_transcripts: the transcripts behind these cases.
         missing, reference_missing: transcripts without a value.
         deviation: the absolute difference of the means; None where one is missing.
         difference: system minus reference with Welch's interval, or why there is none.
@@ -32,6 +35,8 @@ class Deviation(MetricRatings):
     reference: float | None
     n: int
     reference_n: int
+    transcripts: int
+    reference_transcripts: int
     missing: int
     reference_missing: int
     deviation: float | None
@@ -49,7 +54,8 @@ def deviation(
     """|mean over a system − mean over the reference corpus| of each metric.
 
     Only ratings by the same algorithm (version and parameters) or judge, or by people in both, are held against each
-    other.
+    other. Several transcripts of a case are averaged first; where the reference is a system, both are taken at the
+    levels of factors that they share, as :func:`~bedside.analysis.averaging.matched_rows` says.
 
     Args:
         view: the ratings.
@@ -63,6 +69,7 @@ def deviation(
         DataError: no such system, or no metric that both have.
     """
     view = by_raters(view, raters)
+    name = None
     if isinstance(reference, str):
         name = reference
         if name not in view.systems():
@@ -78,10 +85,16 @@ def deviation(
         chosen = systems_or_all(view, systems)
     names = view.metrics(metrics)
     reference_values = system_values(reference, names, None)
-    deviations = [
-        _deviation(view.facts(metric), group, system, table, reference_values)
-        for metric, group, system, table in rated_groups(system_values(view, names, chosen), names)
-    ]
+    deviations = []
+    for metric, group, system, table in rated_groups(system_values(view, names, chosen), names):
+        corpus = reference_values.filter(pl.col("metric") == metric)
+        if name is not None:
+            same_raters = corpus.filter(pl.col("group") == group)
+            matched = matched_rows(view, pl.concat([table, same_raters]), system, name).rows
+            table = matched.filter(pl.col("system") == system)
+            others = corpus.filter(pl.col("group") != group)
+            corpus = pl.concat([matched.filter(pl.col("system") == name), others])
+        deviations.append(_deviation(view.facts(metric), group, system, table, corpus))
     shared = {row.metric for row in deviations if row.reference_n}
     if not shared:
         raise NothingError(
@@ -97,20 +110,21 @@ def _deviation(
 ) -> Deviation:
     from bedside.stats import unpaired
 
-    rated = reference.filter(pl.col("metric") == facts.name)
-    same_raters = rated.filter(pl.col("group") == raters)["value"]
-    a, b = table["value"].drop_nulls().to_numpy(), same_raters.drop_nulls().to_numpy()
-    result = unpaired.t_test(a, b)
-    if not a.size:
+    own = case_values(table, system)
+    same_raters = reference.filter(pl.col("group") == raters).with_columns(pl.lit(ALL).alias("system"))
+    others = case_values(same_raters, ALL)
+    result = unpaired.t_test(own.values, others.values)
+    if not own.n:
         result = replace(result, missing="the system has no value")
-    elif not b.size:
-        groups = sorted(rated.drop_nulls("value")["group"].unique())
+    elif not others.n:
+        groups = sorted(reference.drop_nulls("value")["group"].unique())
         result = replace(result, missing=_no_reference(raters, groups))
-    mean = float(a.mean()) if a.size else None
-    base = float(b.mean()) if b.size else None
+    mean = float(own.values.mean()) if own.n else None
+    base = float(others.values.mean()) if others.n else None
     return Deviation(
-        facts=facts, raters=raters, system=system, mean=mean, reference=base, n=a.size, reference_n=b.size,
-        missing=table["value"].null_count(), reference_missing=same_raters.null_count(),
+        facts=facts, raters=raters, system=system, mean=mean, reference=base, n=own.n, reference_n=others.n,
+        transcripts=own.n_transcripts, reference_transcripts=others.n_transcripts,
+        missing=own.missing, reference_missing=others.missing,
         deviation=None if mean is None or base is None else abs(mean - base), difference=result,
     )  # fmt: skip
 

@@ -22,7 +22,8 @@ class Grid:
 def grid_of(ratings: pl.DataFrame) -> Grid:
     """The ratings of one metric as units by raters, each rater's passes taken together as :func:`agree` says.
 
-    Cells are labels where the metric has any, else numbers.
+    Where several rounds of annotation are taken, a person's ratings of a unit in them are passes, too. Cells are labels
+    where the metric has any, else numbers.
     """
     column = "label" if ratings["label"].is_not_null().any() else "value"
     one_pass = (

@@ -85,9 +85,11 @@ def judgements_passes(run: RunArgument, json: JsonOption = False) -> None:
         $ bedside judgements passes run
     """
     from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.study_parts import ALL_ROUNDS
     from bedside.reports.judgements import passes_table
 
-    show_tables([passes_table(open_ratings_view(run))], json)
+    # What people rated isn't looked at.
+    show_tables([passes_table(open_ratings_view(run, rounds=[ALL_ROUNDS]))], json)
 
 
 @judgements_app.command("import")

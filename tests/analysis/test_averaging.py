@@ -12,6 +12,7 @@ import pytest
 import bedside
 from bedside.analysis.averaging import interactions, matched_rows
 from bedside.analysis.comparison import compare
+from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.protocols import medconceal
 from bedside.ratings.run import Run
@@ -206,3 +207,24 @@ def test_people_who_share_the_labelling_are_one_group(tmp_path: Path) -> None:
     view = RatingsView(shared, {}, run.factors, "run")
     assert view.label_sets() == []
     assert precision(view)["people micro"] == pytest.approx(4 / 8)
+
+
+# -- other questions -------------------------------------------------------------------------------------
+
+
+def test_a_deviation_from_a_system_is_of_the_settings_that_both_have() -> None:
+    view = study({("gpt", "8"): 0.40, ("gpt", "16"): 0.56, ("human", "8"): 0.64}, spread=0.0)
+    (row,) = deviation(view, "human")
+    assert row.deviation == pytest.approx(0.24)
+    assert (row.n, row.transcripts, row.reference_n) == (CASES, CASES, CASES)
+
+
+def test_a_deviation_counts_each_case_once() -> None:
+    """Two transcripts of each case that are the same tell no more than one of each."""
+    once = study({("a", "8"): 0.4, ("b", "8"): 0.6})
+    twice = study({("a", "8"): 0.4, ("b", "8"): 0.6})
+    copies = twice.ratings.with_columns(pl.col("transcript_id") + "-copy")
+    twice = RatingsView(pl.concat([twice.ratings, copies]), {}, None, "study")
+    (of_one,), (of_two,) = deviation(once, "b"), deviation(twice, "b")
+    assert of_one.difference.interval == of_two.difference.interval
+    assert (of_two.n, of_two.transcripts) == (CASES, 2 * CASES)

@@ -74,9 +74,11 @@ def _cells(mean_deviation: Deviation, digits: int) -> tuple[str, ...]:
 
 def _notes(deviations: Sequence[Deviation]) -> tuple[str, ...]:
     notes = [
-        "Deviation: absolute difference between the mean over the system's transcripts and the mean over the "
-        "reference's. Difference: system minus reference, with Welch's t interval.",
+        "Deviation: absolute difference between the mean over the system's cases and the mean over the reference's. "
+        "Difference: system minus reference, with Welch's t interval.",
     ]
+    if any(d.transcripts > d.n or d.reference_transcripts > d.reference_n for d in deviations):
+        notes.append("n: cases; the transcripts of a case are averaged first, and each case counts once.")
     missing = sum(
         {
             (mean_deviation.metric, mean_deviation.raters, mean_deviation.system): mean_deviation.missing
@@ -118,9 +120,11 @@ def _record(mean_deviation: Deviation, several: Collection[str]) -> Mapping[str,
         "system": mean_deviation.system,
         "mean": mean_deviation.mean,
         "n": mean_deviation.n,
+        "transcripts": mean_deviation.transcripts,
         "missing_values": mean_deviation.missing,
         "reference_mean": mean_deviation.reference,
         "reference_n": mean_deviation.reference_n,
+        "reference_transcripts": mean_deviation.reference_transcripts,
         "reference_missing_values": mean_deviation.reference_missing,
         "deviation": mean_deviation.deviation,
         "difference": difference.estimate,
