@@ -320,3 +320,23 @@ def test_labels_are_checked_by_the_rarer_of_two() -> None:
     assert checked.accuracy.judge == numbers.accuracy.judge
     assert checked.stands_in is True
     assert checked.bias is None
+
+
+def test_chances_in_a_file_of_ratings_count(tmp_path: Path) -> None:
+    """A file's column says with what chance each unit was drawn."""
+    truth, people = danger(90, 12, prevalence=0.4)
+    judge = np.where(np.random.default_rng(13).random(90) < 0.2, 1 - truth, truth)
+    drawn = np.where(judge == 1, 0.5, 0.1)
+    lines = ["item,rater,metric,value,drawn"]
+    for unit in range(90):
+        lines.append(f"t{unit},judge:m,danger,{judge[unit]:g},")
+        lines += [f"t{unit},{'abc'[k]},danger,{people[unit, k]:g},{drawn[unit]}" for k in range(3)]
+    path = tmp_path / "ratings.csv"
+    path.write_text("\n".join(lines) + "\n")
+    (card,) = bedside.validate(path, scales=["danger=0,1"]).results
+    expected = validation_of(view_of(judge, people, drawn=drawn))
+    assert card.validations[0].chances == "unequal"
+    assert card.validations[0].accuracy is not None
+    assert expected.accuracy is not None
+    found = card.validations[0].accuracy.judge
+    assert found.sensitivity.estimate == pytest.approx(expected.accuracy.judge.sensitivity.estimate)
