@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from bedside.analysis.people_sample import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL
+from bedside.annotation.annotation_plan import round_of
 from bedside.annotation.rating_state import (
     FEWEST,
     SIMULATIONS,
@@ -23,21 +25,32 @@ from bedside.annotation.rating_state import (
 )
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.scales import Scale
+from bedside.stats.sampling_cells import Levels, sampling_cells
+from bedside.stats.stratified_means import JudgedUnits, judged_units, mean
 from bedside.support.errors import DataError
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CorrectedUnits:
-    """A system's units by one metric.
+    """A system's units by one metric, as ``estimate`` takes them.
 
     Attributes:
-        human, judge: people's mean and the judge's value of the units that both rated.
-        judge_alone: the judge's values of the others.
+        units: those that the judge rated.
+        share: whether the metric is of zeros and ones.
     """
 
-    human: NDArray[Any]
-    judge: NDArray[Any]
-    judge_alone: NDArray[Any]
+    units: JudgedUnits
+    share: bool = False
+
+    @property
+    def rated(self) -> int:
+        """How many of them people rated."""
+        return int(self.units.labelled.sum())
+
+    @property
+    def judged_alone(self) -> int:
+        """How many only the judge rated."""
+        return self.units.judge.size - self.rated
 
 
 def mean_proposals(
@@ -81,28 +94,38 @@ def mean_proposals(
 
 
 def _by_system(state: RatingState, judge: str, metric: str) -> dict[str, CorrectedUnits]:
-    table = state.ratings.filter(pl.col("metric") == metric, pl.col("value").is_not_null())
+    picked = rated_by_humans() & (pl.col("drawn") == 0).fill_null(False)
+    table = state.ratings.filter(pl.col("metric") == metric, pl.col("value").is_not_null(), ~picked)
     who = pl.when(pl.col("rater") == judge).then(pl.lit("judge"))
     means = (
         table.with_columns(who.when(rated_by_humans()).then(pl.lit("people")).alias("who"))
         .drop_nulls("who")
-        .group_by("transcript_id", "unit", "who", maintain_order=True)
-        .agg(pl.col("value").mean())
+        .group_by("transcript_id", "unit", "who", "rater")
+        .agg(pl.col("value").mean(), pl.col("case_id").first())
+        .group_by("transcript_id", "unit")
+        .agg(
+            pl.col("value").filter(pl.col("who") == "judge").mean().alias("judge"),
+            pl.col("value").filter(pl.col("who") == "people").mean().alias("people"),
+            pl.coalesce("case_id", pl.lit("\0") + pl.col("transcript_id")).first().alias("case"),
+        )
+        .drop_nulls("judge")
+        .sort("transcript_id", "unit")
     )
-    means_by_unit: dict[RatedUnit, dict[str, float]] = {}
-    for transcript, unit, name, value in means.iter_rows():
-        means_by_unit.setdefault((transcript, unit), {})[name] = value
-    by_system: dict[str, tuple[list[float], list[float], list[float]]] = {}
-    for (transcript, _), unit_means in sorted(means_by_unit.items()):
-        if "judge" not in unit_means:
-            continue
-        human, judged, judged_alone = by_system.setdefault(state.systems[transcript] or ALL, ([], [], []))
-        if "people" in unit_means:
-            human.append(unit_means["people"])
-            judged.append(unit_means["judge"])
-        else:
-            judged_alone.append(unit_means["judge"])
-    return {system: CorrectedUnits(*map(np.array, lists)) for system, lists in by_system.items()}
+    levels = cell_levels(state.run, drawn_by(state.run, [round_of(state.plan)]))
+    share = set(state.scales[metric].levels) <= {0.0, 1.0}
+    places: dict[str, list[int]] = {}
+    for place, transcript in enumerate(means["transcript_id"]):
+        places.setdefault(state.systems[transcript] or ALL, []).append(place)
+    return {system: _corrected_units(means[rows], levels, share) for system, rows in places.items()}
+
+
+def _corrected_units(means: pl.DataFrame, levels: Mapping[str, Levels], share: bool) -> CorrectedUnits:
+    judge = means["judge"].to_numpy().astype(np.float64)
+    human = means["people"].fill_null(float("nan")).to_numpy().astype(np.float64)
+    cases = means["case"].to_numpy().astype(str)
+    own = [levels.get(name, ()) for name in means["transcript_id"]]
+    cells = sampling_cells(own, judge, ~np.isnan(human), cases)
+    return CorrectedUnits(judged_units(judge, human, cells=cells.numbers, cases=cases), share)
 
 
 def _allocate(
@@ -132,9 +155,9 @@ def _saving(
         if system not in systems:
             continue
         data = systems[system]
-        if data.human.size + added < FEWEST:
+        if data.rated + added < FEWEST:
             return float("inf")
-        if data.human.size < 2 or data.judge_alone.size - added < 3:
+        if data.rated < 2 or data.judged_alone - added < 3:
             continue
         levels = [float(level) for level in scales[metric].levels]
         step = _error(data, added) - _error(data, added + 1)
@@ -144,51 +167,60 @@ def _saving(
 
 def _error(data: CorrectedUnits, added: int) -> float:
     """Standard error of the corrected mean with ``added`` more units rated, all variances as they are now."""
-    from bedside.stats import prediction_powered
-
-    weight = (
-        prediction_powered.mean(data.human, data.judge, data.judge_alone, interval="t").details.get("weight")
-        or 0.0
-    )
-    error = float((data.human - weight * data.judge).var(ddof=1))
-    spread = float(data.judge_alone.var(ddof=1))
-    variance = weight**2 * spread / (data.judge_alone.size - added) + error / (data.human.size + added)
-    return float(np.sqrt(variance))
+    now = mean(data.units, share=data.share)
+    if now.standard_error is None:
+        return 0.0
+    unlabelled = now.details["variance from unlabelled"] or 0.0
+    labelled = now.standard_error**2 - unlabelled
+    rated, alone = data.rated, data.judged_alone
+    variance = unlabelled * alone / (alone - added) + labelled * rated / (rated + added)
+    return float(np.sqrt(max(variance, 0.0)))
 
 
 def _estimate_gain(metric: str, system: str, data: CorrectedUnits, added: int, seed: int) -> ExpectedGain:
-    from bedside.stats import prediction_powered
-
     quantity = f"corrected mean of {system}"
-    if data.human.size < FEWEST or data.judge_alone.size < 2:
+    if data.rated < FEWEST or data.judged_alone < 2:
         reason = (
-            f"people rated {data.human.size} of it, fewer than {FEWEST}"
-            if data.human.size < FEWEST
+            f"people rated {data.rated} of it, fewer than {FEWEST}"
+            if data.rated < FEWEST
             else "fewer than two are left that only the judge rated"
         )
-        return ExpectedGain(metric, quantity, data.human.size, added, missing=reason)
-    now = half_width(prediction_powered.mean(data.human, data.judge, data.judge_alone, interval="t"))
+        return ExpectedGain(metric, quantity, data.rated, added, missing=reason)
+    now = half_width(mean(data.units, share=data.share))
     if added == 0:
         return ExpectedGain(
-            metric, quantity, data.human.size, 0, now, now, None if now is not None else "no interval"
+            metric, quantity, data.rated, 0, now, now, None if now is not None else "no interval"
         )
-    if data.judge_alone.size - added < 2:
+    if data.judged_alone - added < 2:
         reason = "too little would be left that only the judge rated"
-        return ExpectedGain(metric, quantity, data.human.size, added, now, None, reason)
+        return ExpectedGain(metric, quantity, data.rated, added, now, None, reason)
     rng = np.random.default_rng(seed)
-    # People's mean as it goes with the judge's value, and how far it lies off that.
-    slope = float(np.polyfit(data.judge, data.human, 1)[0]) if np.ptp(data.judge) else 0.0
-    distances = data.human - slope * data.judge
+    alone = np.flatnonzero(~data.units.labelled)
     widths = []
     for _ in range(SIMULATIONS):
-        order = rng.permutation(data.judge_alone.size)
-        new, judged_alone = data.judge_alone[order[:added]], data.judge_alone[order[added:]]
-        human = np.concatenate([data.human, slope * new + rng.choice(distances, size=added)])
-        width = half_width(
-            prediction_powered.mean(human, np.concatenate([data.judge, new]), judged_alone, interval="t")
-        )
+        new = rng.permutation(alone)[:added]
+        human = data.units.human.copy()
+        human[new] = _simulated_labels(data, new, rng)
+        width = half_width(mean(replace(data.units, human=human), share=data.share))
         if width is not None:
             widths.append(width)
     after = float(np.mean(widths)) if widths else None
     missing = None if now is not None and after is not None else "the ratings don't vary"
-    return ExpectedGain(metric, quantity, data.human.size, added, now, after, missing)
+    return ExpectedGain(metric, quantity, data.rated, added, now, after, missing)
+
+
+def _simulated_labels(data: CorrectedUnits, new: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    """What people could say of new units: what they said of others, as far as that goes with the judge's values."""
+    seen = data.units.labelled
+    human, judge = data.units.human[seen], data.units.judge[seen]
+    if data.share:
+        # Of zeros and ones, what they said of a unit on which the judge came nearest.
+        answers = []
+        for own in data.units.judge[new]:
+            distances = np.abs(judge - own)
+            answers.append(rng.choice(human[distances == distances.min()]))
+        return np.array(answers)
+    # People's mean as it goes with the judge's value, and how far it lies off that.
+    slope = float(np.polyfit(judge, human, 1)[0]) if np.ptp(judge) else 0.0
+    labels: NDArray[Any] = slope * data.units.judge[new] + rng.choice(human - slope * judge, size=new.size)
+    return labels

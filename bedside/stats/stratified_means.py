@@ -107,12 +107,14 @@ class _CellMean:
 
     Attributes:
         total: its value and error.
+        unlabelled: the part of its variance that the judge's ratings of unlabelled units make.
         shrunk: the value with pseudo-labels, inside 0 … 1 for shares.
         weight: the judge's, 0 to 1, its mean over units.
         labelled: units it rests on.
     """
 
     total: SumOfMeans
+    unlabelled: float
     shrunk: float
     weight: float
     labelled: int
@@ -170,6 +172,7 @@ def mean(
             **_freedom(total),
             "weight": cell_mean.weight,
             "unlabelled": float(asked.judge.size - labels.size),
+            "variance from unlabelled": cell_mean.unlabelled,
             "cells": float(np.unique(asked.cells).size),
             "cases": float(np.unique(asked.cases[asked.labelled]).size),
             "judge minus human on the sample": float((asked.judge - asked.human)[asked.labelled].mean()),
@@ -311,7 +314,7 @@ def _drawn_by_case(units: tuple[JudgedUnits, ...], cases: Indices) -> bool:
 def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _CellMean:
     labelled, total = units.labelled, units.judge.size
     tuned, slope = _tuned_weights(units) if question.ratings == "both" else ({}, 0.0)
-    value = shift = weight = 0.0
+    value = shift = weight = unlabelled = 0.0
     parts: list[MeanPart] = []
     for cell in np.unique(units.cells):
         inside = units.cells == cell
@@ -324,6 +327,7 @@ def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _C
             value += share * trust * float(units.judge[rest].mean())
             if question.about == "cases":
                 parts.append(mean_part(units.judge[rest], clusters[rest], share * trust))
+                unlabelled += parts[-1].variance
         if question.about == "run" and left == 0:
             continue
         # Of the units at hand, the judge's mean of all is known: its error is that of people − trust/left · judge.
@@ -338,7 +342,7 @@ def _cell_mean(units: JudgedUnits, clusters: Indices, question: _Question) -> _C
             left_out = _left_out(units, inside, seen, slope)
         parts.append(mean_part(errors, clusters[seen], factor, left_out=left_out, added=factor**2 * added))
         shift += share * moved
-    return _CellMean(SumOfMeans(value, tuple(parts)), value + shift, weight, int(labelled.sum()))
+    return _CellMean(SumOfMeans(value, tuple(parts)), unlabelled, value + shift, weight, int(labelled.sum()))
 
 
 def _influence(inside: Mask, seen: Mask) -> float:
@@ -425,7 +429,7 @@ def _difference_interval(
 ) -> tuple[Interval | None, str | None]:
     """The interval of a difference, or why there is none."""
     if not question.share:
-        return _interval(_CellMean(total, 0.0, 0.0, 0), question)
+        return _interval(_CellMean(total, 0.0, 0.0, 0.0, 0), question)
     shares, below, above = [], [], []
     for each in means:
         interval, missing = _interval(each, question)
@@ -437,7 +441,7 @@ def _difference_interval(
         below.append(share - interval.low if interval else 0.0)
         above.append(interval.high - share if interval else 0.0)
     if not total.parts:
-        return _interval(_CellMean(total, 0.0, 0.0, 0), question)
+        return _interval(_CellMean(total, 0.0, 0.0, 0.0, 0), question)
     variances = [each.total.variance for each in means]
     product = float(np.sqrt(variances[0] * variances[1]))
     correlation = (variances[0] + variances[1] - total.variance) / 2 / product if product > 0 else 0.0

@@ -20,6 +20,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.reports.annotation import proposal_tables
 from bedside.reports.renderers.markdown import markdown
+from bedside.stats.stratified_means import judged_units
 from bedside.support.errors import DataError
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, rating_plan
 
@@ -89,14 +90,21 @@ def test_what_kappa_would_gain_is_what_is_gained(large: Run, tmp_path: object) -
     assert after.half_width == pytest.approx(gain.expected_half_width, rel=0.3)
 
 
+def corrected(human: np.ndarray, judge: np.ndarray) -> CorrectedUnits:
+    """Units of which people rated the first."""
+    return CorrectedUnits(
+        judged_units(judge, np.pad(human, (0, judge.size - human.size), constant_values=np.nan))
+    )
+
+
 def test_new_units_go_where_the_judge_is_least_sure(large: Run, tmp_path: object) -> None:
     rng = np.random.default_rng(0)
     judge = rng.integers(1, 6, 60).astype(float)
     good, bad = judge[:15] + rng.choice((-0.1, 0.1), 15), judge[:15] + rng.choice((-2.0, 2.0), 15)
     values = {
         "m": {
-            "good": CorrectedUnits(good, judge[:15], judge[15:]),
-            "bad": CorrectedUnits(bad, judge[:15], judge[15:]),
+            "good": corrected(good, judge),
+            "bad": corrected(bad, judge),
         }
     }
     scales = {"m": Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)}
@@ -110,8 +118,8 @@ def test_new_units_go_where_the_judge_is_least_sure(large: Run, tmp_path: object
 
 def test_systems_nobody_rated_come_first() -> None:
     judge = np.arange(1.0, 6.0).repeat(4)
-    none = CorrectedUnits(np.array([]), np.array([]), judge)
-    some = CorrectedUnits(judge[:8], judge[:8] + 1, judge[8:])
+    none = corrected(np.array([]), judge)
+    some = corrected(judge[:8], np.concatenate([judge[:8] + 1, judge[8:]]))
     scales = {"m": Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)}
     shares = _allocate({"m": {"none": none, "some": some}}, scales, {"none": 20, "some": 12}, 3)
     assert shares == {"none": 3}
