@@ -10,7 +10,7 @@ import typer
 from bedside.analysis.choices import WEIGHTS
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
-from bedside.cli.options import JsonOption, SeedOption
+from bedside.cli.options import JsonOption, RoundOption, SeedOption, WhereOption
 from bedside.cli.output import show_tables
 from bedside.cli.parsing import open_source, read_names, read_numbers
 from bedside.support.errors import DataError
@@ -85,6 +85,8 @@ def plan_difference(
     systems: Annotated[
         str | None, typer.Option(metavar="A,B", help="The two systems of the pilot to take it from.")
     ] = None,
+    rounds: RoundOption = None,
+    where: WhereOption = None,
     power: Annotated[
         float, typer.Option(metavar="NUMBER", help="Chance of finding the difference if there is one.")
     ] = 0.8,
@@ -110,7 +112,8 @@ def plan_difference(
         raise DataError("no study is large enough to find a difference of 0", where="--difference")
     differences = None
     if pilot is not None:
-        differences = pilot_differences(open_source(pilot), metric, read_names(systems))
+        view = open_source(pilot, rounds=rounds, where=where)
+        differences = pilot_differences(view, metric, read_names(systems))
     elif sd is None:
         raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")
     sizes = sizes_for_difference(difference, sd=sd, pilot=differences, power=power, tests=tests, seed=seed)

@@ -13,9 +13,12 @@ from statsmodels.stats.power import TTestPower
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.analysis.study_size import pilot_differences, sizes_for_difference, sizes_for_kappa
 from bedside.cli import main
+from bedside.ratings.table import frame_of
 from bedside.reports.study_size import difference_table, kappa_table
+from bedside.scoring.score import score
 from bedside.stats import sample_size as planning
 from bedside.support.errors import DataError
+from tests.conftest import conversation
 
 
 @pytest.mark.slow
@@ -98,6 +101,39 @@ def test_a_pilot_gives_the_spread(tmp_path: Path) -> None:
     assert sorted(pilot.differences) == pytest.approx(sorted(a - b))
     table = difference_table(sizes_for_difference(0.5, pilot=pilot, power=0.8))
     assert table.records[0]["power_on_pilot"] == pytest.approx(0.8, abs=0.05)
+
+
+def test_a_pilot_can_be_one_part_of_a_study(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The settings of a pilot spread differently; `--where` takes the one that is planned."""
+    rng = np.random.default_rng(3)
+    talks, rows = [], []
+    for setting, sd in (("8", 0.2), ("16", 2.0)):
+        for case in range(12):
+            for system in "AB":
+                name = f"{system}-{setting}-{case}"
+                talks.append(
+                    conversation(
+                        ("patient", "x"), ("clinician", "y"), id=name, system=system, case_id=f"{setting}-{case}",
+                        factors={"setting": setting},
+                    )
+                )  # fmt: skip
+                rows.append(
+                    (name, system, f"{setting}-{case}", "transcript", "warmth", "judge:m", 0,
+                     float(rng.normal(3, sd)), None, None, None)
+                )  # fmt: skip
+    path = tmp_path / "talks.jsonl"
+    path.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
+    run = score([path], tmp_path / "run", metrics=["structure"]).run
+    run.add(frame_of(rows).lazy(), run.manifest)
+    sizes = []
+    for where in ([], ["--where", "setting=8"]):
+        with pytest.raises(SystemExit):
+            main(
+                ["plan", "difference", "--difference", ".5", "--pilot", str(run.path), "--metric", "warmth",
+                 "--systems", "A,B", *where, "--json"]
+            )  # fmt: skip
+        sizes.append(json.loads(capsys.readouterr().out)[0]["rows"][0]["pairs"])
+    assert 3 * sizes[1] < sizes[0]
 
 
 def test_a_pilot_needs_a_metric_and_two_systems(tmp_path: Path) -> None:
