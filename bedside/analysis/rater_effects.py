@@ -176,7 +176,10 @@ def _design(
     if not all(table.height for table in of_system):
         return None
     raters = sorted(set().union(*(table["rater"] for table in of_system)))
-    difference, why = _crossed_difference(of_system, raters, bool(paired))
+    if shared and not paired:
+        difference, why = None, f"only {len(shared)} of the cases are shared, too few to pair"
+    else:
+        difference, why = _crossed_difference(of_system, raters, bool(paired))
     shares = [_shares(table, raters) for table in of_system]
     gap = shares[0] - shares[1]
     return RaterDesign(

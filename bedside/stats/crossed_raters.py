@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from bedside.stats.arrays import Array, matrix
+from bedside.stats.arrays import Alternative, Array, chosen, matrix
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Result
 
@@ -93,6 +93,30 @@ def unpaired_difference(x: Any, y: Any, *, level: float = 0.95) -> Result:
     added.append((float(own.var(ddof=1)) / raters, raters - 1))
     spread = float(np.sqrt(max(0.0, own.var(ddof=1) - raters * taken)))
     return _quasi_f(blank, float(own.mean()), added=added, taken=taken, spread=spread)
+
+
+def asked_for(difference: Result, *, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
+    """A difference of :func:`paired_difference` or :func:`unpaired_difference`, tested as asked.
+
+    Args:
+        difference: the result.
+        alternative: ``"greater"``: the first system is higher on average.
+        level: nominal coverage of the interval, which is two-sided whatever the alternative.
+    """
+    from scipy.special import stdtr
+
+    chosen("alternative", alternative, ("two-sided", "greater", "less"))
+    estimate, error, df = difference.estimate, difference.standard_error, difference.details.get(DF)
+    if estimate is None or error is None or df is None:
+        return difference
+    above, below = float(stdtr(df, -estimate / error)), float(stdtr(df, estimate / error))
+    return replace(
+        difference,
+        method=f"{difference.method}, {alternative}",
+        interval=t_interval(estimate, error, df, level, "t of the quasi-F"),
+        p={"two-sided": 2 * min(above, below), "greater": above, "less": below}[alternative],
+        options={**difference.options, "alternative": alternative, "level": level},
+    )
 
 
 def _too_few(cases: int, raters: int) -> str | None:

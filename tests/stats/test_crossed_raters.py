@@ -8,7 +8,7 @@ import scipy.stats
 import statsmodels.formula.api as smf
 from statsmodels.stats.anova import anova_lm
 
-from bedside.stats.crossed_raters import DF, SD_RATERS, paired_difference, unpaired_difference
+from bedside.stats.crossed_raters import DF, SD_RATERS, asked_for, paired_difference, unpaired_difference
 
 RNG = np.random.default_rng(2)
 X = RNG.normal(size=(14, 4)) + RNG.normal(size=4) + 0.2
@@ -95,3 +95,18 @@ def test_two_raters_tell_nothing_of_others() -> None:
         assert (result.p, result.missing) == (None, "raters like these need 3 raters or more")
         assert test(X[:1], Y[:1]).p is None
         assert "don't vary" in (test(np.ones((5, 3)), np.ones((5, 3))).missing or "")
+
+
+def test_it_is_tested_on_one_side_and_at_other_levels() -> None:
+    result = paired_difference(X, Y)
+    t, df = np.sqrt(result.statistic) * np.sign(result.estimate), result.details[DF]  # type: ignore[arg-type]
+    assert asked_for(result).p == pytest.approx(result.p)
+    assert asked_for(result, alternative="greater").p == pytest.approx(scipy.stats.t.sf(t, df))
+    assert asked_for(result, alternative="less").p == pytest.approx(scipy.stats.t.cdf(t, df))
+    interval = asked_for(result, level=0.8).interval
+    assert interval is not None
+    assert interval.high == pytest.approx(
+        result.estimate + scipy.stats.t.ppf(0.9, df) * result.standard_error
+    )
+    nothing = paired_difference(X[:1], Y[:1])
+    assert asked_for(nothing) == nothing

@@ -1,0 +1,136 @@
+"""How often people as raters make a difference of systems where there is none.
+
+Null data: systems that people like them would rate alike, in means of many. Each person has a taste: what this person
+makes of each system beside others (rater × system), in points of a scale of 1 to 5. A test over cases, raters averaged
+first, takes the taste of few people for a difference of systems; the quasi-F of cases × raters, which ``bedside
+compare`` takes from three people on, does not. Run it with ``--runs 5000`` for the table in the docs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import warnings
+from collections.abc import Iterator
+from itertools import chain, product
+
+import numpy as np
+import polars as pl
+import scipy.stats
+
+from bedside.analysis.rater_effects import rater_design
+from bedside.analysis.ratings_view import open_ratings_view
+from bedside.stats import crossed_raters
+
+Table = np.ndarray
+
+RATERS = (2, 3, 5, 8)
+TASTES = (0.0, 0.15, 0.3)
+CASES = (10, 20, 40)
+#: Standard deviations in points: of cases, of what a system makes of a case, of people, of a single rating.
+CASE, CASE_BY_SYSTEM, PERSON, SINGLE = 0.6, 0.3, 0.4, 0.62
+
+
+def ratings(
+    rng: np.random.Generator, cases: int, raters: int, taste: float, *, paired: bool, binary: bool
+) -> tuple[Table, Table]:
+    """Two systems' ratings, cases × raters: levels 1 to 5, or 1 where the latent rating is above a fifth's."""
+    person = rng.normal(0, PERSON, raters)
+    own = rng.normal(0, CASE, (2, cases, 1))
+    if paired:
+        own[1] = own[0]
+    own = own + rng.normal(0, CASE_BY_SYSTEM, (2, cases, 1))
+    latent = own + person + rng.normal(0, taste, (2, 1, raters)) + rng.normal(0, SINGLE, (2, cases, raters))
+    values = (latent > 0.85).astype(float) if binary else np.clip(np.round(3 + latent), 1, 5)
+    return values[0], values[1]
+
+
+def designs() -> Iterator[tuple[bool, bool, int, int, float]]:
+    """Whether cases pair, whether ratings are 0 or 1, cases, people, taste."""
+    yield from product((True,), (False,), CASES, RATERS, TASTES)
+    for paired, binary in ((False, False), (True, True)):
+        yield from product((paired,), (binary,), CASES, (3, 8), (0.0, 0.3))
+
+
+def lines(runs: int, seed: int) -> Iterator[str]:
+    """A row for each design: in how many of the studies each test rejects at 5 %."""
+    yield "| ratings | cases | people | taste | quasi-F | over cases |"
+    yield "| --- | --- | --- | --- | --- | --- |"
+    for paired, binary, cases, raters, taste in designs():
+        rng = np.random.default_rng((seed, cases, raters, int(100 * taste), paired, binary))
+        test = crossed_raters.paired_difference if paired else crossed_raters.unpaired_difference
+        quasi = 0
+        means = np.empty((2, runs, cases))
+        for run in range(runs):
+            x, y = ratings(rng, cases, raters, taste, paired=paired, binary=binary)
+            p = test(x, y).p
+            quasi += p is not None and p <= 0.05
+            means[:, run] = x.mean(axis=1), y.mean(axis=1)
+        over_cases = 100 * np.mean(_over_cases(*means, paired=paired) <= 0.05)
+        few = raters < crossed_raters.FEWEST_RATERS
+        shown = "these raters only" if few else f"{100 * quasi / runs:.1f} %"
+        words = f"{'0 or 1' if binary else '1 to 5'}, {'paired' if paired else 'own cases'}"
+        yield f"| {words} | {cases} | {raters} | {taste:g} | {shown} | {over_cases:.1f} % |"
+
+
+def _over_cases(x: Table, y: Table, *, paired: bool) -> Table:
+    """p of a t test over cases, for each study; 1 where no case differs."""
+    with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        tested = (
+            scipy.stats.ttest_rel(x, y, axis=1)
+            if paired
+            else scipy.stats.ttest_ind(x, y, axis=1, equal_var=False)
+        )
+    return np.nan_to_num(tested.pvalue, nan=1.0)
+
+
+def confounded(runs: int, seed: int) -> Iterator[str]:
+    """Two people rate one system and two others the other: how often it looks like a difference, and is warned of."""
+    yield "| cases | people differ by (SD) | over cases | warned |"
+    yield "| --- | --- | --- | --- |"
+    for cases, person in product(CASES, (0.0, 0.2, 0.4)):
+        rng = np.random.default_rng((seed, cases, int(100 * person)))
+        found = warned = 0
+        looked_at = min(runs, 20)
+        for run in range(runs):
+            own = rng.normal(0, CASE, (cases, 1))
+            sides = [
+                np.clip(
+                    np.round(3 + own + rng.normal(0, person, 2) + rng.normal(0, CASE_BY_SYSTEM, (cases, 1))
+                             + rng.normal(0, SINGLE, (cases, 2))), 1, 5,
+                )
+                for _ in range(2)
+            ]  # fmt: skip
+            found += scipy.stats.ttest_rel(*(side.mean(axis=1) for side in sides)).pvalue <= 0.05
+            if run < looked_at:
+                warned += _is_warned(sides)
+        yield f"| {cases} | {person:g} | {100 * found / runs:.1f} % | {warned} of {looked_at} |"
+
+
+def _is_warned(sides: list[Table]) -> bool:
+    rows = [
+        (f"{system}{case}", system, str(case), f"{system}{person}", "empathy", value)
+        for system, side in zip("AB", sides, strict=True)
+        for case, values in enumerate(side)
+        for person, value in enumerate(values)
+    ]
+    frame = pl.DataFrame(rows, schema=["item", "system", "case", "rater", "metric", "value"], orient="row")
+    design = rater_design(open_ratings_view(frame), "empathy", ("A", "B"))
+    return design is not None and design.is_confounded
+
+
+def main() -> None:
+    """Print both tables."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--runs", type=int, default=1000)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    print(f"{options.runs} studies a row, seed {options.seed}\n")
+    for line in chain(lines(options.runs, options.seed), [""], confounded(options.runs, options.seed)):
+        print(line, flush=True)
+
+
+if __name__ == "__main__":
+    main()
