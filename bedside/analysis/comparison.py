@@ -23,6 +23,7 @@ from bedside.analysis.choices import (
     CorrectionFamily,
     Test,
 )
+from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
 from bedside.analysis.system_pairs import THEN, SystemPair, system_pair, tested
@@ -60,6 +61,7 @@ class Comparison(MetricRatings):
         yes: of labels of two levels, the one whose share is compared.
         ordered: of ordered labels, these in order; their values are 0, 1, 2 …
         differences: a − b case by case; None where cases were not paired.
+        people: who rated, where people did: to whom the answer generalises, and whether other people rated each system.
     """
 
     raters: str
@@ -86,6 +88,7 @@ class Comparison(MetricRatings):
     yes: str | None
     ordered: tuple[str, ...]
     differences: tuple[float, ...] | None
+    people: RaterDesign | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +153,8 @@ def compare(
         raters: raters or patterns such as ``human:*``; all unless named.
         test: ``auto`` takes McNemar's exact test for values that are all 0 or 1 on paired cases of one transcript
             each, Wilcoxon's signed-rank test for other paired cases; where no cases are shared Fisher's exact test and
-            Mann–Whitney's; where some are, but no more than half, the t test of partially overlapping samples.
+            Mann–Whitney's; where some are, but no more than half, the t test of partially overlapping samples. Where
+            three or more people rated the same cases, it takes the quasi-F of cases × raters, for raters like them.
             ``friedman`` and ``kruskal`` test all systems at once and then the pairs by Wilcoxon's and
             Mann–Whitney's.
         alternative: ``greater``: the first system of a pair tends to be higher; ``less``: lower. Tests of all systems
@@ -192,8 +196,11 @@ def compare(
             rows = matched_rows(labels.view, table, *duo)
             arms = (case_values(rows.rows, duo[0]), case_values(rows.rows, duo[1]))
             unmatched = (rows.left_out[0], rows.left_out[1])
+            people = rater_design(labels.view, facts.name, duo) if group == PEOPLE else None
             matched.append(
-                system_pair(facts, str(group), arms, duo, test=test, labels=labels, unmatched=unmatched)
+                system_pair(
+                    facts, str(group), arms, duo, test=test, labels=labels, unmatched=unmatched, people=people
+                )
             )
         if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
             of_all = matched_rows(labels.view, table, *chosen).rows
@@ -320,7 +327,7 @@ def _comparison(pair: SystemPair, test: Result, difference: Result) -> Compariso
         unmatched_a=pair.unmatched[0], unmatched_b=pair.unmatched[1],
         caseless=first.n_caseless + second.n_caseless,
         zeros=pair.zeros(), ties=pair.ties(), yes=pair.yes, ordered=pair.ordered,
-        differences=tuple((pair.x - pair.y).tolist()) if pair.paired else None,
+        differences=tuple((pair.x - pair.y).tolist()) if pair.paired else None, people=pair.people,
     )  # fmt: skip
 
 

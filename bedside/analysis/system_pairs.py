@@ -12,6 +12,7 @@ import numpy.typing as npt
 from bedside.analysis._label_numbers import LabelNumbers
 from bedside.analysis.case_values import CaseValues
 from bedside.analysis.choices import Alternative, Test
+from bedside.analysis.rater_effects import RaterDesign
 from bedside.analysis.ratings_view import MetricFacts
 from bedside.stats.arrays import differences
 from bedside.stats.result import Effect, Interval, Result
@@ -19,6 +20,8 @@ from bedside.support.errors import DataError
 
 Values = npt.NDArray[np.float64]
 PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
+#: The quasi-F of cases × raters, which the design chooses.
+CROSSED = "crossed"
 #: Tests of several systems at once, and the test of two that follows them.
 THEN = {"friedman": "wilcoxon", "kruskal": "mannwhitney"}
 _NO_VALUES: Values = np.empty(0)
@@ -39,6 +42,7 @@ class SystemPair:
         unmatched: transcripts' values of each system that the other has no counterpart to at the levels of a factor.
         yes: of labels of two levels, the one whose share is compared.
         ordered: of ordered labels, these in order.
+        people: who rated, where people did, and their answer for raters like them; None else.
     """
 
     facts: MetricFacts
@@ -55,11 +59,12 @@ class SystemPair:
     unmatched: tuple[int, int]
     yes: str | None
     ordered: tuple[str, ...]
+    people: RaterDesign | None = None
 
     @property
     def paired(self) -> bool:
         """Whether every value is one of a pair."""
-        return self.test in PAIRED
+        return self.test in PAIRED or (self.test == CROSSED and self.arms[0].cases == self.arms[1].cases)
 
     @property
     def shared(self) -> int:
@@ -89,6 +94,7 @@ def system_pair(
     test: Test,
     unmatched: tuple[int, int],
     labels: LabelNumbers,
+    people: RaterDesign | None = None,
 ) -> SystemPair:
     """The values of two systems, paired as far as the test or the cases ask for it.
 
@@ -101,6 +107,14 @@ def system_pair(
     arms = (first.of(shared), second.of(shared)) if kind == "paired" else (first, second)
     binary = _is_binary(arms[0].values, arms[1].values)
     name, why = _test_and_reason(test, kind, arms, len(shared), binary)
+    if people is not None and people.difference is not None:
+        if test == "auto":
+            name, why = (
+                CROSSED,
+                f"{len(people.raters)} people rated the same cases, an answer for raters like them",
+            )
+        else:
+            people = replace(people, difference=None, why="the test that was asked for averages raters first")
     if name in ("mcnemar", "fisher") and not binary and arms[0].n + arms[1].n:
         averaged = "" if all(arm.is_single for arm in arms) else ", its cases' transcripts being averaged"
         raise DataError(
@@ -115,7 +129,7 @@ def system_pair(
     return SystemPair(
         facts=facts, raters=raters, systems=systems, arms=arms, x=x, y=y, only_x=only_x, only_y=only_y, test=name,
         why=why, alone=(first.n - arms[0].n, second.n - arms[1].n), unmatched=unmatched,
-        yes=labels.yes.get(facts.name), ordered=tuple(labels.ordered.get(facts.name, ())),
+        yes=labels.yes.get(facts.name), ordered=tuple(labels.ordered.get(facts.name, ())), people=people,
     )  # fmt: skip
 
 
@@ -233,9 +247,13 @@ def _mean_differences(pairs: Sequence[SystemPair]) -> list[Result]:
     """The mean difference of each pair, by a t test; those of paired cases are tested at once."""
     from bedside.stats import overlapping, paired, unpaired
 
-    of_cases = iter(paired.t_tests([(pair.x, pair.y) for pair in pairs if pair.paired]))
+    of_cases = iter(
+        paired.t_tests([(pair.x, pair.y) for pair in pairs if pair.paired and pair.test != CROSSED])
+    )
 
     def difference(pair: SystemPair) -> Result:
+        if pair.test == CROSSED:
+            return _crossed(pair)
         if pair.paired:
             return next(of_cases)
         if pair.test == "overlapping":
@@ -243,6 +261,15 @@ def _mean_differences(pairs: Sequence[SystemPair]) -> list[Result]:
         return unpaired.t_test(pair.x, pair.y, equal_variances=pair.test == "student")
 
     return [difference(pair) for pair in pairs]
+
+
+def _crossed(pair: SystemPair, alternative: Alternative = "two-sided", level: float = 0.95) -> Result:
+    """The quasi-F of a pair whose people's design has one."""
+    from bedside.stats.crossed_raters import asked_for
+
+    if pair.people is None or pair.people.difference is None:
+        raise ValueError("a pair without a design of crossed raters")
+    return asked_for(pair.people.difference, alternative=alternative, level=level)
 
 
 def _test_of(pair: SystemPair, alternative: Alternative, level: float) -> Result:
@@ -253,6 +280,8 @@ def _test_of(pair: SystemPair, alternative: Alternative, level: float) -> Result
     match pair.test:
         case "wilcoxon":
             return paired.wilcoxon(x, y, alternative=alternative, level=level)
+        case "crossed":
+            return _crossed(pair, alternative, level)
         case "mcnemar":
             return paired.mcnemar(x, y, interval="melded", alternative=alternative, level=level)
         case "mannwhitney":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bedside.analysis.comparison import Comparison, Overall
+from bedside.reports.rater_effects import design_notes
 from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.stats.result import Result
 from bedside.support.plurals import counted
@@ -25,6 +26,7 @@ def comparison_notes(comparisons: Sequence[Comparison], left_out: Mapping[str, s
         *case_notes(comparisons),
         *_count_notes(comparisons),
         *_label_notes(comparisons),
+        *design_notes([comparison.people for comparison in comparisons]),
         *_missing_notes(comparisons),
         *left_out_notes(left_out),
     )

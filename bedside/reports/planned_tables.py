@@ -13,6 +13,7 @@ from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, divided_by, with_averaging_notes
 from bedside.reports.figures import FIGURES, FigureKind
 from bedside.reports.measures import TableMeasure, matching
+from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
@@ -61,7 +62,8 @@ class PlannedTable:
                 table = replace(table, name=self.name, title=options.title or table.title)
         if table is None:
             return None
-        return with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
+        noted = with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
+        return with_people_notes(noted, view)
 
     def reasons_for_nothing(self, view: RatingsView) -> list[str]:
         """Why there is no table: the reasons of missing values, the commands that bring what isn't rated."""
