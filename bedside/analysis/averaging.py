@@ -64,22 +64,20 @@ def _tested(
     testable = [(*pair, levels) for pair, levels in levels_by_pair.items() if len(levels) > 1]
     if not testable or view.factors is None:
         return
-    wide = (
-        view.transcript_values(metrics)
-        .with_columns(pl.col("system").fill_null(ALL))
-        .join(view.factors.select("transcript_id", pl.col(factor.name).alias("level")), on="transcript_id")
-        .drop_nulls(["value", "level"])
-        .with_columns(
-            pl.coalesce("case_id", "transcript_id").alias("case"), pl.col("case_id").is_null().alias("own")
-        )
-        .group_by("metric", "group", "system", "case", "level", "own", maintain_order=True)
-        .agg(pl.col("value").mean())
-    )
-    for (metric, group), table in wide.partition_by("metric", "group", as_dict=True).items():
-        by_system = table.partition_by("system", as_dict=True)
+    place = view.factors.select("transcript_id", pl.col(factor.name).alias("level")).drop_nulls()
+    case = pl.coalesce("case_id", "transcript_id").alias("case")
+    rated = view.transcript_values(metrics).drop_nulls("value").with_columns(pl.col("system").fill_null(ALL))
+    for (metric, group), table in rated.partition_by(
+        "metric", "group", as_dict=True, maintain_order=True
+    ).items():
+        placed = table.join(place, on="transcript_id", how="inner", maintain_order="left")
+        own = placed.group_by("system").agg(pl.col("case_id").is_null().all())
+        caseless = set(own.filter("case_id")["system"])
+        means = placed.group_by("system", case, "level", maintain_order=True).agg(pl.col("value").mean())
+        by_system = {str(name): rows for (name,), rows in means.partition_by("system", as_dict=True).items()}
         for a, b, levels in testable:
-            if (a,) in by_system and (b,) in by_system:
-                test = _interaction(by_system[a,], by_system[b,], levels)
+            if a in by_system and b in by_system:
+                test = _interaction(by_system[a], by_system[b], levels, paired=not {a, b} <= caseless)
                 yield Interaction(view.facts(str(metric)), str(group), a, b, factor.name, test)
 
 
@@ -89,19 +87,21 @@ def _shared_levels(factor: AveragedFactor, systems: Sequence[str]) -> list[str]:
     return [level for level in factor.levels if all(level in levels for levels in by_system)]
 
 
-def _interaction(a: pl.DataFrame, b: pl.DataFrame, levels: Sequence[str]) -> Result:
-    """The test of one metric on the case means of two systems at the levels."""
+def _interaction(a: pl.DataFrame, b: pl.DataFrame, levels: Sequence[str], *, paired: bool) -> Result:
+    """The test of one metric on the case means of two systems at the levels.
+
+    Args:
+        a, b: a row for each case and level.
+        levels: those that both systems have.
+        paired: whether cases have names by which they pair.
+    """
     from bedside.stats.interactions import between_cases, within_cases
 
-    if a["own"].all() and b["own"].all():
+    if not paired:
         return between_cases(*([_values(rows, level) for level in levels] for rows in (a, b)))
-    both = (
-        a.filter(~pl.col("own"))
-        .join(b.filter(~pl.col("own")), on=["case", "level"])
-        .filter(pl.col("level").is_in(list(levels)))
-        .with_columns((pl.col("value") - pl.col("value_right")).alias("difference"))
-    )
-    columns = both.pivot("level", index="case", values="difference") if both.height else both
+    both = a.join(b, on=["case", "level"]).filter(pl.col("level").is_in(list(levels)))
+    differences = both.select("case", "level", (pl.col("value") - pl.col("value_right")).alias("difference"))
+    columns = differences.pivot("level", index="case", values="difference") if both.height else both
     table = np.full((columns.height, len(levels)), np.nan)
     for position, level in enumerate(levels):
         if level in columns.columns:

@@ -347,12 +347,13 @@ class RatingsView:
             pl.col("value").mean(),
             pl.col("error").drop_nulls().first(),
         )
+        keys = ("transcript_id", "metric", "group")
+        several = rated.lazy().filter(~single)
+        together = pl.col("group") == PEOPLE
+        people = several.filter(together).group_by(*keys, "rater", maintain_order=True).agg(mean)
         averaged = (
-            rated.lazy()
-            .filter(~single)
-            .group_by("transcript_id", "metric", "group", "rater", maintain_order=True)
-            .agg(mean)
-            .group_by("transcript_id", "metric", "group", maintain_order=True)
+            pl.concat([people, several.filter(~together).select(people.collect_schema().names())])
+            .group_by(keys, maintain_order=True)
             .agg(mean)
             .with_columns(pl.when(pl.col("value").is_null()).then(pl.col("error")).alias("error"))
             .select(columns)
