@@ -220,8 +220,9 @@ def _rows(compared: _ComparedMetric, grid: Grid) -> list[Agreement]:
     rows = [_row(compared, grid, "people", rater=None, raters=names, cells=human)]
     by_several = (human != None).sum(axis=1) >= 3  # noqa: E711
     if by_several.any():
+        answers = human if compared.level == "nominal" else human.astype(np.float64)
         consensus_without, ties_without = zip(
-            *(_consensus(compared, np.delete(human, column, axis=1)) for column in range(len(people))),
+            *(_consensus(compared, np.delete(answers, column, axis=1)) for column in range(len(people))),
             strict=True,
         )
         # A person's own column, and the consensus of the others beside it.
@@ -318,7 +319,8 @@ def _row(
         pairs=pairs,
         clusters=_clusters(members),
     )
-    rated = [cell for cell in cells.ravel() if cell is not None]
+    times_given = Counter(cells.ravel().tolist())
+    ratings = times_given.total() - times_given.pop(None, 0)
     levels = compared.levels or ()
     return Agreement(
         metric=compared.metric,
@@ -339,7 +341,7 @@ def _row(
             if column < len(raters)
         },
         chances=compared.chances,
-        prevalence={_level_text(level): rated.count(level) / len(rated) for level in levels},
+        prevalence={_level_text(level): times_given[level] / ratings for level in levels},
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
         statistics=statistics_of(compared_ratings),
     )

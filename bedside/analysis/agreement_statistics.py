@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -84,9 +85,10 @@ class ComparedRatings:
         """The columns that hold a single level, at least twice, and that level."""
         constant = {}
         for column, ratings in enumerate(self.cells.T):
-            given = [cell for cell in ratings.tolist() if cell is not None]
-            if len(given) > 1 and given.count(given[0]) == len(given):
-                constant[column] = given[0]
+            levels = Counter(ratings.tolist())
+            levels.pop(None, None)
+            if len(levels) == 1 and levels.total() > 1:
+                constant[column] = next(iter(levels))
         return constant
 
     def varied_pairs(self) -> list[tuple[int, int]] | None:
@@ -95,6 +97,11 @@ class ComparedRatings:
         constant = self.constant_raters()
         varied = [pair for pair in pairs if not constant.keys() & set(pair)]
         return varied if len(varied) < len(pairs) else None
+
+    @property
+    def ratings(self) -> np.ndarray[Any, Any]:
+        """The cells as statistics take them fastest: numbers, or labels and None."""
+        return self.cells if self.level == "nominal" else self.numbers()
 
     def numbers(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The cells as numbers, NaN where there is none."""
@@ -142,7 +149,7 @@ def _kappa(compared: ComparedRatings) -> Result:
     from bedside.stats.many_raters import mean_pairwise_kappa
 
     return mean_pairwise_kappa(
-        compared.cells,
+        compared.ratings,
         scale=compared.scale,
         weights=compared.penalty,
         pairs=compared.pairs,
@@ -160,7 +167,7 @@ def _percent_agreement(compared: ComparedRatings) -> Result:
 
     if compared.kind == "mean":
         return _percent_agreement_with_people(compared)
-    return percent_agreement(compared.cells, clusters=compared.clusters, seed=compared.forms.seed)
+    return percent_agreement(compared.ratings, clusters=compared.clusters, seed=compared.forms.seed)
 
 
 def _percent_agreement_with_people(compared: ComparedRatings) -> Result:
@@ -185,6 +192,8 @@ def _gwet_ac(compared: ComparedRatings) -> Result:
     # didn't rate is no such knowledge: there may be a hundred times as many, and they were not drawn alike.
     everything = compared.kind == "people"
     cells, clusters = compared.every if everything else (compared.cells, compared.clusters)
+    if compared.level != "nominal":
+        cells = cells.astype(np.float64)
     return gwet_ac(
         cells,
         scale=compared.scale,
@@ -198,7 +207,7 @@ def _fleiss_kappa(compared: ComparedRatings) -> Result:
     from bedside.stats.many_raters import fleiss_kappa
 
     return fleiss_kappa(
-        compared.cells,
+        compared.ratings,
         scale=compared.scale,
         weights=compared.penalty,
         clusters=compared.clusters,
@@ -210,7 +219,7 @@ def _alpha(compared: ComparedRatings) -> Result:
     from bedside.stats.reliability import krippendorff_alpha
 
     return krippendorff_alpha(
-        compared.cells,
+        compared.ratings,
         metric=compared.alpha_metric,
         scale=compared.levels,
         clusters=compared.clusters,
@@ -286,8 +295,8 @@ _OF_SCALES: tuple[MeasurementLevel, ...] = ("nominal", "ordinal")
 _OF_NUMBERS: tuple[MeasurementLevel, ...] = ("ordinal", "interval")
 #: Rows whose columns are raters, or people's consensus: no column stands there more than once.
 _ONE_COLUMN_A_RATER: tuple[Kind, ...] = ("people", "consensus", "person")
-#: Rows in which a rater stands beside people, two columns.
-_WITH_RATER: tuple[Kind, ...] = ("consensus", "person")
+#: Rows in which a rater stands beside people; beside one person, the mean over persons is of two columns, too.
+_WITH_RATER: tuple[Kind, ...] = ("mean", "consensus", "person")
 
 #: In the order of a table's records.
 STATISTICS: tuple[AgreementStatistic, ...] = (
@@ -309,10 +318,12 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
     AgreementStatistic("fleiss", _fleiss_kappa, kinds=("people",), levels=_OF_SCALES),
     AgreementStatistic("alpha", _alpha, kinds=_ONE_COLUMN_A_RATER),
     AgreementStatistic("icc", _icc, kinds=_ONE_COLUMN_A_RATER, levels=_OF_NUMBERS),
-    AgreementStatistic("spearman", _spearman, kinds=_ONE_COLUMN_A_RATER, levels=_OF_NUMBERS, pair=True),
+    AgreementStatistic("spearman", _spearman, kinds=("people", *_WITH_RATER), levels=_OF_NUMBERS, pair=True),
     # Of two people neither is the one that is off.
     AgreementStatistic("bias", _bias, kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
     AgreementStatistic("lower limit", _limit("lower"), kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
     AgreementStatistic("upper limit", _limit("upper"), kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
-    AgreementStatistic("mae", _mean_absolute_error, kinds=_ONE_COLUMN_A_RATER, levels=_OF_NUMBERS, pair=True),
+    AgreementStatistic(
+        "mae", _mean_absolute_error, kinds=("people", *_WITH_RATER), levels=_OF_NUMBERS, pair=True
+    ),
 )

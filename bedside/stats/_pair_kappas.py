@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from bedside.stats._kappa_arithmetic import kappa_values, kappa_values_of_sums
-from bedside.stats._resampling import sums_by_cluster
 from bedside.stats.arrays import Array, Indices, Mask
 
 
@@ -34,7 +33,7 @@ class PairKappas:
             both = self._rated_by_both(first, second)
             cells = self.codes[both, first] * k + self.codes[both, second]
             joint.append(np.bincount(cells, weights=multiplicity[both], minlength=k * k))
-        return kappa_values(np.stack(joint).reshape(-1, k, k), self.penalties)
+        return kappa_values(np.stack(joint).astype(np.float64).reshape(-1, k, k), self.penalties)
 
     def values(self, drawn: Array) -> Array:
         """Rows of weights → rows × pairs; NaN where kappa is undefined."""
@@ -50,16 +49,25 @@ class PairKappas:
 
     def __call__(self, weights: Array) -> Array:
         """Rows of weights → the mean over the pairs on which kappa is defined; NaN where it is on none."""
+        if len(weights) == 1:
+            return _mean_of_defined(self.of_all(weights[0])[:, None])
         return _mean_of_defined(self.values(weights).T)
 
     def left_out(self, multiplicity: Array, member: Indices | None) -> Array:
         """The mean without one of each column's equal items, or without each cluster: from sums over all others."""
         return _mean_of_defined(self._left_out(pair, multiplicity, member) for pair in self.pairs)
 
-    def constant_pairs(self) -> list[bool]:
-        """Of each pair, whether one of the two gives a single level to the items that both rated."""
+    def constant_pairs(self, kappas: Array) -> list[bool]:
+        """Of each pair, whether one of the two gives a single level to the items that both rated.
+
+        Args:
+            kappas: that of each pair; where one doesn't vary it is 0, so that no other is looked at.
+        """
         constant = []
-        for first, second in self.pairs:
+        for (first, second), kappa in zip(self.pairs, kappas, strict=True):
+            if not abs(kappa) < 1e-9:
+                constant.append(False)
+                continue
             both = self._rated_by_both(first, second)
             codes = self.codes[both][:, [first, second]]
             constant.append(bool(codes.size and (codes == codes[0]).all(axis=0).any()))
@@ -89,14 +97,14 @@ class PairKappas:
             chance[both] = by_row[row] + by_column[column] - penalty
             expected = rows @ self.penalties @ columns - chance
         else:
-            used = np.zeros((both.size, 2 * k + 2))
-            place = np.flatnonzero(both)
-            used[place, row], used[place, k + column] = 1.0, 1.0
-            used[place, 2 * k], used[place, 2 * k + 1] = 1.0, penalty
-            of_clusters = sums_by_cluster(used, member)
-            fewer, removed = of_clusters[:, 2 * k], of_clusters[:, 2 * k + 1]
-            left_rows, left_columns = rows - of_clusters[:, :k], columns - of_clusters[:, k : 2 * k]
-            expected = ((left_rows @ self.penalties) * left_columns).sum(axis=1)
+            cluster, clusters = member[both], int(member.max()) + 1
+            own_rows, own_columns = (
+                np.bincount(cluster * k + codes, minlength=clusters * k).reshape(clusters, k)
+                for codes in (row, column)
+            )
+            fewer = own_rows.sum(axis=1).astype(np.float64)
+            removed = np.bincount(cluster, weights=penalty, minlength=clusters)
+            expected = (((rows - own_rows) @ self.penalties) * (columns - own_columns)).sum(axis=1)
         return kappa_values_of_sums(n - fewer, observed - removed, expected, float(self.penalties.max()))
 
 

@@ -61,7 +61,7 @@ def rated_items(ratings: Any, scale: Scale | None, *, fewest: int | None) -> Rat
         DataError: not a table of items by at least two raters, or a rating off the scale.
     """
     try:
-        table = np.asarray(ratings, dtype=object)
+        table = ratings if _is_numeric(ratings) else np.asarray(ratings, dtype=object)
     except ValueError:
         table = np.empty(0)
     if table.ndim != 2:
@@ -76,6 +76,11 @@ def rated_items(ratings: Any, scale: Scale | None, *, fewest: int | None) -> Rat
     codes = coded(table, used)
     kept: Mask = (codes >= 0).sum(axis=1) >= (codes.shape[1] if fewest is None else fewest)
     return RatedItems(used, codes[kept], kept)
+
+
+def _is_numeric(ratings: Any) -> bool:
+    """Whether the ratings are an array of floats already, NaN where missing."""
+    return isinstance(ratings, np.ndarray) and ratings.dtype.kind == "f"
 
 
 def level_counts(codes: Indices, k: int) -> Array:

@@ -139,6 +139,9 @@ def levels(scale: Scale) -> Array:
 
 def scale_of(*columns: Any) -> list[Any]:
     """The labels that occur, sorted; what a nominal statistic uses where no scale is given."""
+    if all(isinstance(column, np.ndarray) and column.dtype.kind == "f" for column in columns):
+        values = np.unique(np.concatenate([np.ravel(column) for column in columns]))
+        return [float(value) for value in values if value == value]
     seen = {
         value
         for column in columns
@@ -162,6 +165,8 @@ def coded(ratings: Any, scale: Scale, name: str = "ratings") -> Indices:
     Raises:
         DataError: a rating that is not on the scale.
     """
+    if isinstance(ratings, np.ndarray) and ratings.dtype.kind == "f":
+        return _coded_numbers(ratings, scale, name)
     place: dict[Any, int] = {level: index for index, level in enumerate(scale)}
     place[None] = -1
     array = np.asarray(ratings, dtype=object)
@@ -170,9 +175,27 @@ def coded(ratings: Any, scale: Scale, name: str = "ratings") -> Indices:
     for index in off:
         value = array.ravel()[index]
         if not _absent(value):
-            raise DataError(
-                f"{value!r} in {name} is not on the scale {', '.join(map(str, scale))}",
-                todo="give all levels of the scale, or correct the rating",
-            )
+            raise _off_scale(repr(value), scale, name)
         codes[index] = -1
     return np.array(codes, dtype=np.intp).reshape(array.shape)
+
+
+def _coded_numbers(ratings: Array, scale: Scale, name: str) -> Indices:
+    """The same of an array of floats."""
+    levels_of_scale = np.array([np.nan if isinstance(level, str) else level for level in scale], np.float64)
+    order = np.argsort(levels_of_scale)
+    place = np.minimum(np.searchsorted(levels_of_scale[order], ratings), order.size - 1)
+    codes: Indices = order[place] if order.size else np.full(ratings.shape, -1)
+    absent = np.isnan(ratings)
+    off = ~absent & (levels_of_scale[codes] != ratings) if order.size else ~absent
+    if off.any():
+        raise _off_scale(f"{ratings[off].ravel()[0]:g}", scale, name)
+    codes[absent] = -1
+    return codes
+
+
+def _off_scale(value: str, scale: Scale, name: str) -> DataError:
+    return DataError(
+        f"{value} in {name} is not on the scale {', '.join(map(str, scale))}",
+        todo="give all levels of the scale, or correct the rating",
+    )

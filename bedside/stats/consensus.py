@@ -35,8 +35,10 @@ class Consensus:
     adjudicated: tuple[int, ...] = ()
 
 
-def _table(ratings: Any) -> npt.NDArray[np.object_]:
+def _table(ratings: Any) -> npt.NDArray[Any]:
     """Ratings as a table of items by raters."""
+    if isinstance(ratings, np.ndarray) and ratings.dtype.kind == "f" and ratings.ndim == 2:
+        return ratings
     try:
         table = np.asarray(ratings, dtype=object)
     except ValueError:
@@ -108,7 +110,7 @@ def _numbers_in_order(ratings: Any) -> tuple[Array, Indices]:
     """Each item's ratings from the lowest on, then NaN in place of those that are missing; and how many there are."""
     rows = _table(ratings)
     try:
-        numbers = rows.astype(np.float64)
+        numbers = rows.astype(np.float64, copy=False)
     except (TypeError, ValueError):
         raise DataError(
             "a median is of numbers", todo="take the majority of labels, or give their levels as numbers"

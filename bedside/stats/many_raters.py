@@ -365,7 +365,7 @@ def mean_pairwise_kappa(
         remarks.append(
             f"kappa is undefined for {undefined} of {len(duos)} pairs of raters, which are left out"
         )
-    constant = defined & np.array(of_pairs.constant_pairs())
+    constant = defined & np.array(of_pairs.constant_pairs(kappas))
     if constant.any():
         varied = kappas[defined & ~constant]
         without = float(varied.mean()) if varied.size else None

@@ -11,6 +11,7 @@ import krippendorff
 import numpy as np
 import polars as pl
 import pytest
+import scipy.stats
 from sklearn.metrics import cohen_kappa_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
@@ -19,9 +20,17 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.agreement_statistics import STATISTICS
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.scales import parse_scales
-from bedside.reports.tables.agreement import COLUMNS, AgreementOptions, StatisticColumn, agreements_of
+from bedside.ratings.table import frame_of
+from bedside.reports.tables.agreement import (
+    COLUMNS,
+    AgreementOptions,
+    StatisticColumn,
+    agreement_table,
+    agreements_of,
+)
 from bedside.scoring.score import score
 from bedside.support.errors import DataError
+from tests.reference import statistics as published
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 
@@ -288,3 +297,197 @@ def test_agreements_are_computed_once_for_a_view(example_run: Path, monkeypatch:
     # The same ratings in another view are other ratings, as far as anybody knows.
     agreements_of(replace(view, ratings=view.ratings.head(0)), options, 0)
     assert len(calls) == 3
+
+
+def wide_file(path: Path, columns: dict[str, list[Any]]) -> Path:
+    """A file with a column for each rater; None where there is no rating."""
+    rows = zip(*columns.values(), strict=True)
+    lines = [",".join(["item", *columns])]
+    lines += [",".join([f"i{n}", *("" if v is None else str(v) for v in row)]) for n, row in enumerate(rows)]
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_units_rated_once_count_for_the_shares_of_levels_in_ac(tmp_path: Path) -> None:
+    """R's irrCAC, gwet.ac1.raw(cac.raw4raters), where one observer alone rated the last unit: AC1 .77544."""
+    observers = zip(*published.as_items(published.KRIPPENDORFF_C), strict=True)
+    path = wide_file(tmp_path / "four.csv", {f"r{n}": list(ratings) for n, ratings in enumerate(observers)})
+    view = open_ratings_view(path, scales=parse_scales(["1-5"]))
+    (people,) = (a for a in agree(view, weights="none") if a.kind == "people")
+    assert people.statistics["ac"].estimate == pytest.approx(0.77544, abs=5e-6)
+    assert (people.units, people.alone, people.statistics["ac"].n) == (11, 1, 12)
+
+
+def test_each_statistic_shows_the_units_it_rests_on(tmp_path: Path) -> None:
+    """Of 200 units two of three people rated each, and all three rated 12."""
+    rng = np.random.default_rng(0)
+    ratings = np.clip(rng.integers(1, 6, (200, 1)) + rng.integers(-1, 2, (200, 3)), 1, 5).astype(object)
+    ratings[np.arange(12, 200), rng.integers(0, 3, 188)] = None
+    path = wide_file(
+        tmp_path / "partly.csv", {name: list(ratings[:, n]) for n, name in enumerate(("a", "b", "c"))}
+    )
+    agreements = agree(open_ratings_view(path, scales=parse_scales(["1-5"])))
+    (people,) = (a for a in agreements if a.kind == "people")
+    by_all = [str(result.n) for result in (people.statistics["icc"], people.statistics["fleiss"])]
+    assert (people.units, by_all) == (200, ["12", "12"])
+    table = agreement_table(agreements)
+    titles = [column.title for column in table.columns]
+    cells = {title: cell.text for title, cell in zip(titles, table.rows[0].cells, strict=True)}
+    assert cells["Units"] == "200"
+    assert cells["ICC"].endswith(" (n 12)")
+    assert cells["Fleiss κ"].endswith(" (n 12)")
+    assert "n" not in cells["κ [95 % CI]"]
+    records = {r["statistic"]: r["n"] for r in table.records if r["kind"] == "people"}
+    assert (records["icc"], records["kappa"]) == (12, 200)
+
+
+def test_a_constant_rater_is_named_and_kappa_is_shown_without(tmp_path: Path) -> None:
+    columns: dict[str, list[Any]] = {**RATERS, "dora": [3] * 10}  # type: ignore[dict-item]
+    agreements = agree(
+        open_ratings_view(wide_file(tmp_path / "c.csv", columns), scales=parse_scales(["1-5"]))
+    )
+    (people,) = (a for a in agreements if a.kind == "people")
+    pairs = [weighted(a, b) for a, b in combinations((ANNA, BEN, CLEO), 2)]
+    assert people.constant == {"human:dora": "3"}
+    assert people.statistics["kappa"].estimate == pytest.approx(sum(pairs) / 6)
+    assert people.statistics["kappa without constant raters"].estimate == pytest.approx(np.mean(pairs))
+    (note,) = (n for n in agreement_table(agreements).notes if n.startswith("Rating, people: κ with a rater"))
+    assert "(dora only 3) is 0" in note
+    assert f"of the other pairs κ is {np.mean(pairs):.2f}".replace("0.", ".") in note
+
+
+def test_alpha_and_icc_come_in_the_form_that_is_asked(tmp_path: Path) -> None:
+    import pingouin
+
+    view = open_ratings_view(judged(tmp_path, RATERS), scales=parse_scales(["1-5"]))
+    cells = np.array([ANNA, BEN, CLEO], dtype=float)
+    for metric in ("nominal", "ordinal", "interval"):
+        (people,) = (a for a in agree(view, alpha=metric, raters=["human:*"]) if a.kind == "people")  # type: ignore[arg-type]
+        expected = krippendorff.alpha(cells, level_of_measurement=metric)
+        assert people.statistics["alpha"].estimate == pytest.approx(expected, abs=1e-12)
+    long = [(i, rater, value) for rater, row in enumerate(cells) for i, value in enumerate(row)]
+    table = pl.DataFrame(long, schema=["item", "rater", "value"], orient="row").to_pandas()
+    theirs = pingouin.intraclass_corr(table, targets="item", raters="rater", ratings="value")["ICC"]
+    # In the order of Shrout and Fleiss: of one rater, then of the mean of all.
+    for form, expected in zip(("1,1", "2,1", "3,1", "1,k", "2,k", "3,k"), theirs, strict=True):
+        agreements = agree(view, icc=form, raters=["human:*"])  # type: ignore[arg-type]
+        assert agreements[0].statistics["icc"].estimate == pytest.approx(expected, abs=1e-9)
+        assert any(note.startswith(f"ICC: ICC({form}), ") for note in agreement_table(agreements).notes)
+    with pytest.raises(DataError, match=r"`icc`: '4,1' is not known; one of 1,1; 1,k"):
+        agree(view, icc="4,1")  # type: ignore[arg-type]
+    with pytest.raises(DataError, match=r"`alpha`: 'ratio' is not known"):
+        agree(view, alpha="ratio")  # type: ignore[arg-type]
+
+
+def test_labels_have_a_nominal_alpha_whatever_is_asked(tmp_path: Path) -> None:
+    columns = {"anna": ["open", "open", "closed", "none"], "ben": ["open", "closed", "closed", "none"]}
+    view = open_ratings_view(wide_file(tmp_path / "labels.csv", columns))
+    asked, usual = (agree(view, **form)[0].statistics["alpha"] for form in ({"alpha": "interval"}, {}))  # type: ignore[arg-type]
+    assert asked == usual
+
+
+def test_limits_of_agreement_have_intervals_in_the_table(tmp_path: Path) -> None:
+    """Bland and Altman (1986), the two peak flow meters: limits −78.10 and 73.86."""
+    columns: dict[str, list[Any]] = {"wright": published.MINI_WRIGHT, "judge:mini": published.WRIGHT}
+    agreements = agree(open_ratings_view(wide_file(tmp_path / "flow.csv", columns)))
+    (row,) = (a for a in agreements if a.kind == "mean")
+    lower, upper = row.statistics["lower limit"], row.statistics["upper limit"]
+    assert (lower.estimate, upper.estimate) == (
+        pytest.approx(-78.0973, abs=5e-5),
+        pytest.approx(73.8620, abs=5e-5),
+    )
+    # Their standard error of a limit, √3 s / √n in short, with t of 16 degrees of freedom: about ± 34.
+    assert lower.interval is not None
+    assert upper.interval is not None
+    for limit, interval in ((lower.estimate, lower.interval), (upper.estimate, upper.interval)):
+        assert limit is not None
+        half = 2.1199 * 38.7651299 * np.sqrt(1 / 17 + 1.96**2 / 32)
+        assert (interval.low, interval.high) == pytest.approx((limit - half, limit + half), abs=1e-3)
+    titles = [column.title for column in agreement_table(agreements).columns]
+    assert "Lower limit [95 % CI]" in titles
+    assert "Upper limit [95 % CI]" in titles
+
+
+def test_the_consensus_of_two_people_comes_last_and_says_its_share(tmp_path: Path) -> None:
+    table = agreement_table(
+        agree(
+            open_ratings_view(
+                judged(tmp_path, {"anna": ANNA, "ben": BEN, "judge:m": JUDGE}), scales=parse_scales(["1-5"])
+            )
+        )
+    )
+    headings = [heading for heading, _ in table.groups()]
+    assert headings == [
+        "People among themselves",
+        "m and each person, mean",
+        "m and anna",
+        "m and ben",
+        "m and the consensus of people",
+    ]
+    same = sum(a == b for a, b in zip(ANNA, BEN, strict=True))
+    units = next(place for place, column in enumerate(table.columns) if column.title == "Units")
+    assert table.rows[-1].cells[units].text == f"{same} of 10"
+    assert any(note.startswith("The consensus of two people is what both say") for note in table.notes)
+
+
+@pytest.mark.parametrize(
+    ("chances", "words"),
+    [
+        ((0.5, 0.5), None),
+        ((0.1, 0.5), "drawn with unequal chances"),
+        ((0.5, 0.0), "picked for what they are"),
+    ],
+)
+def test_units_that_are_no_simple_random_sample_are_named(
+    chances: tuple[float, float], words: str | None
+) -> None:
+    rows, drawn = [], []
+    for n, (a, b) in enumerate(zip(ANNA, BEN, strict=True)):
+        for rater, value in (("human:anna", a), ("human:ben", b)):
+            rows.append(
+                (f"t{n}", "s", f"c{n}", "transcript", "warmth", rater, 0, float(value), None, None, None)
+            )
+            drawn.append(chances[n % 2])
+    scale = parse_scales(["1-5"])[None]
+    view = RatingsView(frame_of(rows, "main", drawn), {"warmth": scale}, None, "the run")
+    notes = [note for note in agreement_table(agree(view)).notes if "the units that people rated" in note]
+    assert bool(notes) == (words is not None)
+    assert all(str(words) in note for note in notes)
+
+
+def test_ordered_scales_have_a_weighted_fleiss_kappa(tmp_path: Path) -> None:
+    view = open_ratings_view(judged(tmp_path, RATERS), scales=parse_scales(["1-5"]))
+    (people,) = (a for a in agree(view, weights="linear", raters=["human:*"]) if a.kind == "people")
+    rows = list(zip(ANNA, BEN, CLEO, strict=True))
+    every = [value for row in rows for value in row]
+    observed = np.mean([abs(a - b) for row in rows for a, b in combinations(row, 2)])
+    chance = np.mean([abs(a - b) for a in every for b in every])
+    assert people.statistics["fleiss"].estimate == pytest.approx(1 - observed / chance, abs=1e-12)
+
+
+def test_the_interval_of_numbers_on_turns_leaves_out_whole_transcripts() -> None:
+    """Turns of a transcript repeat each other: ten transcripts, each with one difference, are ten differences."""
+    rng = np.random.default_rng(1)
+    effects = rng.normal(size=10)
+    rows = []
+    for transcript in range(10):
+        for turn in range(20):
+            truth = rng.normal()
+            for rater, value in (("human:a", truth), ("judge:m", truth + effects[transcript])):
+                unit = f"turn:{turn}"
+                rows.append(
+                    (f"t{transcript}", "s", None, unit, "length", rater, 0, float(value), None, None, None)
+                )
+    view = RatingsView(frame_of(rows), {}, None, "the run")
+    (row,) = (a for a in agree(view) if a.kind == "mean")
+    by_transcript = scipy.stats.ttest_1samp(effects, 0).confidence_interval()
+    bias = row.statistics["bias"].interval
+    assert bias is not None
+    assert (bias.low, bias.high) == pytest.approx((by_transcript.low, by_transcript.high), abs=1e-9)
+    for name in ("lower limit", "upper limit"):
+        interval = row.statistics[name].interval
+        assert interval is not None
+        # The 200 turns taken as independent would have it about four times as narrow.
+        assert interval.high - interval.low > 0.7 * (by_transcript.high - by_transcript.low)
+    assert row.statistics["spearman"].interval is None
+    assert "not independent" in (row.statistics["spearman"].missing or "")

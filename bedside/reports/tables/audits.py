@@ -111,9 +111,9 @@ def _record(verdict: Audit) -> Mapping[str, Any]:
         "metric": verdict.rubric, "title": verdict.title, "judge": verdict.judge, "judge_gave": verdict.level,
         "people": ", ".join(verdict.people), "units": verdict.units, "transcripts": verdict.transcripts,
         "by_majority": verdict.by_majority, "ties": verdict.ties, "statistic": "share confirmed",
-        "estimate": share.estimate, "low": interval.low if interval else None, "high": interval.high if interval else None,
-        "interval": interval.method if interval else None, "n": share.n, "answers": verdict.answers,
-        "answers_confirming": verdict.confirming,
+        "estimate": share.estimate, "low": interval.low if interval else None,
+        "high": interval.high if interval else None, "interval": interval.method if interval else None,
+        "n": share.n, "answers": verdict.answers, "answers_confirming": verdict.confirming,
         "others": "; ".join(f"{word} {count}" for word, count in verdict.corrections.items()),
         "others_without_answer": verdict.uncorrected, "answers_missing": verdict.missing, "missing": share.missing,
     }  # fmt: skip
