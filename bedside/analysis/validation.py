@@ -282,7 +282,9 @@ def _differences(units: CheckedUnits, view: RatingsView) -> dict[str, Result | N
         length = two_raters.correlation(means, [turns[name] for name in names], kind="spearman")
     return {
         "bias": replace(bias, name="bias"),
-        "limits": two_raters.bland_altman(numbers, average),
+        "limits": two_raters.bland_altman(
+            numbers, average, clusters=units.cases if units.case_count < units.size else None
+        ),
         "length": length,
     }
 

@@ -185,9 +185,9 @@ def _bias(card: JudgeCard, position: int) -> Table:
         rows=tuple(rows),
         notes=(
             "Bias: mean of the judge minus people's mean, its interval by case. Limits of agreement: Bland and "
-            "Altman's, 1.96 standard deviations. Length r: Spearman's correlation of that difference, by transcript, "
-            "with the number of turns. Own α: Krippendorff's alpha of the judge's passes. Most used level: among the "
-            "ratings compared, with its share.",
+            "Altman's, 1.96 standard deviations; their intervals stand in the files of this table. Length r: Spearman's "
+            "correlation of that difference, by transcript, with the number of turns. Own α: Krippendorff's alpha of "
+            "the judge's passes. Most used level: among the ratings compared, with its share.",
         ),
         records=tuple(map(_record, card.validations)),
     )  # fmt: skip
@@ -215,7 +215,10 @@ def _record(validation: Validation) -> Mapping[str, Any]:
         record[f"{name}_low"] = result.interval.low if result and result.interval else None
         record[f"{name}_high"] = result.interval.high if result and result.interval else None
     limits = validation.limits.details if validation.limits else {}
-    record |= {"lower_limit": limits.get("lower limit"), "upper_limit": limits.get("upper limit")}
+    for name in ("lower limit", "upper limit"):
+        column = name.replace(" ", "_")
+        record[column] = limits.get(name)
+        record |= {f"{column}_{end}": limits.get(f"{name}, {end}") for end in ("low", "high")}
     test = validation.alternative
     record |= {
         "omega": test.winning_rate if test else None, "rho": test.advantage if test else None,
