@@ -1,0 +1,178 @@
+"""Every command that answers from ratings can be asked about a part of the study, and about each level of a factor."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bedside
+from bedside.cli import command_line
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
+from bedside.reports.table import Table, Tables
+from bedside.scoring.score import score
+from tests.cli.test_commands import Call, call  # noqa: F401
+from tests.conftest import conversation
+
+ANSWERING = (
+    "agree",
+    "validate",
+    "estimate",
+    "compare",
+    "gate",
+    "drift",
+    "trend",
+    "deviation",
+    "report",
+    "explain",
+)
+#: These answer with one page, or one verdict.
+WHOLE = ("report", "gate")
+
+
+def made(folder: Path) -> Run:
+    """Twelve cases of two systems in two settings at two lengths; a judge rated all, two people in two rounds."""
+    talks = [
+        conversation(
+            *[("clinician", "How are you?"), ("patient", "Well, I wake at three.")] * (2 + case % 3),
+            id=f"{system}-{case}-{setting}-{length}", system=system, case_id=f"c{case}", language="en",
+            factors={"setting": setting, "target_length": length},
+        )
+        for system in ("a", "b") for case in range(12) for setting in ("open", "guarded") for length in (4, 8)
+    ]  # fmt: skip
+    (folder / "talks.jsonl").write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
+    run = score([folder / "talks.jsonl"], folder / "run", metrics=["turns", "words"]).run
+
+    def rows(raters: tuple[str, ...], shift: int) -> Any:
+        return frame_of(
+            [
+                (talk.id, talk.system, talk.case_id, "transcript", "empathy", rater, 0,
+                 float(1 + (position * 7 + len(rater) + shift) % 5), None, None, None)
+                for position, talk in enumerate(talks) for rater in raters
+            ],
+            f"round {shift}" if raters[0].startswith("human") else "",
+        ).lazy()  # fmt: skip
+
+    for raters, shift in ((("judge:m",), 0), (("human:x", "human:yy"), 1), (("human:x", "human:yy"), 2)):
+        run.add(rows(raters, shift), run.manifest)
+    return Run(run.path)
+
+
+def options(command: str) -> set[str]:
+    found: Any = command_line().commands[command]
+    return {name for parameter in found.params for name in parameter.opts}
+
+
+@pytest.mark.parametrize("command", ANSWERING)
+def test_every_command_that_answers_from_ratings_has_the_options(command: str) -> None:
+    assert {"--where", "--round"} <= options(command)
+    assert ("--within" in options(command)) == (command not in WHOLE)
+
+
+MORE = {
+    "drift": (),
+    "deviation": ("--reference", "b", "--metrics", "empathy"),
+    "explain": ("--cell", "empathy/a"),
+}
+
+
+@pytest.mark.parametrize("command", [name for name in ANSWERING if name not in WHOLE])
+def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path: Path) -> None:  # noqa: F811
+    made(tmp_path)
+    asked = (command, "run", *MORE.get(command, ()), "--round", "round 1")
+    code, out, err = call(*asked, "--within", "setting", "--json")
+    assert code == 0, err
+    tables = json.loads(out)
+    titles = [table["title"] for table in tables]
+    for level in ("guarded", "open"):
+        assert any(title.endswith(f", setting {level}") for title in titles), titles
+    # Each level's answer is the one that --where gives.
+    code, alone, err = call(*asked, "--where", "setting=open", "--json")
+    assert code == 0, err
+    records = [
+        {key: value for key, value in record.items() if key != "setting"}
+        for table in tables
+        if table["title"].endswith("setting open")
+        for record in table["rows"]
+    ]
+    assert records == [
+        {key: value for key, value in record.items() if key != "setting"}
+        for table in json.loads(alone)
+        for record in table["rows"]
+    ]
+
+
+def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    made(tmp_path)
+    code, _, err = call("report", "run")
+    assert code == 2
+    assert "people rated empathy in 2 rounds: round 1, round 2" in err
+    assert "choose one with --round round 2" in err
+    code, out, err = call("report", "run", "--round", "round 1", "--where", "setting=open", "--methods")
+    assert code == 0, err
+    assert (
+        "Only transcripts with setting open are looked at. People's ratings are those of the round round 1."
+        in out
+    )
+    code, _, err = call(
+        "report",
+        "run",
+        "--round",
+        "round 1",
+        "--where",
+        "setting=open",
+        "--format",
+        "html",
+        "--table",
+        "results",
+    )
+    assert code == 0, err
+    page = (tmp_path / "run" / "report" / "report.html").read_text("utf-8")
+    assert "Only transcripts with setting open are looked at." in page
+
+
+def test_wrong_parts_are_told_by_the_options(call: Call, tmp_path: Path) -> None:  # noqa: F811
+    made(tmp_path)
+    for arguments, words in (
+        (("--where", "setting=opn"), "no transcript has setting 'opn'; did you mean open"),
+        (("--where", "seting=open"), "no transcript has the factor 'seting'; did you mean setting"),
+        (("--where", "open"), "--where: 'open' is not NAME=VALUE"),
+        (("--within", "seting"), "no transcript has the factor 'seting'; did you mean setting"),
+        (("--round", "round 3"), "there is no round 'round 3'; did you mean round"),
+    ):
+        chosen = () if "--round" in arguments else ("--round", "round 1")
+        code, _, err = call("agree", "run", *chosen, *arguments)
+        assert (code, words in err) == (2, True), err
+
+
+def test_levels_are_had_one_by_one(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    found = bedside.compare(run, metrics="empathy", rounds="round 1", within="setting")
+    assert list(found.levels) == ["guarded", "open"]
+    assert found.names == ("comparison-guarded", "comparison-open")
+    pairs = found.levels["open"].results.pairs
+    alone = bedside.compare(run, metrics="empathy", rounds="round 1", where={"setting": "open"})
+    assert [pair.difference for pair in pairs] == [pair.difference for pair in alone.results.pairs]
+    assert (
+        "p-values are corrected within setting open, not over its levels." in found["comparison-open"].notes
+    )
+    with pytest.raises(bedside.BedsideError, match="each of the levels guarded, open has results of its own"):
+        found.results  # noqa: B018
+
+
+def test_a_level_without_an_answer_is_named(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.reports.levels import by_level
+    from bedside.support.errors import DataError
+
+    def answer(view: Any) -> Tables[None]:
+        if "open" in view.part.where["setting"]:
+            raise DataError("a comparison needs two systems")
+        return Tables([Table("t", "T", (), ())], None)
+
+    (table,) = by_level(open_ratings_view(run, rounds=["all"]), "setting", answer)
+    assert table.notes == ("No answer within setting open: a comparison needs two systems.",)
