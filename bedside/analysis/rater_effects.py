@@ -110,7 +110,11 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
             continue
         for rater in sorted(table["rater"].unique()):
             rows = table.filter(pl.col("rater") == rater)
-            by_case = rows.drop_nulls("deviation").group_by("own", "case").agg(pl.col("deviation").mean())
+            by_case = (
+                rows.drop_nulls("deviation")
+                .group_by("own", "case", maintain_order=True)
+                .agg(pl.col("deviation").mean())
+            )
             counts = rows.group_by(pl.col("system").fill_null("")).len().sort("system")
             severities.append(
                 RaterSeverity(
@@ -201,7 +205,7 @@ def _cells(view: RatingsView, metric: str, systems: tuple[str, str]) -> pl.DataF
     rated = (
         _people_rows(view)
         .filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == metric, pl.col("system").is_in(systems))
-        .group_by("transcript_id", "metric", "rater")
+        .group_by("transcript_id", "metric", "rater", maintain_order=True)
         .agg(pl.col("system").first(), pl.col("case_id").first(), pl.col("value").mean())
         .rename({"rater": "group"})
     )
@@ -213,7 +217,7 @@ def _shares(cells: pl.DataFrame, raters: Sequence[str]) -> Array:
     """Which share of a system's mean each rater's ratings are: of each case's ratings, averaged over cases."""
     shares = (
         cells.with_columns((pl.col("transcripts") / pl.col("transcripts").sum().over("case")).alias("share"))
-        .group_by("rater")
+        .group_by("rater", maintain_order=True)
         .agg(pl.col("share").sum())
     )
     by_rater = dict(shares.iter_rows())
@@ -257,7 +261,9 @@ def _shift(view: RatingsView, metric: str, raters: Sequence[str], gap: Array) ->
     positions = {rater: position for position, rater in enumerate(raters)}
     rated = _rated(view, [metric]).filter(pl.col("rater").is_in(list(raters)))
     units = (
-        rated.group_by("transcript_id", "unit").agg("rater", "value").filter(pl.col("rater").list.len() > 1)
+        rated.group_by("transcript_id", "unit", maintain_order=True)
+        .agg("rater", "value")
+        .filter(pl.col("rater").list.len() > 1)
     )
     weights = np.zeros((len(raters), len(raters)))
     sums = np.zeros(len(raters))
