@@ -185,9 +185,9 @@ def _bias(card: JudgeCard, position: int) -> Table:
         rows=tuple(rows),
         notes=(
             "Bias: mean of the judge minus people's mean, its interval by case. Limits of agreement: Bland and "
-            "Altman's, 1.96 standard deviations; their intervals stand in the files of this table. Length r: Spearman's "
-            "correlation of that difference, by transcript, with the number of turns. Own α: Krippendorff's alpha of "
-            "the judge's passes. Most used level: among the ratings compared, with its share.",
+            "Altman's, 1.96 standard deviations; their intervals stand in the files of this table. Length r: "
+            "Spearman's correlation of that difference, by transcript, with the number of turns. Own α: "
+            "Krippendorff's alpha of the judge's passes. Most used level: among the ratings compared, with its share.",
         ),
         records=tuple(map(_record, card.validations)),
     )  # fmt: skip

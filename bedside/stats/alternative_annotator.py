@@ -77,7 +77,7 @@ def alternative_annotator(
             stands alone, as the authors have it.
         fewest_clusters: a rater with items in fewer clusters isn't tested. With ten, a judge at the boundary is
             accepted in at most 5 % where items are as alike as turns are (intraclass correlation up to .3), with five
-            in up to 7 %.
+            in more (``benchmarks/validate_error_rates.py``).
         weights: of each item, such as one over the chance with which it was drawn; above 0.
 
     For each rater j, an item counts where the judge, j and another rater rated it. The judge wins it if at least
