@@ -76,8 +76,8 @@ def evaluations(draw: st.DrawFn) -> RatingsView:
     return RatingsView(frame_of(rows), {}, table, "ratings")
 
 
-def slow(view: RatingsView, record: dict[str, Any]) -> tuple[list[float], int]:
-    """The values of a record's transcripts by plain loops, passes before people, and how many transcripts have none."""
+def slow(view: RatingsView, record: dict[str, Any]) -> tuple[list[float], int, list[str]]:
+    """The values of a record's transcripts by plain loops, passes before people; how many have none; and the cases."""
     settings_of = dict(view.factors.iter_rows()) if view.factors is not None else {}
     values: dict[str, dict[str, list[float]]] = {}
     seen = set()
@@ -101,7 +101,22 @@ def slow(view: RatingsView, record: dict[str, Any]) -> tuple[list[float], int]:
             by_rater = values.setdefault(rating["transcript_id"], {})
             by_rater.setdefault(rating["rater"], []).append(rating["value"])
     means = [statistics.fmean(map(statistics.fmean, by_rater.values())) for by_rater in values.values()]
-    return means, len(seen - values.keys())
+    case_of = dict(view.ratings.select("transcript_id", "case_id").iter_rows())
+    return means, len(seen - values.keys()), [case_of[name] or name for name in values]
+
+
+def clustered(values: list[float], cases: list[str]) -> tuple[float, float] | None:
+    """The t interval over cases of the mean over transcripts, by the textbook's sums; None of one case."""
+    mean, groups = statistics.fmean(values), len(set(cases))
+    if groups < 2:
+        return None
+    sums = [
+        sum(value - mean for value, case in zip(values, cases, strict=True) if case == name)
+        for name in set(cases)
+    ]
+    error = (groups / (groups - 1) * sum(s * s for s in sums)) ** 0.5 / len(values)
+    half = float(stats.t.ppf(0.975, groups - 1)) * error
+    return mean - half, mean + half
 
 
 @settings(max_examples=60, deadline=None)
@@ -120,13 +135,16 @@ def test_every_cell_is_recomputed(view: RatingsView, layout: tuple[tuple[str, ..
         return
     assert len({record["cell"] for record in table.records}) == len(table.records)
     for record in table.records:
-        values, missing = slow(view, dict(record))
+        values, missing, cases = slow(view, dict(record))
         assert (record["n"], record["missing"]) == (len(values), missing)
         assert record["value"] == (pytest.approx(statistics.fmean(values)) if values else None)
         assert record["sd"] == (pytest.approx(statistics.stdev(values)) if len(values) > 1 else None)
         if len(values) > 1 and not set(values) <= {0.0, 1.0} and len(set(values)) > 1:
-            low, high = stats.t.interval(0.95, len(values) - 1, statistics.fmean(values), stats.sem(values))
-            assert (record["low"], record["high"]) == pytest.approx((low, high))
+            expected = clustered(values, cases)
+            if expected is None:
+                assert (record["low"], record["high"]) == (None, None)
+            else:
+                assert (record["low"], record["high"]) == pytest.approx(expected, abs=1e-12)
     shown = {cell.record for line in table.rows for cell in line.cells if cell.record is not None}
     for line in table.rows:
         for cell in line.cells:
