@@ -1,0 +1,207 @@
+"""Audits: what people confirm, by hand counts, and that no table of independent raters has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from statsmodels.stats.proportion import proportion_confint
+
+import bedside
+from bedside.analysis.agreement import agree
+from bedside.analysis.audits import Audit, audits
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.validation import validate
+from bedside.ratings.run import Run
+from bedside.ratings.scales import Scale
+from bedside.ratings.table import frame_of
+from bedside.reports.table import Table
+from bedside.reports.tables import TABLES
+from bedside.reports.tables.audits import audits_table
+from bedside.support.errors import DataError
+
+JUDGE = "judge:invented"
+LEVELS = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
+LABELS = Scale(("open", "closed", "none"), False)
+#: Unit, what the judge gave, and each person's answer: their own, or None where they confirm.
+Audited = tuple[str, Any, dict[str, Any]]
+
+
+def audit_view(rows: list[Audited], rubric: str = "warmth", scale: Scale = LEVELS) -> RatingsView:
+    """Audits as a plan's answers give them; a unit is ``transcript`` or ``transcript/turn``."""
+    table: list[tuple[Any, ...]] = []
+    for unit, shown, answers in rows:
+        name, _, turn = unit.partition("/")
+        place = (name, "s", name, f"turn:{turn}" if turn else "transcript")
+
+        def rating(metric: str, rater: str, answer: Any, place: Any = place) -> tuple[Any, ...]:
+            value, label = (None, answer) if isinstance(answer, str) else (answer, None)
+            return (*place, metric, rater, 0, value, label, None, None if answer is not None else "skipped")
+
+        table.append(rating(f"{rubric}.audited", JUDGE, shown))
+        for person, own in answers.items():
+            opinion = "agree" if own is None else "disagree" if own != "skipped" else None
+            table.append(rating(f"{rubric}.agrees", f"human:{person}", opinion))
+            answer = None if own == "skipped" else shown if own is None else own
+            table.append(rating(f"{rubric}.audited", f"human:{person}", answer))
+    scales = {f"{rubric}.audited": scale, f"{rubric}.agrees": Scale(("agree", "disagree"), False)}
+    return RatingsView(frame_of(table, "audit"), scales, None, "the run")
+
+
+def whole(view: RatingsView) -> Audit:
+    (verdict,) = (verdict for verdict in audits(view) if verdict.level is None)
+    return verdict
+
+
+def cells(table: Table, place: int = 0) -> dict[str, str]:
+    titles = [column.title for column in table.columns]
+    return {title: cell.text for title, cell in zip(titles, table.rows[place].cells, strict=True)}
+
+
+def test_people_who_confirm_nearly_all_are_shown_as_such() -> None:
+    """36 of 40 confirmed: Wilson's interval; the judge gave 4 to everything, so that a kappa would be 0."""
+    rows: list[Audited] = [
+        (f"t{n}", 4.0, {"anna": 3.0 if n < 3 else 5.0 if n == 3 else None}) for n in range(40)
+    ]
+    verdict = whole(audit_view(rows))
+    assert (verdict.units, verdict.answers, verdict.confirming) == (40, 40, 36)
+    assert verdict.confirmed.estimate == 0.9
+    assert verdict.confirmed.interval is not None
+    assert (verdict.confirmed.interval.low, verdict.confirmed.interval.high) == pytest.approx(
+        proportion_confint(36, 40, method="wilson"), abs=1e-12
+    )
+    assert dict(verdict.corrections) == {"lower": 3, "higher": 1}
+    shown = cells(audits_table([verdict]))
+    assert shown["Confirmed [95 % CI]"] == ".90 [.77, .96]"
+    assert shown["The others say"] == "lower 3, higher 1"
+    # One person audited each unit: answers are units, and there is no majority.
+    assert "By majority" not in shown
+
+
+def test_each_level_that_the_judge_gave_has_a_row() -> None:
+    rows: list[Audited] = [(f"a{n}", 5.0, {"anna": 4.0 if n < 6 else None}) for n in range(10)]
+    rows += [(f"b{n}", 2.0, {"anna": None}) for n in range(8)]
+    rows += [("c", 3.0, {"anna": "skipped"})]
+    by_level = {verdict.level: verdict for verdict in audits(audit_view(rows))}
+    assert list(by_level) == [None, "2", "3", "5"]
+    assert by_level["2"].confirmed.estimate == 1.0
+    assert by_level["5"].confirmed.estimate == 0.4
+    assert dict(by_level["5"].corrections) == {"lower": 6}
+    assert (by_level["3"].answers, by_level["3"].missing, by_level["3"].confirmed.estimate) == (0, 1, None)
+    assert (by_level[None].units, by_level[None].missing) == (18, 1)
+
+
+def test_several_people_have_a_majority_and_ties_are_none() -> None:
+    rows: list[Audited] = [
+        ("a", 4.0, {"anna": None, "ben": None, "cleo": 3.0}),
+        ("b", 4.0, {"anna": None, "ben": 5.0, "cleo": 3.0}),
+        ("c", 4.0, {"anna": None, "ben": 2.0}),
+        ("d", 4.0, {"anna": None, "ben": None, "cleo": None}),
+    ]
+    verdict = whole(audit_view(rows))
+    assert (verdict.by_majority, verdict.ties, verdict.units) == (2, 1, 4)
+    assert (verdict.confirming, verdict.answers) == (7, 11)
+    assert verdict.confirmed.estimate == pytest.approx(7 / 11)
+    # Answers on one transcript are not independent of each other.
+    assert "clusters" in (verdict.confirmed.interval or verdict.confirmed).method
+    shown = cells(audits_table([verdict]))
+    assert shown["By majority"] == "2 of 4, 1 tie"
+    assert shown["Answers"] == "11"
+
+
+def test_turns_are_clustered_by_transcript() -> None:
+    """Ten transcripts of 20 turns, each confirmed whole or not at all, tell as much as ten turns."""
+    rows: list[Audited] = [
+        (f"t{transcript}/{turn}", "open", {"anna": None if transcript < 7 else "closed"})
+        for transcript in range(10)
+        for turn in range(20)
+    ]
+    verdict = whole(audit_view(rows, "question", LABELS))
+    assert verdict.confirmed.estimate == pytest.approx(0.7)
+    interval = verdict.confirmed.interval
+    assert interval is not None
+    low, high = proportion_confint(7, 10, method="wilson")
+    # Between Wilson's of ten and something wider; Wilson's of 200 would be .63 to .76.
+    assert interval.low < low + 0.05
+    assert interval.high > high - 0.05
+    assert (verdict.transcripts, verdict.units) == (10, 200)
+    assert dict(verdict.corrections) == {"closed": 60}
+
+
+def test_audits_are_no_agreement_of_independent_raters() -> None:
+    """Without other ratings there is nothing for kappa, nor for a judge's card; under their full names there is."""
+    rng = np.random.default_rng(0)
+    rows: list[Audited] = [
+        (f"t{n}", float(rng.integers(1, 6)), {"anna": None, "ben": None if n % 5 else 1.0}) for n in range(30)
+    ]
+    view = audit_view(rows)
+    for metrics in (None, ["warmth"], ["warmth*"]):
+        with pytest.raises(DataError, match="no unit was rated by two raters"):
+            agree(view, metrics=metrics)
+        with pytest.raises(DataError, match="no metric was rated by a judge and by a person"):
+            validate(view, metrics=metrics)
+    assert {row.metric for row in agree(view, metrics=["warmth.agrees"])} == {"warmth.agrees"}
+    assert audits(view, metrics=["warmth"]) == audits(view)
+    assert audits(view, raters=[JUDGE, "human:anna"])[0].confirmed.estimate == 1.0
+    assert TABLES.load("audits").make(view) is not None
+    assert TABLES.load("agreement").make(view) is None
+
+
+def test_agreement_points_to_the_table_of_audits(tmp_path: Any) -> None:
+    rows: list[Audited] = [(f"t{n}", 4.0, {"anna": None, "ben": 3.0}) for n in range(12)]
+    view = audit_view(rows)
+    blind = frame_of(
+        (
+            f"t{n}",
+            "s",
+            f"t{n}",
+            "transcript",
+            "calm",
+            f"human:{who}",
+            0,
+            float(1 + (n + shift) % 5),
+            None,
+            None,
+            None,
+        )
+        for n in range(12)
+        for who, shift in (("anna", 0), ("ben", n % 2))
+    )
+    frame = blind.vstack(view.ratings)
+    tables = bedside.agree(frame.drop("drawn"), scales="calm=1-5", rounds="all")
+    assert tables.names == ("agreement", "audits")
+    assert {record["metric"] for record in tables["agreement"].records} == {"calm"}
+    assert any(note.startswith("Audits are not among them") for note in tables["agreement"].notes)
+    assert [record["estimate"] for record in tables["audits"].records] == [0.5]
+
+
+def test_an_audit_of_a_run_stands_in_report_and_command(audited_run: Run) -> None:
+    tables = bedside.agree(audited_run)
+    assert tables.names == ("audits",)
+    (record,) = (r for r in tables["audits"].records if r["judge_gave"] is None)
+    assert (record["metric"], record["estimate"], record["answers"]) == ("empathy", 0.5, 24)
+    assert record["by_majority"] == 0
+    assert record["ties"] == 12
+    assert bedside.tables(audited_run, "audits")["audits"].records == tables["audits"].records
+
+
+@pytest.fixture
+def audited_run(tmp_path: Any) -> Run:
+    """A run in which anna confirms a judge everywhere and ben nowhere."""
+    from bedside.annotation.items import judge_scores
+    from tests.annotation.study import EMPATHY, USERS, exported, new_study, rating_plan
+    from tests.annotation.test_answers import pulled
+
+    run = new_study(tmp_path)
+    plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), raters=("anna", "ben"))
+    shown = judge_scores(plan, run)
+
+    def say(item: str, rater: str) -> dict[str, Any]:
+        level = int(shown[plan.by_id[item].transcript, "transcript", "empathy"][0])
+        if rater == "anna":
+            return {"agree__empathy": "agree"}
+        return {"agree__empathy": "disagree", "empathy": str(level % 5 + 1)}
+
+    pulled(run, plan, exported(plan, say, USERS))
+    return Run(run.path)
