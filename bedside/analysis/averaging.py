@@ -60,7 +60,7 @@ def _tested(
     view: RatingsView, factor: AveragedFactor, metrics: Sequence[str], pairs: Sequence[tuple[str, str]]
 ) -> Iterator[Interaction]:
     """The interactions, p not corrected yet."""
-    levels_by_pair = {pair: _shared_levels(factor, pair) for pair in pairs}
+    levels_by_pair = {pair: factor.shared_levels(pair) for pair in pairs}
     testable = [(*pair, levels) for pair, levels in levels_by_pair.items() if len(levels) > 1]
     if not testable or view.factors is None:
         return
@@ -79,12 +79,6 @@ def _tested(
             if a in by_system and b in by_system:
                 test = _interaction(by_system[a], by_system[b], levels, paired=not {a, b} <= caseless)
                 yield Interaction(view.facts(str(metric)), str(group), a, b, factor.name, test)
-
-
-def _shared_levels(factor: AveragedFactor, systems: Sequence[str]) -> list[str]:
-    """The levels that all of the systems have, in order."""
-    by_system = [factor.by_system.get(system, ()) for system in systems]
-    return [level for level in factor.levels if all(level in levels for levels in by_system)]
 
 
 def _interaction(a: pl.DataFrame, b: pl.DataFrame, levels: Sequence[str], *, paired: bool) -> Result:
@@ -147,7 +141,7 @@ def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> Matc
         return MatchedRows(rows, (0,) * len(systems))
     factors = view.factors.select("transcript_id", *of_view)
     averaged = averaged_factors(rows.select("transcript_id", "system", "case_id"), factors)
-    names = [factor.name for factor in averaged if _shared_levels(factor, systems)]
+    names = [factor.name for factor in averaged if factor.shared_levels(systems)]
     if not names:
         return MatchedRows(rows, (0,) * len(systems))
     placed = rows.join(

@@ -199,10 +199,10 @@ class AveragedFactor:
     levels: tuple[str, ...]
     by_system: Mapping[str, tuple[str, ...]]
 
-    @property
-    def is_shared(self) -> bool:
-        """Whether all systems have the same levels."""
-        return len(set(self.by_system.values())) < 2
+    def shared_levels(self, systems: Sequence[str]) -> list[str]:
+        """The levels that all of these systems have, in order."""
+        by_system = [self.by_system.get(system, ()) for system in systems]
+        return [level for level in self.levels if all(level in levels for levels in by_system)]
 
 
 def averaged_factors(rated: pl.DataFrame, factors: pl.DataFrame | None) -> tuple[AveragedFactor, ...]:

@@ -58,7 +58,7 @@ def with_averaging_notes(
         (r["a"], r["b"]) for r in table.records if r.get("a") in names and r.get("b") in systems
     )
     sides = list(pairs) or list(combinations(systems, 2))
-    notes = averaging_notes(view, metrics, systems, sides, besides=besides, shown=shown)
+    notes = averaging_notes(view, metrics, systems, sides, compared=bool(pairs), besides=besides, shown=shown)
     return replace(table, notes=(*table.notes, *notes)) if notes else table
 
 
@@ -84,6 +84,7 @@ def averaging_notes(
     systems: Sequence[str],
     pairs: Sequence[tuple[str, str]],
     *,
+    compared: bool = False,
     besides: Collection[str] = (),
     shown: str = BY_WITHIN,
 ) -> tuple[str, ...]:
@@ -94,6 +95,7 @@ def averaging_notes(
         metrics: the metrics that are shown; all where none of them is rated as such.
         systems: the systems that are shown; empty where all stand together.
         pairs: those that are set side by side, two by two.
+        compared: whether each pair is compared in the settings that both have.
         besides: factors by which the numbers are divided already.
         shown: what shows the levels of a factor.
     """
@@ -103,23 +105,40 @@ def averaging_notes(
     notes = view.part.sentences()
     for factor in averaged:
         if factor.name not in besides:
-            note = f"{_factor_words(factor, several=len(systems) > 1)}: {shown.format(factor=factor.name)}."
+            words = (
+                _pair_words(factor, pairs) if compared else _system_words(factor, several=len(systems) > 1)
+            )
+            note = f"{words}: {shown.format(factor=factor.name)}."
             notes.append(f"{note} {_interaction_words(view, factor, names, pairs)}".rstrip())
     sets = sorted(set(view.label_sets()) & set(names))
     return (*notes, *_label_set_notes(view, sets))
 
 
-def _factor_words(factor: AveragedFactor, *, several: bool) -> str:
-    """What is averaged over; where several systems are shown, which of them have other levels than all together."""
+def _pair_words(factor: AveragedFactor, pairs: Sequence[tuple[str, str]]) -> str:
+    """What pairs of systems are averaged over: the levels that both have."""
+    shared = {pair: factor.shared_levels(pair) for pair in pairs}
+    if all(levels == list(factor.levels) for levels in shared.values()):
+        return f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
+    words = [
+        f"{a} − {b} {_listed(levels, _MOST_LEVELS) if levels else 'share none, so each over its own'}"
+        for (a, b), levels in shared.items()
+    ]
+    return f"Averaged over the levels of {factor.name} that both systems have ({_listed(words, _MOST_LEVELS, '; ')})"
+
+
+def _system_words(factor: AveragedFactor, *, several: bool) -> str:
+    """What systems are averaged over; where several are shown, which of them have other levels than all together."""
     words = f"Averaged over {factor.name} ({_listed(factor.levels, _MOST_LEVELS)})"
     others = [
-        f"{system} has {_listed(levels, _MOST_LEVELS)}"
+        f"{system} has {_listed(levels, _MOST_LEVELS)} only"
         for system, levels in factor.by_system.items()
         if levels != factor.levels
     ]
     if not several or not others:
         return words
-    return f"{words}; {_listed(others, _MOST_LEVELS, '; ')}, and tests hold systems against each other where both are"
+    return (
+        f"{words}; {_listed(others, _MOST_LEVELS, '; ')}, so that means of systems are of different settings"
+    )
 
 
 def _interaction_words(

@@ -17,6 +17,7 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.protocols import medconceal
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
+from bedside.reports.contents import make_parts
 from bedside.scoring.score import score
 from bedside.suites import SUITES
 from tests.conftest import conversation
@@ -228,3 +229,37 @@ def test_a_deviation_counts_each_case_once() -> None:
     (of_one,), (of_two,) = deviation(once, "b"), deviation(twice, "b")
     assert of_one.difference.interval == of_two.difference.interval
     assert (of_two.n, of_two.transcripts) == (CASES, 2 * CASES)
+
+
+def test_notes_say_which_levels_each_system_has() -> None:
+    from bedside.reports.contents import make_tables
+
+    view = study({("gpt", "8"): 0.4, ("gpt", "16"): 0.5, ("human", "8"): 0.6})
+    (results,) = make_tables(view, ["results"])
+    assert (
+        "Averaged over setting (8, 16); human has 8 only, so that means of systems are of different settings: "
+        "--where setting=LEVEL shows one." in results.notes
+    )
+    (comparison,) = make_tables(view, ["comparison"])
+    assert (
+        "Averaged over the levels of setting that both systems have (gpt − human 8): --where setting=LEVEL shows one."
+        in comparison.notes
+    )
+    assert not any(
+        "Averaged" in note for table in make_tables(view.where({"setting": ["8"]})) for note in table.notes
+    )
+
+
+def test_a_table_divided_by_a_factor_averages_nothing_over_it() -> None:
+    from bedside.reports.averaging_notes import divided_by, with_averaging_notes
+    from bedside.reports.results_options import ResultsOptions
+    from bedside.reports.tables.results import TABLE
+
+    view = study({(system, setting): 0.4 for system in "ab" for setting in ("8", "16")})
+    options = ResultsOptions(rows=("setting", "metric"), columns=("system",))
+    table = TABLE.make(view, 0, options)
+    assert table is not None
+    assert with_averaging_notes(table, view, besides=divided_by(options)) == table
+    assert with_averaging_notes(table, view) != table
+    figures = [drawing for part in make_parts(view) for drawing in part.figures]
+    assert any("Averaged over setting (8, 16)" in note for drawing in figures for note in drawing.notes)

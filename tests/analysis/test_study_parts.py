@@ -133,7 +133,8 @@ def test_transcripts_are_chosen_by_levels_of_factors(run: Run) -> None:
 def test_factors_that_vary_within_a_system_and_case_are_averaged_over(run: Run) -> None:
     view = open_ratings_view(run, rounds=["main"])
     (setting,) = view.averaged_factors()
-    assert (setting.name, setting.levels, setting.is_shared) == ("setting", SETTINGS, True)
+    assert (setting.name, setting.levels) == ("setting", SETTINGS)
+    assert setting.by_system == {"a": SETTINGS, "b": SETTINGS}
     assert view.where({"setting": ["8 turns"]}).averaged_factors() == ()
     assert {level: part.transcripts().height for level, part in view.by_level("setting").items()} == {
         "8 turns": 20, "16 turns": 20,
