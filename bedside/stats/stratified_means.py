@@ -50,7 +50,7 @@ class JudgedUnits:
         judge: the judge's ratings.
         human: people's ratings of the same units; NaN where they rated none.
         cells: the cell of each unit, 0, 1, 2 …
-        cases: the name of each unit's case, the same over systems.
+        cases: the name or number of each unit's case, the same over systems.
     """
 
     judge: Array
@@ -79,7 +79,9 @@ def judged_units(judge: Any, human: Any, *, cells: Any = None, cases: Any = None
     """
     judged, labels = vector(judge, "the judge's ratings"), vector(human, "people's ratings")
     places = np.zeros(judged.size, dtype=np.intp) if cells is None else np.asarray(cells, dtype=np.intp)
-    names = np.arange(judged.size).astype(str) if cases is None else np.asarray(cases).astype(str)
+    names = np.arange(judged.size) if cases is None else np.asarray(cases)
+    if names.dtype.kind != "i":
+        names = names.astype(str)
     if len({judged.size, labels.size, places.size, names.size}) > 1:
         raise DataError("ratings, cells and cases need lists of equal length")
     if np.isnan(judged).any():
