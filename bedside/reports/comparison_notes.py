@@ -127,9 +127,19 @@ def _label_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
 
 
 def _missing_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
-    for reason in dict.fromkeys(c.test.missing for c in comparisons if c.test.p is None):
-        count = sum(c.test.p is None and c.test.missing == reason for c in comparisons)
-        yield f"{counted(count, 'comparison')} without p: {reason}."
+    for lacking, without in (
+        ("p", [c for c in comparisons if c.test.p is None]),
+        ("an interval", [c for c in comparisons if c.test.p is not None and c.test.interval is None]),
+    ):
+        for reason in dict.fromkeys(c.test.missing for c in without):
+            count = sum(c.test.missing == reason for c in without)
+            yield f"{counted(count, 'comparison')} without {lacking}: {_reason(reason)}."
+
+
+def _reason(missing: str | None) -> str:
+    """Why something is missing, without the words that say what is."""
+    words = missing or "it can't be computed"
+    return words.partition(": ")[2] or words if words.startswith("no ") else words
 
 
 def left_out_notes(left_out: Mapping[str, str]) -> Iterator[str]:
