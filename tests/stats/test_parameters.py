@@ -23,6 +23,7 @@ from bedside.stats import (
     reliability,
     several,
     shape,
+    shares,
     two_raters,
     unpaired,
 )
@@ -115,6 +116,7 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (intervals.paired_difference_interval, (X - Y,), {}, {"level": ({}, {"level": 0.9})}),
     (intervals.welch_interval, (X, Y.astype(float)), {}, {"level": ({}, {"level": 0.9})}),
     (intervals.wilson, (3, 10), {}, {"level": ({}, {"level": 0.9})}),
+    (shares.share, (ONES,), {}, {"clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9})}),
     (intervals.proportion, (ONES,), {}, {"clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9})}),
     (shape.skewness, (np.exp(X),), {}, {
         "adjusted": ({}, {"adjusted": True}), "alternative": ({}, {"alternative": "greater"}),
@@ -140,9 +142,9 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "seed": ({}, {"seed": 1}),
     }) for test in (two_raters.percent_agreement, two_raters.mean_absolute_error)),
     (two_raters.correlation, (X, Y), {}, {"kind": ({}, {"kind": "pearson"}), "level": ({}, {"level": 0.9})}),
-    (two_raters.bias, (X, Y), {}, {"level": ({}, {"level": 0.9})}),
+    (two_raters.bias, (X, Y), {}, {"clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9})}),
     (two_raters.bland_altman, (X, Y), {}, {
-        "multiplier": ({}, {"multiplier": 2}), "level": ({}, {"level": 0.9}),
+        "multiplier": ({}, {"multiplier": 2}), "clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9}),
     }),
     (many_raters.fleiss_kappa, (TABLE,), {"scale": SCALE}, {
         "scale": ({}, {"scale": (*SCALE, 9)}), "weights": ({}, {"weights": "linear"}), "interval": ({}, {"interval": "bca"}),
@@ -170,7 +172,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
     (reliability.icc, (TABLE,), {}, {
-        "model": ({}, {"model": 3}), "average": ({}, {"average": True}), "level": ({}, {"level": 0.9}),
+        "model": ({}, {"model": 3}), "average": ({}, {"average": True}), "clusters": ({}, {"clusters": CLUSTERS}),
+        "level": ({}, {"level": 0.9}),
     }),
     (many_raters.percent_agreement, (TABLE,), {}, {
         "interval": ({}, {"interval": "percentile"}), "clusters": ({}, {"clusters": CLUSTERS}),
@@ -272,7 +275,7 @@ def test_every_statistic_is_here() -> None:
     tested = {case[0] for case in CASES}
     modules = (
         alternative_annotator, consensus, diagnostic_accuracy, effects, families, intervals, many_raters, overlapping,
-        planning, prediction_powered, reliability, several, shape, two_raters, unpaired,
+        planning, prediction_powered, reliability, several, shape, shares, two_raters, unpaired,
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):
