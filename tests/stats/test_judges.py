@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from bedside.stats import alternative_annotator, prediction_powered
+from bedside.stats import alternative_annotator, prediction_powered, stratified_means
 from bedside.stats import sample_size as planning
 from bedside.stats.two_raters import kappa_from_counts
 from bedside.support.errors import DataError
@@ -98,6 +98,23 @@ def test_prediction_powered_mean_published() -> None:
         )  # fmt: skip
 
 
+def test_the_tuned_mean_is_that_of_its_authors_package() -> None:
+    """ppi-python 0.2.3 on these numbers: ppi_mean_pointestimate, and ppi_mean_ci with alpha .05."""
+    rng = np.random.default_rng(1)
+    truth = rng.integers(1, 6, 400).astype(float)
+    judge = np.clip(truth + rng.integers(-1, 3, 400), 1, 5)
+    plain = prediction_powered.mean(truth[:100], judge[:100], judge[100:])
+    assert plain.estimate == pytest.approx(3.0259711770797377, abs=1e-12)
+    assert plain.interval is not None
+    assert (plain.interval.low, plain.interval.high) == (
+        pytest.approx(2.818396471688479, abs=1e-12), pytest.approx(3.2335458824709966, abs=1e-12),
+    )  # fmt: skip
+    in_a_cell = stratified_means.mean(
+        stratified_means.judged_units(judge, np.where(np.arange(400) < 100, truth, np.nan))
+    )
+    assert in_a_cell.estimate == pytest.approx(plain.estimate, abs=1e-12)
+
+
 def test_tuned_weight_is_the_best_and_follows_the_formula() -> None:
     """lambda = cov(Y, Ŷ) / ((1 + n/N) var Ŷ), as PPI++ and its authors' package have it."""
     rng = np.random.default_rng(2)
@@ -158,6 +175,49 @@ def test_rogan_gladen_published() -> None:
     assert low.remarks
     chance = prediction_powered.rogan_gladen_from_rates(6, 151, sensitivity=0.5, specificity=0.5)
     assert chance.estimate is None
+
+
+def test_rogan_gladens_interval_holds_its_estimate_and_stands_a_single_hit() -> None:
+    """Before: .600 in [.610, 1], and a division by zero where one label was hit."""
+    rng = np.random.default_rng(0)
+    for _ in range(300):
+        ones, zeros, n = rng.integers(1, 12, 3)
+        verdicts = [(rng.random(size) < chance).astype(float) for size, chance in ((ones, 0.7), (zeros, 0.3))]
+        human = np.repeat([1.0, 0.0], [ones, zeros])
+        found = prediction_powered.rogan_gladen(
+            human, np.concatenate(verdicts), (rng.random(n) < 0.5).astype(float)
+        )
+        if found.interval is not None:
+            assert found.estimate is not None
+            assert 0 <= found.interval.low <= found.estimate <= found.interval.high <= 1
+        else:
+            assert found.missing
+    # (hits + 1) / (ones + 2) + (rejections + 1) / (zeros + 2) is 1 here.
+    human, judge = [1, 0, 0, 0, 0], [1, 0, 1, 1, 1]
+    guess = prediction_powered.rogan_gladen(human, judge, [1] * 10 + [0] * 30)
+    assert guess.estimate is not None
+    assert guess.interval is None
+    assert guess.missing == "no interval: on so few labels the judge can't be told from one that guesses"
+
+
+def test_the_difference_of_two_rogan_gladen_shares() -> None:
+    """Its interval is Newcombe's (1998, method 10) of the shares' own intervals."""
+    human, judge = [1, 0] * 50, [1, 0] * 45 + [0, 1] * 5
+    x = prediction_powered.rogan_gladen(human, judge, [1] * 40 + [0] * 60)
+    y = prediction_powered.rogan_gladen(human, judge, [1] * 20 + [0] * 80)
+    found = prediction_powered.rogan_gladen_difference(x, y)
+    assert (x.estimate, y.estimate) == (pytest.approx(0.375), pytest.approx(0.125))
+    assert found.estimate == pytest.approx(0.25)
+    assert found.interval is not None
+    assert x.interval is not None
+    assert y.interval is not None
+    assert found.interval.low == pytest.approx(
+        0.25 - np.sqrt((0.375 - x.interval.low) ** 2 + (y.interval.high - 0.125) ** 2)
+    )
+    none = prediction_powered.rogan_gladen(human, [0] * 100, [1] * 40 + [0] * 60)
+    assert (
+        prediction_powered.rogan_gladen_difference(x, none).missing == "the judge does no better than chance"
+    )
 
 
 def test_rogan_gladen_bootstrap_resamples_the_unlabelled_verdicts() -> None:
