@@ -31,7 +31,8 @@ class PeopleSample:
         cells: how many of the cells the transcripts are in, before any were joined.
         joined: the levels of cells that were joined because people rated fewer than two cases of one.
         picked: transcripts that people rated and that were left out, because they were picked for what they are.
-        assumed: transcripts that people rated of which it isn't known with what chance they were drawn.
+        assumed: transcripts that people rated of which it isn't known with what chance they were drawn; 0 where they
+            rated all.
         unjudged: transcripts that people rated and the judge didn't.
     """
 
@@ -161,6 +162,6 @@ def _sample(values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Leve
         cells=len(set(own)),
         joined=cells.joined,
         picked=values.filter(picked).height,
-        assumed=judged.filter(pl.col("assumed").fill_null(False)).height,
+        assumed=judged.filter(pl.col("assumed").fill_null(False)).height if np.isnan(human).any() else 0,
         unjudged=values.filter(pl.col("judge").is_null(), pl.col("human").is_not_null()).height,
     )

@@ -33,8 +33,7 @@ def estimate_table(estimates: Sequence[Estimate]) -> Table:
             plain_words(estimate.naive, digits),
             plain_words(estimate.human, digits),
             plain_words(estimate.corrected, digits),
-            _weight_words(estimate.corrected),
-            number(estimate.corrected.details.get("degrees of freedom"), 0),
+            *_correction_words(estimate.corrected),
         )
         rows.append(Row(tuple(map(Cell, cells)), estimate.facts.title))
     return Table(
@@ -60,11 +59,14 @@ def _rated_words(estimate: Estimate) -> str:
     return ", ".join(words)
 
 
-def _weight_words(corrected: Result) -> str:
+def _correction_words(corrected: Result) -> tuple[str, str]:
+    """The weights and the degrees of freedom of a corrected figure; dashes where there is none."""
+    if corrected.estimate is None:
+        return DASH, DASH
     details = corrected.details
-    if "weight for x" in details:
-        return f"{decimal(details['weight for x'])}, {decimal(details['weight for y'])}"
-    return decimal(details.get("weight"))
+    names = ("weight for x", "weight for y") if "weight for x" in details else ("weight",)
+    weights = ", ".join(decimal(details.get(name)) for name in names)
+    return weights, number(details.get("degrees of freedom"), 0)
 
 
 def _notes(estimates: Sequence[Estimate]) -> Iterator[str]:
