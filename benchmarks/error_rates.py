@@ -74,7 +74,7 @@ class Design:
         systems: how many.
         shared: the share of cases that neighbouring systems share.
         transcripts: of each case and system.
-        raters: who rate each transcript, every one with a severity of their own; or passes of one.
+        raters: passes of each transcript, every one with a severity of its own, alike for all systems.
         yes_no: whether answers are yes or no; else one of five levels.
     """
 
@@ -106,13 +106,13 @@ class Design:
 DESIGNS = (
     Design("paired"),
     Design("paired, 5 transcripts", transcripts=5),
-    Design("paired, 3 people or passes", raters=3),
-    Design("paired, 2 transcripts, 3 people", transcripts=2, raters=3),
+    Design("paired, 3 passes", raters=3),
+    Design("paired, 2 transcripts, 3 passes", transcripts=2, raters=3),
     Design("paired, yes/no", yes_no=True),
     Design("paired, yes/no, 5 transcripts", yes_no=True, transcripts=5),
     Design("unpaired", shared=0.0),
     Design("unpaired, 5 transcripts", shared=0.0, transcripts=5),
-    Design("unpaired, 3 people or passes", shared=0.0, raters=3),
+    Design("unpaired, 3 passes", shared=0.0, raters=3),
     Design("unpaired, yes/no", shared=0.0, yes_no=True),
     Design("unpaired, yes/no, 5 transcripts", shared=0.0, yes_no=True, transcripts=5),
     Design("3 in 10 cases shared", shared=0.3),

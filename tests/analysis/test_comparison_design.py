@@ -298,3 +298,10 @@ def test_transcripts_without_a_case_are_counted_as_cases_and_that_is_said(tmp_pa
     found = only(rows)
     assert (found.cases_a, found.caseless) == (9, 18)
     assert any("18 transcripts without a case" in note for note in comparison_table([found]).notes)
+
+
+def test_too_few_pairs_for_an_interval_are_said() -> None:
+    found = only(paired_rows([3.0, 4.0, 5.0, 5.0], [1.0, 1.0, 1.0, 2.0]))
+    assert found.test.p == pytest.approx(0.125)
+    assert found.test.interval is None
+    assert "1 comparison without an interval: too few pairs for 95%." in comparison_table([found]).notes
