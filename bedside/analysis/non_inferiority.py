@@ -141,7 +141,8 @@ def within_margins(
         raters: raters or patterns; all unless named.
 
     Raises:
-        DataError: an unknown name, fewer than two systems, or a margin that contradicts what is known of its metric.
+        DataError: an unknown name, fewer than two systems, a margin that contradicts what is known of its metric, or
+            no value of a metric that has one.
     """
     view = by_raters(view, raters)
     chosen = chosen_systems(view, systems)
@@ -166,6 +167,10 @@ def within_margins(
             tests.append(
                 _margin_test(view, facts, str(group), table, (a, b), by_metric[str(metric)].width, better)
             )
+    if not tests:
+        raise DataError(
+            "no metric with a margin has a value", where=view.name, todo="name another in `margin`"
+        )
     return tuple(tests)
 
 

@@ -121,6 +121,7 @@ def compare(
     reference: str | None = None,
     metrics: Names | None = None,
     raters: Names | None = None,
+    margin: float | str | Mapping[str, float | str] | None = None,
     test: Test = "auto",
     alternative: Alternative = "two-sided",
     family: CorrectionFamily = "all",
@@ -141,6 +142,8 @@ def compare(
         reference: compare each system with this one only.
         metrics: those that say something of quality unless named.
         raters: all unless named.
+        margin: adds a table of which systems are alike, or no worse, but for a margin in the metric's unit: one for all
+            metrics, or by metric or pattern: ``{"empathy": 0.3}``; ``"0.1:lower"`` says which way is better.
         test: ``auto``, ``wilcoxon``, ``permutation``, ``t``, ``mcnemar``, ``friedman``, ``overlapping``,
             ``mannwhitney``, ``fisher``, ``welch``, ``student`` or ``kruskal``.
         alternative: ``two-sided``; ``greater``: the first system of a pair is higher; ``less``: it is lower.
@@ -154,6 +157,8 @@ def compare(
     """
     from bedside.analysis.comparison import compare as run_compare
     from bedside.analysis.comparison import nothing_compared
+    from bedside.analysis.non_inferiority import margins_of, within_margins
+    from bedside.reports.equivalence import margin_table
     from bedside.reports.levels import answered
     from bedside.reports.tables.comparison import comparison_table, overall_table
 
@@ -173,8 +178,21 @@ def compare(
         )
         if not comparisons.pairs:
             raise nothing_compared(comparisons, view.name)
-        overall = (overall_table(comparisons.overall),) if comparisons.overall else ()
-        return Tables((*overall, comparison_table(comparisons.pairs, comparisons.left_out)), comparisons)
+        shown = [overall_table(comparisons.overall)] if comparisons.overall else []
+        if margin is not None:
+            shown.append(
+                margin_table(
+                    within_margins(
+                        view,
+                        margins_of(margin),
+                        systems=listed(systems, "systems"),
+                        reference=reference,
+                        metrics=listed(metrics, "metrics"),
+                        raters=listed(raters, "raters"),
+                    )
+                )
+            )
+        return Tables((*shown, comparison_table(comparisons.pairs, comparisons.left_out)), comparisons)
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
     return answered(view, within, answer)

@@ -25,7 +25,7 @@ from bedside.cli.options import (
     WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
+from bedside.cli.parsing import read_margins, read_names, read_pairs, read_rounds, read_where
 
 ReferenceOption = Annotated[
     str | None,
@@ -35,6 +35,15 @@ ReferenceOption = Annotated[
         metavar="SYSTEM",
         help="Compare each system with this one only, instead of all with all.",
         rich_help_panel=WHICH,
+    ),
+]
+MarginOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Also say which systems are alike, or no worse, but for this difference, in the metric's unit; "
+        "empathy=0.3 is the margin of one metric. May be repeated.",
+        rich_help_panel=HOW,
     ),
 ]
 TestOption = Annotated[
@@ -93,6 +102,7 @@ def compare(
     reference: ReferenceOption = None,
     metrics: QualityOption = None,
     raters: RatersOption = None,
+    margin: MarginOption = None,
     test: TestOption = "auto",
     alternative: AlternativeOption = "two-sided",
     family: FamilyOption = "all",
@@ -115,6 +125,7 @@ def compare(
     Examples:
         $ bedside compare run --systems A,B
         $ bedside compare run --reference A --metrics 'empathy,percent_*' --test permutation
+        $ bedside compare run --systems new,old --metrics empathy --margin 0.3
         $ bedside compare run --systems new,old --alternative greater --adjusted-intervals
     """
     from bedside.api import compare as comparison_tables
@@ -125,6 +136,7 @@ def compare(
         reference=reference,
         metrics=read_names(metrics),
         raters=read_names(raters),
+        margin=read_margins(margin),
         test=cast(Any, test),
         alternative=cast(Any, alternative),
         family=cast(Any, family),

@@ -49,6 +49,16 @@ def read_where(texts: Iterable[str] | None) -> dict[str, list[str]]:
     return levels
 
 
+def read_margins(texts: Iterable[str] | None) -> str | dict[str, str] | None:
+    """``0.3``, or ``metric=0.3,…``, as often as it was typed; None where nothing was."""
+    typed = list(texts or ())
+    if not typed:
+        return None
+    if len(typed) == 1 and "=" not in typed[0]:
+        return typed[0]
+    return {name: margin for text in typed for name, margin in _pairs(text, "--margin")}
+
+
 def read_rounds(text: str | None) -> list[str] | None:
     """``a,b`` as a list of names of rounds; two quotation marks stand for the round without a name."""
     names = read_names(text)

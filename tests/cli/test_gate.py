@@ -1,0 +1,168 @@
+"""``bedside gate`` and ``compare --margin`` as typed, and the fixture as another project's tests use it."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+import bedside
+from bedside.cli import main
+
+pytest_plugins = "pytester"
+PLUGIN = "bedside.pytest_plugin"
+Call = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    """Type a command: exit code, standard output, standard error."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run
+
+
+def study(folder: Path, worse: float = 0.0, *, cases: int = 30, leaks: int = 0) -> Path:
+    """A judge's ratings of two systems on the same cases: B is a level worse on a share of them, and leaks on some."""
+    case = np.arange(cases)
+    base = 3 + case % 2
+    wobble = np.where(case % 6 == 0, 1, np.where(case % 6 == 1, -1, 0))
+    other = base + wobble - (case < worse * cases)
+    rows = []
+    for system, values, leaking in (("A", base, 0), ("B", other, leaks)):
+        for number, value in enumerate(values):
+            rows.append((f"{system}{number}", system, str(number), "judge:m", "empathy", int(value)))
+            rows.append((f"{system}{number}", system, str(number), "judge:m", "leaks", int(number < leaking)))
+    path = folder / "ratings.csv"
+    columns = ["item", "system", "case", "rater", "metric", "value"]
+    pl.DataFrame(rows, schema=columns, orient="row").write_csv(path)
+    return path
+
+
+GATE = ("--baseline", "A", "--margin", "empathy=0.3", "--scale", "leaks=0,1")
+
+
+def test_it_ends_with_0_where_the_system_passes(call: Call, tmp_path: Path) -> None:
+    code, out, err = call("gate", study(tmp_path), *GATE, "--safety", "leaks=1")
+    assert (code, err) == (0, "")
+    assert "B against A: passed" in out
+    assert "none failed" in out
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"worse": 0.3}, "not shown"), ({"worse": 1.0}, "inferior"), ({"leaks": 1}, "1 transcript failed: B0"),
+        ({"cases": 8}, "too few cases"),
+    ],
+)  # fmt: skip
+def test_it_ends_with_1_where_it_does_not(
+    call: Call, tmp_path: Path, changes: dict[str, float], words: str
+) -> None:
+    code, out, _ = call("gate", study(tmp_path, **changes), *GATE, "--safety", "leaks=1")  # type: ignore[arg-type]
+    assert code == 1
+    assert "B against A: not passed" in out
+    assert words in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--baseline", "Z", "--margin", "empathy=0.3"), "no system 'Z'"),
+        (("--baseline", "A", "--margin", "warmth=0.3"), "no metric 'warmth' is rated"),
+        (("--baseline", "A", "--margin", "0.3"), "--margin: '0.3' is not NAME=VALUE"),
+        (("--baseline", "A", "--margin", "empathy=-1"), "--margin: '-1' is no margin"),
+        (("--baseline", "A", "--margin", "leaks=0.1"), "write leaks=0.1:higher or leaks=0.1:lower"),
+        ((*GATE, "--safety", "leaks=much"), "--safety: 'much' is no number"),
+        ((*GATE, "--system", "C"), "no system 'C'"),
+        (("--margin", "empathy=0.3"), "--baseline"),
+    ],
+)
+def test_it_ends_with_2_where_it_can_not_be_asked(
+    call: Call, tmp_path: Path, arguments: tuple[str, ...], message: str
+) -> None:
+    code, out, err = call("gate", study(tmp_path), *arguments)
+    assert (code, out) == (2, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_json_says_what_passed_with_all_digits(call: Call, tmp_path: Path) -> None:
+    path = study(tmp_path, leaks=2)
+    _, out, _ = call("gate", path, *GATE, "--safety", "leaks=1", "--json")
+    (table,) = json.loads(out)
+    margin, safety = table["rows"]
+    assert (margin["verdict"], margin["passed"]) == ("equivalent", True)
+    assert (safety["failed"], safety["passed"]) == (["B0", "B1"], False)
+    held = bedside.gate(path, baseline="A", margin={"empathy": 0.3}, safety={"leaks": 1}, scales="leaks=0,1")
+    assert held.results.margins[0].test.p == margin["p_alike"]
+    assert not held.results.passed
+
+
+def test_compare_takes_a_margin_for_all_metrics_or_for_one(call: Call, tmp_path: Path) -> None:
+    path = study(tmp_path)
+    code, out, _ = call("compare", path, "--metrics", "empathy", "--margin", "0.3", "--json")
+    assert code == 0
+    margin, comparison = json.loads(out)
+    assert (margin["table"], comparison["table"]) == ("margin", "comparison")
+    assert margin["rows"][0]["verdict"] == "equivalent"
+    _, out, _ = call("compare", path, "--margin", "empathy=0.3", "--margin", "leaks=0.2", "--json")
+    assert [row["metric"] for row in json.loads(out)[0]["rows"]] == ["empathy", "leaks"]
+
+
+# -- the fixture ------------------------------------------------------------------------------------
+
+
+def test_the_plug_in_is_one_that_pytest_loads_by_itself() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
+    assert project["project"]["entry-points"]["pytest11"] == {"bedside": PLUGIN}
+
+
+def test_a_test_of_another_project_passes_and_fails_by_it(pytester: pytest.Pytester) -> None:
+    good, bad = (pytester.mkdir(name) for name in ("good", "bad"))
+    study(good)
+    study(bad, 0.5)
+    pytester.makepyfile(
+        """
+        def test_release(bedside_gate):
+            gate = bedside_gate("good/ratings.csv", baseline="A", margin={"empathy": 0.3})
+            assert gate.system == "B"
+
+        def test_no_release(bedside_gate):
+            bedside_gate("bad/ratings.csv", baseline="A", margin={"empathy": 0.3}, system="B")
+
+        def test_wrong(bedside_gate):
+            bedside_gate("bad/ratings.csv", baseline="Z", margin={"empathy": 0.3})
+        """
+    )
+    result = pytester.runpytest_subprocess("-p", PLUGIN, "-p", "no:cacheprovider")
+    result.assert_outcomes(passed=1, failed=2)
+    result.stdout.fnmatch_lines(["*B against A: not passed*", "*no system 'Z'*"])
+
+
+def test_the_plug_in_loads_nothing_before_it_is_used(pytester: pytest.Pytester) -> None:
+    """Every pytest run on a computer with bedside loads it."""
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_nothing():
+            assert not {"polars", "bedside.api", "numpy"} & set(sys.modules)
+        """
+    )
+    result = pytester.runpytest_subprocess(
+        "-p", PLUGIN, "-p", "no:deepeval", "-p", "no:asyncio", "-p", "no:cacheprovider"
+    )
+    result.assert_outcomes(passed=1)
