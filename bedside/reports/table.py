@@ -51,7 +51,7 @@ class Table(TableContent):
         return to_pandas(self.to_polars())
 
 
-@dataclass(frozen=True, slots=True, repr=False, init=False)
+@dataclass(frozen=True, repr=False, init=False)
 class Tables(Generic[Results]):
     """Tables that answer one question: gone through in order, and each had by its position or its name.
 
