@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 
+import polars as pl
+
 from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateAbout, EstimateMethod
 from bedside.analysis.people_sample import PeopleSample, is_share, people_samples
 from bedside.analysis.ratings_view import ALL, MetricFacts, MetricRatings, RatingsView
-from bedside.analysis.selection import chosen_systems
+from bedside.analysis.selection import by_raters, chosen_systems
+from bedside.ratings.names import rated_by_humans
 from bedside.stats.arrays import chosen
 from bedside.stats.result import Result
 from bedside.stats.stratified_means import Ratings
@@ -73,6 +76,7 @@ def estimate(
     view: RatingsView,
     *,
     judge: str,
+    people: Sequence[str] | None = None,
     systems: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     about: EstimateAbout = "cases",
@@ -89,16 +93,20 @@ def estimate(
         view: the ratings. Without a plan in the run, the transcripts that people rated must be a random sample of those
             the judge rated.
         judge: the rater that rated everything, or a pattern that one rater matches.
+        people: the people whose ratings count, or patterns such as ``human:a*``; all of them unless named.
         systems: the systems; all unless named.
         metrics: metrics or patterns; every one that both rated unless named.
         about: ``cases``: cases like these, as a paper's claims are; or ``run``: this run's transcripts alone.
         method: ``prediction-powered``, or ``rogan-gladen`` (1978) for metrics of zeros and ones.
 
     Raises:
-        DataError: no such judge, more than one, no metric that people and the judge rated, or Rogan and Gladen's method
-            for the run's transcripts alone.
+        DataError: no such judge, more than one, no such person, no metric that people and the judge rated, Rogan and
+            Gladen's method for the run's transcripts alone, or a metric that follows from several people's labels of
+            one transcript.
     """
     name = _the_judge(view, judge)
+    if people is not None:
+        view = by_raters(view, [*people, name])
     chosen("`about`", about, ESTIMATE_ABOUT)
     chosen("`method`", method, ESTIMATE_METHODS)
     if method == "rogan-gladen" and about == "run":
@@ -110,6 +118,7 @@ def estimate(
     compared = chosen_systems(view, systems, fewest=1) if view.systems() else [ALL]
     estimates: list[Estimate] = []
     for metric in view.metrics(metrics):
+        _check_label_sets(view, metric)
         samples = people_samples(view, metric, name, compared)
         if not samples:
             continue
@@ -124,6 +133,20 @@ def estimate(
             todo="import people's ratings of a random sample with bedside ratings import",
         )
     return tuple(estimates)
+
+
+def _check_label_sets(view: RatingsView, metric: str) -> None:
+    """Raise DataError where people's mean of a metric would mix what follows from labels of different things."""
+    if metric not in view.label_sets():
+        return
+    rated = view.ratings.filter(pl.col("metric") == metric, rated_by_humans())
+    raters = sorted(rated["rater"].unique())
+    raise DataError(
+        f"{metric} follows from labels, and {' and '.join(raters)} laid theirs over the same transcripts, each perhaps "
+        "of something else: what people say of these is either one's or the other's",
+        where=view.name,
+        todo=f"choose with `people={raters[0]}`, or name other metrics with `metrics`",
+    )
 
 
 def _the_judge(view: RatingsView, judge: str) -> str:

@@ -300,6 +300,7 @@ def estimate(
     source: RatingSource,
     *,
     judge: str = JUDGES,
+    people: Names | None = None,
     systems: Names | None = None,
     metrics: Names | None = None,
     about: EstimateAbout = "cases",
@@ -315,6 +316,7 @@ def estimate(
     Args:
         source: a run, a file or a data frame of ratings by people and a judge.
         judge: the rater that rated everything; a pattern that matches one.
+        people: the people whose ratings count, or patterns; all unless named.
         systems, metrics: all unless named.
         about: what the means are about: ``cases`` like these, as a paper's claims are, or this ``run``'s transcripts
             alone.
@@ -341,6 +343,7 @@ def estimate(
         estimates = run_estimate(
             view,
             judge=judge,
+            people=listed(people, "people"),
             systems=listed(systems, "systems"),
             metrics=listed(metrics, "metrics"),
             about=about,

@@ -40,6 +40,15 @@ def estimate(
             rich_help_panel=WHICH,
         ),
     ] = JUDGES,
+    people: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B*",
+            help="People whose ratings count, such as human:anna. Without it, all of them.",
+            autocompletion=complete.raters,
+            rich_help_panel=WHICH,
+        ),
+    ] = None,
     systems: SystemsOption = None,
     metrics: MetricsOption = None,
     about: Annotated[
@@ -84,6 +93,7 @@ def estimate(
     tables = estimate_tables(
         source,
         judge=judge,
+        people=read_names(people),
         systems=read_names(systems),
         metrics=read_names(metrics),
         about=cast(Any, about),

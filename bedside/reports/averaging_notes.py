@@ -6,6 +6,8 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+import polars as pl
+
 from bedside.analysis.averaging import Interaction, interactions
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import AveragedFactor
@@ -59,6 +61,8 @@ def with_averaging_notes(
     )
     sides = list(pairs) or list(combinations(systems, 2))
     notes = averaging_notes(view, metrics, systems, sides, compared=bool(pairs), besides=besides, shown=shown)
+    if any(is_human(str(record.get("raters"))) for record in table.records):
+        notes += label_set_notes(view, metrics)
     return replace(table, notes=(*table.notes, *notes)) if notes else table
 
 
@@ -75,6 +79,7 @@ def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, op
     systems = [] if kind.name in _OF_RATERS else view.systems()
     sides = list(combinations(systems, 2))
     notes = averaging_notes(view, metrics, systems, sides, besides=divided_by(options), shown=BY_WHERE)
+    notes += label_set_notes(view, metrics)
     return replace(drawing, notes=(*drawing.notes, *notes)) if notes else drawing
 
 
@@ -110,8 +115,7 @@ def averaging_notes(
             )
             note = f"{words}: {shown.format(factor=factor.name)}."
             notes.append(f"{note} {_interaction_words(view, factor, names, pairs)}".rstrip())
-    sets = sorted(set(view.label_sets()) & set(names))
-    return (*notes, *_label_set_notes(view, sets))
+    return tuple(notes)
 
 
 def _pair_words(factor: AveragedFactor, pairs: Sequence[tuple[str, str]]) -> str:
@@ -177,15 +181,19 @@ def _listed(words: Sequence[str], most: int, separator: str = ", ") -> str:
     return separator.join(words[:most]) + more
 
 
-def _label_set_notes(view: RatingsView, metrics: Sequence[str]) -> list[str]:
-    """That sets of labels stand apart, where several people's lie over one transcript."""
-    if not metrics:
-        return []
-    import polars as pl
+def label_set_notes(view: RatingsView, metrics: Iterable[str]) -> tuple[str, ...]:
+    """That sets of labels are not averaged, where several people's lie over one transcript.
 
-    raters = view.ratings.filter(pl.col("metric").is_in(metrics))["rater"].unique().to_list()
+    Args:
+        view: the ratings.
+        metrics: the metrics that are shown.
+    """
+    apart = set(view.label_sets()) & set(metrics)
+    if not apart:
+        return ()
+    raters = view.ratings.filter(pl.col("metric").is_in(apart))["rater"].unique()
     people = sorted(person_name(rater) for rater in raters if is_human(rater))
-    return [
+    return (
         f"Labels of several people lie over one transcript ({_listed(people, _MOST_LEVELS)}): what follows from each "
-        f"one's set stands apart, for they may have labelled different things."
-    ]
+        f"one's set is not averaged, for they may have labelled different things.",
+    )

@@ -263,3 +263,13 @@ def test_a_table_divided_by_a_factor_averages_nothing_over_it() -> None:
     assert with_averaging_notes(table, view) != table
     figures = [drawing for part in make_parts(view) for drawing in part.figures]
     assert any("Averaged over setting (8, 16)" in note for drawing in figures for note in drawing.notes)
+
+
+def test_a_judge_is_corrected_by_one_set_of_labels(tmp_path: Path) -> None:
+    run = labelled_run(tmp_path / "run", ("human:anna", "human:ben", "judge:m"))
+    with pytest.raises(bedside.BedsideError) as error:
+        bedside.estimate(run, metrics="concern_precision")
+    assert "human:anna and human:ben laid theirs over the same transcripts" in str(error.value)
+    assert "`people=human:anna`" in str(error.value)
+    (estimated,) = bedside.estimate(run, metrics="concern_precision", people="human:ben").results
+    assert estimated.human.estimate == pytest.approx(1 / 3)

@@ -27,7 +27,9 @@ SEVERAL: dict[str, dict[str, Any]] = {
     },
     "gate": {"rounds": "all", "raters": "human:*", "scales": "empathy=1-5"},
     "validate": {"rounds": "all", "judges": "judge:*", "metrics": "empathy", "scales": "empathy=1-5"},
-    "estimate": {"rounds": "all", "systems": "steady", "metrics": "empathy", "scales": "empathy=1-5"},
+    "estimate": {
+        "people": "human:*", "systems": "steady", "metrics": "empathy", "scales": "empathy=1-5", "rounds": "all",
+    },
     "tables": {"rounds": "all", "names": "agreement", "scales": "empathy=1-5"},
     "figure": {"rounds": "all", "scales": "empathy=1-5"},
     "explain": {"rounds": "all", "scales": "empathy=1-5"},
