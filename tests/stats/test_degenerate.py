@@ -13,6 +13,7 @@ import pytest
 
 from bedside.stats import (
     effects,
+    equivalence,
     intervals,
     many_raters,
     overlapping,
@@ -62,7 +63,14 @@ TABLES: dict[str, list[list[Any]]] = {
     "raters never meet": [[1, 1, None, None], [2, 2, None, None], [None, None, 1, 1], [None, None, 3, 3]],
 }
 
-BINARY = {"mcnemar", "mcnemar mid-p", "mcnemar melded", "rogan-gladen"}
+BINARY = {
+    "equivalence paired proportions",
+    "equivalence proportions",
+    "mcnemar",
+    "mcnemar mid-p",
+    "mcnemar melded",
+    "rogan-gladen",
+}
 OF_PAIRS: dict[str, Callable[[Any, Any], Result | Effect]] = {
     "wilcoxon": paired.wilcoxon,
     "wilcoxon wilcox": partial(paired.wilcoxon, zeros="wilcox", method="asymptotic"),
@@ -71,6 +79,11 @@ OF_PAIRS: dict[str, Callable[[Any, Any], Result | Effect]] = {
     "permutation percentile": partial(paired.permutation, resamples=50, interval="percentile"),
     "permutation inverted": partial(paired.permutation, resamples=50, interval="inverted"),
     "paired t": paired.t_test,
+    "equivalence paired": partial(equivalence.paired_means, margin=0.3),
+    "equivalence paired with span": partial(equivalence.paired_means, margin=0.3, span=5),
+    "equivalence unpaired": partial(equivalence.unpaired_means, margin=0.3),
+    "equivalence paired proportions": partial(equivalence.paired_proportions, margin=0.3),
+    "equivalence proportions": partial(equivalence.unpaired_proportions, margin=0.3),
     "overlapping t": lambda x, y: overlapping.t_test(x[:2], y[:2], x[2:], y[2:]),
     "mcnemar": paired.mcnemar,
     "mcnemar mid-p": partial(paired.mcnemar, method="mid-p"),

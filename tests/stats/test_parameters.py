@@ -12,14 +12,17 @@ import pytest
 from bedside.stats import (
     alternative_annotator,
     consensus,
+    crossed_raters,
     diagnostic_accuracy,
     effects,
+    equivalence,
     families,
     intervals,
     many_raters,
     overlapping,
     paired,
     prediction_powered,
+    proportion_scores,
     reliability,
     several,
     shape,
@@ -69,6 +72,35 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (overlapping.t_test, (X[:20], Y[:20], X[20:40], Y[40:]), {}, {
         "alternative": ({}, {"alternative": "greater"}), "level": ({}, {"level": 0.9}),
     }),
+    (equivalence.paired_means, ([3] * 9, [3] * 9), {"margin": 0.3, "span": 4}, {
+        "margin": ({}, {"margin": 0.4}), "alpha": ({}, {"alpha": 0.025}), "span": ({}, {"span": 5}),
+    }),
+    (equivalence.unpaired_means, (X, Y), {"margin": 0.3}, {
+        "margin": ({}, {"margin": 0.4}), "alpha": ({}, {"alpha": 0.025}),
+    }),
+    (equivalence.mean_difference, (crossed_raters.paired_difference(TABLE, TABLE[::-1]),), {"margin": 0.3}, {
+        "margin": ({}, {"margin": 0.4}), "alpha": ({}, {"alpha": 0.025}),
+    }),
+    *((test, data, {"margin": 0.1}, {
+        "margin": ({}, {"margin": 0.2}), "alpha": ({}, {"alpha": 0.025}),
+    }) for test, data in (
+        (equivalence.paired_proportions, (ONES, OTHERS)), (equivalence.unpaired_proportions, (ONES, OTHERS)),
+        (equivalence.paired_proportions_from_table, ([[9, 5], [2, 8]],)),
+    )),
+    *((test, (TABLE, TABLE[::-1]), {}, {"level": ({}, {"level": 0.9})}) for test in (
+        crossed_raters.paired_difference, crossed_raters.unpaired_difference,
+    )),
+    (crossed_raters.asked_for, (crossed_raters.paired_difference(TABLE, TABLE[::-1] + 1),), {}, {
+        "alternative": ({}, {"alternative": "greater"}), "level": ({}, {"level": 0.9}),
+    }),
+    (proportion_scores.tango_interval, (5, 2, 20), {}, {"level": ({}, {"level": 0.9})}),
+    *((test, (), {"ones_x": 5, "n_x": 9, "ones_y": 4, "n_y": 11, **more}, {
+        "ones_x": ({}, {"ones_x": 6}), "n_x": ({}, {"n_x": 10}), "ones_y": ({}, {"ones_y": 5}),
+        "n_y": ({}, {"n_y": 12}), **parameters,
+    }) for test, more, parameters in (
+        (proportion_scores.miettinen_nurminen_statistic, {"difference": 0.1}, {"difference": ({}, {"difference": 0.2})}),
+        (proportion_scores.miettinen_nurminen_interval, {}, {"level": ({}, {"level": 0.9})}),
+    )),
     (unpaired.mann_whitney, (X, Y), {}, {
         "method": ({}, {"method": "exact"}), "continuity": ({}, {"continuity": False}),
         "alternative": ({}, {"alternative": "greater"}),
@@ -274,8 +306,9 @@ def test_every_parameter_matters(case: Any) -> None:
 def test_every_statistic_is_here() -> None:
     tested = {case[0] for case in CASES}
     modules = (
-        alternative_annotator, consensus, diagnostic_accuracy, effects, families, intervals, many_raters, overlapping,
-        planning, prediction_powered, reliability, several, shape, shares, two_raters, unpaired,
+        alternative_annotator, consensus, crossed_raters, diagnostic_accuracy, effects, equivalence, families,
+        intervals, many_raters, overlapping, planning, prediction_powered, proportion_scores, reliability, several,
+        shape, shares, two_raters, unpaired,
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):
