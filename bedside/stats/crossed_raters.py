@@ -177,7 +177,9 @@ def _cochran_df(parts: Any) -> float:
 
     present = [(part, df) for part, df in parts if part > 0]
     low, high = min(df for _, df in present), max(df for _, df in present)
-    if low == high:
-        return float(low)
     critical = sum(part * stdtrit(df, 0.975) for part, df in present) / sum(part for part, _ in present)
+    # Of a part that is next to nothing, rounding leaves the mean at or outside the other's value.
+    for end, side in ((low, 1), (high, -1)):
+        if side * (stdtrit(end, 0.975) - critical) <= 0:
+            return float(end)
     return float(brentq(lambda df: stdtrit(df, 0.975) - critical, low, high))

@@ -55,6 +55,15 @@ def test_cases_that_differ_alike_leave_the_t_test_of_raters() -> None:
     assert result.p == pytest.approx(scipy.stats.ttest_1samp(of_rater, 0).pvalue)
 
 
+def test_a_part_that_is_next_to_nothing_leaves_the_other() -> None:
+    """Rounding puts the weighted critical value outside both; three people with one mean, and nearly so."""
+    values = np.array([[1.0, 2.0, 3.0], [2.0, 3.0, 1.0], [3.0, 1.0, 2.0], [6.0, 6.0, 6.0]])
+    for tiny in (0.0, 1e-16, 1e-15, 1e-12, 1e-9):
+        result = paired_difference(values * (1 + tiny * np.arange(3)), np.zeros((4, 3)))
+        assert 2 <= (result.details[DF] or 0) <= 3 + 1e-9
+        assert result.p is not None
+
+
 def rejections(
     raters: int, cases: int, between: float, *, paired: bool = True, runs: int = 600
 ) -> tuple[float, float]:
