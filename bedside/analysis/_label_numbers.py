@@ -76,8 +76,7 @@ def label_numbers(view: RatingsView, metrics: Sequence[str]) -> LabelNumbers:
             refused[name] = f"every rating is {labels[0]!r}"
         else:
             refused[name] = (
-                f"its {len(labels)} labels have no order; give them as numbers if they have one, "
-                "or see the table of counts"
+                f"its {len(labels)} labels have no order; if they have one, give their scale as low<middle<high"
             )
     return LabelNumbers(_with_numbers(view, numbers), yes, ordered, refused)
 

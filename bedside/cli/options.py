@@ -131,7 +131,8 @@ ScaleOption = Annotated[
     list[str] | None,
     typer.Option(
         metavar="SCALE",
-        help="Scale of the ratings, such as 1-5, 0,1,2 or none/open/closed; METRIC=SCALE is the scale of one metric. "
+        help="Scale of the ratings, such as 1-5, 0,1,2, none/open/closed or 'mild<moderate<severe' (labels in "
+        "order); METRIC=SCALE is the scale of one metric. "
         "May be repeated.",
         rich_help_panel=READING,
     ),

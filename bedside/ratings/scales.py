@@ -19,25 +19,29 @@ class Scale:
     """What a rater may answer.
 
     Attributes:
-        levels: the levels, numbers in ascending order or labels.
-        ordered: whether the levels are numbers on an ordered scale, rather than labels.
+        levels: the levels, numbers in ascending order or labels; ordered labels stand from the lowest to the highest.
+        ordered: whether the levels have an order: numbers always, labels where it is said.
     """
 
     levels: tuple[float, ...] | tuple[str, ...]
     ordered: bool
 
     def to_json(self) -> list[float] | list[str]:
-        """The levels as a list, for a manifest."""
-        return list(self.levels)  # type: ignore[return-value]
+        """The levels as a list, for a manifest; ordered labels as one text with their order, ``low<middle<high``."""
+        labels = [level for level in self.levels if isinstance(level, str)]
+        return ["<".join(labels)] if self.ordered and labels else list(self.levels)  # type: ignore[return-value]
 
     @staticmethod
     def from_json(levels: Sequence[Any]) -> Scale:
         """The scale of :meth:`to_json`."""
+        if len(levels) == 1 and isinstance(levels[0], str):
+            return Scale(tuple(levels[0].split("<")), True)
         return Scale(tuple(levels), all(isinstance(level, int | float) for level in levels))
 
 
 def parse_scale(text: str) -> Scale:
-    """A scale as typed: ``1-5`` (whole numbers), ``0,0.5,1`` (these numbers), or ``none/open/closed`` (labels).
+    """A scale as typed: ``1-5`` (whole numbers), ``0,0.5,1`` (these numbers), ``none/open/closed`` (labels), or
+    ``mild<moderate<severe`` (labels that have this order).
 
     Raises:
         DataError: it is none of these.
@@ -47,6 +51,9 @@ def parse_scale(text: str) -> Scale:
         first, last = int(low), int(high)
         if first < last <= first + 1000:
             return Scale(tuple(float(level) for level in range(first, last + 1)), True)
+    ranked = [part.strip() for part in text.split("<")]
+    if len(ranked) >= 2 and all(ranked) and len(set(ranked)) == len(ranked):
+        return Scale(tuple(ranked), True)
     parts = [part.strip() for part in text.replace("/", ",").split(",")]
     if len(parts) >= 2 and all(parts) and len(set(parts)) == len(parts):
         numbers = [number_in(part) for part in parts]
@@ -54,7 +61,9 @@ def parse_scale(text: str) -> Scale:
             return Scale(tuple(sorted(number for number in numbers if number is not None)), True)
         return Scale(tuple(parts), False)
     raise DataError(
-        f"{text!r:.60} is not a scale", where="`scales`", todo="write 1-5, or 0,0.5,1, or none/open/closed"
+        f"{text!r:.60} is not a scale",
+        where="`scales`",
+        todo="write 1-5, or 0,0.5,1, or none/open/closed, or mild<moderate<severe",
     )
 
 

@@ -403,7 +403,7 @@ def _value(cell: str, metric: str, scale: Scale | None, where: str) -> tuple[flo
         return (number, None) if number is not None else (None, cell)
     if scale.ordered and number in scale.levels:
         return number, None
-    if not scale.ordered and cell in scale.levels:
+    if cell in scale.levels:
         return None, cell
     levels = ", ".join(f"{level:g}" if isinstance(level, float) else level for level in scale.levels)
     raise InputError(

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from bedside import api
 from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
-from bedside.ratings.scales import Scale
+from bedside.ratings.scales import Scale, parse_scale
 from bedside.reports.tables.comparison import comparison_table
 from bedside.support.errors import DataError
 
@@ -169,8 +169,7 @@ def test_ordered_labels_are_compared_by_their_places() -> None:
     labels = ("mild", "moderate", "severe")
     a, b = [2, 2, 1, 2, 0, 1], [0, 1, 1, 0, 0, 2]
     rows = paired_rows([labels[i] for i in a], [labels[i] for i in b])
-    ordered = view(rows, Scale(labels, False))
-    found = compare(RatingsView(ordered.ratings, {"danger": Scale(labels, True)}, None, "x")).pairs[0]
+    found = compare(view(rows, parse_scale("mild<moderate<severe"))).pairs[0]
     assert found.test.p == only(paired_rows([float(i) for i in a], [float(i) for i in b])).test.p
     assert any("from 0 for mild to 2 for severe" in note for note in comparison_table([found]).notes)
 

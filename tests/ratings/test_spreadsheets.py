@@ -115,6 +115,7 @@ def test_words_among_numbers_are_refused(tmp_path: Path) -> None:
         ("1-5", (1.0, 2.0, 3.0, 4.0, 5.0)),
         ("0,0.5,1", (0.0, 0.5, 1.0)),
         ("none/open/closed", ("none", "open", "closed")),
+        ("mild < moderate<severe", ("mild", "moderate", "severe")),
     ],
 )
 def test_scales(text: str, levels: tuple[object, ...]) -> None:
