@@ -102,7 +102,7 @@ class PairKappas:
                 np.bincount(cluster * k + codes, minlength=clusters * k).reshape(clusters, k)
                 for codes in (row, column)
             )
-            fewer = own_rows.sum(axis=1).astype(np.float64)
+            fewer = np.bincount(cluster, weights=np.ones(cluster.size), minlength=clusters)
             removed = np.bincount(cluster, weights=penalty, minlength=clusters)
             expected = (((rows - own_rows) @ self.penalties) * (columns - own_columns)).sum(axis=1)
         return kappa_values_of_sums(n - fewer, observed - removed, expected, float(self.penalties.max()))
