@@ -62,7 +62,7 @@ class Estimate(MetricRatings):
 
 
 @dataclass(frozen=True, slots=True)
-class _Question:
+class _EstimateQuestion:
     """What is asked of each metric: as the arguments of :func:`estimate`; ``share`` for zeros and ones."""
 
     facts: MetricFacts
@@ -107,14 +107,7 @@ def estimate(
     name = _the_judge(view, judge)
     if people is not None:
         view = by_raters(view, [*people, name])
-    chosen("`about`", about, ESTIMATE_ABOUT)
-    chosen("`method`", method, ESTIMATE_METHODS)
-    if method == "rogan-gladen" and about == "run":
-        raise DataError(
-            "Rogan and Gladen's interval is about cases like these, not about the run's transcripts alone",
-            where="`about`",
-            todo="leave it out, or choose `method=prediction-powered`",
-        )
+    _check(about, method)
     compared = chosen_systems(view, systems, fewest=1) if view.systems() else [ALL]
     estimates: list[Estimate] = []
     for metric in view.metrics(metrics):
@@ -122,7 +115,7 @@ def estimate(
         samples = people_samples(view, metric, name, compared)
         if not samples:
             continue
-        question = _Question(view.facts(metric), name, about, method, is_share(view, metric, name))
+        question = _EstimateQuestion(view.facts(metric), name, about, method, is_share(view, metric, name))
         means = {system: _mean(question, system, sample) for system, sample in samples.items()}
         estimates += means.values()
         estimates += [_difference(question, means[a], means[b]) for a, b in combinations(compared, 2)]
@@ -149,6 +142,17 @@ def _check_label_sets(view: RatingsView, metric: str) -> None:
     )
 
 
+def _check(about: EstimateAbout, method: EstimateMethod) -> None:
+    chosen("`about`", about, ESTIMATE_ABOUT)
+    chosen("`method`", method, ESTIMATE_METHODS)
+    if method == "rogan-gladen" and about == "run":
+        raise DataError(
+            "Rogan and Gladen's interval is about cases like these, not about the run's transcripts alone",
+            where="`about`",
+            todo="leave it out, or choose `method=prediction-powered`",
+        )
+
+
 def _the_judge(view: RatingsView, judge: str) -> str:
     matching = view.raters([judge])
     if len(matching) > 1:
@@ -160,7 +164,7 @@ def _the_judge(view: RatingsView, judge: str) -> str:
     return matching[0]
 
 
-def _mean(question: _Question, system: str, sample: PeopleSample) -> Estimate:
+def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample) -> Estimate:
     from bedside.stats.stratified_means import mean
 
     naive, human, corrected = (
@@ -176,7 +180,7 @@ def _mean(question: _Question, system: str, sample: PeopleSample) -> Estimate:
     )  # fmt: skip
 
 
-def _rogan_gladen(sample: PeopleSample, question: _Question) -> Result:
+def _rogan_gladen(sample: PeopleSample, question: _EstimateQuestion) -> Result:
     """Rogan and Gladen's share, or why the sample allows none."""
     from bedside.stats import prediction_powered
 
@@ -208,7 +212,7 @@ def _enough(corrected: Result, cases: int) -> Result:
     )
 
 
-def _difference(question: _Question, x: Estimate, y: Estimate) -> Estimate:
+def _difference(question: _EstimateQuestion, x: Estimate, y: Estimate) -> Estimate:
     from bedside.stats.prediction_powered import rogan_gladen_difference
     from bedside.stats.stratified_means import difference
 

@@ -164,27 +164,29 @@ def mean(
     cell_mean = _cell_mean(asked, clusters[0], question)
     interval, missing = _interval(cell_mean, question)
     total = cell_mean.total
-    estimate = _inside(total.value) if share else total.value
-    labels = asked.human[asked.labelled]
     return replace(
         _finished(blank, total, by_case),
-        estimate=estimate,
+        estimate=_inside(total.value) if share else total.value,
         interval=interval,
-        details={
-            **_freedom(total),
-            "weight": cell_mean.weight,
-            "unlabelled": float(asked.judge.size - labels.size),
-            "variance from unlabelled": cell_mean.unlabelled,
-            "cells": float(np.unique(asked.cells).size),
-            "cases": float(np.unique(asked.cases[asked.labelled]).size),
-            "judge minus human on the sample": float((asked.judge - asked.human)[asked.labelled].mean()),
-            "effective sample size": float(labels.var(ddof=1)) / total.variance
-            if total.variance > 0
-            else None,
-        },
+        details=_details(asked, cell_mean),
         missing=missing,
         remarks=_remarks(total.value, share),
     )
+
+
+def _details(units: JudgedUnits, cell_mean: _CellMean) -> dict[str, float | None]:
+    seen, variance = units.labelled, cell_mean.total.variance
+    labels = units.human[seen]
+    return {
+        **_freedom(cell_mean.total),
+        "weight": cell_mean.weight,
+        "unlabelled": float(units.judge.size - labels.size),
+        "variance from unlabelled": cell_mean.unlabelled,
+        "cells": float(np.unique(units.cells).size),
+        "cases": float(np.unique(units.cases[seen]).size),
+        "judge minus human on the sample": float((units.judge - units.human)[seen].mean()),
+        "effective sample size": float(labels.var(ddof=1)) / variance if variance > 0 else None,
+    }
 
 
 def difference(
@@ -284,11 +286,11 @@ def _too_few(units: JudgedUnits) -> str | None:
 
 def _clusters(units: tuple[JudgedUnits, ...], about: About) -> tuple[list[Indices], bool]:
     """The number of each unit's cluster, and whether clusters are cases of several units."""
-    numbers = np.unique(np.concatenate([each.cases for each in units]), return_inverse=True)[1]
-    several = any(np.unique(each.cases).size < each.cases.size for each in units) or len(units) > 1
+    numbers = np.unique(np.concatenate([system.cases for system in units]), return_inverse=True)[1]
+    several = any(np.unique(system.cases).size < system.cases.size for system in units) or len(units) > 1
     if about == "run" and not (several and _drawn_by_case(units, numbers)):
         numbers, several = np.arange(numbers.size), False
-    ends = np.cumsum([each.cases.size for each in units])[:-1]
+    ends = np.cumsum([system.cases.size for system in units])[:-1]
     return np.split(numbers, ends), several and np.unique(numbers).size < numbers.size
 
 
@@ -296,11 +298,11 @@ def _drawn_by_case(units: tuple[JudgedUnits, ...], cases: Indices) -> bool:
     """Whether units of one case are labelled together more often than halfway between chance and always."""
     rates = np.concatenate(
         [
-            np.bincount(each.cells, each.labelled)[each.cells] / np.bincount(each.cells)[each.cells]
-            for each in units
+            np.bincount(system.cells, system.labelled)[system.cells] / np.bincount(system.cells)[system.cells]
+            for system in units
         ]
     )
-    labelled = np.concatenate([each.labelled for each in units]).astype(np.float64)
+    labelled = np.concatenate([system.labelled for system in units]).astype(np.float64)
 
     def pairs(values: Array) -> float:
         return float((np.bincount(cases, values) ** 2 - np.bincount(cases, values**2)).sum()) / 2
@@ -433,10 +435,10 @@ def _difference_interval(
     if not question.share:
         return _interval(_CellMean(total, 0.0, 0.0, 0.0, 0), question)
     shares, below, above = [], [], []
-    for each in means:
-        interval, missing = _interval(each, question)
-        share = _inside(each.total.value)
-        if interval is None and each.total.parts:
+    for cell_mean in means:
+        interval, missing = _interval(cell_mean, question)
+        share = _inside(cell_mean.total.value)
+        if interval is None and cell_mean.total.parts:
             return None, missing
         # A mean that is known has no error.
         shares.append(share)
@@ -444,7 +446,7 @@ def _difference_interval(
         above.append(interval.high - share if interval else 0.0)
     if not total.parts:
         return _interval(_CellMean(total, 0.0, 0.0, 0.0, 0), question)
-    variances = [each.total.variance for each in means]
+    variances = [cell_mean.total.variance for cell_mean in means]
     product = float(np.sqrt(variances[0] * variances[1]))
     correlation = (variances[0] + variances[1] - total.variance) / 2 / product if product > 0 else 0.0
     correlation = min(1.0, max(-1.0, correlation))

@@ -191,6 +191,18 @@ def test_a_difference_is_that_of_the_two_means(about: str, share: bool) -> None:
                 assert found.interval.low <= (found.estimate or 0) <= found.interval.high
 
 
+def test_a_lower_level_makes_a_narrower_interval() -> None:
+    for share in (False, True):
+        units = ones(some_units(1)) if share else some_units(1)
+        other = judged_units(units.judge[::-1], units.human[::-1])
+        for wide, narrow in (
+            (mean(units, share=share), mean(units, share=share, level=0.8)),
+            (difference(units, other, share=share), difference(units, other, share=share, level=0.8)),
+        ):
+            assert wide.estimate == narrow.estimate
+            assert bounds(wide)[0] < bounds(narrow)[0] < bounds(narrow)[1] < bounds(wide)[1]
+
+
 def test_shares_without_a_single_one_have_an_interval() -> None:
     """50 labels without a one, and a judge that agrees: before, an interval without width, or [0, 1]."""
     human = np.where(np.arange(500) < 50, 0.0, np.nan)
