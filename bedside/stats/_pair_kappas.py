@@ -89,10 +89,12 @@ class PairKappas:
         rows, columns = (np.bincount(codes, weights=weight, minlength=k) for codes in (row, column))
         n, penalty = weight.sum(), self.penalties[row, column]
         observed = weight @ penalty
+        # What an item that one of the two missed takes away.
+        fewer: Array = np.zeros(both.size)
+        removed: Array = np.zeros(both.size)
         if member is None:
             by_row, by_column = self.penalties @ columns, rows @ self.penalties
-            # An item that one of the two missed changes nothing.
-            fewer, removed, chance = (np.zeros(both.size) for _ in range(3))
+            chance = np.zeros(both.size)
             fewer[both], removed[both] = 1.0, penalty
             chance[both] = by_row[row] + by_column[column] - penalty
             expected = rows @ self.penalties @ columns - chance
