@@ -29,7 +29,9 @@ from bedside.rubrics.rubric_files import RUBRICS
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "bedside" / "examples"
 #: Pages whose commands are run, and how wide their tables may be.
-CONSOLE = ("compare-systems.md", "drift.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md")
+CONSOLE = (
+    "compare-systems.md", "equivalence.md", "drift.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md",
+)  # fmt: skip
 WIDTH = 118
 #: What is made beside the pages: the names that a shell offers.
 NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"

@@ -84,15 +84,15 @@ def gate(
         margins: by metric or pattern.
         system: the new one; it need not be named where there are two.
         safety: metrics of safety besides those whose rubrics say ``fails_at``: the level at which a transcript fails.
-        raters: raters or patterns; all unless named.
+        raters: raters or patterns, whose ratings the margins rest on; all unless named. Of safety everybody's count.
 
     Raises:
         DataError: an unknown name; a metric of which it isn't known which way is better; a metric that several groups
             of raters rated; or which system is meant isn't known.
     """
-    view = by_raters(view, raters)
     new = _new_system(view, baseline, system)
-    tests = within_margins(view, margins, systems=[new, baseline], reference=baseline)
+    rated = by_raters(view, raters)
+    tests = within_margins(rated, margins, systems=[new, baseline], reference=baseline)
     if not tests:
         raise DataError(
             "no metric with a margin has a value", where=view.name, todo="name another in `margin`"

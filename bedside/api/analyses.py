@@ -220,7 +220,8 @@ def gate(
             isn't known which way is better, ``"0.1:lower"`` says it.
         system: the new one; it need not be named where there are two.
         safety: metrics of safety besides those whose rubrics say ``fails_at``: the level at which a transcript fails.
-        raters: all unless named; a metric with a margin must have been rated by one judge or algorithm, or by people.
+        raters: whose ratings the margins rest on; a metric with a margin must have been rated by one judge or
+            algorithm, or by people. Of safety everybody's count.
         scales, columns, rounds, where: as for :func:`agree`.
 
     Returns:

@@ -7,12 +7,12 @@ from typing import Annotated
 
 import typer
 
+from bedside.cli.completion import raters as rater_names
 from bedside.cli.options import (
     HOW,
     WHICH,
     ColumnsOption,
     JsonOption,
-    RatersOption,
     RoundOption,
     ScaleOption,
     WhereOption,
@@ -59,7 +59,15 @@ def gate(
             rich_help_panel=HOW,
         ),
     ] = None,
-    raters: RatersOption = None,
+    raters: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B*",
+            help="Raters whose ratings the margins rest on, such as human:* or judge:*. Of safety everybody's count.",
+            autocompletion=rater_names,
+            rich_help_panel=WHICH,
+        ),
+    ] = None,
     rounds: RoundOption = None,
     where: WhereOption = None,
     scale: ScaleOption = None,

@@ -60,6 +60,14 @@ def test_one_failure_of_safety_by_any_rater_stops_it() -> None:
     assert "1 transcript failed: B7" in str(gate_table(held))
 
 
+def test_of_safety_everybodys_ratings_count() -> None:
+    """Whose ratings the margins rest on decides nothing of safety, nor of which transcripts there are."""
+    table = GOOD + safe("A") + safe("B", (4,), rater="human:anna")[:5] + safe("B")
+    held = gate(view(table), baseline="A", margins=MARGIN, raters=["judge:*"])
+    (check,) = held.safety
+    assert (check.failed, check.rated, check.unrated) == (("B4",), 40, 0)
+
+
 def test_a_transcript_without_a_rating_of_safety_stops_it() -> None:
     held = gate(view(GOOD + safe("A") + safe("B")[:-3]), baseline="A", margins=MARGIN)
     (check,) = held.safety

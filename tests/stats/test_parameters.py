@@ -98,7 +98,9 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "ones_x": ({}, {"ones_x": 6}), "n_x": ({}, {"n_x": 10}), "ones_y": ({}, {"ones_y": 5}),
         "n_y": ({}, {"n_y": 12}), **parameters,
     }) for test, more, parameters in (
-        (proportion_scores.miettinen_nurminen_statistic, {"difference": 0.1}, {"difference": ({}, {"difference": 0.2})}),
+        (proportion_scores.miettinen_nurminen_statistic, {"difference": 0.1}, {
+            "difference": ({}, {"difference": 0.2}),
+        }),
         (proportion_scores.miettinen_nurminen_interval, {}, {"level": ({}, {"level": 0.9})}),
     )),
     (unpaired.mann_whitney, (X, Y), {}, {
