@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 import statsmodels.formula.api as smf
 
+from bedside.analysis.comparison import compare
 from bedside.analysis.rater_effects import (
     RaterDesign,
     confounding_in_words,
@@ -15,7 +16,9 @@ from bedside.analysis.rater_effects import (
     scope_in_words,
 )
 from bedside.ratings.names import human_rater
+from bedside.reports.build import build_tables
 from bedside.reports.rater_effects import design_notes, severity_table
+from bedside.reports.tables.comparison import comparison_table
 from bedside.stats import crossed_raters
 from tests.analysis.ratings_rows import Row, view
 
@@ -182,3 +185,46 @@ def test_null_data_with_raters_of_their_own_taste() -> None:
         over_cases += scipy.stats.ttest_rel(cases[0].mean(1), cases[1].mean(1)).pvalue < 0.05
     assert over_cases / 150 > 0.3
     assert quasi / 150 < 0.065 + 2.5 * np.sqrt(0.065 * 0.935 / 150)
+
+
+def test_compare_takes_what_the_design_allows() -> None:
+    study = view(crossed(X, Y))
+    (pair,) = compare(study).pairs
+    expected = crossed_raters.paired_difference(X, Y)
+    assert pair.test.p == pytest.approx(expected.p)
+    assert pair.difference.estimate == pytest.approx(expected.estimate)
+    assert pair.paired
+    notes = " ".join(comparison_table([pair]).notes)
+    assert "quasi-F of cases × raters" in notes
+    assert "the answer is about raters like these 3" in notes
+    (asked,) = compare(study, test="t").pairs
+    assert asked.test.p == pytest.approx(scipy.stats.ttest_rel(X.mean(1), Y.mean(1)).pvalue)
+    assert "these 3 raters only: the test that was asked for averages raters first" in " ".join(
+        comparison_table([asked]).notes
+    )
+    (one_sided,) = compare(study, alternative="greater").pairs
+    assert one_sided.test.p == pytest.approx(crossed_raters.asked_for(expected, alternative="greater").p)
+    (apart,) = compare(view(crossed(X, Y, apart=100))).pairs
+    assert not apart.paired
+    assert apart.test.p == pytest.approx(crossed_raters.unpaired_difference(X, Y).p)
+    (two,) = compare(view(crossed(X[:, :2], Y[:, :2]))).pairs
+    assert "signed-rank" in two.test.method
+
+
+def test_comparisons_warn_of_confounded_raters() -> None:
+    (pair,) = compare(view(lenient_pairs(0.5))).pairs
+    assert any(
+        "Raters and systems are confounded, A − B on Empathy" in n for n in comparison_table([pair]).notes
+    )
+
+
+def test_every_table_on_peoples_ratings_says_whom_it_is_about() -> None:
+    for table in build_tables(view(lenient_pairs(0.5)), ["results", "raters"]):
+        if table.name == "results":
+            assert any("about these 4 raters (anna, ben, cleo and dora)" in note for note in table.notes)
+            assert any("only A was rated by anna and ben" in note for note in table.notes)
+        else:
+            assert [record["deviation"] is None for record in table.records] == [False] * 4
+    judged = [(name, s, c, m, "judge:m", value) for name, s, c, m, _, value in crossed(X, Y)[:40]]
+    (results,) = build_tables(view(judged), ["results"])
+    assert not any("raters" in note for note in results.notes)
