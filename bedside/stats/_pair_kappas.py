@@ -89,7 +89,7 @@ class PairKappas:
         rows, columns = (np.bincount(codes, weights=weight, minlength=k) for codes in (row, column))
         n, penalty = weight.sum(), self.penalties[row, column]
         observed = weight @ penalty
-        # What an item that one of the two missed takes away.
+        # An item that one of the two missed takes nothing away.
         fewer: Array = np.zeros(both.size)
         removed: Array = np.zeros(both.size)
         if member is None:
@@ -104,8 +104,8 @@ class PairKappas:
                 np.bincount(cluster * k + codes, minlength=clusters * k).reshape(clusters, k)
                 for codes in (row, column)
             )
-            fewer = np.bincount(cluster, weights=np.ones(cluster.size), minlength=clusters)
-            removed = np.bincount(cluster, weights=penalty, minlength=clusters)
+            fewer = own_rows.sum(axis=1).astype(np.float64)
+            removed = np.bincount(cluster, weights=penalty, minlength=clusters).astype(np.float64)
             expected = (((rows - own_rows) @ self.penalties) * (columns - own_columns)).sum(axis=1)
         return kappa_values_of_sums(n - fewer, observed - removed, expected, float(self.penalties.max()))
 
