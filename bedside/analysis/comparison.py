@@ -183,6 +183,8 @@ def compare(
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
     labels = label_numbers(view, names)
     values = labels.view.transcript_values(names).filter(pl.col("system").is_in(chosen))
+    # With nothing to match, a system's values are the same beside every other.
+    varying = bool(labels.view.averaged_factors())
     matched: list[SystemPair] = []
     overall: list[Overall] = []
     for (metric, group), table in sorted(
@@ -191,20 +193,20 @@ def compare(
     ):
         if table["value"].null_count() == table.height:
             continue
-        facts = view.facts(str(metric))
+        facts, whole = view.facts(str(metric)), None
+        if not varying:
+            whole = _matched_values(labels.view, table, chosen)
         for duo in duos:
-            rows = matched_rows(labels.view, table, *duo)
-            arms = (case_values(rows.rows, duo[0]), case_values(rows.rows, duo[1]))
-            unmatched = (rows.left_out[0], rows.left_out[1])
-            people = rater_design(labels.view, facts.name, duo) if group == PEOPLE else None
+            of_pair, left_out = whole or _matched_values(labels.view, table, duo)
             matched.append(
                 system_pair(
-                    facts, str(group), arms, duo, test=test, labels=labels, unmatched=unmatched, people=people
+                    facts, str(group), (of_pair[duo[0]], of_pair[duo[1]]), duo,
+                    test=test, labels=labels, unmatched=(left_out[0], left_out[1]),
+                    people=rater_design(labels.view, facts.name, duo) if group == PEOPLE else None,
                 )
-            )
+            )  # fmt: skip
         if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
-            of_all = matched_rows(labels.view, table, *chosen).rows
-            by_system = {system: case_values(of_all, system) for system in chosen}
+            by_system, _ = whole or _matched_values(labels.view, table, chosen)
             overall.append(systems_at_once(facts, str(group), by_system, test))
     pairs = _compared_pairs(
         matched, family, correction, alternative=alternative, adjusted=adjusted_intervals, seed=seed
@@ -214,6 +216,14 @@ def compare(
         tuple(_corrected(overall, family, correction, "comparisons of all systems")),
         left_out=_left_out(view, values, names, labels),
     )
+
+
+def _matched_values(
+    view: RatingsView, table: pl.DataFrame, systems: Sequence[str]
+) -> tuple[dict[str, CaseValues], tuple[int, ...]]:
+    """Each system's values by case, at the levels of factors that all share; and how many of each were left out."""
+    rows = matched_rows(view, table, *systems)
+    return {system: case_values(rows.rows, system) for system in systems}, rows.left_out
 
 
 def nothing_compared(comparisons: Comparisons, name: str) -> NothingError:

@@ -111,6 +111,8 @@ class SystemTests:
                 comparison.why for comparison in comparisons if comparison.test.method == method
             )
             notes.append(f"Test: {method} ({'; '.join(reasons)}).")
+        if any(c.transcripts_a > c.cases_a or c.transcripts_b > c.cases_b for c in comparisons):
+            notes.append("Tests are over cases: of a case's transcripts the mean counts, once.")
         return [*notes, *self._family_notes(comparisons)]
 
     def _family_notes(self, comparisons: list[Comparison]) -> list[str]:
