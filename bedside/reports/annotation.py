@@ -102,7 +102,7 @@ def _strata_table(plan: AnnotationPlan) -> Table:
         )
     if plan.focus != "random":
         notes.append(
-            f"Focus {plan.focus}: what was not drawn at random is no random sample; means corrected by it would be off."
+            f"Focus {plan.focus}: what was not drawn at random is no random sample; bedside estimate leaves it out."
         )
     if short:
         notes.append(f"Fewer than wanted, so all there is: {', '.join(short)}.")

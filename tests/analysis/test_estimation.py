@@ -317,3 +317,17 @@ def test_several_transcripts_of_a_case_widen_the_interval(tmp_path: Path) -> Non
         assert wide.interval.high == pytest.approx(narrow.interval.high)
     assert any("summed by case" in note for note in estimate_table((ten,)).notes)
     assert not any("summed by case" in note for note in estimate_table((one,)).notes)
+
+
+def test_people_who_labelled_other_things_are_not_averaged(tmp_path: Path) -> None:
+    path = tmp_path / "r.csv"
+    lines = ["item,rater,metric,value"]
+    for n in range(20):
+        lines += [f"i{n},{rater},{metric},{1 + (n + len(rater)) % 3}" for metric in ("concern_precision", "empathy")
+                  for rater in ("anna", "ben", "judge:m")]  # fmt: skip
+    path.write_text("\n".join(lines) + "\n")
+    view = open_ratings_view(path)
+    assert view.label_sets() == ["concern_precision"]
+    assert {each.metric for each in estimate(view, judge="judge:m")} == {"empathy"}
+    with pytest.raises(DataError, match="not averaged"):
+        estimate(view, judge="judge:m", metrics=["concern_precision"])
