@@ -19,11 +19,13 @@ from bedside.analysis.selection import (
     systems_or_all,
 )
 from bedside.stats.arrays import Array
-from bedside.stats.result import Result
+from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
 
 #: The metric that holds a transcript's number of messages, for ratings that are a plain file.
 MESSAGES = "turns"
+#: Fewer cases than these give no p where a case has several transcripts.
+FEWEST_CASES = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,8 +71,9 @@ def trend(
 ) -> tuple[Trend, ...]:
     """Each metric by bins of the number of messages, with a test of the trend.
 
-    The test is Spearman's rank correlation of value and number of messages over transcripts, whatever the bins;
-    p is corrected by Holm over all trends.
+    The test is Spearman's rank correlation of value and number of messages over transcripts, whatever the bins; p is
+    corrected by Holm over all trends. Where a case has several transcripts, interval and p are those of a jackknife
+    over cases.
 
     Args:
         view: the ratings of a run, or of a file in which the metric ``turns`` holds the numbers of messages.
@@ -137,8 +140,12 @@ def _bins(table: pl.DataFrame, cuts: Sequence[int]) -> tuple[Bin, ...]:
     bounds = (None, *cuts, None)
     bins = []
     for index, (low, below) in enumerate(pairwise(bounds)):
-        inside = table.filter(pl.Series(place == index))["value"]
-        bins.append(Bin(low, below, mean_t(inside.drop_nulls().to_numpy()), inside.null_count()))
+        inside = table.filter(pl.Series(place == index))
+        present = inside.drop_nulls("value")
+        cases = _cases(present)
+        clusters = None if np.unique(cases).size == cases.size else cases
+        mean = mean_t(present["value"].to_numpy(), clusters=clusters)
+        bins.append(Bin(low, below, mean, inside["value"].null_count()))
     return tuple(bins)
 
 
@@ -146,14 +153,65 @@ def _spearman(table: pl.DataFrame) -> Result:
     from bedside.stats.two_raters import correlation
 
     present = table.drop_nulls("value")
+    lengths, values = present["length"].to_numpy(), present["value"].to_numpy()
+    result = replace(correlation(lengths, values), dropped=table.height - present.height)
+    if result.estimate is None:
+        reason = "fewer than three transcripts"
+        if present.height > 2:
+            same = "number of messages" if present["length"].n_unique() == 1 else "value"
+            reason = f"all transcripts have the same {same}"
+        return replace(result, missing=reason)
+    cases = _cases(present)
+    return result if np.unique(cases).size == cases.size else _by_cases(result, lengths, values, cases)
+
+
+def _cases(rows: pl.DataFrame) -> Array:
+    """A number for the case of each row; a transcript without a case is one of its own."""
+    cases: Array = rows.select(pl.coalesce("case_id", "transcript_id").rank("dense").alias("case"))[
+        "case"
+    ].to_numpy()
+    return cases
+
+
+def _by_cases(result: Result, lengths: Array, values: Array, cases: Array) -> Result:
+    """A correlation over transcripts with the interval and p of a jackknife over cases.
+
+    The standard error of Fisher's z is that of leaving out one case at a time, ``√((G − 1)/G · Σ (z₍g₎ − z̄)²)``; z
+    over it is t with G − 1 degrees of freedom. Source: Efron (1982), The jackknife, the bootstrap and other resampling
+    plans, chapter 3.
+    """
+    from scipy.stats import spearmanr, t
+
+    groups = np.unique(cases)
     result = replace(
-        correlation(present["length"].to_numpy(), present["value"].to_numpy()),
-        dropped=table.height - present.height,
+        result,
+        method=f"{result.method}, interval and p by a jackknife over cases where a case has several transcripts",
+        interval=None,
+        statistic=None,
+        p=None,
     )
-    if result.estimate is not None:
-        return result
-    reason = "fewer than three transcripts"
-    if present.height > 2:
-        same = "number of messages" if present["length"].n_unique() == 1 else "value"
-        reason = f"all transcripts have the same {same}"
-    return replace(result, missing=reason)
+    if groups.size < FEWEST_CASES or abs(result.estimate or 0.0) == 1:
+        why = (
+            f"{groups.size} cases, fewer than {FEWEST_CASES}"
+            if groups.size < FEWEST_CASES
+            else "ρ is 1 or −1"
+        )
+        return replace(result, missing=f"no p: {why}")
+    with np.errstate(invalid="ignore", divide="ignore"):
+        left_out = np.array(
+            [float(spearmanr(lengths[cases != case], values[cases != case]).statistic) for case in groups]
+        )
+        z_left_out, z = np.arctanh(left_out), float(np.arctanh(result.estimate or 0.0))
+    squares = (z_left_out - z_left_out.mean()) ** 2
+    error = float(np.sqrt((groups.size - 1) / groups.size * squares.sum()))
+    if not np.isfinite(error) or error == 0:
+        return replace(result, missing="no p: without one of the cases nothing varies")
+    half = float(t.ppf(0.975, groups.size - 1)) * error
+    low, high = np.tanh([z - half, z + half]).tolist()
+    return replace(
+        result,
+        interval=Interval(low, high, 0.95, "jackknife over cases, Fisher's z, t"),
+        statistic=z / error,
+        p=float(2 * t.sf(abs(z / error), groups.size - 1)),
+        details={**result.details, "cases": float(groups.size)},
+    )

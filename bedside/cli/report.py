@@ -226,9 +226,9 @@ def _say_methods(run: Run, view: RatingsView, seed: int) -> None:
 
 def _show_cards(view: RatingsView, seed: int, json: bool) -> None:
     """Print the judge cards."""
-    from bedside.reports.validation import card_tables
+    from bedside.reports.build import judge_cards
 
-    cards = card_tables(view, seed)
+    cards = judge_cards(view, seed)
     if not cards:
         raise DataError(
             "no judge rated what a person rated too",

@@ -11,6 +11,7 @@ import polars as pl
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run
 from bedside.ratings.table import wordless
+from bedside.reports.averaging_notes import BY_WHERE, with_averaging_notes
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, make_parts, make_tables
 from bedside.reports.extremes import review
@@ -150,7 +151,7 @@ def _page(
     systems = view.systems()
     sections = [_part_section(part, drawn) for part in parts]
     sections += _review_sections(view, run, text)
-    card = card_tables(view, seed)
+    card = judge_cards(view, seed)
     if card:
         sections.append(Section("Judge card", tables=card))
     tables = tuple(table for part in parts for table in part.tables)
@@ -168,6 +169,11 @@ def _page(
     )
     lead = f"Made by bedside from the ratings in {run.path.name}; every table can be made again with one command."
     return page(f"Report on {run.path.name}", lead, counts, sections)
+
+
+def judge_cards(view: RatingsView, seed: int) -> tuple[Table, ...]:
+    """The cards of all judges, saying what they average over; none where no judge rated what a person rated."""
+    return tuple(with_averaging_notes(table, view, shown=BY_WHERE) for table in card_tables(view, seed))
 
 
 def _part_section(part: ReportPart, drawn: Mapping[str, str]) -> Section:

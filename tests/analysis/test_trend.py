@@ -7,6 +7,7 @@ import pytest
 import scipy.stats
 from statsmodels.stats.multitest import multipletests
 
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.analysis.trend import Bin, trend
 from bedside.reports.tables.length import bin_words
@@ -81,3 +82,42 @@ def test_bad_edges_and_unknown_lengths_are_refused() -> None:
 def test_bins_are_named_by_what_they_hold() -> None:
     nothing = mean_t([])
     assert bin_words(Bin(10, 11, nothing, 0)) == "10"
+
+
+def clustered(draw: np.random.Generator, cases: int, each: int) -> RatingsView:
+    """Cases with a length and a level of their own, which have nothing to do with each other."""
+    rows: list[Row] = []
+    for case in range(cases):
+        length, level = draw.integers(10, 60), draw.normal()
+        for number in range(each):
+            name = f"{case}-{number}"
+            turns, value = float(length + draw.integers(0, 3)), level + 0.3 * draw.normal()
+            rows.append((name, "a", f"c{case}", "turns", "algorithm:structure@1", turns))
+            rows.append((name, "a", f"c{case}", "smog", "algorithm:r@1", value))
+    return view(rows)
+
+
+def test_transcripts_of_one_case_count_as_one() -> None:
+    """Ten cases of five transcripts without a trend: taken for fifty, a third of the runs or more have p below .05."""
+    below = naive = 0
+    runs = 150
+    for seed in range(runs):
+        followed = trend(clustered(np.random.default_rng(seed), 10, 5), metrics=["smog"])[0].correlation
+        below += (followed.p or 1) <= 0.05
+        alone = correlation_of(clustered(np.random.default_rng(seed), 10, 5))
+        naive += alone <= 0.05
+        assert followed.details["cases"] == 10
+    assert naive / runs > 0.25
+    assert below / runs <= 0.107  # 5 % and three standard errors
+
+
+def correlation_of(ratings: RatingsView) -> float:
+    """p of Spearman's correlation over transcripts."""
+    wide = ratings.ratings.pivot("metric", index="transcript_id", values="value")
+    return float(scipy.stats.spearmanr(wide["turns"], wide["smog"]).pvalue)
+
+
+def test_few_cases_of_several_transcripts_give_no_p() -> None:
+    followed = trend(clustered(np.random.default_rng(0), 4, 5), metrics=["smog"])[0].correlation
+    assert (followed.p, followed.missing) == (None, "no p: 4 cases, fewer than 5")
+    assert followed.estimate is not None

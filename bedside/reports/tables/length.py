@@ -94,9 +94,10 @@ def _bin_cell(length_bin: Bin, digits: int) -> str:
 
 def _notes(trends: Sequence[Trend]) -> tuple[str, ...]:
     first = trends[0].correlation
+    methods = "; ".join(dict.fromkeys(system_trend.correlation.method for system_trend in trends))
     notes = [
         "Means over transcripts, with their number in brackets.",
-        f"Trend: {first.method} of value and number of messages over transcripts; p corrected by Holm within the "
+        f"Trend: {methods} of value and number of messages over transcripts; p corrected by Holm within the "
         f"family “{first.family}” of {counted(first.family_size or 0, 'test')}.",
     ]
     missing = sum(length_bin.missing for system_trend in trends for length_bin in system_trend.bins)
