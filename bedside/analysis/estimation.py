@@ -111,10 +111,10 @@ def estimate(
     compared = chosen_systems(view, systems, fewest=1) if view.systems() else [ALL]
     estimates: list[Estimate] = []
     for metric in view.metrics(metrics):
-        _check_label_sets(view, metric)
         samples = people_samples(view, metric, name, compared)
         if not samples:
             continue
+        _check_label_sets(view, metric)
         question = _EstimateQuestion(view.facts(metric), name, about, method, is_share(view, metric, name))
         means = {system: _mean(question, system, sample) for system, sample in samples.items()}
         estimates += means.values()

@@ -328,6 +328,15 @@ def test_people_who_labelled_other_things_are_not_averaged(tmp_path: Path) -> No
     path.write_text("\n".join(lines) + "\n")
     view = open_ratings_view(path)
     assert view.label_sets() == ["concern_precision"]
-    assert {each.metric for each in estimate(view, judge="judge:m")} == {"empathy"}
-    with pytest.raises(DataError, match="not averaged"):
-        estimate(view, judge="judge:m", metrics=["concern_precision"])
+    with pytest.raises(DataError, match="either one's or the other's"):
+        estimate(view, judge="judge:m")
+    of_anna = by_name(estimate(view, judge="judge:m", people=["human:anna"]))
+    assert of_anna["concern_precision", "all"].labelled == 20
+    # What the judge didn't rate is no matter.
+    others = replace(
+        view,
+        ratings=view.ratings.filter(
+            ~((pl.col("metric") == "concern_precision") & (pl.col("rater") == "judge:m"))
+        ),
+    )
+    assert {each.metric for each in estimate(others, judge="judge:m")} == {"empathy"}
