@@ -18,6 +18,7 @@ from bedside.analysis.rater_effects import (
 )
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.names import person_name
+from bedside.reports.chance_notes import chance_notes, chances_by_title
 from bedside.reports.number_text import DASH, number, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -115,12 +116,14 @@ def with_people_notes(table: Table, view: RatingsView) -> Table:
         view: the ratings that it was made from.
     """
     metrics = {str(record["metric"]) for record in table.records if record.get("raters") == PEOPLE}
-    if not metrics or table.name.partition("-")[0] in _OF_PAIRS:
+    by_metric = people_of(view, metrics) if metrics else {}
+    if not by_metric:
         return table
-    by_metric = people_of(view, metrics)
+    weighted = "bedside estimate weights them by their strata."
+    table = replace(table, notes=(*table.notes, *chance_notes(chances_by_title(view, by_metric), weighted)))
+    if table.name.partition("-")[0] in _OF_PAIRS:
+        return table
     raters = sorted(set().union(*by_metric.values()))
-    if not raters:
-        return table
     shown = {record.get("system") for record in table.records}
     shown |= {name for record in table.records for name in str(record.get("systems", "")).split(", ")}
     systems = [system for system in view.systems() if system in shown]

@@ -13,6 +13,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.audit_metrics import audited_rubrics
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import rater_words
+from bedside.reports.chance_notes import chance_notes
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.table import Table
@@ -279,7 +280,7 @@ def _notes(
     few = [a.transcripts for a in agreements if 1 < a.transcripts < 10 and a.units > a.transcripts]
     if few:
         notes.append(f"Some rest on turns of only {min(few)} transcripts: their intervals are rough.")
-    notes += _chance_notes(agreements)
+    notes += chance_notes(_chances(agreements))
     notes += [f"{DASH}: {reason}." for reason in dict.fromkeys(
         r.missing for a in agreements for r in a.statistics.values() if r.missing and r.estimate is None)]  # fmt: skip
     notes.append("Reading after Landis and Koch (1977); a word is no verdict.")
@@ -359,22 +360,12 @@ def _constant_notes(agreements: Sequence[Agreement]) -> list[str]:
     return notes
 
 
-def _chance_notes(agreements: Sequence[Agreement]) -> list[str]:
-    """Where the units that people rated are no random sample of all."""
-    notes = []
-    picked = [a.title for a in agreements if 0 in a.chances]
-    unequal = [a.title for a in agreements if 0 not in a.chances and len(a.chances) > 1]
-    for titles, how in (
-        (unequal, "were drawn with unequal chances, as the plan's strata have it"),
-        (picked, "were partly picked for what they are, such as disagreement, and not drawn"),
-    ):
-        if titles:
-            names = ", ".join(dict.fromkeys(titles))
-            notes.append(
-                f"{names}: the units that people rated {how}. Figures are about the units rated, and would differ "
-                "if all had been."
-            )
-    return notes
+def _chances(agreements: Sequence[Agreement]) -> dict[str, set[float]]:
+    """Title of each metric → the chances of its units."""
+    chances: dict[str, set[float]] = {}
+    for agreement in agreements:
+        chances.setdefault(agreement.title, set()).update(agreement.chances)
+    return chances
 
 
 def _records(agreement: Agreement) -> list[Mapping[str, Any]]:

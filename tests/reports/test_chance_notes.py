@@ -1,0 +1,53 @@
+"""People's numbers say where their units are no random sample of all."""
+
+from __future__ import annotations
+
+import pytest
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.table import frame_of
+from bedside.reports.chance_notes import chance_notes, chances_by_title
+from bedside.reports.rater_effects import with_people_notes
+from bedside.reports.tables.results import TABLE
+
+
+def view(chances: list[float | None]) -> RatingsView:
+    rows = [
+        (
+            f"{system}{case}",
+            system,
+            f"c{case}",
+            "transcript",
+            "empathy",
+            "human:anna",
+            0,
+            float(case % 4),
+            None,
+            None,
+            None,
+        )
+        for case in range(4)
+        for system in "ab"
+    ]
+    return RatingsView(frame_of(rows, "main", chances), {}, None, "ratings")
+
+
+@pytest.mark.parametrize(
+    ("chances", "words"),
+    [
+        ([0.5] * 8, None),
+        ([None] * 8, None),
+        ([0.5, 0.1] * 4, "were drawn with unequal chances"),
+        ([0.5, 0.0] * 4, "were partly picked for what they are"),
+    ],
+)
+def test_unequal_chances_are_said(chances: list[float | None], words: str | None) -> None:
+    ratings = view(chances)
+    notes = chance_notes(chances_by_title(ratings, ["empathy"]))
+    assert [words in note for note in notes] == ([] if words is None else [True])
+    made = TABLE.make(ratings)
+    assert made is not None
+    table = with_people_notes(made, ratings)
+    assert any("Figures are about the units rated" in note for note in table.notes) == (words is not None)
+    if words is not None:
+        assert any("bedside estimate weights them" in note for note in table.notes)
