@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Callable
+from importlib.metadata import entry_points
 from pathlib import Path
 
 import numpy as np
@@ -125,6 +126,11 @@ def test_compare_takes_a_margin_for_all_metrics_or_for_one(call: Call, tmp_path:
 # -- the fixture ------------------------------------------------------------------------------------
 
 
+def plug_in() -> tuple[str, ...]:
+    """What loads the plug-in: nothing where the installed package says so, its name where it was installed before."""
+    return () if entry_points(group="pytest11", name="bedside") else ("-p", PLUGIN)
+
+
 def test_the_plug_in_is_one_that_pytest_loads_by_itself() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     assert project["project"]["entry-points"]["pytest11"] == {"bedside": PLUGIN}
@@ -147,7 +153,7 @@ def test_a_test_of_another_project_passes_and_fails_by_it(pytester: pytest.Pytes
             bedside_gate("bad/ratings.csv", baseline="Z", margin={"empathy": 0.3})
         """
     )
-    result = pytester.runpytest_subprocess("-p", PLUGIN, "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess(*plug_in(), "-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, failed=2)
     result.stdout.fnmatch_lines(["*B against A: not passed*", "*no system 'Z'*"])
 
@@ -162,7 +168,6 @@ def test_the_plug_in_loads_nothing_before_it_is_used(pytester: pytest.Pytester) 
             assert not {"polars", "bedside.api", "numpy"} & set(sys.modules)
         """
     )
-    result = pytester.runpytest_subprocess(
-        "-p", PLUGIN, "-p", "no:deepeval", "-p", "no:asyncio", "-p", "no:cacheprovider"
-    )
+    others = ("-p", "no:deepeval", "-p", "no:asyncio", "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess(*plug_in(), *others)
     result.assert_outcomes(passed=1)
