@@ -137,6 +137,12 @@ def test_agree_and_compare_take_plain_files(call: Call, tmp_path: Path) -> None:
     assert code == 0
     assert (tmp_path / "tables" / "comparison.csv").is_file()
     assert json.loads(out)[-1]["rows"][0]["n"] == 8
+    one_sided = ("--alternative", "greater", "--test", "t", "--adjusted-intervals")
+    code, out, _ = call("compare", long, "--json", "--out", "tables", *one_sided)
+    assert code == 0
+    row = json.loads(out)[-1]["rows"][0]
+    assert (row["high"], row["level"], row["cases_a"]) == (None, 0.95, 8)
+    assert row["low"] < row["estimate"]
 
 
 def test_lists(call: Call) -> None:

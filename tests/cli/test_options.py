@@ -7,7 +7,7 @@ from typing import Any, get_args
 
 import pytest
 
-from bedside.analysis.choices import CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
+from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
 from bedside.annotation.annotation_plan import FOCI, MODES
 from bedside.annotation.offline_files import FORMS
 from bedside.annotation.proposals import AIMS
@@ -43,6 +43,7 @@ def offered(option: Any) -> set[str]:
         ("agree", "weights", WEIGHTS),
         ("plan kappa", "weights", WEIGHTS),
         ("compare", "test", TESTS),
+        ("compare", "alternative", ALTERNATIVES),
         ("compare", "family", CORRECTION_FAMILIES),
         ("compare", "correction", CORRECTIONS),
         ("score", "order", get_args(Order)),
