@@ -120,7 +120,7 @@ def agree(
         raters: raters or patterns such as ``human:*``; all unless named.
         weights: of kappa, Fleiss' kappa and AC on ordered scales: ``quadratic`` (default), ``linear`` or ``none``.
         alpha: the distance of Krippendorff's alpha: ``nominal``, ``ordinal`` or ``interval``; that of the ratings
-            unless named, and nominal for labels whatever is named.
+            unless named, and nominal for labels without an order whatever is named.
         icc: form of the intraclass correlation: ``1,1`` (each unit has raters of its own), ``2,1`` (default), ``3,1``
             (these raters, consistency), and with ``k`` for the last that of their mean.
         seed: of the bootstrap, which draws whole transcripts where turns are rated.
@@ -193,7 +193,10 @@ def _of_metric(
         return []
     labels = bool(ratings["label"].is_not_null().any())
     grid = grid_of(ratings)
-    level: MeasurementLevel = "nominal" if labels else "ordinal" if scale is not None else "interval"
+    ordered = scale is not None and scale.ordered
+    level: MeasurementLevel = (
+        "ordinal" if ordered else "nominal" if labels or scale is not None else "interval"
+    )
     levels: ScaleLevels = scale.levels if scale is not None else None
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))
@@ -220,7 +223,8 @@ def _rows(compared: _ComparedMetric, grid: Grid) -> list[Agreement]:
     rows = [_row(compared, grid, "people", rater=None, raters=names, cells=human)]
     by_several = (human != None).sum(axis=1) >= 3  # noqa: E711
     if by_several.any():
-        answers = human if compared.level == "nominal" else human.astype(np.float64)
+        labelled = compared.levels is not None and isinstance(compared.levels[0], str)
+        answers = human if labelled else human.astype(np.float64)
         consensus_without, ties_without = zip(
             *(_consensus(compared, np.delete(answers, column, axis=1)) for column in range(len(people))),
             strict=True,
@@ -279,7 +283,13 @@ def _consensus(compared: _ComparedMetric, human: np.ndarray[Any, Any]) -> tuple[
     """What people say together of each unit, None where it is a tie or nobody rated, and how many are ties."""
     from bedside.stats import consensus
 
-    if compared.level == "interval":
+    if compared.level == "ordinal" and compared.levels and isinstance(compared.levels[0], str):
+        # The median of labels in order is that of their places.
+        places = {label: place for place, label in enumerate(compared.levels)}
+        middle = consensus.median([[places.get(cell) for cell in row] for row in human])
+        labels = [None if place is None else compared.levels[int(place)] for place in middle.values]
+        together = replace(middle, values=tuple(labels))
+    elif compared.level == "interval":
         together = consensus.mean(human)
     else:
         together = consensus.majority(human) if compared.level == "nominal" else consensus.median(human)

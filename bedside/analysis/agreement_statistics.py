@@ -25,8 +25,8 @@ class AskedForms:
 
     Attributes:
         weights: of kappa, Fleiss' kappa and AC on ordered scales; quadratic unless named.
-        alpha: the distance of Krippendorff's alpha; that of the level of measurement unless named. Labels have no order
-            and no distance: theirs is nominal whatever is asked.
+        alpha: the distance of Krippendorff's alpha; that of the level of measurement unless named. That of
+            labels without an order is nominal whatever is asked.
         icc: which intraclass correlation.
         seed: of the bootstrap.
     """
@@ -99,9 +99,14 @@ class ComparedRatings:
         return varied if len(varied) < len(pairs) else None
 
     @property
+    def labelled(self) -> bool:
+        """Whether the ratings are labels, which have an order at most and no distances."""
+        return self.levels is not None and isinstance(self.levels[0], str)
+
+    @property
     def ratings(self) -> np.ndarray[Any, Any]:
         """The cells as statistics take them fastest: numbers, or labels and None."""
-        return self.cells if self.level == "nominal" else self.numbers()
+        return self.cells if self.labelled else self.numbers()
 
     def numbers(self) -> np.ndarray[Any, np.dtype[np.float64]]:
         """The cells as numbers, NaN where there is none."""
@@ -118,6 +123,7 @@ class AgreementStatistic:
         kinds: the kinds of rows that it is for.
         levels: the levels of measurement that it is for.
         pair: whether it is of two raters only.
+        numeric: whether it is of numbers only, and of no labels, though they have an order.
         needed: whether these ratings need it; they do unless said.
     """
 
@@ -126,6 +132,7 @@ class AgreementStatistic:
     kinds: tuple[Kind, ...] = KINDS
     levels: tuple[MeasurementLevel, ...] = ("nominal", "ordinal", "interval")
     pair: bool = False
+    numeric: bool = False
     needed: Callable[[ComparedRatings], bool] = lambda compared: True
 
     def applies(self, compared: ComparedRatings) -> bool:
@@ -134,6 +141,7 @@ class AgreementStatistic:
             compared.kind in self.kinds
             and compared.level in self.levels
             and (not self.pair or compared.cells.shape[1] == 2)
+            and not (self.numeric and compared.labelled)
             and self.needed(compared)
         )
 
@@ -192,7 +200,7 @@ def _gwet_ac(compared: ComparedRatings) -> Result:
     # didn't rate is no such knowledge: there may be a hundred times as many, and they were not drawn alike.
     everything = compared.kind == "people"
     cells, clusters = compared.every if everything else (compared.cells, compared.clusters)
-    if compared.level != "nominal":
+    if not compared.labelled:
         cells = cells.astype(np.float64)
     return gwet_ac(
         cells,
@@ -317,13 +325,24 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
     AgreementStatistic("ac", _gwet_ac, kinds=_ONE_COLUMN_A_RATER, levels=_OF_SCALES),
     AgreementStatistic("fleiss", _fleiss_kappa, kinds=("people",), levels=_OF_SCALES),
     AgreementStatistic("alpha", _alpha, kinds=_ONE_COLUMN_A_RATER),
-    AgreementStatistic("icc", _icc, kinds=_ONE_COLUMN_A_RATER, levels=_OF_NUMBERS),
-    AgreementStatistic("spearman", _spearman, kinds=("people", *_WITH_RATER), levels=_OF_NUMBERS, pair=True),
-    # Of two people neither is the one that is off.
-    AgreementStatistic("bias", _bias, kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
-    AgreementStatistic("lower limit", _limit("lower"), kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
-    AgreementStatistic("upper limit", _limit("upper"), kinds=_WITH_RATER, levels=_OF_NUMBERS, pair=True),
+    AgreementStatistic("icc", _icc, kinds=_ONE_COLUMN_A_RATER, levels=_OF_NUMBERS, numeric=True),
     AgreementStatistic(
-        "mae", _mean_absolute_error, kinds=("people", *_WITH_RATER), levels=_OF_NUMBERS, pair=True
+        "spearman", _spearman, kinds=("people", *_WITH_RATER), levels=_OF_NUMBERS, numeric=True, pair=True
+    ),
+    # Of two people neither is the one that is off.
+    AgreementStatistic("bias", _bias, kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True),
+    AgreementStatistic(
+        "lower limit", _limit("lower"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True
+    ),
+    AgreementStatistic(
+        "upper limit", _limit("upper"), kinds=_WITH_RATER, levels=_OF_NUMBERS, numeric=True, pair=True
+    ),
+    AgreementStatistic(
+        "mae",
+        _mean_absolute_error,
+        kinds=("people", *_WITH_RATER),
+        levels=_OF_NUMBERS,
+        numeric=True,
+        pair=True,
     ),
 )

@@ -36,8 +36,8 @@ class Audit:
         units: units audited.
         by_majority: units that more than half of those who audited them confirm.
         ties: units that half of those who audited them confirm.
-        corrections: of the other answers, how many say what: ``higher`` or ``lower`` than the judge by a rubric of
-            levels, else the label.
+        corrections: of the other answers, how many say what: ``higher`` or ``lower`` than the judge where levels
+            have an order, else the label.
         uncorrected: those that give no answer of their own.
         missing: answers that were skipped or contradict themselves, which count nowhere.
     """
@@ -99,13 +99,14 @@ def audits(
         judges = dict.fromkeys(answer.judge for answer in answers)
         for judge in judges:
             of_judge = [answer for answer in answers if answer.judge == judge]
-            verdicts.append(_audit(rubric, title, judge=judge, level=None, answers=of_judge))
+            verdicts.append(_audit(rubric, title, scale=scale, judge=judge, level=None, answers=of_judge))
             levels = _levels(of_judge, scale)
             if len(levels) > 1:
                 verdicts += [
                     _audit(
                         rubric,
                         title,
+                        scale=scale,
                         judge=judge,
                         level=_text(level),
                         answers=[answer for answer in of_judge if answer.shown == level],
@@ -164,6 +165,7 @@ def _audit(
     rubric: str,
     title: str,
     *,
+    scale: Scale | None,
     judge: str | None,
     level: str | None,
     answers: Sequence[_AuditAnswer],
@@ -194,21 +196,30 @@ def _audit(
         units=len(by_unit),
         by_majority=sum(2 * sum(opinions) > len(opinions) for opinions in by_unit.values()),
         ties=sum(2 * sum(opinions) == len(opinions) for opinions in by_unit.values()),
-        corrections=_corrections(corrected),
+        corrections=_corrections(corrected, scale),
         uncorrected=len(others) - len(corrected),
         missing=len(answers) - len(valid),
     )
 
 
-def _corrections(answers: Sequence[_AuditAnswer]) -> dict[str, int]:
-    """Which way people go: higher or lower where the rubric has levels, else which label; most frequent first."""
+def _corrections(answers: Sequence[_AuditAnswer], scale: Scale | None) -> dict[str, int]:
+    """Which way people go: higher or lower where levels have an order, else which label; most frequent first."""
     words = []
     for answer in answers:
-        if isinstance(answer.own, float) and isinstance(answer.shown, float):
-            words.append(HIGHER if answer.own > answer.shown else LOWER)
-        else:
+        own, shown = (_place(level, scale) for level in (answer.own, answer.shown))
+        if own is None or shown is None:
             words.append(_text(answer.own))
+        else:
+            words.append(HIGHER if own > shown else LOWER)
     return dict(Counter(words).most_common())
+
+
+def _place(level: float | str | None, scale: Scale | None) -> float | None:
+    """Where a level stands among others; None of a label without an order."""
+    if isinstance(level, float):
+        return level
+    ordered = scale is not None and scale.ordered and level in scale.levels
+    return float(list(scale.levels).index(level)) if scale is not None and ordered else None
 
 
 def _text(level: float | str | None) -> str:

@@ -80,7 +80,7 @@ def agree(
         raters: raters or patterns such as ``human:*``; all unless named.
         weights: of kappa, Fleiss' kappa and AC on ordered scales: ``quadratic`` unless named, ``linear`` or ``none``.
         alpha: the distance of Krippendorff's alpha: ``nominal``, ``ordinal`` or ``interval``; that of the ratings
-            unless named, and nominal for labels whatever is named.
+            unless named, and nominal for labels without an order whatever is named.
         icc: form of the intraclass correlation: ``1,1``, ``2,1`` or ``3,1``, or with ``k`` for the last that of the
             mean of all raters.
         confusion: whether to show who gave what, too.

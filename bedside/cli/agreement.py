@@ -40,7 +40,7 @@ def agree(
             "--alpha",
             metavar="NAME",
             help="How Krippendorff's alpha takes two answers that differ: nominal, ordinal or interval. Without it, as "
-            "the scale has it; labels are always nominal.",
+            "the scale has it; labels without an order are nominal.",
             autocompletion=_complete.one_of(*ALPHA_METRICS),
             rich_help_panel=HOW,
         ),

@@ -491,3 +491,25 @@ def test_the_interval_of_numbers_on_turns_leaves_out_whole_transcripts() -> None
         assert interval.high - interval.low > 0.7 * (by_transcript.high - by_transcript.low)
     assert row.statistics["spearman"].interval is None
     assert "not independent" in (row.statistics["spearman"].missing or "")
+
+
+def test_labels_in_order_are_weighted_by_their_order(tmp_path: Path) -> None:
+    """As the numbers of their places, but for what needs distances."""
+    names = {1: "none", 2: "mild", 3: "fair", 4: "severe", 5: "worst"}
+    labels = {rater: [names[level] for level in levels] for rater, levels in RATERS.items()}
+    path = wide_file(tmp_path / "labels.csv", labels)
+    ordered = agree(open_ratings_view(path, scales=parse_scales(["none<mild<fair<severe<worst"])))
+    ordered = tuple(a for a in ordered if not a.title.endswith(": any or none"))
+    numbers = agree(open_ratings_view(judged(tmp_path, RATERS), scales=parse_scales(["1-5"])))
+    assert [(a.kind, a.between, a.units, a.ties) for a in ordered] == [
+        (a.kind, a.between, a.units, a.ties) for a in numbers
+    ]
+    for mine, same in zip(ordered, numbers, strict=True):
+        assert mine.level == "ordinal"
+        for name, result in mine.statistics.items():
+            assert result.estimate == pytest.approx(same.statistics[name].estimate, abs=1e-12), (
+                mine.kind,
+                name,
+            )
+        numeric = {"icc", "spearman", "bias", "lower limit", "upper limit", "mae"}
+        assert set(same.statistics) - set(mine.statistics) == numeric & set(same.statistics)

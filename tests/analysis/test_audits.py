@@ -79,6 +79,16 @@ def test_people_who_confirm_nearly_all_are_shown_as_such() -> None:
     assert "By majority" not in shown
 
 
+def test_labels_in_order_are_higher_or_lower() -> None:
+    scale = Scale(("mild", "fair", "severe"), True)
+    rows: list[Audited] = [
+        ("a", "fair", {"anna": "severe"}),
+        ("b", "fair", {"anna": "mild"}),
+        ("c", "mild", {"anna": "fair"}),
+    ]
+    assert dict(whole(audit_view(rows, scale=scale)).corrections) == {"higher": 2, "lower": 1}
+
+
 def test_each_level_that_the_judge_gave_has_a_row() -> None:
     rows: list[Audited] = [(f"a{n}", 5.0, {"anna": 4.0 if n < 6 else None}) for n in range(10)]
     rows += [(f"b{n}", 2.0, {"anna": None}) for n in range(8)]
