@@ -165,7 +165,15 @@ def within_margins(
         better = _better(facts, by_metric[str(metric)])
         for a, b in duos:
             tests.append(
-                _margin_test(view, facts, str(group), table, (a, b), by_metric[str(metric)].width, better)
+                _margin_test(
+                    view,
+                    facts,
+                    table,
+                    raters=str(group),
+                    systems=(a, b),
+                    margin=by_metric[str(metric)].width,
+                    better=better,
+                )
             )
     if not tests:
         raise DataError(
@@ -209,8 +217,9 @@ def _better(facts: MetricFacts, margin: Margin) -> Direction:
 def _margin_test(
     view: RatingsView,
     facts: MetricFacts,
-    raters: str,
     table: pl.DataFrame,
+    *,
+    raters: str,
     systems: tuple[str, str],
     margin: float,
     better: Direction,
@@ -230,7 +239,8 @@ def _margin_test(
 
         test = mean_difference(people.difference, margin=margin, alpha=ALPHA)
     else:
-        test = _tested(values_a, values_b, shared, paired, margin, view.scales.get(facts.name))
+        scale = view.scales.get(facts.name)
+        test = _tested(values_a, values_b, shared=shared, paired=paired, margin=margin, scale=scale)
     return MarginTest(
         facts=facts, raters=raters, a=systems[0], b=systems[1], margin=margin, better=better,
         n_a=values_a.n, n_b=values_b.n, shared=len(shared), left_out=left_out,
@@ -243,6 +253,7 @@ def _margin_test(
 def _tested(
     values_a: CaseValues,
     values_b: CaseValues,
+    *,
     shared: tuple[str, ...],
     paired: bool,
     margin: float,
