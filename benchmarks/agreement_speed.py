@@ -66,7 +66,8 @@ def main() -> None:
     table = agreement_table(agree(view))
     seconds, work = time.perf_counter() - start, time.process_time() - start_of_work
     print(f"{', '.join(f'{number:,} {name}' for name, number in asked.items())}: {len(table.rows)} rows")
-    print(f"{seconds:.1f} s ({work:.1f} s of them at work), {megabytes():.0f} MB at most, {before:.0f} MB of them before")
+    memory = f"{megabytes():.0f} MB at most, {before:.0f} MB of them before"
+    print(f"{seconds:.1f} s ({work:.1f} s of them at work), {memory}")
 
 
 if __name__ == "__main__":

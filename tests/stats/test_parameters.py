@@ -158,8 +158,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (two_raters.kappa, (TABLE[:, 0], TABLE[:, 1]), {"scale": SCALE, "weights": "linear"}, {
         "scale": ({}, {"scale": (1, 2, 3, 4, 5, 9)}), "weights": ({}, {"weights": PENALTIES}),
         "interval": ({}, {"interval": "analytic"}), "clusters": ({}, {"clusters": CLUSTERS}),
-        "resamples": (BOOT, {**BOOT, "resamples": 300}), "level": ({}, {"level": 0.9}),
-        "seed": (BOOT, {**BOOT, "seed": 1}),
+        "resamples": (BOOT, {**BOOT, "resamples": 300}),
+        "level": ({}, {"level": 0.9}), "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
     (two_raters.kappa_from_counts, ([[9, 5, 1], [2, 8, 3], [1, 2, 9]],), {"weights": "linear"}, {
         "scale": ({}, {"scale": (1, 2, 5)}), "weights": ({}, {"weights": "quadratic"}),
@@ -181,8 +181,9 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "multiplier": ({}, {"multiplier": 2}), "clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9}),
     }),
     (many_raters.fleiss_kappa, (TABLE,), {"scale": SCALE}, {
-        "scale": ({}, {"scale": (*SCALE, 9)}), "weights": ({}, {"weights": "linear"}), "interval": ({}, {"interval": "bca"}),
-        "clusters": ({}, {"clusters": CLUSTERS}), "resamples": (BOOT, {**BOOT, "resamples": 300}),
+        "scale": ({}, {"scale": (*SCALE, 9)}), "weights": ({}, {"weights": "linear"}),
+        "interval": ({}, {"interval": "bca"}), "clusters": ({}, {"clusters": CLUSTERS}),
+        "resamples": (BOOT, {**BOOT, "resamples": 300}),
         "level": ({}, {"level": 0.9}), "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
     (many_raters.fleiss_kappa_from_counts, ([[3, 0], [2, 1], [1, 2], [0, 3], [2, 1]],), {}, {
@@ -257,7 +258,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     }),
     *((test, data, {"shares": [0.2, 0.3, 0.5], "weights": "linear", "simulations": 20, "raters": 2}, {
         "shares": ({}, {"shares": [0.1, 0.1, 0.8]}), "disagreement": ({}, {"disagreement": "near"}),
-        "scale": ({}, {"scale": (1, 2, 9)}), "raters": ({}, {"raters": 4}), "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
+        "scale": ({}, {"scale": (1, 2, 9)}), "raters": ({}, {"raters": 4}),
+        "weights": ({}, {"weights": "quadratic"}), "level": ({}, {"level": 0.9}),
         "simulations": ({}, {"simulations": 30}), "seed": ({}, {"seed": 1}),
     }) for test, data in (
         (planning.simulated_half_width, (50, 0.6)), (planning.simulated_items_for_kappa, (0.6, 0.2)),
