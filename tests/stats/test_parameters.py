@@ -188,8 +188,8 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     }),
     (many_raters.fleiss_kappa_from_counts, ([[3, 0], [2, 1], [1, 2], [0, 3], [2, 1]],), {}, {
         "scale": ({}, {"scale": ("no", "yes")}), "weights": ({}, {"weights": [[0, 1], [2, 0]]}),
-        "interval": ({}, {"interval": "bca"}), "resamples": (BOOT, {**BOOT, "resamples": 300}), "level": ({}, {"level": 0.9}),
-        "seed": (BOOT, {**BOOT, "seed": 1}),
+        "interval": ({}, {"interval": "bca"}), "resamples": (BOOT, {**BOOT, "resamples": 300}),
+        "level": ({}, {"level": 0.9}), "seed": (BOOT, {**BOOT, "seed": 1}),
     }),
     *((test, (TABLE,), {"scale": SCALE, "weights": "linear"}, {
         "scale": ({}, {"scale": (1, 2, 3, 4, 5, 9)}), "weights": ({}, {"weights": "quadratic"}),
