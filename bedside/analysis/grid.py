@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bedside.ratings.names import rated_by_humans
+
 
 @dataclass(frozen=True, slots=True)
 class Grid:
@@ -22,10 +24,15 @@ class Grid:
 def grid_of(ratings: pl.DataFrame) -> Grid:
     """The ratings of one metric as units by raters, each rater's passes taken together as :func:`agree` says.
 
-    Where several rounds of annotation are taken, a person's ratings of a unit in them are passes, too. Cells are labels
-    where the metric has any, else numbers.
+    Of what a person was shown twice the first rating counts: the second says how well they agree with themselves
+    (:mod:`~bedside.analysis.retest`). Where several rounds of annotation are taken, a person's ratings of a unit in
+    them are passes, too. Cells are labels where the metric has any, else numbers.
     """
     column = "label" if ratings["label"].is_not_null().any() else "value"
+    second = rated_by_humans() & (pl.col("replicate") > 0)
+    if ratings.select(second.any()).item():
+        first = pl.col("replicate") == pl.col("replicate").min().over("transcript_id", "unit", "rater")
+        ratings = ratings.drop_nulls(column).filter(~second | first)
     one_pass = (
         ratings.drop_nulls(column)
         .group_by("transcript_id", "unit", "rater", maintain_order=True)

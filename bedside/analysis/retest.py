@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -35,11 +36,16 @@ class Retest(MetricRatings):
     shift: Result | None
 
 
-def retests(view: RatingsView, *, seed: int = 0) -> tuple[Retest, ...]:
+def retests(view: RatingsView, *, metrics: Sequence[str] | None = None, seed: int = 0) -> tuple[Retest, ...]:
     """Each person's agreement with themselves on each metric of which they rated units twice.
 
     A person's first two passes over a unit are compared, within a round of annotation. Intervals are over transcripts
     where several units of a transcript were rated.
+
+    Args:
+        view: the ratings.
+        metrics: metrics or patterns; all unless named.
+        seed: of what is drawn at random.
 
     Raises:
         NothingError: nobody rated anything twice.
@@ -51,7 +57,7 @@ def retests(view: RatingsView, *, seed: int = 0) -> tuple[Retest, ...]:
     )
     compared = tuple(
         retest
-        for metric in view.metrics()
+        for metric in view.metrics(metrics)
         for rater in sorted(ratings.filter(pl.col("metric") == metric)["rater"].unique())
         if (
             retest := _retest(

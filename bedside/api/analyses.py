@@ -108,7 +108,7 @@ def agree(
                 view, metrics=names, raters=chosen, weights=weights, alpha=alpha, icc=icc, seed=seed
             )
 
-        return agreement_tables(view, compute, metrics=names, raters=chosen, confusion=confusion)
+        return agreement_tables(view, compute, metrics=names, raters=chosen, confusion=confusion, seed=seed)
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
     return answered(view, within, answer)

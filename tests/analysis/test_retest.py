@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import cohen_kappa_score
 
+import bedside
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.retest import retests
 from bedside.analysis.selection import NothingError
@@ -77,3 +78,13 @@ def test_the_table_says_who_agrees_with_themselves() -> None:
     assert "| anna | 60 |" in text
     assert "shown twice without being told" in text
     assert [record["units"] for record in table.records] == [60, 20, 60]
+
+
+def test_people_agree_with_each_other_by_their_first_ratings() -> None:
+    """Ben gave what anna gave first; her second thoughts stand in a table of their own."""
+    view, _ = study()
+    tables = bedside.agree(view.ratings, metrics="empathy", raters="human:*", scales="empathy=1-5")
+    assert [table.name for table in tables] == ["agreement", "retest"]
+    (people,) = (agreement for agreement in tables.results if agreement.kind == "people")
+    assert people.statistics["kappa"].estimate == 1.0
+    assert [record["rater"] for record in tables["retest"].records] == ["human:anna", "human:ben"]

@@ -15,6 +15,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import combinations
 from pathlib import Path
@@ -227,7 +228,10 @@ def _agreement_is_of_what_was_typed(run: Run, typed: dict[tuple[str, str], int],
     lines = [f"{name},transcript,empathy,human:{rater},{level}" for (name, rater), level in typed.items()]
     table.write_text("\n".join(["transcript_id,unit,metric,rater,value", *lines]) + "\n")
     human = ["human:*"]
-    found = agree(open_ratings_view(run.path), metrics=["empathy"], raters=human)
+    pulled = agree(open_ratings_view(run.path), metrics=["empathy"], raters=human)
+    # The plan has all transcripts; a table doesn't say with what chance its items were drawn.
+    assert {agreement.chances for agreement in pulled} == {(1.0,)}
+    found = tuple(replace(agreement, chances=()) for agreement in pulled)
     assert found == agree(open_ratings_view(table), metrics=["empathy"], raters=human)
     among = next(row for row in found if row.kind == "people")
     assert (among.units, among.raters) == (12, tuple(f"human:{rater}" for rater in RATERS))
