@@ -240,7 +240,8 @@ def test_bold_is_what_intervals_of_differences_tell_apart(view: RatingsView) -> 
 
 
 def _cases(view: RatingsView, record: dict[str, Any]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
+    """Passes are averaged, then people, then the transcripts of a case."""
+    by_transcript: dict[tuple[str, str], dict[str, list[float]]] = {}
     for rating in view.ratings.to_dicts():
         group = "people" if rating["rater"].startswith("human:") else rating["rater"]
         if (rating["metric"], group, rating["system"]) == (
@@ -248,8 +249,12 @@ def _cases(view: RatingsView, record: dict[str, Any]) -> dict[str, float]:
             record["raters"],
             record["system"],
         ) and (rating["value"] is not None):
-            found.setdefault(rating["case_id"], []).append(rating["value"])
-    return {case: statistics.fmean(values) for case, values in found.items()}
+            by_rater = by_transcript.setdefault((rating["case_id"], rating["transcript_id"]), {})
+            by_rater.setdefault(rating["rater"], []).append(rating["value"])
+    by_case: dict[str, list[float]] = {}
+    for (case, _), by_rater in by_transcript.items():
+        by_case.setdefault(case, []).append(statistics.fmean(map(statistics.fmean, by_rater.values())))
+    return {case: statistics.fmean(values) for case, values in by_case.items()}
 
 
 def _apart(x: dict[str, float], y: dict[str, float]) -> bool:
@@ -265,10 +270,28 @@ def _apart(x: dict[str, float], y: dict[str, float]) -> bool:
         if min(len(x), len(y)) < 2:
             return False
         a, b = list(x.values()), list(y.values())
+        if shared:
+            return _partly_shared_apart(a, b, [x[case] for case in shared], [y[case] for case in shared])
         if statistics.pstdev(a) == 0 and statistics.pstdev(b) == 0:
             return statistics.fmean(a) != statistics.fmean(b)
         interval = stats.ttest_ind(a, b, equal_var=False).confidence_interval()
     return bool(interval.low > 0 or interval.high < 0)
+
+
+def _partly_shared_apart(a: list[float], b: list[float], of_a: list[float], of_b: list[float]) -> bool:
+    """Derrick, Russ, Toher and White (2017), their second statistic, of all values and of those of shared cases."""
+    n, m, pairs = len(a), len(b), len(of_a)
+    varies = pairs > 1 and len(set(of_a)) > 1 and len(set(of_b)) > 1
+    r = stats.pearsonr(of_a, of_b).statistic if varies else 0.0
+    va, vb = statistics.variance(a), statistics.variance(b)
+    squared = va / n + vb / m - 2 * r * math.sqrt(va * vb) * pairs / (n * m)
+    if squared < 1e-20:
+        return False
+    gamma = (va / n + vb / m) ** 2 / ((va / n) ** 2 / (n - 1) + (vb / m) ** 2 / (m - 1))
+    alone = n + m - 2 * pairs
+    df = pairs - 1 + (gamma - pairs + 1) / (alone + 2 * pairs) * alone
+    t = abs(statistics.fmean(a) - statistics.fmean(b)) / math.sqrt(squared)
+    return bool(t > stats.t.ppf(0.975, df))
 
 
 def three(values: dict[str, list[float]], metric: str = "empathy") -> RatingsView:
