@@ -126,6 +126,7 @@ def test_a_test_of_interaction_decides_whether_the_note_is_a_warning() -> None:
     assert (tested.test.p_adjusted or 1) < 0.001
 
 
+@pytest.mark.slow
 def test_chance_alone_seldom_warns() -> None:
     """Three systems of one mean in two settings: three interactions a run, corrected by Holm."""
     pairs = [("a", "b"), ("a", "c"), ("b", "c")]

@@ -83,6 +83,7 @@ def test_kruskal_takes_case_means() -> None:
     assert (overall.test.statistic, overall.test.n) == (pytest.approx(expected.statistic), 18)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("binary", [False, True])
 def test_null_data_in_clusters_reject_no_more_often_than_they_say(binary: bool) -> None:
     """10 cases a system, five transcripts each: tests that counted transcripts rejected 31 % (0/1: 23 %)."""

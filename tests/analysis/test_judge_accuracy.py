@@ -191,6 +191,7 @@ def test_units_drawn_with_chances_that_differ_weigh_one_over_them() -> None:
     assert validation_of(replace(rounds, ratings=rounds.ratings.with_columns(named))).chances == "unknown"
 
 
+@pytest.mark.slow
 def test_weighted_sensitivity_is_the_populations() -> None:
     """Oversampling what the judge flags makes its sensitivity look better; weights undo that."""
     rng = np.random.default_rng(14)

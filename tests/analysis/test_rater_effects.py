@@ -172,6 +172,7 @@ def test_sets_that_differ_a_little_are_no_warning() -> None:
     assert not found.is_confounded
 
 
+@pytest.mark.slow
 def test_null_data_with_raters_of_their_own_taste() -> None:
     """Three people, rater × system SD .3 of the scale of 0 to 1: 42 % of tests over cases find a difference."""
     rng = np.random.default_rng(9)

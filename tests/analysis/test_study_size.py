@@ -33,6 +33,7 @@ def test_more_raters_need_fewer_transcripts() -> None:
             assert record["half_width_reached"] == pytest.approx(0.15, abs=0.01)
 
 
+@pytest.mark.slow
 def test_raters_of_ordered_levels_need_fewer_transcripts_than_raters_who_guess() -> None:
     shares = [0.1, 0.2, 0.4, 0.2, 0.1]
     sizes = sizes_for_kappa(0.6, 0.1, shares=shares, raters=[2]).by_raters

@@ -97,6 +97,7 @@ def clustered(draw: np.random.Generator, cases: int, each: int) -> RatingsView:
     return view(rows)
 
 
+@pytest.mark.slow
 def test_transcripts_of_one_case_count_as_one() -> None:
     """Ten cases of five transcripts without a trend: taken for fifty, a third of the runs or more have p below .05."""
     below = naive = 0

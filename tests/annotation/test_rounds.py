@@ -82,6 +82,7 @@ def test_the_chance_of_the_draw_stays_with_the_rating(run: Run) -> None:
     assert (entry["rounds"], entry["by"]) == (["main"], ["system"])
 
 
+@pytest.mark.slow
 def test_shares_of_draws_are_the_chances(run: Run) -> None:
     """Over many seeds, each unit comes in as often as its chance says, whatever goes first."""
     times: dict[str, int] = {}

@@ -136,6 +136,7 @@ def test_the_plug_in_is_one_that_pytest_loads_by_itself() -> None:
     assert project["project"]["entry-points"]["pytest11"] == {"bedside": PLUGIN}
 
 
+@pytest.mark.slow
 def test_a_test_of_another_project_passes_and_fails_by_it(pytester: pytest.Pytester) -> None:
     good, bad = (pytester.mkdir(name) for name in ("good", "bad"))
     study(good)

@@ -81,6 +81,7 @@ def rejections(
     return quasi / runs, over_cases / runs
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("paired", [True, False])
 @pytest.mark.parametrize(("raters", "between"), [(3, 0.0), (3, 0.15), (3, 0.3), (5, 0.3)])
 def test_null_data_are_rejected_in_five_of_a_hundred(raters: int, between: float, paired: bool) -> None:

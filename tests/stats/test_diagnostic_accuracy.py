@@ -155,6 +155,7 @@ def test_expected_levels_are_calibrated_too() -> None:
     assert nothing.points == ()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clustered", [False, True])
 def test_chance_alone_gives_the_error_that_is_said(clustered: bool) -> None:
     """A judge whose probabilities hold shows an error all the same: on average the one called by chance."""
@@ -171,6 +172,7 @@ def test_chance_alone_gives_the_error_that_is_said(clustered: bool) -> None:
     assert np.mean(errors) > 0.04
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("share", [0.6, 0.9])
 def test_clustered_shares_are_covered(share: float) -> None:
     """Sixteen transcripts of ten turns that are alike: intervals of turns as if independent cover some 80 %."""

@@ -338,6 +338,7 @@ def test_the_clustered_test_is_the_slow_jackknife() -> None:
         assert result.raters[rater].details["clusters"] == 14
 
 
+@pytest.mark.slow
 def test_turns_of_a_transcript_are_not_independent() -> None:
     """400 turns of 20 transcripts, at the boundary: taken as independent, a true null is rejected far too often."""
     rng = np.random.default_rng(12)

@@ -179,6 +179,7 @@ def test_partly_shared_cases_between_welch_and_paired_t() -> None:
     assert min(one_sided.p or 0, 1 - (one_sided.p or 0)) == pytest.approx((two_sided.p or 0) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shared", [2, 4])
 def test_partly_shared_cases_reject_as_often_as_they_say(shared: int) -> None:
     draws = np.random.default_rng(8)
