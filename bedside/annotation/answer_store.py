@@ -171,7 +171,7 @@ def keep_answers(run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer])
         if lines:
             _append(run, plan, lines)
         counting = latest_answers(revisions)
-        rows = plan_ratings(run, plan, counting, positions)
+        rows = _with_chances_of_round(run, plan, plan_ratings(run, plan, counting, positions))
         _put(run, plan, rows)
     drafts = {(answer.item, answer.rater) for answer in answers if answer.state == "draft"}
     states = Counter(answer.state for answer in counting.values())
@@ -233,6 +233,16 @@ def _append(run: Run, plan: AnnotationPlan, lines: Sequence[bytes]) -> None:
     before = path.read_bytes() if path.is_file() else b""
     with replacing(path) as temporary:
         temporary.write_bytes(before + b"".join(line + b"\n" for line in lines))
+
+
+def _with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> pl.DataFrame:
+    """The ratings, without chances where other plans are of the same round: the chance of any of them isn't known."""
+    others = [
+        imported
+        for imported in run.manifest["imports"]
+        if imported.get("plan") not in (None, plan_hash(plan)) and round_of(plan) in imported["rounds"]
+    ]
+    return rows.with_columns(pl.when(pl.col("drawn") == 0).then("drawn")) if others else rows
 
 
 def _put(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -> None:

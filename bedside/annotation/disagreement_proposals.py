@@ -29,7 +29,7 @@ def disagreement_proposals(state: RatingState, judge: str, count: int) -> list[R
                 widest[key] = (distance, reason)
     units = set(state.units)
     order = sorted((key for key in widest if key in units), key=lambda key: (-widest[key][0], key))
-    return [state.proposal(key, 1, widest[key][1], chance=0.0) for key in order[:count]]
+    return [state.proposal(key, 1, widest[key][1]) for key in order[:count]]
 
 
 def _distances(

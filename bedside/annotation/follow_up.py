@@ -39,6 +39,8 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
     rng = random.Random(f"{seed}:follow-up")
     focus: Focus = "disagreement" if proposals.aim == "disagreement" else "random"
     ids_by_rater: dict[str, list[str]] = {rater: [] for rater in plan.raters}
+    # A unit's chance is that of both plans together, and these units were drawn from what the first one left.
+    chance = 0.0 if focus == "disagreement" else None
     items = []
     for proposal in proposals.proposals:
         transcript, unit = proposal.transcript, proposal.unit
@@ -51,9 +53,7 @@ def follow_up_plan(run: Run, plan: AnnotationPlan, proposals: Proposals, seed: i
         purpose = f"after {plan_hash(plan)} for {proposals.aim}"
         item_id = opaque_id(plan.run, seed, purpose, transcript, unit)
         items.append(
-            PlanItem(
-                id=item_id, transcript=transcript, unit=unit, stratum=0, drawn=focus, chance=proposal.chance
-            )
+            PlanItem(id=item_id, transcript=transcript, unit=unit, stratum=0, drawn=focus, chance=chance)
         )
         for rater in candidates[: proposal.raters_wanted]:
             ids_by_rater[rater].append(item_id)

@@ -30,10 +30,8 @@ def kappa_proposals(state: RatingState, count: int, rng: random.Random) -> list[
     rng.shuffle(rated_once)
     rng.shuffle(unrated)
     pair = "one person rated it: a second rating makes a pair"
-    # A second rating says nothing of the chance with which the unit was drawn for the first.
-    proposals = [state.proposal(unit, 1, pair, chance=None) for unit in rated_once]
-    chance = min(1.0, max(0, count - len(rated_once)) / len(unrated)) if unrated else None
-    proposals += [state.proposal(unit, 2, "nobody rated it", chance) for unit in unrated]
+    proposals = [state.proposal(unit, 1, pair) for unit in rated_once]
+    proposals += [state.proposal(unit, 2, "nobody rated it") for unit in unrated]
     return proposals[:count]
 
 

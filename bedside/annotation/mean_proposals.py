@@ -81,7 +81,7 @@ def mean_proposals(
         rng.shuffle(units)
     shares = _allocate(values, state.scales, {system: len(units) for system, units in free.items()}, count)
     chosen = [
-        state.proposal(unit, 1, f"narrows the corrected mean of {system}", chance=share / len(free[system]))
+        state.proposal(unit, 1, f"narrows the corrected mean of {system}")
         for system, share in sorted(shares.items())
         for unit in free[system][:share]
     ]

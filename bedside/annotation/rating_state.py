@@ -37,8 +37,6 @@ class RatingProposal:
         rated_by: how many people have rated it.
         raters_wanted: how many more are wanted.
         reason: why, in words.
-        chance: with which it was drawn to be proposed; 0 where it was picked for what it is, None where that isn't
-            known.
     """
 
     transcript: str
@@ -47,7 +45,6 @@ class RatingProposal:
     rated_by: int
     raters_wanted: int
     reason: str
-    chance: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,12 +134,9 @@ class RatingState:
         """How many people have rated a unit."""
         return len(self.raters.get(unit, ()))
 
-    def proposal(
-        self, unit: RatedUnit, raters_wanted: int, reason: str, chance: float | None
-    ) -> RatingProposal:
+    def proposal(self, unit: RatedUnit, raters_wanted: int, reason: str) -> RatingProposal:
         """The proposal that more people rate a unit."""
-        system = self.systems[unit[0]]
-        return RatingProposal(*unit, system, self.rated_by(unit), raters_wanted, reason, chance)
+        return RatingProposal(*unit, self.systems[unit[0]], self.rated_by(unit), raters_wanted, reason)
 
     def grid(self, metric: str) -> Grid:
         """What people gave by a metric: a row a unit, a column a rater."""

@@ -100,21 +100,29 @@ def test_shares_of_draws_are_the_chances(run: Run) -> None:
     assert all(abs(count / seeds - 2 / 12) < 0.075 for count in at_random.values())
 
 
-@pytest.mark.parametrize(("aim", "chance"), [("kappa", None), ("disagreement", 0.0), ("estimate", None)])
-def test_a_follow_up_is_of_the_same_round_and_says_its_own_chances(
+@pytest.mark.parametrize(("aim", "chance"), [("kappa", None), ("estimate", None), ("disagreement", 0.0)])
+def test_a_follow_up_is_of_the_same_round_and_was_not_drawn_alone(
     aim: Aim, chance: float | None, run: Run
 ) -> None:
     plan = rating_plan(run, by=("system",), per=2, overlap=1, round="main")
     answered(run, plan, 3)
     following = follow_up_plan(run, plan, propose(run, plan, aim=aim, count=4))
     assert round_of(following) == "main"
-    chances = [item.chance for item in following.items]
-    if aim != "estimate":
-        assert set(chances) == {chance}
-    else:  # drawn from the four of each system that nobody rated
-        shares = [chances.count(share / 4) for share in (1, 2, 3, 4)]
-        assert sum(shares) == 4
-        assert all(count % share == 0 for share, count in enumerate(shares, 1))
+    assert [item.chance for item in following.items] == [chance] * 4
+
+
+def test_two_plans_of_one_round_leave_no_chance_that_is_wrong(run: Run) -> None:
+    """A unit that either could draw came in with more than the chance of one; what was picked stays so."""
+    first, second = (rating_plan(run, per=4, seed=seed, round="main") for seed in (1, 2))
+    picked = rating_plan(run, per=4, focus="disagreement", random_share=0.5, round="main")
+    answered(run, first, 2)
+    assert set(people(run)["drawn"]) == {4 / 12}
+    answered(run, second, 2)
+    assert set(people(run)["drawn"]) == {4 / 12, None}
+    answered(run, first, 2)
+    assert set(people(run)["drawn"]) == {None}
+    answered(run, picked, 2)
+    assert set(people(run)["drawn"]) == {None, 0.0}
 
 
 def test_imports_of_two_rounds_stand_side_by_side(run: Run, tmp_path: Path) -> None:
