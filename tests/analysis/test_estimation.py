@@ -278,7 +278,7 @@ def _worst(study: Planned, plan: AnnotationPlan) -> list[RatingProposal]:
     """The ten transcripts of nobody's on which the judge is furthest from the truth."""
     free = [n for n, seen in enumerate(study.seen(plan)) if not seen]
     worst = sorted(free, key=lambda n: -abs(study.truth[n] - study.judge[n]))[:10]
-    return [RatingProposal(study.names[n], "transcript", "A", 0, 1, "disputed", 0.0) for n in worst]
+    return [RatingProposal(study.names[n], "transcript", "A", 0, 1, "disputed") for n in worst]
 
 
 def test_what_the_judge_did_not_rate_and_unknown_chances_are_counted(tmp_path: Path) -> None:
