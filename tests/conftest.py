@@ -1,4 +1,4 @@
-"""What the tests share: the real data beside the project, and a way to write conversations briefly."""
+"""What the tests share: the real data beside the project, and brief ways to write conversations and type commands."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from bedside.cli import main
 from bedside.llm.deepeval_library import ENVIRONMENT
 from bedside.transcripts import Transcript, Turn
 
@@ -21,6 +22,9 @@ for _name, _value in ENVIRONMENT.items():
 # Tests run as many at once as there are cores: threads of linear algebra beside them only wait for each other. It holds
 # for the processes they start too, and is read when numpy and torch are first imported.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+#: Types a command: exit code, standard output, standard error.
+Call = Callable[..., tuple[int, str, str]]
 
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
@@ -71,3 +75,18 @@ def conversation(*turns: tuple[Any, ...], **fields: Any) -> Transcript:
 @pytest.fixture
 def talk() -> Callable[..., Transcript]:
     return conversation
+
+
+@pytest.fixture
+def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
+    """Type a command in the test's folder."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COLUMNS", "160")
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        out, err = capsys.readouterr()
+        return int(ended.value.code or 0), out, err
+
+    return run

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from bedside.cli import main
-from bedside.ratings.run import Run
 from tests.annotation.study import levels
 from tests.annotation.test_offline import fill_xlsx
+from tests.conftest import Call
 
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def call(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, run: Run
-) -> Call:
-    """Type a command in the folder of the run: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def typed(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return typed
-
-
+#: Commands are typed beside the folder of the run.
+pytestmark = pytest.mark.usefixtures("run")
 SAMPLE = (
     "sample",
     "run",

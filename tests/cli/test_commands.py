@@ -20,6 +20,7 @@ import pytest
 
 import bedside
 from bedside.cli import command_line, main
+from tests.conftest import Call
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
 TALK = {
@@ -28,7 +29,6 @@ TALK = {
         {"role": "patient", "text": "I wake at three."},
     ]
 }
-Call = Callable[..., tuple[int, str, str]]
 
 
 def talk(name: str, **changes: Any) -> dict[str, Any]:
@@ -38,21 +38,6 @@ def talk(name: str, **changes: Any) -> dict[str, Any]:
 def write_lines(path: Path, *items: Any) -> Path:
     path.write_text("".join((item if isinstance(item, str) else json.dumps(item)) + "\n" for item in items))
     return path
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
-    """Type a command: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
 
 
 def refused(call: Call, tmp_path: Path, *arguments: object) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import tomllib
-from collections.abc import Callable
 from importlib.metadata import entry_points
 from pathlib import Path
 
@@ -13,26 +12,10 @@ import polars as pl
 import pytest
 
 import bedside
-from bedside.cli import main
+from tests.conftest import Call
 
 pytest_plugins = "pytester"
 PLUGIN = "bedside.pytest_plugin"
-Call = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def call(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Call:
-    """Type a command: exit code, standard output, standard error."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "160")
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        with pytest.raises(SystemExit) as ended:
-            main([str(argument) for argument in arguments])
-        out, err = capsys.readouterr()
-        return int(ended.value.code or 0), out, err
-
-    return run
 
 
 def study(folder: Path, worse: float = 0.0, *, cases: int = 30, leaks: int = 0) -> Path:
