@@ -14,8 +14,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.table import Table, Tables
 from bedside.scoring.score import score
-from tests.cli.test_commands import Call, call  # noqa: F401
-from tests.conftest import conversation
+from tests.conftest import Call, conversation
 
 ANSWERING = (
     "agree",
@@ -80,7 +79,7 @@ MORE = {
 
 
 @pytest.mark.parametrize("command", [name for name in ANSWERING if name not in WHOLE])
-def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path: Path) -> None:
     made(tmp_path)
     asked = (command, "run", *MORE.get(command, ()), "--round", "round 1")
     code, out, err = call(*asked, "--within", "setting", "--json")
@@ -105,7 +104,7 @@ def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path:
     ]
 
 
-def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> None:
     made(tmp_path)
     code, _, err = call("report", "run")
     assert code == 2
@@ -134,7 +133,7 @@ def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> 
     assert "Only transcripts with setting open are looked at." in page
 
 
-def test_wrong_parts_are_told_by_the_options(call: Call, tmp_path: Path) -> None:  # noqa: F811
+def test_wrong_parts_are_told_by_the_options(call: Call, tmp_path: Path) -> None:
     made(tmp_path)
     for arguments, words in (
         (("--where", "setting=opn"), "no transcript has setting 'opn'; did you mean open"),
