@@ -16,9 +16,14 @@ class ReadOptions:
     Attributes:
         format: name of the reader to use; None recognises each file by its content.
         roles: speaker name → role, looked at before the known aliases.
-        columns: bedside's column name → the file's, for tables.
+        columns: bedside's column name → the file's, for tables; a path of keys joined by points for JSON
+            (``messages=trial_0.conversation``). An empty name says that the file has no such column.
         path_fields: pattern such as ``{system}/{case_id}`` matched against the end of each file's path
             (without ending); ``system`` and ``case_id`` are set from it, other names become factors.
+        sheet: of a workbook: a worksheet's name, or ``all``; None takes the only one that holds a table.
+        header_row: line or row of a table's column names, from 1; None finds it.
+        encoding: of text files; None recognises it.
+        drop_empty: whether turns without text are left out and counted, in place of an error.
         on_error: ``stop`` at the first bad transcript, or ``skip`` it, keep the reason and go on.
     """
 
@@ -26,4 +31,8 @@ class ReadOptions:
     roles: Mapping[str, Role] = field(default_factory=dict)
     columns: Mapping[str, str] = field(default_factory=dict)
     path_fields: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
+    encoding: str | None = None
+    drop_empty: bool = False
     on_error: Literal["stop", "skip"] = "stop"

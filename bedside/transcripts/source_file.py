@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.support.errors import BedsideError, InputError
+from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Span
@@ -27,6 +28,9 @@ class SourceFile(JsonSource, TranscriptMaker):
         skipped: takes the errors of transcripts that are left out.
         bare_path: the path without endings.
         span: the piece of the file to read; None for all of it.
+
+    Attributes:
+        account: what was understood of the file; a reader fills it in.
     """
 
     def __init__(
@@ -41,6 +45,7 @@ class SourceFile(JsonSource, TranscriptMaker):
     ) -> None:
         JsonSource.__init__(self, path, stem, span)
         TranscriptMaker.__init__(self, path, stem, options, skipped, bare_path)
+        self.account = FileAccount()
 
     def json_transcripts(
         self, build: Callable[[SourceFile, Any, str, str], Transcript]

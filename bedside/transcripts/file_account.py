@@ -1,0 +1,43 @@
+"""What a reader took from one file and what it left, for the user to see before he believes a number."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(slots=True)
+class FileAccount:
+    """What a reader understood of one file; a reader fills in what its form has.
+
+    Attributes:
+        encoding: of the text, where it is not UTF-8.
+        sheets: worksheets that were read; empty for a file without any.
+        other_sheets: worksheets that were left out.
+        header: line or row of the column names, where it is not the first.
+        columns: bedside's name of a column → the file's.
+        unused: columns of which nothing was taken.
+        left_out: what was left out, a plural noun such as ``empty turns`` or ``lines above the first speaker`` → how
+            many.
+        remarks: whole sentences on how the form was understood, each once.
+    """
+
+    encoding: str = ""
+    sheets: list[str] = field(default_factory=list)
+    other_sheets: list[str] = field(default_factory=list)
+    header: int | None = None
+    columns: dict[str, str] = field(default_factory=dict)
+    unused: list[str] = field(default_factory=list)
+    left_out: Counter[str] = field(default_factory=Counter)
+    remarks: list[str] = field(default_factory=list)
+
+    def remark(self, sentence: str) -> None:
+        """Add a sentence, unless it stands there."""
+        if sentence not in self.remarks:
+            self.remarks.append(sentence)
+
+    def took(self, columns: Mapping[str, str], header: Iterable[str]) -> None:
+        """Note which columns of a header were taken, and so which were not."""
+        self.columns.update(columns)
+        self.unused = [name for name in header if name and name not in self.columns.values()]
