@@ -79,6 +79,10 @@ class InputError(BedsideError):
     """A file that holds transcripts or ratings can't be read as given."""
 
 
+class AmbiguousError(InputError):
+    """A file can be read in two ways that say different things: ``what`` names both, ``todo`` the option for each."""
+
+
 class RegistryError(BedsideError):
     """A metric, suite, reader or other named entry is unknown, doubled or malformed."""
 

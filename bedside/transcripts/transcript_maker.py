@@ -31,6 +31,22 @@ class SplitError(InputError):
     """A transcript comes back after another: what was already given of it is not whole, so nothing goes on."""
 
 
+class UnknownSpeakerError(InputError):
+    """Nothing tells the role of a speaker.
+
+    Attributes:
+        speaker: the name as written.
+    """
+
+    def __init__(self, speaker: str, where: str) -> None:
+        self.speaker = speaker
+        super().__init__(
+            f"unknown speaker {speaker!r}",
+            where=where,
+            todo=f"say who it is with `roles={_quoted(speaker)}=clinician` (or patient, or other)",
+        )
+
+
 class TranscriptMaker:
     """Makes checked turns and transcripts of what one file says.
 
@@ -78,11 +94,7 @@ class TranscriptMaker:
             check_speaker(speaker, where)
             role = role_of(speaker, self.options.roles) or self.aliases.get(_plain_name(speaker))
             if role is None:
-                raise InputError(
-                    f"unknown speaker {speaker!r}",
-                    where=where,
-                    todo=f"say who it is with `roles={_quoted(speaker)}=clinician` (or patient, or other)",
-                )
+                raise UnknownSpeakerError(speaker, where)
             self._roles[speaker] = role
         return role
 
