@@ -7,6 +7,7 @@ one-sided tests reject (Schuirmann 1987), so that p and interval never disagree.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -293,6 +294,13 @@ def _tested(result: Result, below: float, above: float, precision: _Precision) -
     )
 
 
+@cache
+def _chi_points() -> tuple[Array, Array]:
+    """Upper tails of a distribution, and the weights of its quantiles there: Gauss and Legendre's 128 points."""
+    nodes, weights = np.polynomial.legendre.leggauss(128)
+    return (1 - nodes) / 2, weights / 2
+
+
 def _chance(precision: _Precision, margin: float, alpha: float, *, both: bool) -> float:
     """Chance of both one-sided tests, or of one, to reject where there is no difference.
 
@@ -306,9 +314,8 @@ def _chance(precision: _Precision, margin: float, alpha: float, *, both: bool) -
     if precision.df is None:
         quantile = float(ndtri(1 - alpha))
     else:
-        nodes, weights = np.polynomial.legendre.leggauss(128)
-        weights = weights / 2
-        spreads = np.sqrt(chdtri(precision.df, (1 - nodes) / 2) / precision.df)
+        tails, weights = _chi_points()
+        spreads = np.sqrt(chdtri(precision.df, tails) / precision.df)
         quantile = float(stdtrit(precision.df, 1 - alpha))
     room = margin - quantile * spreads * precision.at_margin
     if precision.error == 0:
