@@ -24,6 +24,19 @@ def note(text: str) -> None:
     typer.echo(text, err=True)
 
 
+def note_account(lines: Iterable[str]) -> None:
+    """Say what was understood of the files that were read, before what is computed from them: on standard error, so
+    that the output itself stays what was asked for.
+
+    Args:
+        lines: of the account; arguments in backquotes are written as the options of the command.
+    """
+    from bedside.cli.help import in_options
+
+    for line in lines:
+        note(in_options(line))
+
+
 def show_tables(tables: Iterable[Table], as_json: bool = False) -> None:
     """Print tables; as JSON they are an array, one object a table."""
     if as_json:
