@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bedside.analysis.agreement_sample import AgreementSample, agreement_sample
 from bedside.analysis.agreement_statistics import (
     AskedForms,
     ComparedRatings,
@@ -18,6 +19,7 @@ from bedside.analysis.agreement_statistics import (
     ScaleLevels,
     statistics_of,
 )
+from bedside.analysis.checked_units import Chances, drawn_ratings
 from bedside.analysis.choices import (
     ALPHA_METRICS,
     ICC_FORMS,
@@ -29,9 +31,9 @@ from bedside.analysis.choices import (
 from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.audit_metrics import without_audits
-from bedside.ratings.names import is_human, rated_by_humans
-from bedside.ratings.scales import Scale
+from bedside.ratings.names import is_human
 from bedside.stats.result import Result
+from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError
 
 #: A code that is split once more: whether there is any, beside which kind.
@@ -53,15 +55,20 @@ class Agreement:
         raters: the raters, people first.
         units: units that count.
         transcripts: transcripts those units are of.
+        cases: cases those are of, which is what is drawn independently; a transcript without one counts as one.
         alone: units left out because only one of the raters rated them.
         ties: units left out because people's consensus is a tie.
         constant: raters who give a single level to all that they rated of these units, with that level.
-        chances: with which the units that people rated came into their sample, each once; 0 of units picked for what
-            they are. Empty where no chance is known.
+        chances: how the units that people rated were drawn. Where their chances differ, prevalence and statistics
+            are of all that they stand for: each unit is weighted by one over its chance, and intervals are by strata.
+        partly_known: whether chances are known of some units only, or come from several rounds: nothing is weighted.
+        picked: units left out because they were picked for what they are, and not drawn.
+        by: the factors that divide the strata where chances differ.
         prevalence: share of each level among all ratings that count; empty where the ratings are on no scale.
         confusion: of two raters, counts of (first's level, second's level); empty otherwise.
         statistics: results by name, those that apply, each with the number of units it rests on: ``percent agreement``,
             ``kappa`` (the mean over pairs of raters), ``kappa without constant raters`` (the same without their pairs),
+            ``kappa of rated units`` (where chances differ: the same of the units at hand, none weighted),
             ``ac`` (Gwet's AC1, or AC2 with kappa's weights), ``fleiss`` (with kappa's weights), ``alpha``, ``icc``,
             ``spearman``, ``bias`` (rater minus people), ``lower limit`` and ``upper limit`` (Bland and Altman's),
             ``mae``.
@@ -75,10 +82,14 @@ class Agreement:
     raters: tuple[str, ...]
     units: int
     transcripts: int
+    cases: int
     alone: int
     ties: int = 0
     constant: Mapping[str, str] = field(default_factory=dict)
-    chances: tuple[float, ...] = ()
+    chances: Chances = "unknown"
+    partly_known: bool = False
+    picked: int = 0
+    by: tuple[str, ...] = ()
     prevalence: Mapping[str, float] = field(default_factory=dict)
     confusion: Mapping[tuple[str, str], int] = field(default_factory=dict)
     statistics: Mapping[str, Result] = field(default_factory=dict)
@@ -113,6 +124,10 @@ def agree(
     the median on ordered scales, the mean of other numbers; ties are left out and counted. Of several passes of a
     rater, the most frequent value counts, of equally frequent ones the one nearest their mean (labels: none).
 
+    Intervals leave out whole cases. Units that were picked for what they are, by disagreement or the like, are left
+    out where others were drawn. Where units were drawn with known chances that differ, agreement is that of all units
+    that they stand for.
+
     Args:
         view: the ratings.
         metrics: metrics or patterns; unless named, codes and metrics with a scale, and those of a plain file. Audits
@@ -123,7 +138,7 @@ def agree(
             unless named, and nominal for labels without an order whatever is named.
         icc: form of the intraclass correlation: ``1,1`` (each unit has raters of its own), ``2,1`` (default), ``3,1``
             (these raters, consistency), and with ``k`` for the last that of their mean.
-        seed: of the bootstrap, which draws whole transcripts where turns are rated.
+        seed: of the bootstrap, which draws whole cases.
 
     Raises:
         DataError: an unknown metric, rater or form of a statistic, or nothing that two raters rated.
@@ -143,8 +158,7 @@ def agree(
             pl.col("rater").is_in(chosen),
             pl.col("error").is_null(),
         )
-        title, scale = view.facts(name).title, view.scales.get(name)
-        agreements += _of_metric(name, title, ratings, scale=scale, forms=forms)
+        agreements += _of_metric(view, name, ratings, forms)
     if not agreements:
         raise DataError(
             "no unit was rated by two raters",
@@ -163,7 +177,7 @@ class _ComparedMetric:
     level: MeasurementLevel
     levels: ScaleLevels
     forms: AskedForms
-    chances: tuple[float, ...]
+    sample: AgreementSample
 
 
 def _check_forms(**forms: str | None) -> None:
@@ -180,17 +194,12 @@ def _check_forms(**forms: str | None) -> None:
             )
 
 
-def _of_metric(
-    name: str,
-    title: str,
-    ratings: pl.DataFrame,
-    *,
-    scale: Scale | None,
-    forms: AskedForms,
-) -> list[Agreement]:
+def _of_metric(view: RatingsView, name: str, ratings: pl.DataFrame, forms: AskedForms) -> list[Agreement]:
     """All rows of agreement on one metric, and on whether there is any where its labels are kinds of something."""
     if ratings.is_empty():
         return []
+    title, scale = view.facts(name).title, view.scales.get(name)
+    ratings, picked = drawn_ratings(ratings)
     labels = bool(ratings["label"].is_not_null().any())
     grid = grid_of(ratings)
     ordered = scale is not None and scale.ordered
@@ -200,16 +209,12 @@ def _of_metric(
     levels: ScaleLevels = scale.levels if scale is not None else None
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))
-    drawn = ratings.filter(rated_by_humans())["drawn"].drop_nulls().unique().sort()
-    compared = _ComparedMetric(
-        name, title, level=level, levels=levels, forms=forms, chances=tuple(drawn.to_list())
-    )
+    sample = agreement_sample(view, ratings, grid, picked)
+    compared = _ComparedMetric(name, title, level=level, levels=levels, forms=forms, sample=sample)
     agreements = _rows(compared, grid)
     if levels is not None and _NONE in levels and len(levels) > 2:
         collapsed = [[cell if cell in (None, _NONE) else "any" for cell in row] for row in grid.cells]
-        any_or_none = Grid(
-            np.array(collapsed, dtype=object).reshape(grid.cells.shape), grid.raters, grid.transcripts
-        )
+        any_or_none = replace(grid, cells=np.array(collapsed, dtype=object).reshape(grid.cells.shape))
         compared = replace(compared, title=f"{title}: any or none", levels=(_NONE, "any"))
         agreements += _rows(compared, any_or_none)
     return agreements
@@ -314,11 +319,11 @@ def _row(
         alone -= ties
     if not counted.any():
         return None
-    anyhow = (cells != None).any(axis=1)  # noqa: E711
-    every = cells[anyhow], _clusters(grid.transcripts[anyhow])
+    sample = compared.sample
+    anyhow = (cells != None).any(axis=1) if kind == "people" else counted  # noqa: E711
+    every = cells[anyhow], sample.clusters(anyhow)
     cells, raters, pairs = _compared_columns(kind, cells[counted], raters)
-    members = grid.transcripts[counted]
-    transcripts = len(set(members))
+    clusters = sample.clusters(counted)
     compared_ratings = ComparedRatings(
         kind=kind,
         level=compared.level,
@@ -327,10 +332,8 @@ def _row(
         cells=cells,
         every=every,
         pairs=pairs,
-        clusters=_clusters(members),
+        clusters=clusters,
     )
-    times_given = Counter(cells.ravel().tolist())
-    ratings = times_given.total() - times_given.pop(None, 0)
     levels = compared.levels or ()
     return Agreement(
         metric=compared.metric,
@@ -340,7 +343,8 @@ def _row(
         level=compared.level,
         raters=tuple(raters),
         units=len(cells),
-        transcripts=transcripts,
+        transcripts=len(set(grid.transcripts[counted])),
+        cases=len(set(sample.cases[counted])),
         alone=alone,
         ties=ties,
         constant={}
@@ -350,16 +354,31 @@ def _row(
             for column, level in compared_ratings.constant_raters().items()
             if column < len(raters)
         },
-        chances=compared.chances,
-        prevalence={_level_text(level): times_given[level] / ratings for level in levels},
+        chances=sample.chances,
+        partly_known=sample.partly_known,
+        picked=sample.picked,
+        by=sample.by,
+        prevalence=_prevalence(
+            cells, levels, clusters.weights if isinstance(clusters, SampledItems) else None
+        ),
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
         statistics=statistics_of(compared_ratings),
     )
 
 
-def _clusters(transcripts: np.ndarray[Any, Any]) -> np.ndarray[Any, Any] | None:
-    """The transcript of each unit where units of one are drawn together; None where each is drawn alone."""
-    return transcripts if 1 < len(set(transcripts)) < len(transcripts) else None
+def _prevalence(
+    cells: np.ndarray[Any, Any], levels: tuple[Any, ...], weights: np.ndarray[Any, Any] | None
+) -> dict[str, float]:
+    """Share of each level among all ratings, of units that weigh so much."""
+    if weights is None:
+        times_given = Counter(cells.ravel().tolist())
+        ratings = times_given.total() - times_given.pop(None, 0)
+        return {_level_text(level): times_given[level] / ratings for level in levels}
+    ratings_of_units = (cells != None).sum(axis=1)  # noqa: E711
+    return {
+        _level_text(level): float(weights @ (cells == level).sum(axis=1) / (weights @ ratings_of_units))
+        for level in levels
+    }
 
 
 def _counted_units(kind: Kind, cells: np.ndarray[Any, Any]) -> tuple[np.ndarray[Any, Any], int]:

@@ -11,9 +11,12 @@ import numpy as np
 
 from bedside.analysis.choices import AlphaMetric, IccForm, Weights
 from bedside.stats.result import Interval, Result
+from bedside.stats.sampled_items import SampledItems
 
 MeasurementLevel = Literal["nominal", "ordinal", "interval"]
 ScaleLevels = tuple[float, ...] | tuple[str, ...] | None
+#: The cluster of each unit, or how units were drawn; None where each was drawn alone.
+Clusters = np.ndarray[Any, Any] | SampledItems | None
 #: What a row of agreement is between, in the order they stand in a table.
 Kind = Literal["people", "ceiling", "mean", "consensus", "person"]
 KINDS: tuple[Kind, ...] = ("people", "ceiling", "mean", "consensus", "person")
@@ -47,10 +50,10 @@ class ComparedRatings:
         levels: those of the scale; None where the ratings are on none.
         forms: in which form statistics are asked for.
         cells: units in rows, raters in columns; None where a rater gave no rating.
-        every: the same of all units that anybody rated, those rated once too, with their clusters.
+        every: of people the same of all units that anybody rated, those rated once too, with their clusters.
         pairs: positions of the raters that are compared with one another; all pairs unless named.
-        clusters: the transcript of each unit where units of a transcript are drawn together; None where each unit is
-            drawn alone.
+        clusters: the case of each unit where units of a case are drawn together; None where each unit is drawn alone.
+            Where units were drawn with unequal chances, how they were drawn.
     """
 
     kind: Kind
@@ -58,9 +61,9 @@ class ComparedRatings:
     levels: ScaleLevels
     forms: AskedForms
     cells: np.ndarray[Any, Any]
-    every: tuple[np.ndarray[Any, Any], np.ndarray[Any, Any] | None]
+    every: tuple[np.ndarray[Any, Any], Clusters]
     pairs: list[tuple[int, int]] | None
-    clusters: np.ndarray[Any, Any] | None
+    clusters: Clusters
 
     @property
     def scale(self) -> tuple[float, ...] | tuple[str, ...]:
@@ -79,6 +82,11 @@ class ComparedRatings:
         """How far apart two values are for alpha."""
         asked = self.forms.alpha
         return self.level if asked is None or self.level == "nominal" else asked
+
+    @property
+    def sample(self) -> SampledItems | None:
+        """How units were drawn with unequal chances; None where they were not."""
+        return self.clusters if isinstance(self.clusters, SampledItems) else None
 
     def constant_raters(self) -> dict[int, Any]:
         """The columns that hold a single level, at least twice, and that level."""
@@ -170,6 +178,12 @@ def _kappa_without_constant_raters(compared: ComparedRatings) -> Result:
     return _kappa(replace(compared, pairs=compared.varied_pairs()))
 
 
+def _kappa_of_rated_units(compared: ComparedRatings) -> Result:
+    """Kappa of the units at hand, none of which is weighted."""
+    assert compared.sample is not None
+    return _kappa(replace(compared, clusters=compared.sample.clusters))
+
+
 def _percent_agreement(compared: ComparedRatings) -> Result:
     from bedside.stats.many_raters import percent_agreement
 
@@ -180,14 +194,16 @@ def _percent_agreement(compared: ComparedRatings) -> Result:
 
 def _percent_agreement_with_people(compared: ComparedRatings) -> Result:
     """Mean over units of the share of people who say what the last column says."""
+    from bedside.stats import sampled_means
     from bedside.stats.intervals import mean_bootstrap
 
     people, rater = compared.cells[:, :-1], compared.cells[:, -1:]
     rated = people != None  # noqa: E711
-    share = ((people == rater) & rated).sum(axis=1) / rated.sum(axis=1)
-    result = mean_bootstrap(
-        share.astype(float), clusters=compared.clusters, resamples=2000, seed=compared.forms.seed
-    )
+    share = (((people == rater) & rated).sum(axis=1) / rated.sum(axis=1)).astype(float)
+    if compared.sample is not None:
+        result = sampled_means.share(share, compared.sample)
+    else:
+        result = mean_bootstrap(share, clusters=compared.clusters, resamples=2000, seed=compared.forms.seed)
     return replace(
         result, name="percent agreement", method="mean share of people who say what the rater says"
     )
@@ -251,31 +267,49 @@ _ICC_MODELS: Mapping[str, Literal[1, 2, 3]] = {"1": 1, "2": 2, "3": 3}
 
 
 def _spearman(compared: ComparedRatings) -> Result:
+    from bedside.stats.sampled_means import rank_correlation
     from bedside.stats.two_raters import correlation
 
     numbers = compared.numbers()
+    if compared.sample is not None:
+        return rank_correlation(numbers[:, 0], numbers[:, 1], compared.sample)
     result = correlation(numbers[:, 0], numbers[:, 1], kind="spearman")
     if compared.clusters is None or result.p is None:
         return result
-    reason = "no interval and no p-value: units of a transcript are not independent"
+    reason = "no interval and no p-value: units of a case are not independent"
     return replace(result, interval=None, p=None, missing=reason)
 
 
 def _bias(compared: ComparedRatings) -> Result:
+    from bedside.stats import sampled_means
     from bedside.stats.two_raters import bias
 
     numbers = compared.numbers()
+    if compared.sample is not None:
+        return replace(sampled_means.mean(numbers[:, 1] - numbers[:, 0], compared.sample), name="bias")
     return bias(numbers[:, 1], numbers[:, 0], clusters=compared.clusters)
+
+
+#: Standard deviations of differences that limits of agreement lie from their mean.
+_MULTIPLIER = 1.96
 
 
 def _limit(which: Literal["lower", "upper"]) -> Callable[[ComparedRatings], Result]:
     """One of Bland and Altman's limits of agreement, with its own interval."""
 
     def compute(compared: ComparedRatings) -> Result:
+        from bedside.stats.sampled_means import limit_of_agreement
         from bedside.stats.two_raters import bland_altman
 
         numbers = compared.numbers()
-        result = bland_altman(numbers[:, 1], numbers[:, 0], clusters=compared.clusters)
+        if compared.sample is not None:
+            multiplier = _MULTIPLIER if which == "upper" else -_MULTIPLIER
+            differences = numbers[:, 1] - numbers[:, 0]
+            limit_of_sample = limit_of_agreement(differences, compared.sample, multiplier=multiplier)
+            return replace(limit_of_sample, name=f"{which} limit of agreement")
+        result = bland_altman(
+            numbers[:, 1], numbers[:, 0], multiplier=_MULTIPLIER, clusters=compared.clusters
+        )
         name = f"{which} limit"
         limit, low, high = (result.details.get(name + part) for part in ("", ", low", ", high"))
         blank = replace(result, name=f"{name} of agreement", estimate=limit, interval=None, details={})
@@ -291,9 +325,13 @@ def _limit(which: Literal["lower", "upper"]) -> Callable[[ComparedRatings], Resu
 
 
 def _mean_absolute_error(compared: ComparedRatings) -> Result:
+    from bedside.stats import sampled_means
     from bedside.stats.two_raters import mean_absolute_error
 
     numbers = compared.numbers()
+    if compared.sample is not None:
+        distances = np.abs(numbers[:, 0] - numbers[:, 1])
+        return replace(sampled_means.mean(distances, compared.sample), name="mean absolute error")
     return mean_absolute_error(
         numbers[:, 0], numbers[:, 1], clusters=compared.clusters, seed=compared.forms.seed
     )
@@ -315,6 +353,12 @@ STATISTICS: tuple[AgreementStatistic, ...] = (
         kinds=("people", "ceiling", "mean"),
         levels=_OF_SCALES,
         needed=lambda compared: bool(compared.varied_pairs()),
+    ),
+    AgreementStatistic(
+        "kappa of rated units",
+        _kappa_of_rated_units,
+        levels=_OF_SCALES,
+        needed=lambda compared: compared.sample is not None,
     ),
     AgreementStatistic(
         "percent agreement",

@@ -14,11 +14,20 @@ from bedside.ratings.names import rated_by_humans
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Ratings of one metric: units in rows, raters in columns; None where a rater gave none."""
+    """Ratings of one metric: units in rows, raters in columns.
+
+    Attributes:
+        cells: None where a rater gave none.
+        raters: those of the columns.
+        transcripts, units: of each row.
+        cases: the case of each row, which is what a study draws; a transcript without one is a case of its own.
+    """
 
     cells: np.ndarray[Any, Any]
     raters: tuple[str, ...]
     transcripts: np.ndarray[Any, Any]
+    units: np.ndarray[Any, Any]
+    cases: np.ndarray[Any, Any]
 
 
 def grid_of(ratings: pl.DataFrame) -> Grid:
@@ -46,11 +55,21 @@ def grid_of(ratings: pl.DataFrame) -> Grid:
         "rater", index=["transcript_id", "unit"], values=column, sort_columns=True
     )
     raters = tuple(name for name in wide.columns if name not in ("transcript_id", "unit"))
+    case_of = dict(ratings.select("transcript_id", own_case()).unique("transcript_id").iter_rows())
     return Grid(
-        np.array(wide.select(raters).rows(), dtype=object).reshape(wide.height, len(raters)),
-        raters,
-        wide["transcript_id"].to_numpy(),
+        cells=np.array(wide.select(raters).rows(), dtype=object).reshape(wide.height, len(raters)),
+        raters=raters,
+        transcripts=wide["transcript_id"].to_numpy(),
+        units=wide["unit"].to_numpy(),
+        cases=np.array([case_of[name] for name in wide["transcript_id"]], dtype=object),
     )
+
+
+def own_case() -> pl.Expr:
+    """The case of each row; of a transcript without one a name that no other shares."""
+    return pl.coalesce(
+        pl.lit("case ") + pl.col("case_id"), pl.lit("transcript ") + pl.col("transcript_id")
+    ).alias("case")
 
 
 def _taken_together(values: list[Any]) -> Any:

@@ -55,8 +55,8 @@ class Validation(MetricRatings):
         rarest: how well it finds the level that people give most seldom, of those they give to five units or more.
         calibration: its expected levels beside what people say; None where it gives none.
         rated: units the rater rated; with_people: those of them that people rated too; cases: the cases of these.
-        chances: how the units that people rated were drawn. Where their chances differ, the alternative annotator
-            test, bias, accuracy and calibration weigh each unit by one over its chance; agreement does not.
+        chances: how the units that people rated were drawn. Where their chances differ, agreement, the alternative
+            annotator test, bias, accuracy and calibration weigh each unit by one over its chance.
         picked: units left out because they were picked for what they are, and not drawn.
         failures: ratings the rater failed to give.
         stands_in: whether it may stand in for one of these people; None where that can't be said.

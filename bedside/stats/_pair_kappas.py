@@ -9,6 +9,7 @@ import numpy as np
 
 from bedside.stats._kappa_arithmetic import kappa_values, kappa_values_of_sums
 from bedside.stats.arrays import Array, Indices, Mask
+from bedside.stats.sampled_items import SampledItems
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,10 @@ class PairKappas:
     def left_out(self, multiplicity: Array, member: Indices | None) -> Array:
         """The mean without one of each column's equal items, or without each cluster: from sums over all others."""
         return _mean_of_defined(self._left_out(pair, multiplicity, member) for pair in self.pairs)
+
+    def left_out_of(self, sample: SampledItems) -> Array:
+        """The mean without each cluster of items that were drawn with unequal chances."""
+        return _mean_of_defined(self._left_out_of(pair, sample) for pair in self.pairs)
 
     def constant_pairs(self, kappas: Array) -> list[bool]:
         """Of each pair, whether one of the two gives a single level to the items that both rated.
@@ -108,6 +113,14 @@ class PairKappas:
             removed = np.bincount(cluster, weights=penalty, minlength=clusters).astype(np.float64)
             expected = (((rows - own_rows) @ self.penalties) * (columns - own_columns)).sum(axis=1)
         return kappa_values_of_sums(n - fewer, observed - removed, expected, float(self.penalties.max()))
+
+    def _left_out_of(self, pair: tuple[int, int], sample: SampledItems) -> Array:
+        """A pair's kappa without each cluster: from the weighted counts of its levels."""
+        k, (first, second) = self.penalties.shape[0], pair
+        both = np.flatnonzero(self._rated_by_both(first, second))
+        cells = np.zeros((len(self.codes), k * k))
+        cells[both, self.codes[both, first] * k + self.codes[both, second]] = 1.0
+        return kappa_values(sample.sums_left_out(cells).reshape(-1, k, k), self.penalties)
 
 
 def _mean_of_defined(values: Iterable[Array]) -> Array:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from bedside.stats.arrays import Array, Indices, Mask, Scale, coded, levels, scale_of
+from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError
 
 #: Why a statistic has no value where no item has the ratings it needs, and where there is nothing but one level.
@@ -94,7 +95,12 @@ def level_counts(codes: Indices, k: int) -> Array:
 
 
 def merged(rows: Array, members: Any) -> tuple[Array, Array]:
-    """Rows and how often each occurs; equal rows are merged unless they belong to clusters."""
+    """Rows and how often each occurs; equal rows are merged unless they belong to clusters.
+
+    Of items that were drawn with unequal chances, how many each stands for.
+    """
+    if isinstance(members, SampledItems):
+        return rows, members.weights
     if members is not None:
         return rows, np.ones(rows.shape[0])
     distinct, counts = np.unique(rows, axis=0, return_counts=True)

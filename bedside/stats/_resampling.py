@@ -7,18 +7,17 @@ multinomial counts, so a table of two raters' joint counts is resampled in the s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
 
+from bedside.stats._blocks import blocks, sums_by_cluster
 from bedside.stats.arrays import Array, Indices, Mask, Seed, generator, seed_in_words
 from bedside.stats.result import Interval, Result
+from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError
-
-#: No matrix of resamples is larger than this.
-BUDGET_BYTES = 64 * 2**20
 
 Statistic = Callable[[Array], Array]
 
@@ -37,6 +36,14 @@ class LeaveOneOutStatistic(Protocol):
             multiplicity: how many equal units each column stands for; all 1 with clusters.
             member: for each column the cluster it belongs to, 0 … clusters − 1; None without clusters.
         """
+
+
+@runtime_checkable
+class SampledStatistic(Protocol):
+    """A statistic that knows a faster way to its values without each cluster of items drawn with unequal chances."""
+
+    def left_out_of(self, sample: SampledItems) -> Array:
+        """The values without each cluster, the others of its strata standing for it; NaN where undefined."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,13 +73,9 @@ class StatisticOfTotals:
             start += rows
         return np.concatenate(values)
 
-
-def sums_by_cluster(rows: Array, member: Indices) -> Array:
-    """Sums of the rows of each cluster, clusters × columns; ``member`` holds each row's cluster, from 0 on."""
-    order = np.argsort(member, kind="stable")
-    starts = np.searchsorted(member[order], np.arange(int(member.max()) + 1))
-    sums: Array = np.add.reduceat(rows[order], starts, axis=0)
-    return sums
+    def left_out_of(self, sample: SampledItems) -> Array:
+        """As :class:`SampledStatistic` says."""
+        return self.value(sample.sums_left_out(self.parts))
 
 
 def aligned(clusters: Any, size: int) -> Any:
@@ -85,18 +88,6 @@ def aligned(clusters: Any, size: int) -> Any:
     if labels.shape != (size,):
         raise DataError(f"{size} units need {size} cluster labels, not {labels.size}")
     return labels
-
-
-def block_rows(width: int) -> int:
-    """How many rows of ``width`` floats fit the budget, at least one."""
-    return max(1, BUDGET_BYTES // (8 * max(1, width)))
-
-
-def blocks(total: int, width: int) -> Iterator[int]:
-    """Sizes of the blocks of rows that ``total`` rows are worked through in."""
-    step = block_rows(width)
-    for start in range(0, total, step):
-        yield min(step, total - start)
 
 
 def draw(multiplicity: Array, rows: int, rng: np.random.Generator) -> Array:
@@ -130,15 +121,26 @@ class Jackknife:
         estimate: on all data.
         values: with each left out; NaN where the statistic is undefined then.
         folds: how many equal units each value stands for.
+        sample: how the units were drawn; None where with the same chance each.
     """
 
     estimate: float
     values: Array
     folds: Array
+    sample: SampledItems | None = None
+
+    @property
+    def freedom(self) -> float:
+        """Degrees of freedom of the standard error."""
+        if self.sample is not None:
+            return self.sample.error(self.estimate, self.values)[1]
+        return float(self.folds.sum()) - 1
 
     @property
     def standard_error(self) -> float | None:
         """The jackknife's standard error; None where a value is undefined or there is one unit."""
+        if self.sample is not None:
+            return self.sample.error(self.estimate, self.values)[0]
         n = float(self.folds.sum())
         if n < 2 or np.isnan(self.values).any():
             return None
@@ -190,7 +192,12 @@ def _member(clusters: Any) -> Indices | None:
 
 
 def leave_one_out(statistic: Statistic, multiplicity: Array, *, clusters: Any = None) -> Jackknife:
-    """Values of ``statistic`` without one unit, or without one cluster; arguments as for :func:`resample`."""
+    """Values of ``statistic`` without one unit, or without one cluster; arguments as for :func:`resample`.
+
+    Of units that were drawn with unequal chances, ``clusters`` says how, and the multiplicity is their weights.
+    """
+    if isinstance(clusters, SampledItems):
+        return _leave_one_out_of(clusters, statistic)
     member = _member(clusters)
     folds, spread = _folds(multiplicity, member)
     estimate = float(statistic(spread(folds[None, :]))[0])
@@ -207,6 +214,19 @@ def leave_one_out(statistic: Statistic, multiplicity: Array, *, clusters: Any = 
         values.append(statistic(spread(weights)))
         start += rows
     return Jackknife(estimate, np.concatenate(values), folds)
+
+
+def _leave_one_out_of(sample: SampledItems, statistic: Statistic) -> Jackknife:
+    """Values without one cluster of units drawn with unequal chances."""
+    estimate = float(statistic(sample.weights[None, :])[0])
+    folds = np.ones(sample.cluster_count)
+    if folds.size <= 1:
+        values: Array = np.full(folds.size, np.nan)
+    elif isinstance(statistic, SampledStatistic):
+        values = statistic.left_out_of(sample)
+    else:
+        values = np.concatenate([statistic(rows) for rows in sample.weights_left_out()])
+    return Jackknife(estimate, values, folds, sample)
 
 
 def resample(
@@ -310,7 +330,8 @@ def jackknife_interval(left_out: Jackknife, *, over: str, level: float) -> tuple
     """An interval of a coefficient whose largest value is 1, or why there is none.
 
     ``tanh(atanh(estimate) ± t · s)`` with the jackknife's standard error carried to Fisher's scale,
-    ``s = standard error / (1 − estimate²)``, and t with one degree of freedom less than units or clusters.
+    ``s = standard error / (1 − estimate²)``, and t with one degree of freedom less than units or clusters; with
+    Satterthwaite's over strata where units were drawn from these with unequal chances.
     """
     from scipy.special import stdtrit
 
@@ -319,7 +340,7 @@ def jackknife_interval(left_out: Jackknife, *, over: str, level: float) -> tuple
         return None, f"no interval: the statistic is undefined without one of the {over}"
     if error <= 1e-12 or not -1 < estimate < 1:
         return None, f"no interval: leaving out any of the {over} changes nothing"
-    half = float(stdtrit(left_out.folds.sum() - 1, (1 + level) / 2)) * error / (1 - estimate**2)
+    half = float(stdtrit(left_out.freedom, (1 + level) / 2)) * error / (1 - estimate**2)
     middle = np.arctanh(estimate)
     return (
         Interval(
@@ -341,7 +362,7 @@ class ResamplingPlan:
 
     Attributes:
         interval: one of :data:`COEFFICIENT_INTERVALS`.
-        clusters: for each item the cluster it belongs to, or None.
+        clusters: for each item the cluster it belongs to, how items were drawn with unequal chances, or None.
         resamples, seed: of the bootstrap.
         level: nominal coverage.
     """
@@ -355,12 +376,16 @@ class ResamplingPlan:
     def options(self) -> dict[str, Any]:
         """As they stand in a result."""
         options = {"interval": self.interval, "clusters": self.clusters is not None, "level": self.level}
+        if isinstance(self.clusters, SampledItems):
+            options["weighted"] = True
         if self.interval in ("bca", "percentile"):
             options |= {"resamples": self.resamples, "seed": self.seed}
         return options
 
     def members(self, kept: Mask) -> Any:
-        """Clusters of the items kept."""
+        """Clusters of the items kept, or how these were drawn."""
+        if isinstance(self.clusters, SampledItems):
+            return self.clusters.of(kept)
         return None if self.clusters is None else aligned(self.clusters, kept.size)[kept]
 
     def filled(
@@ -372,9 +397,19 @@ class ResamplingPlan:
             blank: what the statistic is, and what it counted.
             statistic: weights (rows × units) → values (rows).
             multiplicity: how many equal units each column of the weights stands for; all 1 with clusters.
-            members: for each unit the cluster it belongs to, or None.
+            members: for each unit the cluster it belongs to, how units were drawn, or None.
+
+        Raises:
+            DataError: a bootstrap of units that were drawn with unequal chances.
         """
         over = "items" if members is None else "clusters"
+        if isinstance(members, SampledItems):
+            over = "clusters within strata"
+            if self.interval != "jackknife":
+                raise DataError(
+                    "the bootstrap takes items as drawn with one chance",
+                    todo="use the jackknife with items drawn by strata",
+                )
         result = replace(blank, estimate=estimate)
         if self.interval == "jackknife":
             left_out = leave_one_out(statistic, multiplicity, clusters=members)

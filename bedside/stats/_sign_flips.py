@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from bedside.stats._resampling import Jackknife, Resamples, block_rows, blocks, draw, every_resample
+from bedside.stats._blocks import block_rows, blocks
+from bedside.stats._resampling import Jackknife, Resamples, draw, every_resample
 from bedside.stats.arrays import Array, Mask, generator
 from bedside.stats.result import Interval
 

@@ -1,8 +1,10 @@
 """Do several raters agree? Percent agreement, Fleiss' and Conger's kappa, pairwise kappa, Gwet's AC.
 
 ``ratings`` is a table of items (rows) by raters (columns), None or NaN where a rater didn't rate an item.
-Intervals resample items, or clusters of items such as transcripts, never single ratings. Krippendorff's
-alpha and the intraclass correlation stand in :mod:`bedside.stats.reliability`.
+Intervals resample items, or clusters of items such as transcripts, never single ratings. In the place of
+``clusters`` :class:`~bedside.stats.sampled_items.SampledItems` says how items were drawn with unequal chances:
+the statistic is then that of all that the sample stands for, with the jackknife's interval by strata, and no
+p-value. Krippendorff's alpha and the intraclass correlation stand in :mod:`bedside.stats.reliability`.
 """
 
 from __future__ import annotations
@@ -14,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.stats import sampled_means
 from bedside.stats._gwet_parts import GwetParts
 from bedside.stats._kappa_arithmetic import chance_corrected
 from bedside.stats._pair_kappas import PairKappas
@@ -46,6 +49,7 @@ from bedside.stats.arrays import (
 )
 from bedside.stats.intervals import t_interval
 from bedside.stats.result import Interval, Result
+from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError
 
 
@@ -60,7 +64,8 @@ def percent_agreement(
 ) -> Result:
     """Mean over items of the share of pairs of raters that say the same, 0 … 1.
 
-    Items with fewer than two ratings are dropped and counted.
+    Items with fewer than two ratings are dropped and counted. The interval is a bootstrap's; of items drawn with
+    unequal chances it is that of :func:`~bedside.stats.sampled_means.share`.
     """
     chosen("interval", interval, ("bca", "percentile"))
     plan = ResamplingPlan(interval, clusters, resamples, level, seed)
@@ -76,6 +81,11 @@ def percent_agreement(
         return blank.no_value(NO_PAIR)
     members = plan.members(items.kept)
     agreement = pair_agreement(items.level_counts(), np.eye(len(items.scale)))
+    if isinstance(members, SampledItems):
+        return replace(
+            sampled_means.share(agreement, members, level=level),
+            name=blank.name, method=blank.method, dropped=blank.dropped,
+        )  # fmt: skip
     rows, multiplicity = merged(agreement[:, None], members)
     share = rows[:, 0]
     return plan.filled(
@@ -177,7 +187,7 @@ def _fleiss(
     w, called = (np.eye(k), "unweighted") if unweighted else agreement_weights(weights, levels(scale))
     weighted = called != "unweighted"
     name = f"Fleiss' kappa ({called} weights)" if weighted else "Fleiss' kappa"
-    tested = "" if weighted else ", z after Fleiss, Nee and Landis"
+    tested = "" if weighted or isinstance(members, SampledItems) else ", z after Fleiss, Nee and Landis"
     blank = Result(
         name=name,
         method=f"{name}, {raters} raters, {len(scale)} levels{tested}",
@@ -199,13 +209,13 @@ def _fleiss(
     estimate = float(statistic(multiplicity[None, :])[0])
     if np.isnan(estimate):
         return blank.no_value(ONE_LEVEL)
-    share = counts.sum(axis=0) / (n * raters)
+    share = multiplicity @ rows / (n * raters)
     details: dict[str, float | None] = {
         "observed agreement": float(np.average(agreement, weights=multiplicity)),
         "chance agreement": float(share @ w @ share),
     }
     result = plan.filled(blank, estimate, statistic, multiplicity=multiplicity, members=members)
-    if weighted:
+    if weighted or isinstance(members, SampledItems):
         return replace(result, details=details)
     null = _fleiss_error_under_chance(share, n, raters)
     details = {
@@ -422,7 +432,8 @@ def gwet_ac(
     estimate = (observed - chance) / (1 - chance)
     # Gwet's formula for a table of two raters divides by n, that for raw ratings by n − 1.
     error = 0.0
-    if n > 1:
+    sampled = isinstance(members, SampledItems)
+    if n > 1 and not sampled:
         spread = parts.squared_influence(multiplicity, estimate, chance)
         error = float(np.sqrt(spread / (n * (n if items.raters == 2 else n - 1))))
     blank = replace(blank, details={"observed agreement": observed, "chance agreement": chance})
@@ -435,4 +446,4 @@ def gwet_ac(
         full = t_interval(estimate, error, n - 1, level, "analytic standard error, t")
         bounds = Interval(full.low, min(1.0, full.high), level, full.method)
         result = replace(blank, estimate=estimate, interval=bounds)
-    return replace(result, standard_error=error if n > 1 else None)
+    return result if sampled else replace(result, standard_error=error if n > 1 else None)

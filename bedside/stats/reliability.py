@@ -1,7 +1,9 @@
 """How reliable are several raters' ratings? Krippendorff's alpha, and of numbers the intraclass correlation.
 
 ``ratings`` is a table of items (rows) by raters (columns), None or NaN where a rater didn't rate an item. Intervals of
-alpha resample items, or clusters of items such as transcripts, never single ratings.
+alpha resample items, or clusters of items such as transcripts, never single ratings. In the place of ``clusters``
+:class:`~bedside.stats.sampled_items.SampledItems` says how items were drawn with unequal chances: the statistic is then
+that of all that the sample stands for, with the jackknife's interval by strata.
 """
 
 from __future__ import annotations
@@ -12,16 +14,17 @@ from typing import Any, Literal, Protocol
 
 import numpy as np
 
+from bedside.stats._blocks import sums_by_cluster
 from bedside.stats._rated_items import NO_PAIR, level_counts, merged, rated_items
 from bedside.stats._resampling import (
     COEFFICIENT_INTERVALS,
     CoefficientInterval,
     ResamplingPlan,
     StatisticOfTotals,
-    sums_by_cluster,
 )
 from bedside.stats.arrays import Array, Indices, Mask, Scale, Seed, chosen, matrix
 from bedside.stats.result import Interval, Result
+from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError
 
 METRICS = ("nominal", "ordinal", "interval", "ratio")
@@ -329,8 +332,11 @@ def icc(
         return blank.no_value("fewer than two items rated by all raters")
     # From the first rating on: of whole numbers all sums are exact, and so an ICC of 0 is 0.
     parts = _sums_of_squares(values - values[0, 0])
-    squares = _MeanSquares.of(parts.sum(axis=0)[None, :])
-    if parts.sum(axis=0)[-1] - squares.whole[0] / (n * k) <= 1e-24 * max(1.0, float((values**2).sum())):
+    plan = ResamplingPlan("jackknife", clusters, 0, level, 0)
+    members = plan.members(kept)
+    sums = (members.weights if isinstance(members, SampledItems) else np.ones(n)) @ parts
+    squares = _MeanSquares.of(sums[None, :])
+    if sums[-1] - squares.whole[0] / (n * k) <= 1e-24 * max(1.0, float((values**2).sum())):
         return blank.no_value("all ratings are the same")
     items, raters, error, within = squares.scalars()
     blank = replace(blank, details={
@@ -347,9 +353,8 @@ def icc(
             result, missing="no p-value and no interval: there is no error beside items and raters"
         )
     if clusters is not None:
-        statistic = StatisticOfTotals(parts, lambda sums: _MeanSquares.of(sums).icc(model, average=average))
-        plan = ResamplingPlan("jackknife", clusters, 0, level, 0)
-        return plan.filled(result, estimate, statistic, multiplicity=np.ones(n), members=plan.members(kept))
+        statistic = StatisticOfTotals(parts, lambda rows: _MeanSquares.of(rows).icc(model, average=average))
+        return plan.filled(result, estimate, statistic, multiplicity=np.ones(n), members=members)
     df = n * (k - 1) if model == 1 else (n - 1) * (k - 1)
     result = replace(result, statistic=items / noise, p=float(f.sf(items / noise, n - 1, df)))
     single = _bounds(items, raters, noise, model, n=n, k=k, level=level)

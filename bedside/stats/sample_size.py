@@ -7,9 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.stats._blocks import blocks
 from bedside.stats._exact import signed_rank_distribution, tail
 from bedside.stats._kappa_arithmetic import kappa_variances
-from bedside.stats._resampling import blocks
 from bedside.stats._weights import agreement_weights, penalties
 from bedside.stats.arrays import (
     Alternative,

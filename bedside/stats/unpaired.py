@@ -11,10 +11,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from bedside.stats._blocks import blocks
 from bedside.stats._exact import rank_sum_distribution, tail
 from bedside.stats._melded import melded_bounds
 from bedside.stats._rank_intervals import shift_of_groups
-from bedside.stats._resampling import blocks
 from bedside.stats.arrays import (
     Alternative,
     Array,

@@ -266,8 +266,8 @@ def test_a_statistic_is_computed_where_it_applies_and_nowhere_else(tmp_path: Pat
             if agreement.kind in statistic.kinds
             and agreement.level in statistic.levels
             and (pair or not statistic.pair)
-            # Nobody here gives a single level to everything.
-            and statistic.name != "kappa without constant raters"
+            # Nobody here gives a single level to everything, and no chances are known.
+            and statistic.name not in ("kappa without constant raters", "kappa of rated units")
         ]
         assert list(agreement.statistics) == expected, agreement.between
     assert len({statistic.name for statistic in STATISTICS}) == len(STATISTICS)
@@ -435,11 +435,12 @@ def test_the_consensus_of_two_people_comes_last_and_says_its_share(tmp_path: Pat
     [
         ((0.5, 0.5), None),
         ((0.1, 0.5), "drawn with unequal chances"),
-        ((0.5, 0.0), "picked for what they are"),
+        ((0.0, 0.0), "picked for what they are"),
+        ((0.5, None), "is not known of all of them"),
     ],
 )
 def test_units_that_are_no_simple_random_sample_are_named(
-    chances: tuple[float, float], words: str | None
+    chances: tuple[float | None, float | None], words: str | None
 ) -> None:
     rows, drawn = [], []
     for n, (a, b) in enumerate(zip(ANNA, BEN, strict=True)):
@@ -450,9 +451,27 @@ def test_units_that_are_no_simple_random_sample_are_named(
             drawn.append(chances[n % 2])
     scale = parse_scales(["1-5"])[None]
     view = RatingsView(frame_of(rows, "main", drawn), {"warmth": scale}, None, "the run")
-    notes = [note for note in agreement_table(agree(view)).notes if "the units that people rated" in note]
+    notes = [note for note in agreement_table(agree(view)).notes if note.startswith("Warmth: ")]
     assert bool(notes) == (words is not None)
     assert all(str(words) in note for note in notes)
+
+
+def test_units_that_were_picked_are_left_out_where_others_were_drawn() -> None:
+    """Those that raters differ on, say: of them nothing follows for the others."""
+    rows, drawn = [], []
+    for n, (a, b) in enumerate(zip(ANNA, BEN, strict=True)):
+        for rater, value in (("human:anna", a), ("human:ben", b)):
+            rows.append(
+                (f"t{n}", "s", f"c{n}", "transcript", "warmth", rater, 0, float(value), None, None, None)
+            )
+            drawn.append(0.0 if a != b else 0.5)
+    view = RatingsView(
+        frame_of(rows, "main", drawn), {"warmth": parse_scales(["1-5"])[None]}, None, "the run"
+    )
+    (people,) = agree(view)
+    same = sum(a == b for a, b in zip(ANNA, BEN, strict=True))
+    assert (people.units, people.picked, people.chances) == (same, 10 - same, "equal")
+    assert any("picked for what they are" in note for note in agreement_table((people,)).notes)
 
 
 def test_ordered_scales_have_a_weighted_fleiss_kappa(tmp_path: Path) -> None:

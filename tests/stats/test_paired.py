@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from bedside.stats import _resampling, effects, paired
+from bedside.stats import _blocks, effects, paired
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 from tests.reference import statistics as published
@@ -186,7 +186,7 @@ def test_results_do_not_depend_on_the_memory_budget(monkeypatch: pytest.MonkeyPa
     rng = np.random.default_rng(11)
     x, y = rng.normal(size=(30, 4)), rng.normal(size=(30, 4))
     whole = paired.permutations(x, y, resamples=500, interval="bca", seed=3)
-    monkeypatch.setattr(_resampling, "BUDGET_BYTES", 8 * 700)
+    monkeypatch.setattr(_blocks, "BUDGET_BYTES", 8 * 700)
     pieces = paired.permutations(x, y, resamples=500, interval="bca", seed=3)
     assert [piece.p for piece in pieces] == [result.p for result in whole]
     for piece, result in zip(pieces, whole, strict=True):

@@ -12,6 +12,7 @@ from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
 
 from bedside.stats import (
+    _blocks,
     _resampling,
     consensus,
     effects,
@@ -162,7 +163,7 @@ def test_mean_t_against_scipy_and_clusters() -> None:
 def test_bootstrap_does_not_depend_on_the_memory_budget(monkeypatch: pytest.MonkeyPatch) -> None:
     values = np.random.default_rng(4).exponential(size=37)
     whole = intervals.mean_bootstrap(values, seed=2, resamples=300)
-    monkeypatch.setattr(_resampling, "BUDGET_BYTES", 8 * 50)
+    monkeypatch.setattr(_blocks, "BUDGET_BYTES", 8 * 50)
     pieces = intervals.mean_bootstrap(values, seed=2, resamples=300)
     assert whole.interval is not None
     assert pieces.interval is not None

@@ -12,18 +12,23 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.audit_metrics import audited_rubrics
 from bedside.reports.absent_metrics import absent_notes
+from bedside.reports.agreement_notes import (
+    constant_notes,
+    form_notes,
+    interval_notes,
+    is_of_two,
+    sample_notes,
+    unit_notes,
+)
 from bedside.reports.cell_names import rater_words
-from bedside.reports.chance_notes import chance_notes
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.kappa_bands import reading
-from bedside.stats.reliability import ICC_MODELS
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
-from bedside.support.plurals import counted
 
 #: More people than this are not shown one by one beside a rater; the CSV has them.
 MOST_PERSONS = 4
@@ -230,15 +235,10 @@ def _headings(agreements: Sequence[Agreement]) -> list[str]:
     for rater in dict.fromkeys(agreement.rater for agreement in agreements):
         of_rater = [agreement for agreement in agreements if agreement.rater == rater]
         ordered += sorted(
-            of_rater, key=lambda agreement: agreement.kind == "consensus" and _of_two(agreement)
+            of_rater, key=lambda agreement: agreement.kind == "consensus" and is_of_two(agreement)
         )
     headings = dict.fromkeys(_heading(agreement) for agreement in ordered)
     return sorted(headings, key=lambda heading: first.index(heading) if heading in first else len(first))
-
-
-def _of_two(agreement: Agreement) -> bool:
-    """Whether a consensus is that of two people."""
-    return len(agreement.raters) == 3
 
 
 def _heading(agreement: Agreement) -> str:
@@ -259,7 +259,7 @@ def _notes(
         "Agreement: share of pairs of raters that say the same. κ: Cohen's kappa, the mean over pairs of raters."
     ]
     notes += [column.note for column in columns if isinstance(column, FactColumn) and column.note]
-    notes += _form_notes(agreements)
+    notes += form_notes(agreements)
     statistics = [column for column in columns if isinstance(column, StatisticColumn) and column.note]
     if statistics:
         notes.append(" ".join(f"{column.sign}: {column.note}" for column in statistics))
@@ -268,104 +268,14 @@ def _notes(
             "Lower and upper limit: 95 % of differences, the rater minus people, lie between them if they are normal "
             "(Bland and Altman): bias ± 1.96 standard deviations."
         )
-    notes += _unit_notes(agreements)
-    notes += _constant_notes(agreements)
-    methods = dict.fromkeys(
-        (result.interval.method, "turns" if agreement.units > agreement.transcripts else "transcripts")
-        for agreement in agreements
-        for name, result in agreement.statistics.items()
-        if name in ("kappa", "alpha") and result.interval is not None
-    )
-    notes += [f"Intervals of κ and α where {rated} are rated: {method}." for method, rated in methods]
-    few = [a.transcripts for a in agreements if 1 < a.transcripts < 10 and a.units > a.transcripts]
-    if few:
-        notes.append(f"Some rest on turns of only {min(few)} transcripts: their intervals are rough.")
-    notes += chance_notes(_chances(agreements))
+    notes += unit_notes(agreements)
+    notes += constant_notes(agreements)
+    notes += interval_notes(agreements)
+    notes += sample_notes(agreements)
     notes += [f"{DASH}: {reason}." for reason in dict.fromkeys(
         r.missing for a in agreements for r in a.statistics.values() if r.missing and r.estimate is None)]  # fmt: skip
     notes.append("Reading after Landis and Koch (1977); a word is no verdict.")
     return tuple(notes)
-
-
-def _form_notes(agreements: Sequence[Agreement]) -> list[str]:
-    """In which form the statistics are: weights, alpha's distance, which intraclass correlation."""
-    notes = []
-    ordered = [a for a in agreements if a.level == "ordinal" and "kappa" in a.statistics]
-    alphas = dict.fromkeys(
-        (a.level, str(a.statistics["alpha"].options["metric"])) for a in agreements if "alpha" in a.statistics
-    )
-    kinds = {"nominal": "of labels", "ordinal": "on ordered scales", "interval": "of other numbers"}
-    words = [f"{metric} {kinds[level]}" for level, metric in alphas]
-    if ordered:
-        weights = " and ".join(
-            dict.fromkeys(
-                str(a.statistics["kappa"].options["weights"]).replace("unweighted", "no") for a in ordered
-            )
-        )
-        fleiss = ", Fleiss κ" if any("fleiss" in a.statistics for a in ordered) else ""
-        notes.append(f"On ordered scales κ{fleiss} and AC (AC2) have {weights} weights.")
-    if words and (ordered or len(words) > 1 or any(level != metric for level, metric in alphas)):
-        notes.append(f"α is {', '.join(words)}.")
-    forms = dict.fromkeys(
-        (r.name, int(r.options["model"]), bool(r.options["average"]))
-        for a in agreements
-        if (r := a.statistics.get("icc")) is not None
-    )
-    notes += [
-        f"ICC: {name}, {ICC_MODELS[model]}, {'the mean of all raters' if average else 'single ratings'}."
-        for name, model, average in forms
-    ]
-    return notes
-
-
-def _unit_notes(agreements: Sequence[Agreement]) -> list[str]:
-    """On which units statistics rest, and what is left out."""
-    notes = []
-    if any(r.estimate is not None and r.n < a.units for a in agreements for r in a.statistics.values()):
-        notes.append(
-            "n: the units that a statistic rests on, where they are fewer: ICC and Fleiss κ need all raters."
-        )
-    people = [a for a in agreements if a.kind == "people" and not a.title.endswith(": any or none")]
-    beside = [a for a in agreements if a.kind == "consensus" and not a.title.endswith(": any or none")]
-    alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)
-    if alone:
-        used = ", but for the shares of levels in AC" if any("ac" in a.statistics for a in people) else ""
-        notes.append(f"Left out among people, as only one person rated them{used}: {counted(alone, 'unit')}.")
-    if ties:
-        notes.append(f"Left out of comparisons with the consensus, as people tie: {counted(ties, 'unit')}.")
-    if any(a.ties and _of_two(a) for a in beside):
-        notes.append(
-            "The consensus of two people is what both say: units on which anybody agrees more easily. Look at the mean "
-            "over persons first."
-        )
-    return notes
-
-
-def _constant_notes(agreements: Sequence[Agreement]) -> list[str]:
-    """Who gives a single level to everything, what that makes of kappa, and what it is without them."""
-    notes = []
-    for agreement in agreements:
-        kappa = agreement.statistics.get("kappa")
-        if not agreement.constant or kappa is None or kappa.estimate is None or agreement.kind == "person":
-            continue
-        who = ", ".join(f"{rater_words(rater)} only {level}" for rater, level in agreement.constant.items())
-        without = agreement.statistics.get("kappa without constant raters")
-        rest = "no pair is left without."
-        if without is not None and without.estimate is not None:
-            rest = f"of the other pairs κ is {_estimate(without, interval=True)}."
-        notes.append(
-            f"{agreement.title}, {agreement.between}: κ with a rater who gives one level to everything ({who}) is 0, "
-            f"whatever the others say; {rest}"
-        )
-    return notes
-
-
-def _chances(agreements: Sequence[Agreement]) -> dict[str, set[float]]:
-    """Title of each metric → the chances of its units."""
-    chances: dict[str, set[float]] = {}
-    for agreement in agreements:
-        chances.setdefault(agreement.title, set()).update(agreement.chances)
-    return chances
 
 
 def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
@@ -373,7 +283,8 @@ def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
     base = {
         "metric": agreement.metric, "title": agreement.title, "kind": agreement.kind, "between": agreement.between,
         "level": agreement.level, "raters": ", ".join(agreement.raters), "units": agreement.units,
-        "transcripts": agreement.transcripts, "alone": agreement.alone, "ties": agreement.ties,
+        "transcripts": agreement.transcripts, "cases": agreement.cases, "chances": agreement.chances,
+        "picked": agreement.picked, "alone": agreement.alone, "ties": agreement.ties,
         "constant": "; ".join(f"{rater} {level}" for rater, level in agreement.constant.items()),
         "prevalence": "; ".join(f"{label} {share:.4f}" for label, share in agreement.prevalence.items()),
     }  # fmt: skip
