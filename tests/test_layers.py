@@ -10,7 +10,7 @@ from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "bedside"
+from tests.package_syntax import PACKAGE, modules, names, nodes
 
 #: From the top down; rooms on a line don't know each other. Rooms still to come stand in their places.
 LAYERS = """
@@ -39,20 +39,19 @@ DEPTH = {room: depth for depth, line in enumerate(LAYERS.strip().splitlines()) f
 
 
 @cache
-def trees() -> dict[str, tuple[Path, ast.Module]]:
-    """The path and the syntax of each module."""
+def paths() -> dict[str, Path]:
+    """The file of each module."""
     return {
-        ".".join(("bedside", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(".__init__"): (
-            path,
-            ast.parse(path.read_text("utf-8")),
-        )
-        for path in sorted(PACKAGE.rglob("*.py"))
+        ".".join(("bedside", *path.relative_to(PACKAGE).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        ): path
+        for path in modules()
     }
 
 
 def imports(module: str) -> Iterator[tuple[str, str, int]]:
     """Each module that is imported, lazily too, with the name that is taken from it and the line."""
-    for node in ast.walk(trees()[module][1]):
+    for node in nodes(paths()[module]):
         if isinstance(node, ast.Import):
             yield from ((alias.name, "", node.lineno) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -61,7 +60,7 @@ def imports(module: str) -> Iterator[tuple[str, str, int]]:
                 whole = f"{node.module}.{alias.name}"
                 yield (
                     (whole, "", node.lineno)
-                    if whole in trees()
+                    if whole in paths()
                     else (node.module or "", alias.name, node.lineno)
                 )
 
@@ -72,17 +71,18 @@ def room(module: str) -> str:
     return "api" if len(parts) == 1 else parts[1]
 
 
+@cache
 def inner(module: str) -> list[tuple[str, str, int]]:
     return [found for found in imports(module) if found[0].split(".")[0] == "bedside"]
 
 
 def test_every_room_has_a_layer() -> None:
-    assert {room(module) for module in trees()} <= set(DEPTH)
+    assert {room(module) for module in paths()} <= set(DEPTH)
 
 
 def test_imports_run_down() -> None:
     wrong = []
-    for module in trees():
+    for module in paths():
         own = room(module)
         for target, name, line in inner(module):
             # The package's version and examples are constants.
@@ -102,9 +102,9 @@ def test_no_circles() -> None:
         module: {
             target
             for target, _, _ in inner(module)
-            if target in trees() and target not in {module, "bedside"}
+            if target in paths() and target not in {module, "bedside"}
         }
-        for module in trees()
+        for module in paths()
         if module != "bedside"
     }
     try:
@@ -115,10 +115,10 @@ def test_no_circles() -> None:
 
 def test_private_names_stay_in_their_folder() -> None:
     wrong = []
-    for module, (path, _) in trees().items():
+    for module, path in paths().items():
         for target, name, line in inner(module):
             private = [part for part in target.split(".") if part.startswith("_") and part != "__main__"]
-            folder = trees()[target][0].parent if target in trees() else None
+            folder = paths()[target].parent if target in paths() else None
             if (private and folder != path.parent) or (name.startswith("_") and not name.startswith("__")):
                 wrong.append(f"{module}:{line} imports {target} {name}")
     assert not wrong, "\n".join(wrong)
@@ -126,8 +126,8 @@ def test_private_names_stay_in_their_folder() -> None:
 
 def test_a_class_name_is_one_concept() -> None:
     places = defaultdict(list)
-    for module, (_, tree) in trees().items():
-        for node in ast.walk(tree):
+    for module, path in paths().items():
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(module)
     doubled = {name: where for name, where in places.items() if len(where) > 1}
@@ -153,16 +153,17 @@ _NAMELESS = {
 def test_names_say_what_they_name() -> None:
     """No pronoun or participle names what outlives three lines."""
     wrong = []
-    for module, (_, tree) in trees().items():
-        for function in ast.walk(tree):
+    for module, path in paths().items():
+        nameless = [(name, line) for name, line in names(path) if name in _NAMELESS]
+        if not nameless:
+            continue
+        for function in nodes(path):
             if not isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
                 continue
             lines = defaultdict(list)
-            for node in ast.walk(function):
-                if isinstance(node, ast.Name) and node.id in _NAMELESS:
-                    lines[node.id].append(node.lineno)
-                elif isinstance(node, ast.arg) and node.arg in _NAMELESS:
-                    lines[node.arg].append(node.lineno)
+            for name, line in nameless:
+                if function.lineno <= line <= (function.end_lineno or 0):
+                    lines[name].append(line)
             wrong += [
                 f"{module}:{min(at)} {name} in {function.name}"
                 for name, at in lines.items()
@@ -174,10 +175,10 @@ def test_names_say_what_they_name() -> None:
 def test_raters_and_units_are_named_in_one_module() -> None:
     literal = re.compile(r"^(human|judge|algorithm|turn):[^ ]*$")
     wrong = []
-    for module, (_, tree) in trees().items():
+    for module, path in paths().items():
         if module == "bedside.ratings.names":
             continue
-        for node in ast.walk(tree):
+        for node in nodes(path):
             if isinstance(node, ast.Constant) and isinstance(node.value, str) and literal.match(node.value):
                 wrong.append(f"{module}:{node.lineno} {node.value}")
     assert not wrong, "\n".join(wrong)
@@ -188,12 +189,12 @@ def test_the_library_names_arguments_not_options() -> None:
     option = re.compile(r"(?<![\w-])--[a-z]")
     command = re.compile(r"bedside [a-z]+|pip install|ray start")
     wrong = []
-    for module, (_, tree) in trees().items():
+    for module, path in paths().items():
         if room(module) == "cli":
             continue
         raised = (
             node
-            for node in ast.walk(tree)
+            for node in nodes(path)
             if isinstance(node, ast.Call) and re.search(r"Error$", ast.unparse(node.func))
         )
         for call in raised:
@@ -208,7 +209,7 @@ def test_files_of_one_name_answer_one_question() -> None:
     """A file's name stands twice only where a table, a figure or a command shows what another room computes."""
     shown = {"reports", "cli"}
     rooms = defaultdict(list)
-    for module, (path, _) in trees().items():
+    for module, path in paths().items():
         if path.name not in {"__init__.py", "__main__.py"}:
             rooms[path.stem].append(module)
     doubled = {

@@ -14,9 +14,9 @@ import pytest
 
 from bedside.cli import command_line, main
 from bedside.cli.help import _OTHER_NAMES, Command, _options_by_argument
+from tests.package_syntax import PACKAGE, modules, nodes
 
-PACKAGE = Path(__file__).parents[2] / "bedside"
-LIBRARY = [path for path in sorted(PACKAGE.rglob("*.py")) if path.parent.name != "cli"]
+LIBRARY = [path for path in modules() if path.parent.name != "cli"]
 
 
 def commands(group: Any = None) -> Iterator[Command]:
@@ -24,12 +24,6 @@ def commands(group: Any = None) -> Iterator[Command]:
         if isinstance(command, Command):
             yield command
         yield from commands(command)
-
-
-@cache
-def nodes(path: Path) -> list[ast.AST]:
-    """All nodes of a module."""
-    return list(ast.walk(ast.parse(path.read_text("utf-8"))))
 
 
 def named_arguments() -> dict[str, str]:

@@ -16,6 +16,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+from tests.package_syntax import modules, nodes
 from tools.dependencies import ROOT, closure, copyleft, licence, named, requirements
 
 PACKAGE = ROOT / "bedside"
@@ -35,8 +36,8 @@ def imported() -> dict[str, set[str]]:
     """The libraries that bedside's modules import, by distribution, each with the modules."""
     known = packages_distributions()
     found: dict[str, set[str]] = defaultdict(set)
-    for path in PACKAGE.rglob("*.py"):
-        for name in _names(ast.parse(path.read_text("utf-8"))):
+    for path in modules():
+        for name in _names(path):
             top = name.partition(".")[0]
             if top != "bedside" and top not in sys.stdlib_module_names:
                 for owner in known.get(top, [top]):
@@ -44,10 +45,10 @@ def imported() -> dict[str, set[str]]:
     return found
 
 
-def _names(tree: ast.AST) -> list[str]:
+def _names(path: Path) -> list[str]:
     """What is imported, or named as a module to be imported later."""
     names: list[str] = []
-    for node in ast.walk(tree):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and not node.level:

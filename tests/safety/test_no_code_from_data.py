@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
 
-PACKAGE = Path(__file__).parents[2] / "bedside"
+from tests.package_syntax import PACKAGE, modules, nodes, syntax
 
 #: Modules whose purpose is to make objects, and so run code, from bytes.
 MODULES = {
@@ -52,12 +50,6 @@ METHODS = {
 }
 #: Keyword arguments that must never have a value but this one.
 KEYWORDS = {"allow_pickle": False, "trust_remote_code": False, "weights_only": True, "shell": False}
-
-
-@cache
-def modules() -> dict[Path, ast.Module]:
-    """All modules of the package."""
-    return {path: ast.parse(path.read_text("utf-8")) for path in sorted(PACKAGE.rglob("*.py"))}
 
 
 def dangers(tree: ast.Module) -> Iterator[str]:
@@ -121,7 +113,7 @@ def _safe_loaders(tree: ast.AST) -> set[str]:
 
 @pytest.mark.slow
 def test_no_module_runs_what_it_reads() -> None:
-    assert [(str(path), each) for path, tree in modules().items() for each in dangers(tree)] == []
+    assert [(str(path), each) for path in modules() for each in dangers(syntax(path))] == []
 
 
 @pytest.mark.parametrize(
@@ -178,9 +170,9 @@ def test_what_does_not_is_let_be(text: str) -> None:
 @pytest.mark.slow
 def test_models_are_never_loaded_with_their_own_code() -> None:
     """Every loading of a model says so: the libraries' default could change."""
-    for path, tree in modules().items():
+    for path in modules():
         text = path.read_text("utf-8")
-        for node in ast.walk(tree):
+        for node in nodes(path):
             if isinstance(node, ast.Call) and ast.unparse(node.func).endswith(".from_pretrained"):
                 whole = ast.unparse(node)
                 assert "trust_remote_code=False" in whole or "**" in whole, f"{path.name}: {whole}"
