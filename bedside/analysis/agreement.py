@@ -122,7 +122,7 @@ def agree(
     algorithm and judge is compared with each person (and the mean of these pairs stands beside the mean of the pairs
     of people) and with people's consensus (which stands beside the ceiling). The consensus is the majority of labels,
     the median on ordered scales, the mean of other numbers; ties are left out and counted. Of several passes of a
-    rater, the most frequent value counts, of equally frequent ones the one nearest their mean (labels: none).
+    rater, the most frequent value counts, of equally frequent ones the one nearest their mean, else the first given.
 
     Intervals leave out whole cases. Units that were picked for what they are, by disagreement or the like, are left
     out where others were drawn. Where units were drawn with known chances that differ, agreement is that of all units

@@ -73,12 +73,15 @@ def own_case() -> pl.Expr:
 
 
 def _taken_together(values: list[Any]) -> Any:
-    """A rater's value from its passes: the most frequent, of several the one nearest their mean, or no label."""
+    """A rater's value from its passes in their order: the most frequent, of several the one nearest their mean.
+
+    Of two that are as near, or labels, the one given first counts: passes are as good as each other, so that no rating
+    is shifted to one side, as by the lower of them, and no unit is left out because it is hard to rate.
+    """
     counts = Counter(values)
-    top = [value for value, count in counts.items() if count == max(counts.values())]
-    if len(top) == 1:
+    most = max(counts.values())
+    top = [value for value, count in counts.items() if count == most]
+    if len(top) == 1 or isinstance(top[0], str):
         return top[0]
-    if isinstance(top[0], str):
-        return None
     mean = sum(values) / len(values)
-    return min(top, key=lambda value: (abs(value - mean), value))
+    return min(top, key=lambda value: abs(value - mean))

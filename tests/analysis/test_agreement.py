@@ -245,6 +245,31 @@ def test_passes_of_a_judge_count_as_their_most_frequent_value(tmp_path: Path) ->
     assert found[0].statistics["percent agreement"].estimate == 1.0
 
 
+def test_passes_that_differ_move_a_judge_to_neither_side(tmp_path: Path) -> None:
+    """Two passes a unit, off by a level: taking the lower made a judge that is right on the whole too low."""
+    rng = np.random.default_rng(4)
+    rows = ["item,rater,metric,value,replicate"]
+    for n in range(400):
+        level, coin = int(rng.integers(2, 5)), rng.random(2)
+        rows += [f"{n},anna,level,{level},", f"{n},anna,word,{'yes' if level > 2 else 'no'},"]
+        for number in range(2):
+            guess = level + (-1 if coin[number] < 0.25 else 1 if coin[number] > 0.75 else 0)
+            says = (level > 2) != (coin[number] < 0.2)
+            rows += [
+                f"{n},judge:m,level,{guess},{number}",
+                f"{n},judge:m,word,{'yes' if says else 'no'},{number}",
+            ]
+    path = tmp_path / "passes.csv"
+    path.write_text("\n".join(rows) + "\n")
+    found = {
+        a.metric: a.statistics
+        for a in agree(open_ratings_view(path, scales=parse_scales(["level=1-5", "word=no/yes"])))
+        if len(a.raters) == 2
+    }
+    assert abs(found["level"]["bias"].estimate or 0) < 0.1
+    assert found["word"]["percent agreement"].estimate == pytest.approx(0.8, abs=0.06), "no unit is left out"
+
+
 def test_ties_of_people_are_counted_not_settled(tmp_path: Path) -> None:
     path = tmp_path / "codes.csv"
     path.write_text(

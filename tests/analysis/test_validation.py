@@ -67,12 +67,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Study:
 
 
 def mode(passes: np.ndarray) -> np.ndarray:
-    """Most frequent of each column's passes, of several the one nearest their mean, then the lower."""
+    """Most frequent of each column's passes, of several the one nearest their mean, then the first given."""
     found = []
     for column in passes.T:
         values, counts = np.unique(column, return_counts=True)
         top = values[counts == counts.max()]
-        found.append(min(top, key=lambda value: (abs(value - column.mean()), value)))
+        near = top[np.isclose(abs(top - column.mean()), abs(top - column.mean()).min())]
+        found.append(next(value for value in column if value in near))
     return np.array(found)
 
 
