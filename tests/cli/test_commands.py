@@ -74,7 +74,7 @@ def test_the_whole_loop(call: Call, tmp_path: Path) -> None:
     for name in ("agreement", "comparison"):
         for ending in ("md", "tex", "csv"):
             assert (tmp_path / "run" / "tables" / f"{name}.{ending}").is_file()
-    code, out, _ = call("report", "run")
+    code, out, _ = call("report", "run", "--format", "html,latex")
     assert code == 0
     assert (tmp_path / "run" / "report" / "report.html").is_file()
     assert (tmp_path / "run" / "report" / "results.tex").is_file()
@@ -85,6 +85,7 @@ def test_the_demonstration(call: Call, tmp_path: Path) -> None:
     code, out, _ = call("demo")
     assert code == 0
     assert "demo-run/report/report.html" in out
+    assert (tmp_path / "demo-run" / "report" / "results.tex").is_file()
     assert "Empathy" in out
     assert call("demo")[0] == 0, "it replaces an earlier demonstration"
     assert call("score", EXAMPLES / "ratings-wide.csv")[0] == 2

@@ -208,6 +208,7 @@ def test_a_line_that_does_not_end_is_given_up(tmp_path: Path, monkeypatch: pytes
     assert "a line goes on for more than 4 MB" in str(reading.skipped[-1])
 
 
+@pytest.mark.slow
 def test_a_coder_whose_arrays_say_that_they_are_large(tmp_path: Path) -> None:
     shapes = (
         "(1000000000000,)", "(2000000000,)", "(99999999999999999999999,)", "(0, 9223372036854775807)", "(-1,)",
@@ -253,6 +254,7 @@ DEEP = b"[" * 100_000 + b"]" * 100_000
 DEEP_KEYS = b'{"a":' * 100_000 + b"1" + b"}" * 100_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("taker", ["transcripts", "plan", "labels", "batch", "rubric", "suite"])
 def test_a_hundred_thousand_levels(taker: str, tmp_path: Path) -> None:
     names = {"transcripts": "t.json", "labels": "l.json", "rubric": "r.yaml", "suite": "s.yaml"}
@@ -338,6 +340,7 @@ def test_cells_and_rows_that_do_not_end(tmp_path: Path) -> None:
     refused("transcripts", path, "a row doesn't end within 64 MB", megabytes=400)
 
 
+@pytest.mark.slow
 def test_numbers_of_five_thousand_digits(tmp_path: Path) -> None:
     digits = "9" * 5000
     for taker, name, content in (
@@ -371,6 +374,7 @@ def _named(taker: str, folder: Path) -> Path:
     return folder / f"x{ending.get(taker, '.jsonl')}"
 
 
+@pytest.mark.slow
 def test_a_folder_a_pipe_a_device_a_circle_of_links_and_a_long_name(taker: str, tmp_path: Path) -> None:
     made: dict[str, Callable[[Path], object]] = {
         "folder": Path.mkdir,

@@ -210,7 +210,13 @@ def test_what_is_bad_is_told_as_by_one_process(folder: Path, tmp_path: Path, cas
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize("case", BAD)
+#: Two are enough for the fast lane: a run is written twice for each.
+FEW = {"an id twice in a part", "an id twice before a bad line"}
+
+
+@pytest.mark.parametrize(
+    "case", [pytest.param(case, marks=() if case in FEW else pytest.mark.slow) for case in BAD]
+)
 def test_what_is_skipped_is_the_same(folder: Path, tmp_path: Path, case: str) -> None:
     spoil(folder, *BAD[case])
     plain, _ = both(tmp_path, folder, options=ReadOptions(on_error="skip"))
@@ -265,7 +271,10 @@ def test_what_was_lost_is_done_by_the_same_call(folder: Path, tmp_path: Path) ->
     assert_same(out, tmp_path / "plain")
 
 
-@pytest.mark.parametrize("change", ["file", "metrics", "text", "options"])
+@pytest.mark.parametrize(
+    "change",
+    ["file", *(pytest.param(word, marks=pytest.mark.slow) for word in ("metrics", "text", "options"))],
+)
 def test_parts_of_something_else_are_not_taken(folder: Path, tmp_path: Path, change: str) -> None:
     out = tmp_path / "run"
     with pytest.raises(EngineError):

@@ -142,6 +142,7 @@ def test_missing_pairs_are_dropped() -> None:
     assert result.estimate == two_raters.kappa([1, 2, 2, 2], [1, 2, 1, 2]).estimate
 
 
+@pytest.mark.slow
 def test_bootstrap_resamples_items() -> None:
     """The multinomial bootstrap of counts has the spread of a loop over resampled items."""
     rng = np.random.default_rng(1)
@@ -266,6 +267,7 @@ def test_raters_independent_of_each_other_agree_by_nothing_at_all() -> None:
     assert reliability.icc(crossed).estimate == 0.0
 
 
+@pytest.mark.slow
 def test_limits_of_agreement_cover_where_items_are_clustered() -> None:
     """20 transcripts of 10 turns with a difference of their own: as if independent, 95 % intervals cover in 83 %."""
     rng = np.random.default_rng(0)
