@@ -99,7 +99,9 @@ class Overall(MetricRatings):
         facts, raters, systems: what was compared.
         paired: whether cases were matched.
         why: why this test was taken.
-        test: Friedman's, Cochran's or Kruskal and Wallis' test of case means, its p corrected within its family.
+        test: Friedman's, Cochran's or Kruskal and Wallis' test of case means, or the smallest p of the pairs where all
+            of them have a quasi-F of cases × raters; its p corrected within its family.
+        raters_like: how many people the answer is about raters like; 0 where it is about the raters themselves.
     """
 
     raters: str
@@ -107,6 +109,7 @@ class Overall(MetricRatings):
     paired: bool
     why: str
     test: Result
+    raters_like: int = 0
 
 
 _Compared = TypeVar("_Compared", Comparison, Overall)
@@ -156,7 +159,8 @@ def compare(
             Mann–Whitney's; where some are, but no more than half, the t test of partially overlapping samples. Where
             three or more people rated the same cases, it takes the quasi-F of cases × raters, for raters like them.
             ``friedman`` and ``kruskal`` test all systems at once and then the pairs by Wilcoxon's and
-            Mann–Whitney's.
+            Mann–Whitney's; of all systems at once ``auto`` takes Friedman's, Cochran's or Kruskal and Wallis' test, or
+            where all pairs have a quasi-F the smallest p of these, corrected.
         alternative: ``greater``: the first system of a pair tends to be higher; ``less``: lower. Tests of all systems
             at once have no direction.
         family: which p-values are corrected together: ``all``, those of one ``metric``, or those of metrics under
@@ -207,7 +211,8 @@ def compare(
             )  # fmt: skip
         if len(chosen) > 2 and reference is None and (test == "auto" or test in THEN):
             by_system, _ = whole or _matched_values(labels.view, table, chosen)
-            overall.append(systems_at_once(facts, str(group), by_system, test))
+            people = [pair.people for pair in matched[-len(duos) :]] if test == "auto" else []
+            overall.append(systems_at_once(facts, str(group), by_system, test, people=people))
     pairs = _compared_pairs(
         matched, family, correction, alternative=alternative, adjusted=adjusted_intervals, seed=seed
     )
@@ -342,15 +347,35 @@ def _comparison(pair: SystemPair, test: Result, difference: Result) -> Compariso
 
 
 def systems_at_once(
-    facts: MetricFacts, raters: str, by_system: Mapping[str, CaseValues], test: Test
+    facts: MetricFacts,
+    raters: str,
+    by_system: Mapping[str, CaseValues],
+    test: Test,
+    *,
+    people: Sequence[RaterDesign | None] = (),
 ) -> Overall:
+    """All systems at once on one metric.
+
+    Args:
+        facts, raters: what is compared, by whom it was rated.
+        by_system: each system's values by case.
+        test: ``auto``, ``friedman`` or ``kruskal``.
+        people: who rated each pair of the systems, where people did and their answer for raters like them is wanted.
+    """
     from bedside.stats import several
+    from bedside.stats.crossed_raters import some_difference
 
     of_systems = list(by_system.values())
     shared = tuple(sorted(set.intersection(*(set(values.cases) for values in of_systems))))
     smaller = min(values.n for values in of_systems)
     paired = 2 * len(shared) > smaller if test == "auto" else test == "friedman"
     why = "as asked" if test != "auto" else f"{len(shared)} cases of all systems match"
+    designs = [design for design in people if design is not None]
+    for_others = [design.difference for design in designs if design.difference is not None]
+    if people and len(for_others) == len(people):
+        count = min(len(design.raters) for design in designs)
+        why = f"{count} people rated the same cases, an answer for raters like them"
+        return Overall(facts, raters, tuple(by_system), paired, why, some_difference(for_others), count)
     if paired:
         matched = [values.of(shared) for values in of_systems]
         table = np.column_stack([values.values for values in matched])

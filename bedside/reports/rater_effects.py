@@ -123,14 +123,17 @@ def with_people_notes(table: Table, view: RatingsView) -> Table:
     table = replace(table, notes=(*table.notes, *chance_notes(chances_by_title(view, by_metric), weighted)))
     if table.name.partition("-")[0] in _OF_PAIRS:
         return table
-    raters = sorted(set().union(*by_metric.values()))
+    # A test of all systems at once that is about raters like these says so itself.
+    like = {str(record["metric"]) for record in table.records if record.get("raters_like")}
+    raters = sorted(set().union(*(names for metric, names in by_metric.items() if metric not in like)))
     shown = {record.get("system") for record in table.records}
     shown |= {name for record in table.records for name in str(record.get("systems", "")).split(", ")}
     systems = [system for system in view.systems() if system in shown]
     designs = [
         rater_design(view, metric, duo) for metric in by_metric for duo in combinations(systems, 2)
     ] if len(systems) <= _MOST_SYSTEMS else []  # fmt: skip
-    notes = (*table.notes, people_note(raters), *_confounding_notes([d for d in designs if d is not None]))
+    scope = [people_note(raters)] if raters else []
+    notes = (*table.notes, *scope, *_confounding_notes([d for d in designs if d is not None]))
     return replace(table, notes=notes)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from bedside.stats.arrays import chosen, clean, constant, differences, matrix, pairs
-from bedside.stats.result import Effect, Interval
+from bedside.stats.result import Effect, Interval, Result
 
 
 def _z(level: float) -> float:
@@ -227,6 +227,31 @@ def cohens_d(x: Any, y: Any, *, hedges: bool = False, level: float = 0.95) -> Ef
         hedges=hedges, level=level,
     )  # fmt: skip
     return replace(effect, dropped=lost_a + lost_b)
+
+
+def single_rating_d(difference: Result, *, spread: float, level: float = 0.95) -> Effect:
+    """d of systems rated by several raters: the mean difference over the standard deviation of a single rating.
+
+    ``d = difference / sqrt(σ²_case + σ²_rater + σ²_error)`` of what one rater gives one case under one system. Unlike
+    Cohen's d of means over raters it doesn't grow with their number, so that it can be held against other studies'.
+
+    Args:
+        difference: a difference with its standard error, and in ``details`` its degrees of freedom, by
+            :mod:`~bedside.stats.crossed_raters`.
+        spread: that standard deviation.
+        level: nominal coverage of the interval, which inverts the noncentral t of the difference.
+
+    Source: Westfall, Kenny and Judd (2014), "Statistical power and optimal design in experiments in which samples of
+    participants respond to samples of stimuli", Journal of Experimental Psychology: General 143, 2020–2045.
+    """
+    name = "d of single ratings (Westfall, Kenny and Judd)"
+    estimate, error = difference.estimate, difference.standard_error
+    df = difference.details.get("degrees of freedom")
+    if estimate is None or error is None or df is None or spread <= 0:
+        return Effect(name=name, n=difference.n, dropped=difference.dropped, missing="ratings don't vary")
+    return _standardised(
+        name, estimate / spread, estimate / error, df, error / spread, level, difference.n, difference.dropped
+    )
 
 
 def relative_change(x: Any, y: Any, *, paired: bool, level: float = 0.95) -> Effect:

@@ -17,8 +17,8 @@ from bedside.analysis.rater_effects import (
 )
 from bedside.ratings.names import human_rater
 from bedside.reports.build import build_tables
-from bedside.reports.rater_effects import design_notes, severity_table
-from bedside.reports.tables.comparison import comparison_table
+from bedside.reports.rater_effects import design_notes, severity_table, with_people_notes
+from bedside.reports.tables.comparison import comparison_table, overall_table
 from bedside.stats import crossed_raters
 from tests.analysis.ratings_rows import Row, view
 
@@ -229,3 +229,44 @@ def test_every_table_on_peoples_ratings_says_whom_it_is_about() -> None:
     judged = [(name, s, c, m, "judge:m", value) for name, s, c, m, _, value in crossed(X, Y)[:40]]
     (results,) = build_tables(view(judged), ["results"])
     assert not any("raters" in note for note in results.notes)
+
+
+def three_systems(taste: float, rng: np.random.Generator) -> list[Row]:
+    """Three systems without a difference: the same 20 cases, rated by the same three people, who have tastes."""
+    cases = rng.normal(3, 0.5, (20, 1))
+    return [
+        row
+        for system in ("A", "B", "C")
+        for position, values in enumerate((cases + rng.normal(0, taste, 3) + rng.normal(0, 0.5, (20, 3))).T)
+        for row in rows(system, PEOPLE[position], values)
+    ]
+
+
+def test_all_systems_at_once_are_for_raters_like_these_where_the_pairs_are() -> None:
+    """Friedman's test of means over three people was about these people, beside pairs that were not."""
+    study = view(three_systems(0.3, np.random.default_rng(1)))
+    comparisons = compare(study)
+    (overall,) = comparisons.overall
+    smallest = min(pair.test.p or 0.0 for pair in comparisons.pairs)
+    assert overall.test.p == pytest.approx(min(1.0, 3 * smallest))
+    assert "quasi-F of cases × raters" in overall.test.method
+    assert overall.raters_like == 3
+    noted = with_people_notes(overall_table([overall]), study)
+    assert "People (Empathy): the answer is about raters like these 3." in " ".join(noted.notes)
+    assert "not what other raters would" not in " ".join(noted.notes)
+    # Who asks for Friedman's test has it, about these people.
+    (asked,) = compare(study, test="friedman").overall
+    assert (asked.raters_like, asked.test.name) == (0, "Kendall's W")
+    assert "not what other raters would" in " ".join(with_people_notes(overall_table([asked]), study).notes)
+
+
+@pytest.mark.slow
+def test_three_systems_and_few_raters_are_rejected_in_five_of_a_hundred() -> None:
+    rng = np.random.default_rng(4)
+    some = friedman = 0
+    for _ in range(60):
+        study = view(three_systems(0.4, rng))
+        some += (compare(study).overall[0].test.p or 0) <= 0.05
+        friedman += (compare(study, test="friedman").overall[0].test.p or 0) <= 0.05
+    assert some <= 7
+    assert friedman >= 20

@@ -178,6 +178,7 @@ def overall_table(overall: Sequence[Overall]) -> Table:
                 "systems": ", ".join(overall_test.systems),
                 "paired": overall_test.paired,
                 "why": overall_test.why,
+                "raters_like": overall_test.raters_like or None,
                 "n": test.n,
                 "dropped": test.dropped,
                 "method": test.method,
@@ -194,6 +195,11 @@ def overall_table(overall: Sequence[Overall]) -> Table:
         )
     notes = [f"{method}." for method in dict.fromkeys(overall_test.test.method for overall_test in overall)]
     notes += correction_notes(overall)
+    for count in dict.fromkeys(o.raters_like for o in overall if o.raters_like):
+        titles = ", ".join(o.facts.title for o in overall if o.raters_like == count)
+        notes.append(
+            f"People ({titles}): the answer is about raters like these {count}. Cases and raters are both drawn."
+        )
     notes += [
         f"{DASH}: {reason}." for reason in dict.fromkeys(o.test.missing for o in overall if o.test.missing)
     ]
