@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 import polars as pl
 
+from bedside.analysis.checked_units import Chances
+from bedside.analysis.grid import own_case
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.audit_metrics import AGREE, agreement_metric, audited_metric, audited_rubrics
 from bedside.ratings.names import rated_by_humans
@@ -29,8 +31,9 @@ class Audit:
         judge: the rater whose ratings were shown; None where it is not recorded.
         level: what the judge gave; None for all that it gave.
         people: who audited, sorted.
-        transcripts: transcripts the units are of.
-        confirmed: share of people's answers that confirm, clustered by transcript where several answers are of one.
+        transcripts, cases: what the units are of; a transcript without a case counts as one.
+        confirmed: share of people's answers that confirm, clustered by case where several answers are of one. Where
+            units were drawn with chances that differ, each answer is weighted by one over its unit's.
         answers: people's answers in all; several people may audit a unit.
         confirming: those of them that confirm.
         units: units audited.
@@ -40,6 +43,8 @@ class Audit:
             have an order, else the label.
         uncorrected: those that give no answer of their own.
         missing: answers that were skipped or contradict themselves, which count nowhere.
+        chances: how the audited units were drawn.
+        picked: units left out because they were picked for what they are, and not drawn.
     """
 
     rubric: str
@@ -48,6 +53,7 @@ class Audit:
     level: str | None
     people: tuple[str, ...]
     transcripts: int
+    cases: int
     confirmed: Result
     answers: int
     confirming: int
@@ -57,6 +63,8 @@ class Audit:
     corrections: Mapping[str, int] = field(default_factory=dict)
     uncorrected: int = 0
     missing: int = 0
+    chances: Chances = "unknown"
+    picked: int = 0
 
 
 class _AuditAnswer(NamedTuple):
@@ -70,6 +78,8 @@ class _AuditAnswer(NamedTuple):
     shown: float | str | None
     opinion: str | None
     own: float | str | None
+    case: str
+    drawn: float | None
 
 
 def audits(
@@ -98,8 +108,9 @@ def audits(
         title, scale = view.facts(rubric).title, view.scales.get(audited_metric(rubric))
         judges = dict.fromkeys(answer.judge for answer in answers)
         for judge in judges:
-            of_judge = [answer for answer in answers if answer.judge == judge]
-            verdicts.append(_audit(rubric, title, scale=scale, judge=judge, level=None, answers=of_judge))
+            of_judge, picked = _drawn_answers([answer for answer in answers if answer.judge == judge])
+            whole = _audit(rubric, title, scale=scale, judge=judge, level=None, answers=of_judge)
+            verdicts.append(replace(whole, picked=picked))
             levels = _levels(of_judge, scale)
             if len(levels) > 1:
                 verdicts += [
@@ -114,6 +125,23 @@ def audits(
                     for level in levels
                 ]
     return tuple(verdicts)
+
+
+def _drawn_answers(answers: list[_AuditAnswer]) -> tuple[list[_AuditAnswer], int]:
+    """The answers without those on units that were picked, and how many units those are; all where all were picked."""
+    drawn = [answer for answer in answers if answer.drawn != 0]
+    picked = len({answer[:3] for answer in answers if answer.drawn == 0})
+    return (drawn, picked) if drawn else (answers, 0)
+
+
+def _chances(answers: Iterable[_AuditAnswer]) -> Chances:
+    """How the units of answers were drawn; those of several rounds were not drawn as one sample."""
+    drawn, rounds = {answer.drawn for answer in answers}, {answer.round for answer in answers}
+    if None in drawn or not drawn or len(rounds) > 1:
+        return "unknown"
+    if drawn == {0.0}:
+        return "none"
+    return "equal" if len(drawn) == 1 else "unequal"
 
 
 def _answers(ratings: pl.DataFrame, rubric: str) -> list[_AuditAnswer]:
@@ -131,11 +159,11 @@ def _answers(ratings: pl.DataFrame, rubric: str) -> list[_AuditAnswer]:
         *place, pl.col("rater").alias("judge"), pl.col("cell").alias("shown")
     )
     together = (
-        opinions.select(*place, "rater", "label")
+        opinions.select(*place, "rater", "label", own_case(), "drawn")
         .join(own, on=[*place, "rater"], how="left")
         .join(shown, on=place, how="left")
         .sort(*place, "rater", "judge")
-        .select(*place, "rater", "judge", "shown", "label", "own")
+        .select(*place, "rater", "judge", "shown", "label", "own", "case", "drawn")
     )
     numbers = bool(audited["value"].is_not_null().any())
     return [
@@ -144,8 +172,17 @@ def _answers(ratings: pl.DataFrame, rubric: str) -> list[_AuditAnswer]:
             shown=_cell(judges_level, numbers),
             opinion=opinion,
             own=_cell(level, numbers),
+            case=case,
+            drawn=drawn,
         )
-        for transcript, unit, annotated, person, judge, judges_level, opinion, level in together.iter_rows()
+        for (
+            *(transcript, unit, annotated, person, judge),
+            judges_level,
+            opinion,
+            level,
+            case,
+            drawn,
+        ) in together.iter_rows()
     ]
 
 
@@ -177,8 +214,8 @@ def _audit(
     by_unit: dict[tuple[str, str, str], list[bool]] = {}
     for answer in valid:
         by_unit.setdefault(answer[:3], []).append(answer.opinion == AGREE)
-    transcripts = [answer.transcript for answer in valid]
-    nested = len(set(transcripts)) < len(transcripts)
+    cases = [answer.case for answer in valid]
+    chances = _chances(valid)
     others = [answer for answer in valid if answer.opinion != AGREE]
     corrected = [answer for answer in others if answer.own not in (None, answer.shown)]
     return Audit(
@@ -187,9 +224,12 @@ def _audit(
         judge=judge,
         level=level,
         people=tuple(sorted({answer.person for answer in valid})),
-        transcripts=len(set(transcripts)),
+        transcripts=len({answer.transcript for answer in valid}),
+        cases=len(set(cases)),
         confirmed=share(
-            [float(answer.opinion == AGREE) for answer in valid], clusters=transcripts if nested else None
+            [float(answer.opinion == AGREE) for answer in valid],
+            clusters=cases if len(set(cases)) < len(cases) else None,
+            weights=[1 / (answer.drawn or 1.0) for answer in valid] if chances == "unequal" else None,
         ),
         answers=len(valid),
         confirming=len(valid) - len(others),
@@ -199,6 +239,7 @@ def _audit(
         corrections=_corrections(corrected, scale),
         uncorrected=len(others) - len(corrected),
         missing=len(answers) - len(valid),
+        chances=chances,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bedside.analysis.grid import own_case
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import rated_by_humans
@@ -22,25 +23,28 @@ class Retest(MetricRatings):
     Attributes:
         facts: what was rated.
         rater: by whom.
-        units, transcripts: how many were rated twice.
+        units, transcripts, cases: how many were rated twice; a transcript without a case counts as one.
         same: share of units that were given the same twice.
         kappa: Cohen's kappa of the two, with quadratic weights on an ordered scale.
-        shift: mean of the second rating minus the first, in the rating's unit; None of labels.
+        shift: mean of the second rating minus the first, in the rating's unit, over cases; None of labels.
+        chances: with which the units came into people's sample, each once, as far as known.
     """
 
     rater: str
     units: int
     transcripts: int
+    cases: int
     same: Result
     kappa: Result
     shift: Result | None
+    chances: tuple[float, ...] = ()
 
 
 def retests(view: RatingsView, *, metrics: Sequence[str] | None = None, seed: int = 0) -> tuple[Retest, ...]:
     """Each person's agreement with themselves on each metric of which they rated units twice.
 
-    A person's first two passes over a unit are compared, within a round of annotation. Intervals are over transcripts
-    where several units of a transcript were rated.
+    A person's first two passes over a unit are compared, within a round of annotation. Intervals are over cases where
+    several units of a case were rated.
 
     Args:
         view: the ratings.
@@ -85,13 +89,13 @@ def _retest(view: RatingsView, metric: str, rater: str, ratings: pl.DataFrame, s
         ratings.drop_nulls(column)
         .sort("replicate", maintain_order=True)
         .group_by("transcript_id", "unit", "round", maintain_order=True)
-        .agg(pl.col(column))
+        .agg(pl.col(column), own_case().first(), pl.col("drawn").first())
         .filter(pl.col(column).list.len() > 1)
     )
     if twice.is_empty():
         return None
     first, second = (np.array(twice[column].list.get(place).to_list(), dtype=object) for place in (0, 1))
-    members = twice["transcript_id"].to_numpy()
+    members = twice["case"].to_numpy()
     clusters = members if len(set(members)) < members.size else None
     scale = view.scales.get(metric)
     ordered = scale is not None and scale.ordered
@@ -99,7 +103,8 @@ def _retest(view: RatingsView, metric: str, rater: str, ratings: pl.DataFrame, s
         facts=view.facts(metric),
         rater=rater,
         units=twice.height,
-        transcripts=len(set(members)),
+        transcripts=twice["transcript_id"].n_unique(),
+        cases=len(set(members)),
         same=two_raters.percent_agreement(first, second, clusters=clusters, seed=seed),
         kappa=two_raters.kappa(
             first,
@@ -110,13 +115,14 @@ def _retest(view: RatingsView, metric: str, rater: str, ratings: pl.DataFrame, s
             seed=seed,
         ),
         shift=None if column == "label" else _shift(first, second, members),
+        chances=tuple(twice["drawn"].drop_nulls().unique().sort()),
     )
 
 
 def _shift(
     first: np.ndarray[Any, Any], second: np.ndarray[Any, Any], members: np.ndarray[Any, Any]
 ) -> Result:
-    """The mean of second minus first, over transcripts."""
+    """The mean of second minus first, over cases."""
     from bedside.stats import two_raters
 
     _, places = np.unique(members.astype(str), return_inverse=True)

@@ -13,7 +13,7 @@ from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
 
-def share(hits: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
+def share(hits: Any, *, clusters: Any = None, weights: Any = None, level: float = 0.95) -> Result:
     """The share of ones among zeros and ones, 0 … 1.
 
     Args:
@@ -21,24 +21,29 @@ def share(hits: Any, *, clusters: Any = None, level: float = 0.95) -> Result:
         clusters: for each item the cluster it belongs to, such as the transcript of a turn. The interval is then the
             jackknife's over clusters on the logit scale, t with one degree of freedom less than clusters; where all or
             none are hits, Wilson's with as many items as there are clusters. Without clusters it is Wilson's (1927).
+        weights: of each item, such as one over the chance with which it was drawn, above 0. The interval is then the
+            jackknife's, too.
         level: nominal coverage.
 
     Raises:
-        DataError: a value is neither 0 nor 1.
+        DataError: a value is neither 0 nor 1, or a weight isn't above 0.
     """
     values = vector(hits, "hits")
     present = ~np.isnan(values)
     if not np.isin(values[present], (0.0, 1.0)).all():
         raise DataError("a share needs values of 0 and 1")
+    loads = np.ones(values.size) if weights is None else vector(weights, "weights")
+    if loads.size != values.size or not (loads > 0).all():
+        raise DataError(f"{values.size} items need {values.size} weights above 0")
     members = None if clusters is None else aligned(clusters, values.size)
     blank = Result(
         name="share",
         method=f"share with {level:.0%} interval" + ("" if clusters is None else " over clusters"),
         dropped=int((~present).sum()),
-        options={"clusters": clusters is not None, "level": level},
+        options={"clusters": clusters is not None, "weighted": weights is not None, "level": level},
     )
     if not present.any():
         return blank.no_value("no values")
     return with_rate_interval(
-        blank, np.where(present, values, 0.0), present.astype(np.float64), clusters=members, level=level
+        blank, np.where(present, values, 0.0), present * loads, clusters=members, level=level
     )

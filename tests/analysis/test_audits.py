@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from statsmodels.stats.proportion import proportion_confint
 
@@ -13,6 +15,7 @@ from bedside.analysis.agreement import agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import validate
+from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
@@ -215,3 +218,61 @@ def audited_run(tmp_path: Any) -> Run:
 
     pulled(run, plan, exported(plan, say, USERS))
     return Run(run.path)
+
+
+def with_design(view: RatingsView, case_of: dict[str, str], chance_of: dict[str, float]) -> RatingsView:
+    """The view with the case and the chance of each transcript."""
+    name = pl.col("transcript_id")
+    drawn = pl.when(rated_by_humans()).then(name.replace_strict(chance_of, return_dtype=pl.Float64()))
+    table = view.ratings.with_columns(name.replace_strict(case_of).alias("case_id"), drawn.alias("drawn"))
+    return replace(view, ratings=table)
+
+
+def test_answers_on_transcripts_of_one_case_are_drawn_together() -> None:
+    """Twelve cases of four transcripts, in each of which people confirm all four or none."""
+    rows: list[Audited] = [(f"t{n}", 3.0, {"anna": None if n // 4 % 3 else 4.0}) for n in range(48)]
+    alone = {f"t{n}": f"c{n}" for n in range(48)}
+    together = {name: f"c{int(name[1:]) // 4}" for name in alone}
+    even = dict.fromkeys(alone, 0.5)
+    apart, whole_cases = (whole(with_design(audit_view(rows), cases, even)) for cases in (alone, together))
+    assert (apart.cases, whole_cases.cases, whole_cases.transcripts) == (48, 12, 48)
+    assert apart.confirmed.estimate == whole_cases.confirmed.estimate == pytest.approx(2 / 3)
+    assert apart.confirmed.interval is not None
+    assert whole_cases.confirmed.interval is not None
+    widths = [
+        bounds.high - bounds.low for bounds in (apart.confirmed.interval, whole_cases.confirmed.interval)
+    ]
+    # Four times as few independent answers: about twice as wide.
+    assert widths[1] > 1.7 * widths[0]
+
+
+def test_answers_on_units_drawn_with_unequal_chances_are_weighted() -> None:
+    """Half of those drawn are crises, which people confirm in 4 of 20; but crises are a tenth: .1 · .2 + .9 · .9."""
+    rows: list[Audited] = [
+        (f"t{n}", 3.0, {"anna": None if n % 20 < (4 if n < 20 else 18) else 4.0}) for n in range(40)
+    ]
+    names = [name for name, _, _ in rows]
+    view = with_design(
+        audit_view(rows),
+        {name: name for name in names},
+        {name: 0.9 if place < 20 else 0.1 for place, name in enumerate(names)},
+    )
+    verdict = whole(view)
+    assert verdict.chances == "unequal"
+    assert verdict.confirmed.estimate == pytest.approx(0.1 * 0.2 + 0.9 * 0.9)
+    assert any("weighted by one over its unit's chance" in note for note in audits_table((verdict,)).notes)
+
+
+def test_audited_units_that_were_picked_are_left_out_where_others_were_drawn() -> None:
+    rows: list[Audited] = [(f"t{n}", 3.0, {"anna": None if n < 10 else 4.0}) for n in range(20)]
+    names = [name for name, _, _ in rows]
+    cases = {name: name for name in names}
+    view = with_design(
+        audit_view(rows), cases, {name: 0.5 * (place < 10) for place, name in enumerate(names)}
+    )
+    verdict = whole(view)
+    assert (verdict.units, verdict.picked, verdict.confirmed.estimate) == (10, 10, 1.0)
+    assert any("10 units picked for what they are" in note for note in audits_table((verdict,)).notes)
+    picked = whole(with_design(audit_view(rows), cases, dict.fromkeys(names, 0.0)))
+    assert (picked.units, picked.picked, picked.chances) == (20, 0, "none")
+    assert any("is about these units" in note for note in audits_table((picked,)).notes)

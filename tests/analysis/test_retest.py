@@ -88,3 +88,28 @@ def test_people_agree_with_each_other_by_their_first_ratings() -> None:
     (people,) = (agreement for agreement in tables.results if agreement.kind == "people")
     assert people.statistics["kappa"].estimate == 1.0
     assert [record["rater"] for record in tables["retest"].records] == ["human:anna", "human:ben"]
+
+
+def test_transcripts_of_one_case_are_drawn_together() -> None:
+    """Twelve cases whose five transcripts are rated alike twice: as sure as twelve transcripts, not as sixty."""
+    rng = np.random.default_rng(7)
+    first = rng.integers(1, 6, 12)
+    second = np.clip(first + rng.choice((-1, 0, 0, 1), 12), 1, 5)
+
+    def view(transcripts: int) -> RatingsView:
+        rows = [
+            (f"t{case}-{place}", "a", f"c{case}", "transcript", "empathy", "human:anna", replicate,
+             float(values[case]), None, None, None)
+            for case in range(12) for place in range(transcripts) for replicate, values in enumerate((first, second))
+        ]  # fmt: skip
+        return RatingsView(frame_of(rows, "main"), {"empathy": SCALE}, None, "ratings")
+
+    (many,), (single,) = (retests(view(transcripts)) for transcripts in (5, 1))
+    assert (many.units, many.transcripts, many.cases) == (60, 60, 12)
+    for mine, theirs in ((many.kappa, single.kappa), (many.shift, single.shift)):
+        assert mine is not None
+        assert theirs is not None
+        assert mine.interval is not None
+        assert theirs.interval is not None
+        assert mine.interval.low == pytest.approx(theirs.interval.low, abs=1e-9)
+        assert mine.interval.high == pytest.approx(theirs.interval.high, abs=1e-9)

@@ -8,14 +8,15 @@ from typing import Any
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import DASH, between, decimal
+from bedside.reports.number_text import DASH
+from bedside.reports.result_text import share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
 from bedside.support.plurals import counted
 
 _TITLE = "Audits: a judge's ratings that people were shown"
-#: Fewer transcripts than this make a rough interval.
+#: Fewer cases than this make a rough interval.
 _FEW = 10
 
 
@@ -36,7 +37,7 @@ def audits_table(verdicts: Sequence[Audit]) -> Table:
             Cell(f"{verdict.units:,}"),
             Cell(str(len(verdict.people))),
             Cell(f"{verdict.answers:,}"),
-            Cell(_confirmed(verdict), record=number),
+            Cell(share_words(verdict.confirmed), record=number),
             Cell(_majority(verdict)),
             Cell(_others(verdict)),
         )
@@ -57,14 +58,6 @@ def _heading(verdict: Audit) -> str:
     )
 
 
-def _confirmed(verdict: Audit) -> str:
-    share = verdict.confirmed
-    if share.estimate is None:
-        return DASH
-    interval = share.interval
-    return decimal(share.estimate) + ("" if interval is None else f" {between(interval.low, interval.high)}")
-
-
 def _majority(verdict: Audit) -> str:
     ties = f", {counted(verdict.ties, 'tie')}" if verdict.ties else ""
     return f"{verdict.by_majority:,} of {verdict.units:,}{ties}"
@@ -79,7 +72,7 @@ def _others(verdict: Audit) -> str:
 
 def _notes(verdicts: Sequence[Audit], *, several: bool) -> tuple[str, ...]:
     whole = [verdict for verdict in verdicts if verdict.level is None]
-    nested = any(verdict.answers > verdict.transcripts for verdict in whole)
+    nested = [verdict for verdict in whole if verdict.answers > verdict.cases]
     notes = [
         "Confirmed: share of people's answers that say that the judge is right. "
         + ("By majority: units on which more than half of those who audited them say so. " if several else "")
@@ -91,11 +84,14 @@ def _notes(verdicts: Sequence[Audit], *, several: bool) -> tuple[str, ...]:
         verdict.confirmed.interval.method for verdict in verdicts if verdict.confirmed.interval is not None
     )
     if methods:
-        clusters = ", where clusters are transcripts" if nested else ""
-        notes.append(f"Intervals: {'; '.join(methods)}{clusters}.")
-    if nested and min(verdict.transcripts for verdict in whole) < _FEW:
-        fewest = min(verdict.transcripts for verdict in whole)
-        notes.append(f"Some rest on only {counted(fewest, 'transcript')}: their intervals are rough.")
+        by_case = any(verdict.cases < verdict.transcripts for verdict in whole)
+        drawn = "cases" if by_case else "transcripts"
+        notes.append(f"Intervals: {'; '.join(methods)}{f', where clusters are {drawn}' if nested else ''}.")
+    if nested and min(verdict.cases for verdict in nested) < _FEW:
+        fewest = min(nested, key=lambda verdict: verdict.cases)
+        drawn = counted(fewest.cases, "case" if fewest.cases < fewest.transcripts else "transcript")
+        notes.append(f"Some rest on only {drawn}: their intervals are rough.")
+    notes += _drawing_notes(whole)
     missing = sum(verdict.missing for verdict in whole)
     if missing:
         notes.append(
@@ -104,12 +100,40 @@ def _notes(verdicts: Sequence[Audit], *, several: bool) -> tuple[str, ...]:
     return tuple(notes)
 
 
+def _drawing_notes(verdicts: Sequence[Audit]) -> list[str]:
+    """How the audited units were drawn, where not with one chance."""
+    notes = []
+    unequal, none = (
+        list(dict.fromkeys(verdict.title for verdict in verdicts if verdict.chances == chances))
+        for chances in ("unequal", "none")
+    )
+    if unequal:
+        notes.append(
+            f"{', '.join(unequal)}: units were drawn with unequal chances, as the plan's strata have it. The share "
+            "confirmed is of all units that they were drawn from: each answer is weighted by one over its unit's "
+            "chance. What is counted is counted as it was answered."
+        )
+    if none:
+        notes.append(
+            f"{', '.join(none)}: units were picked for what they are, such as disagreement, and not drawn. The share "
+            "confirmed is about these units, and would differ if all had been audited."
+        )
+    notes += [
+        f"{verdict.title}: {counted(verdict.picked, 'unit')} picked for what they are (such as disagreement), and not "
+        "drawn, are left out."
+        for verdict in verdicts
+        if verdict.picked
+    ]
+    return notes
+
+
 def _record(verdict: Audit) -> Mapping[str, Any]:
     share, interval = verdict.confirmed, verdict.confirmed.interval
     return {
         "cell": f"{verdict.title}/{verdict.judge or 'not recorded'}/{verdict.level or 'any'}",
         "metric": verdict.rubric, "title": verdict.title, "judge": verdict.judge, "judge_gave": verdict.level,
         "people": ", ".join(verdict.people), "units": verdict.units, "transcripts": verdict.transcripts,
+        "cases": verdict.cases, "chances": verdict.chances, "picked": verdict.picked,
         "by_majority": verdict.by_majority, "ties": verdict.ties, "statistic": "share confirmed",
         "estimate": share.estimate, "low": interval.low if interval else None,
         "high": interval.high if interval else None, "interval": interval.method if interval else None,

@@ -9,6 +9,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.retest import Retest, retests
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name
+from bedside.reports.chance_notes import chance_notes
 from bedside.reports.number_text import DASH, between, decimal, signed
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -33,11 +34,21 @@ def retest_table(shown: Sequence[Retest]) -> Table:
         notes=(
             "Each person's first and second ratings of what they were shown twice without being told. Same: share of "
             "units given the same twice. On ordered scales κ has quadratic weights. Second − first: mean shift, over "
-            "transcripts. Two people can't be expected to agree better than each does with themselves.",
+            "cases; intervals leave out whole cases, too. Two people can't be expected to agree better than each does "
+            "with themselves.",
             *(f"{DASH} κ: {reason}." for reason in reasons),
+            *chance_notes(_chances(shown)),
         ),
         records=tuple(map(_record, shown)),
     )  # fmt: skip
+
+
+def _chances(shown: Sequence[Retest]) -> dict[str, set[float]]:
+    """Title of each metric → the chances of the units rated twice."""
+    chances: dict[str, set[float]] = {}
+    for retest in shown:
+        chances.setdefault(retest.facts.title, set()).update(retest.chances)
+    return chances
 
 
 def _texts(retest: Retest) -> tuple[str, ...]:
@@ -62,6 +73,7 @@ def _record(retest: Retest) -> dict[str, Any]:
         "rater": retest.rater,
         "units": retest.units,
         "transcripts": retest.transcripts,
+        "cases": retest.cases,
     }
     for name, result in (("same", retest.same), ("kappa", retest.kappa), ("shift", retest.shift)):
         interval = None if result is None else result.interval
