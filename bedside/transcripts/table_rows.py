@@ -41,6 +41,11 @@ def is_workbook(source: ByteSource) -> bool:
     return source.head[:2] == b"PK"
 
 
+def typed_rows(source: ByteSource) -> Rows:
+    """Place and cells of every row that isn't blank, column names and what stands above them too."""
+    return _workbook(source) if is_workbook(source) else _text(source)
+
+
 def table(source: ByteSource) -> tuple[list[str], Rows]:
     """Column names, and place (``file:line``) and cells of each row; an error in place of a bad row.
 
@@ -49,7 +54,7 @@ def table(source: ByteSource) -> tuple[list[str], Rows]:
     Raises:
         InputError: the file has no header, a column twice, or is no workbook.
     """
-    rows = _workbook(source) if is_workbook(source) else _text(source)
+    rows = typed_rows(source)
     for where, row in rows:
         if isinstance(row, InputError):
             raise row
