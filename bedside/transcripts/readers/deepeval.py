@@ -11,6 +11,7 @@ from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.json_source import line_spans
 from bedside.transcripts.message_lists import speakers_texts_metas
 from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.swapped_roles import check_roles
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import described
 
@@ -51,7 +52,8 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     case: dict[str, Any] = {_SPELLINGS.get(str(key), str(key)): value for key, value in item.items()}
     if not isinstance(case.get("turns"), list):
         raise InputError("there is no list called 'turns'", where=where, todo=_SEE)
-    speakers, texts, metas = speakers_texts_metas(case["turns"], where)
+    speakers, texts, metas = speakers_texts_metas(case["turns"], where, source.account.left_out)
+    check_roles(speakers, texts, source.options.roles, where)
     fields = described(case, {"turns", "name", "multimodal", "voice", *_REFERENCE})
     fields["reference"] |= {key: case[key] for key in _REFERENCE if case.get(key)}
     return source.transcript(

@@ -1,0 +1,76 @@
+"""Arena pairs: two systems answer one user, who prefers one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from bedside.support.errors import InputError
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.json_source import line_spans
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_fields import described
+
+_SEE = "see bedside readers show arena"
+_SIDES = ("a", "b")
+_USED = {f"{part}_{side}" for part in ("conversation", "model") for side in _SIDES}
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    first = head.first
+    return "transcripts" if isinstance(first, dict) and first.keys() >= _USED else None
+
+
+def _read(source: SourceFile) -> Iterator[Transcript]:
+    source.aliases = MODEL_SPEAKERS
+    for where, name, item in source.json_values():
+        for side in _SIDES:
+            transcript = source.attempt(_transcript, source, item, side, where, name)
+            if transcript is not None:
+                yield transcript
+
+
+def _transcript(source: SourceFile, item: Any, side: str, where: str, name: str) -> Transcript:
+    if isinstance(item, InputError):
+        raise item
+    messages = item.get(f"conversation_{side}") if isinstance(item, dict) else None
+    if not isinstance(messages, list):
+        what = f"no list called 'conversation_{side}'" if isinstance(item, dict) else json_kind(item)
+        raise InputError(f"there is {what}", where=where, todo=_SEE)
+    fields = described(item, {*_USED, "question_id", "winner"})
+    case = item.get("question_id") or fields.get("id") or name
+    if item.get("winner") is not None:
+        fields["reference"]["preferred"] = item["winner"]
+    place = f"{where}, conversation_{side}"
+    return source.transcript(
+        message_turns(source, messages, place),
+        place,
+        # One model may meet itself.
+        **{**fields, "id": f"{case}/{side}", "case_id": case, "system": item.get(f"model_{side}")},
+    )
+
+
+READER = Reader(
+    name="arena",
+    title="arena pairs (JSON, JSON lines)",
+    description=(
+        "Two conversations an object, `conversation_a` with `model_a` and `conversation_b` with `model_b`: two "
+        "transcripts of one case, with the model as system, so that systems are compared in pairs. `question_id` is "
+        "the case and, with `a` or `b`, the id; who was preferred (`winner`) goes to the reference; other single "
+        "values become factors."
+    ),
+    example=(
+        '{"question_id": "q-1", "model_a": "A", "model_b": "B", "winner": "model_a", "conversation_a": [{"role": '
+        '"user", "content": "I sleep badly."}, {"role": "assistant", "content": "Since when?"}], "conversation_b": '
+        '[{"role": "user", "content": "I sleep badly."}, {"role": "assistant", "content": "Take a pill."}]}\n'
+    ),
+    example_name="arena.jsonl",
+    endings=(".jsonl", ".ndjson", ".json"),
+    claims=_claims,
+    read=_read,
+    spans=line_spans,
+    priority=20,
+)

@@ -1,0 +1,160 @@
+"""Batch files of requests to language models, with the replies where they stand beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+import orjson
+
+from bedside.support.errors import InputError
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.byte_source import HEAD_SIZE
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.transcript import Transcript
+
+_SEE = "see bedside readers show batch"
+#: Where a request's content stands, and where a reply's: OpenAI's name, Anthropic's.
+_REQUEST, _REPLY = ("body", "params"), ("response", "result")
+_ENDINGS = (".jsonl", ".ndjson")
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    first = head.first
+    if _is(first, _REQUEST):
+        return "transcripts"
+    if _is(first, _REPLY):
+        return "companion" if _beside(head.path, _REQUEST, first["custom_id"]) else "transcripts"
+    return None
+
+
+def _is(value: Any, keys: tuple[str, ...]) -> bool:
+    return (
+        isinstance(value, dict)
+        and "custom_id" in value
+        and any(isinstance(value.get(key), dict) for key in keys)
+    )
+
+
+def _beside(path: Path, keys: tuple[str, ...], name: Any) -> Path | None:
+    """The file beside one that holds the other half of a batch, known by the id of a call.
+
+    Replies come in any order, so the id is looked for in all the beginning of the file.
+    """
+    for entry in sorted(os.listdir(path.parent)):
+        other = path.parent / entry
+        if other == path or other.suffix.lower() not in _ENDINGS or not other.is_file():
+            continue
+        with other.open("rb") as file:
+            start = file.read(HEAD_SIZE)
+        lines = start.splitlines()
+        if lines and _is(_loaded(lines[0]), keys) and orjson.dumps(name) in start:
+            return other
+    return None
+
+
+def _loaded(line: bytes) -> Any:
+    try:
+        return orjson.loads(line)
+    except orjson.JSONDecodeError:
+        return None
+
+
+def _read(source: SourceFile) -> Iterator[Transcript]:
+    source.aliases = MODEL_SPEAKERS
+    first = source.json.first if source.json else None
+    if not isinstance(first, dict) or not _is(first, _REQUEST):
+        raise InputError(
+            "these are the replies of a batch without what was asked",
+            where=source.name,
+            todo="put the file of requests beside it and read that",
+        )
+    replies = _replies(source, first["custom_id"])
+
+    def conversation(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
+        return _transcript(source, item, replies, where)
+
+    return source.json_transcripts(conversation)
+
+
+def _replies(source: SourceFile, name: Any) -> dict[Any, Any]:
+    """Each call's reply, as messages, by its id; none where no file of replies stands beside."""
+    path = _beside(source.path, _REPLY, name)
+    data = None if path is None else source.companion(path.name)
+    if path is None or data is None:
+        source.account.remark(
+            "No replies stand beside the requests: each conversation ends where the model was asked."
+        )
+        return {}
+    source.account.remark(f"Each conversation ends with the reply in {path.name}.")
+    replies = {}
+    for number, line in enumerate(data.splitlines(), 1):
+        record = _loaded(line)
+        if line.strip() and not _is(record, _REPLY):
+            raise InputError(
+                "this is no reply of a batch", where=f"{path}:{number}", todo="mend or remove it"
+            )
+        if line.strip():
+            replies[record["custom_id"]] = _reply(record)
+    return replies
+
+
+def _reply(record: dict[str, Any]) -> dict[str, Any] | None:
+    """The message that a call gave; None where it failed."""
+    content = next(record[key] for key in _REPLY if isinstance(record.get(key), dict))
+    body = content.get("body") or content
+    message = body.get("message") if isinstance(body, dict) else None
+    choices = body.get("choices") if isinstance(body, dict) else None
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        message = choices[0].get("message")
+    return message if isinstance(message, dict) else None
+
+
+def _transcript(source: SourceFile, item: Any, replies: dict[Any, Any], where: str) -> Transcript:
+    if not _is(item, _REQUEST):
+        raise InputError(f"this is no request of a batch but {json_kind(item)}", where=where, todo=_SEE)
+    content = next(item[key] for key in _REQUEST if isinstance(item.get(key), dict))
+    messages = content.get("messages") or content.get("input")
+    if not isinstance(messages, list):
+        raise InputError("the request has no list of messages", where=where, todo=_SEE)
+    # Anthropic's requests have the system's message apart.
+    instruction = [{"role": "system", "content": content["system"]}] if content.get("system") else []
+    name = item["custom_id"]
+    reply = replies.get(name)
+    if replies and reply is None:
+        source.account.left_out["replies that failed or are missing"] += 1
+    said = (
+        []
+        if reply is None
+        else [{key: reply[key] for key in ("role", "content", "tool_calls") if key in reply}]
+    )
+    return source.transcript(
+        message_turns(source, [*instruction, *messages, *said], where),
+        where,
+        id=name,
+        system=content.get("model"),
+    )
+
+
+READER = Reader(
+    name="batch",
+    title="batch files of OpenAI and Anthropic (JSON lines)",
+    description=(
+        "Requests of a batch (`custom_id` with `body` or `params`), each with its messages; the reply is added as the "
+        "last turn where the file of replies stands in the same folder. `custom_id` is the id, the model the system. "
+        "Replies that failed or are missing are counted."
+    ),
+    example=(
+        '{"custom_id": "a-1", "method": "POST", "url": "/v1/chat/completions", "body": {"model": "A", "messages": '
+        '[{"role": "user", "content": "I sleep badly."}, {"role": "assistant", "content": "Since when?"}]}}\n'
+    ),
+    example_name="requests.jsonl",
+    endings=_ENDINGS,
+    claims=_claims,
+    read=_read,
+    priority=20,
+)

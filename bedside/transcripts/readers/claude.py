@@ -1,0 +1,74 @@
+"""Claude's export of a person's conversations (``conversations.json``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from bedside.support.errors import InputError
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.transcript import Transcript
+
+_SEE = "see bedside readers show claude"
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    first = head.first
+    return "transcripts" if isinstance(first, dict) and isinstance(first.get("chat_messages"), list) else None
+
+
+def _read(source: SourceFile) -> Iterator[Transcript]:
+    source.aliases = MODEL_SPEAKERS
+    return source.json_transcripts(_transcript)
+
+
+def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
+    messages = item.get("chat_messages") if isinstance(item, dict) else None
+    if not isinstance(messages, list):
+        raise InputError("there is no list called 'chat_messages'", where=where, todo=_SEE)
+    title = item.get("name")
+    return source.transcript(
+        message_turns(source, [_message(source, message, where) for message in messages], where),
+        where,
+        id=item.get("uuid") or name,
+        system=item.get("model"),
+        reference={"title": title} if isinstance(title, str) and title else {},
+    )
+
+
+def _message(source: SourceFile, message: Any, where: str) -> dict[str, Any]:
+    if not isinstance(message, dict):
+        raise InputError(f"a message must be an object, not {json_kind(message)}", where=where, todo=_SEE)
+    # The content tells thoughts from what was said; the plain text doesn't.
+    said = {"role": message.get("sender"), "content": message.get("content") or message.get("text")}
+    if message.get("created_at"):
+        said["time"] = message["created_at"]
+    attached = sum(
+        len(message[key]) for key in ("attachments", "files") if isinstance(message.get(key), list)
+    )
+    if attached:
+        source.account.left_out["attached files"] += attached
+    return said
+
+
+READER = Reader(
+    name="claude",
+    title="Claude's export (conversations.json)",
+    description=(
+        "The conversations that Claude's data export holds, one transcript each: what `human` (the patient) and "
+        "`assistant` (the clinician) said, with the time. Thoughts and attached files are left out and counted; the "
+        "id is the conversation's, its name goes to the reference."
+    ),
+    example=(
+        '[{"uuid": "c-1", "name": "Sleep", "chat_messages": [{"sender": "human", "text": "I sleep badly.", '
+        '"created_at": "2025-03-01T10:00:00Z"}, {"sender": "assistant", "text": "Since when?"}]}]\n'
+    ),
+    example_name="conversations.json",
+    endings=(".json",),
+    claims=_claims,
+    read=_read,
+    priority=20,
+)

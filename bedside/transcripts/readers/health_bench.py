@@ -1,0 +1,77 @@
+"""HealthBench: conversations with a rubric each, with or without a model's answer (Arora et al., 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Literal
+
+from bedside.support.errors import InputError
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.json_source import line_spans
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_fields import described
+
+_SEE = "see bedside readers show health_bench"
+#: Keys under which people keep a model's answer to the prompt.
+_ANSWERS = ("completion", "response", "answer", "output")
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    first = head.first
+    right = isinstance(first, dict) and "prompt_id" in first and isinstance(first.get("prompt"), list)
+    return "transcripts" if right else None
+
+
+def _read(source: SourceFile) -> Iterator[Transcript]:
+    source.aliases = MODEL_SPEAKERS
+    return source.json_transcripts(_transcript)
+
+
+def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
+    if not isinstance(item, dict) or not isinstance(item.get("prompt"), list):
+        what = "no list called 'prompt'" if isinstance(item, dict) else f"no object but {json_kind(item)}"
+        raise InputError(f"there is {what}", where=where, todo=_SEE)
+    messages = list(item["prompt"])
+    answer = next((key for key in _ANSWERS if isinstance(item.get(key), str) and item[key].strip()), None)
+    if answer is not None:
+        messages.append({"role": "assistant", "content": item[answer]})
+    tags = item.get("example_tags")
+    themes = [
+        tag.partition(":")[2] for tag in tags or () if isinstance(tag, str) and tag.startswith("theme:")
+    ]
+    fields = described(item, {"prompt", "prompt_id", "canary", "example_tags", *([answer] if answer else [])})
+    if len(themes) == 1:
+        fields["factors"]["theme"] = themes[0]
+    if tags:
+        fields["reference"]["tags"] = tags
+    owner = item.get("prompt_id") or name
+    # Several models answer one prompt.
+    fields.setdefault("case_id", owner)
+    fields["id"] = f"{owner}/{fields['system']}" if fields.get("system") else owner
+    return source.transcript(message_turns(source, messages, where), where, **fields)
+
+
+READER = Reader(
+    name="health_bench",
+    title="HealthBench (JSON lines)",
+    description=(
+        "One example a line: the conversation under `prompt`, and a model's answer under "
+        f"{', '.join(f'`{key}`' for key in _ANSWERS[:-1])} or `{_ANSWERS[-1]}` as its last turn, where there is one. "
+        "The `prompt_id` is the case, and with the system (`model` or `system`) the id; the theme becomes a factor; "
+        "rubrics, tags and ideal answers go to the reference."
+    ),
+    example=(
+        '{"prompt_id": "p-1", "prompt": [{"role": "user", "content": "I sleep badly."}], "completion": "Since when?", '
+        '"example_tags": ["theme:context_seeking"], "rubrics": [{"criterion": "Asks since when.", "points": 5, "tags": '
+        "[]}]}\n"
+    ),
+    example_name="healthbench.jsonl",
+    endings=(".jsonl", ".ndjson", ".json"),
+    claims=_claims,
+    read=_read,
+    spans=line_spans,
+    priority=20,
+)

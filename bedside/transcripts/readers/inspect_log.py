@@ -1,0 +1,163 @@
+"""Evaluation logs of Inspect (inspect_ai), as ``.eval`` archives and as JSON."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+import zlib
+from collections.abc import Iterator
+from functools import partial
+from typing import Any, Literal
+
+import orjson
+
+from bedside.support.errors import InputError
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
+from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_fields import factor_or_reference
+
+_SEE = "see bedside readers show inspect_log"
+_ATTACHMENT = "attachment://"
+#: The first part of an archive, and where one begins.
+_PACKED, _FIRST_PART = b"PK", b"_journal/"
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    start = head.source.head
+    if start[:2] == _PACKED:
+        return "transcripts" if _FIRST_PART in start[:64] else None
+    first = head.first
+    right = isinstance(first, dict) and isinstance(first.get("eval"), dict) and "version" in first
+    return "transcripts" if right else None
+
+
+def _read(source: SourceFile) -> Iterator[Transcript]:
+    source.aliases = MODEL_SPEAKERS
+    samples = _archived(source) if source.head[:2] == _PACKED else _in_json(source)
+    for evaluation, where, sample in samples:
+        transcript = source.attempt(_transcript, source, evaluation, sample, where)
+        if transcript is not None:
+            yield transcript
+
+
+def _in_json(source: SourceFile) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    for where, _, log in source.json_values():
+        if isinstance(log, InputError):
+            raise log
+        samples = log.get("samples") if isinstance(log, dict) else None
+        if not isinstance(samples, list) or not isinstance(log.get("eval"), dict):
+            raise InputError("the log holds no samples", where=where, todo="write it with its samples")
+        for number, sample in enumerate(samples):
+            yield log["eval"], f"{where} sample {number}", sample
+
+
+def _archived(source: SourceFile) -> Iterator[tuple[dict[str, Any], str, Any]]:
+    """The samples of an archive, one at a time."""
+    try:
+        with zipfile.ZipFile(source.path if source.whole is None else io.BytesIO(source.whole)) as archive:
+            parts = archive.namelist()
+            header = "header.json" if "header.json" in parts else "_journal/start.json"
+            evaluation = _part(source, archive, header)
+            if not isinstance(evaluation, dict) or not isinstance(evaluation.get("eval"), dict):
+                raise InputError("the log doesn't say what was evaluated", where=source.name, todo=_SEE)
+            for name in parts:
+                if name.startswith("samples/") and name.endswith(".json"):
+                    sample = source.attempt(_part, source, archive, name)
+                    if sample is not None:
+                        yield evaluation["eval"], f"{source.name} {name}", sample
+    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+        raise InputError("the archive is damaged", where=source.name, todo="copy it again") from error
+    except NotImplementedError as error:
+        raise InputError(
+            "the archive is packed in a way that this Python doesn't know",
+            where=source.name,
+            todo="convert it to JSON with: inspect log convert",
+        ) from error
+
+
+def _part(source: SourceFile, archive: zipfile.ZipFile, name: str) -> Any:
+    where = f"{source.name} {name}"
+    with archive.open(name) as file:
+        data = file.read(MAX_RECORD + 1)
+    if len(data) > MAX_RECORD:
+        raise InputError(f"the part is larger than {MAX_RECORD // 2**20} MB", where=where, todo="remove it")
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise InputError(f"not JSON ({error.msg})", where=where, todo="mend or remove it") from error
+
+
+def _transcript(source: SourceFile, evaluation: dict[str, Any], sample: Any, where: str) -> Transcript:
+    if not isinstance(sample, dict) or not isinstance(sample.get("messages"), list):
+        what = "has no list called 'messages'" if isinstance(sample, dict) else f"is {json_kind(sample)}"
+        raise InputError(f"the sample {what}", where=where, todo=_SEE)
+    attached = sample.get("attachments")
+    resolved = partial(_resolved, attached if isinstance(attached, dict) else {})
+    factors: dict[str, Any] = {}
+    reference: dict[str, Any] = {}
+    metadata = sample.get("metadata")
+    for key, value in (metadata if isinstance(metadata, dict) else {}).items():
+        factor_or_reference(key, value, factors, reference)
+    for key in ("target", "scores", "error"):
+        if sample.get(key):
+            reference[key] = sample[key]
+    if isinstance(evaluation.get("task"), str):
+        factors["task"] = evaluation["task"]
+    case, epoch = sample.get("id"), sample.get("epoch", 1)
+    factors["epoch"] = epoch
+    messages = [
+        {
+            key: resolved(value)
+            for key, value in message.items()
+            if key in ("role", "content", "tool_calls", "name")
+        }
+        if isinstance(message, dict)
+        else message
+        for message in sample["messages"]
+    ]
+    return source.transcript(
+        message_turns(source, messages, where),
+        where,
+        id=f"{source.stem}/{case}/{epoch}",
+        system=evaluation.get("model"),
+        case_id=case,
+        factors=factors,
+        reference=reference,
+    )
+
+
+def _resolved(attached: dict[str, Any], value: Any) -> Any:
+    """A message's value with the long texts that the log keeps apart put back."""
+    if isinstance(value, str) and value.startswith(_ATTACHMENT):
+        return attached.get(value.removeprefix(_ATTACHMENT), value)
+    if isinstance(value, list):
+        return [_resolved(attached, part) for part in value]
+    if isinstance(value, dict):
+        return {key: _resolved(attached, part) for key, part in value.items()}
+    return value
+
+
+READER = Reader(
+    name="inspect_log",
+    title="Inspect's evaluation logs (.eval, JSON)",
+    description=(
+        "Each sample of a log that Inspect (inspect_ai) wrote is a transcript: its messages, with `user` the patient "
+        "and `assistant` the clinician. The model is the system, the sample's id the case, task, epoch and single "
+        "values of the metadata become factors; target and scores go to the reference. The id is the file's name, the "
+        "sample's id and the epoch. Events and usage are not read."
+    ),
+    example=(
+        '{"version": 2, "status": "success", "eval": {"task": "sleep", "model": "A"}, "samples": [{"id": 1, '
+        '"epoch": 1, "messages": [{"role": "user", "content": "I sleep badly."}, {"role": "assistant", "content": '
+        '"Since when?"}]}]}\n'
+    ),
+    example_name="log.json",
+    endings=(".eval", ".json"),
+    claims=_claims,
+    read=_read,
+    priority=20,
+)

@@ -1,0 +1,168 @@
+"""Conversations of the calls of language models that a tracing service recorded.
+
+A service keeps each call by itself: what the model was sent and what it answered. A conversation is made of the calls
+of one session, in order of time; a call that is sent all that was said before adds only what is new.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from bedside.support.errors import InputError
+from bedside.transcripts.byte_source import MAX_COMPANION
+from bedside.transcripts.message_lists import SPEAKER_KEYS, TEXT_KEYS, is_message
+
+#: LangChain's names of who speaks.
+_LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
+
+
+@dataclass(slots=True)
+class TracedCall:
+    """One call of a language model.
+
+    Attributes:
+        session: what it belongs to.
+        time: when it began, as written; calls of a session are put in this order.
+        messages: what the model was sent and what it answered.
+        model: its name, where known.
+        place: of the record in its file.
+    """
+
+    session: str
+    time: str
+    messages: list[dict[str, Any]]
+    model: str | None
+    place: str
+
+
+@dataclass(slots=True)
+class TracedSession:
+    """The conversation that the calls of one session make.
+
+    Attributes:
+        name: of the session.
+        place: of its first call.
+        messages: all that was said, in order.
+        models: who answered.
+    """
+
+    name: str
+    place: str
+    messages: list[dict[str, Any]] = field(default_factory=list)
+    models: Counter[str] = field(default_factory=Counter)
+
+
+def sessions(calls: Iterable[TracedCall], file: str) -> Iterator[TracedSession]:
+    """The conversations of calls, in order of each one's first record.
+
+    Args:
+        calls: of the whole file, for calls of a session needn't stand together.
+        file: its name, for messages.
+
+    Raises:
+        InputError: there is more text than is held.
+    """
+    by_session: dict[str, list[TracedCall]] = {}
+    size = 0
+    for call in calls:
+        size += sum(len(str(message.get("content"))) for message in call.messages)
+        if size > MAX_COMPANION:
+            raise InputError(
+                f"the calls hold more than {MAX_COMPANION // 2**20} MB of text",
+                where=file,
+                todo="split the file",
+            )
+        by_session.setdefault(call.session, []).append(call)
+    for name, members in by_session.items():
+        session = TracedSession(name, members[0].place)
+        for call in sorted(members, key=lambda call: call.time):
+            _extend(session.messages, call.messages)
+            if call.model:
+                session.models[call.model] += 1
+        yield session
+
+
+def _extend(said: list[dict[str, Any]], messages: list[dict[str, Any]]) -> None:
+    """Add to what was said what a call adds to it."""
+    before = [_key(message) for message in said if message["role"] != "system"]
+    now = [_key(message) for message in messages if message["role"] != "system"]
+    if before and now[: len(before)] == before:
+        said[:] = messages
+    elif before[: len(now)] != now:
+        said.extend(message for message in messages if message["role"] != "system" or not said)
+
+
+def _key(message: dict[str, Any]) -> tuple[Any, bytes]:
+    return message["role"], orjson.dumps(message.get("content"))
+
+
+def chat(value: Any, role: str) -> list[dict[str, Any]]:
+    """The messages in what a service recorded as input or output, as objects of role and content.
+
+    OpenAI's messages and choices, LangChain's messages (serialised or not) and generations, OpenInference's
+    ``message.role`` and ``message.content``, JSON within text, and a lone text.
+
+    Args:
+        value: what was recorded.
+        role: who says a lone text: ``user`` for an input, ``assistant`` for an output.
+    """
+    if isinstance(value, str):
+        loaded = _loaded(value)
+        if loaded is None:
+            return [{"role": role, "content": value}] if value.strip() else []
+        return chat(loaded, role)
+    if isinstance(value, list):
+        return [message for part in value for message in chat(part, role)]
+    if not isinstance(value, dict):
+        return []
+    message = _message(value, role)
+    if message is not None:
+        return [message] if message["content"] or "tool_calls" in message else []
+    for key in (
+        "messages",
+        "choices",
+        "generations",
+        "message",
+        "kwargs",
+        "content",
+        "input",
+        "output",
+        "text",
+    ):
+        if value.get(key):
+            return chat(value[key], role)
+    return []
+
+
+def _message(value: dict[str, Any], role: str) -> dict[str, Any] | None:
+    """An object that is a message, as one of role and content."""
+    kind = value.get("id")
+    if value.get("lc") and isinstance(kind, list) and kind and isinstance(value.get("kwargs"), dict):
+        speaker = str(kind[-1]).removesuffix("Chunk").removesuffix("Message").casefold()
+        return {"role": _LANGCHAIN.get(speaker, speaker), "content": value["kwargs"].get("content")}
+    if value.get("type") in _LANGCHAIN and "content" in value:
+        return {"role": _LANGCHAIN[value["type"]], "content": value["content"]}
+    if "message.role" in value:
+        return {"role": value["message.role"], "content": value.get("message.content")}
+    if is_message(value):
+        speaker = next(value[key] for key in SPEAKER_KEYS if key in value)
+        if not isinstance(speaker, str):
+            return None
+        message = {"role": speaker, "content": next(value[key] for key in TEXT_KEYS if key in value)}
+        return message | ({"tool_calls": value["tool_calls"]} if value.get("tool_calls") else {})
+    return None
+
+
+def _loaded(text: str) -> Any:
+    """The JSON object or list that a text is; None where it is none."""
+    if text.lstrip()[:1] not in ("{", "["):
+        return None
+    try:
+        return orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return None

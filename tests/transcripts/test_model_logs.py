@@ -1,0 +1,414 @@
+"""Logs of conversations with language models: what is taken of each form, and who plays whom."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.support.errors import AmbiguousError, InputError
+from bedside.transcripts import Reading, ReadOptions, Transcript
+from bedside.transcripts.message_lists import THOUGHTS
+from bedside.transcripts.swapped_roles import check_roles
+from bedside.transcripts.trace_sessions import chat
+from tests.transcripts.files import read, write
+
+FORMS = Path("../shared/data/forms").resolve()
+forms = pytest.mark.skipif(not FORMS.is_dir(), reason="the shared forms are not here")
+
+SAID = [{"role": "user", "content": "I sleep badly."}, {"role": "assistant", "content": "Since when?"}]
+
+
+def said(transcript: Transcript) -> list[tuple[str, str]]:
+    return [(turn.role, turn.text) for turn in transcript.turns]
+
+
+TALK = [("patient", "I sleep badly."), ("clinician", "Since when?")]
+
+
+def lines(*objects: Any) -> str:
+    return "".join(json.dumps(each, ensure_ascii=False) + "\n" for each in objects)
+
+
+# -- where the messages stand --------------------------------------------------------------------------
+
+
+@forms
+def test_of_several_lists_of_messages_none_is_taken_in_silence() -> None:
+    path = FORMS / "craft-md" / "gpt3_case_0.json"
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "5 lists of messages" in str(error.value)
+    assert "columns=messages=trial_0.multiturn_conversation" in str(error.value)
+    assert "columns=messages=trial_*.multiturn_conversation" in str(error.value)
+
+
+@forms
+def test_a_path_of_keys_leads_to_the_messages() -> None:
+    folder = FORMS / "craft-md"
+    paths = sorted(folder.glob("*.json"))
+    logs = [json.loads(path.read_bytes()) for path in paths]
+    first = read(*paths, columns={"messages": "trial_0.multiturn_conversation"})
+    assert [len(each.turns) for each in first] == [
+        len(log["trial_0"]["multiturn_conversation"]) for log in logs
+    ]
+    assert [each.case_id for each in first] == [log["case_id"] for log in logs]
+    assert "trial_1" not in first[0].reference
+    every = read(*paths, columns={"messages": "trial_*.multiturn_conversation"})
+    assert len(every) == 15
+    assert {each.factors["trial"] for each in every} == {0, 1, 2, 3, 4}
+    assert {each.case_id for each in every} == {log["case_id"] for log in logs}
+    texts = [turn.text for each in every for turn in each.turns]
+    assert texts == [
+        message["content"]
+        for log in logs
+        for trial in range(5)
+        for message in log[f"trial_{trial}"]["multiturn_conversation"]
+    ]
+
+
+def test_one_list_under_another_key_or_a_level_down_is_taken_and_said(tmp_path: Path) -> None:
+    for item, path in (({"chat": SAID}, "chat"), ({"id": "a", "run": {"log": SAID, "n": 2}}, "run.log")):
+        reading = Reading([write(tmp_path, "log.json", json.dumps(item))])
+        (transcript,) = reading
+        assert said(transcript) == TALK
+        assert reading.account.remarks == [f"The messages stand under {path}."]
+    assert transcript.id == "a"
+    assert transcript.factors == {"n": 2}
+
+
+def test_keys_of_other_fields_can_be_named(tmp_path: Path) -> None:
+    item = {"who": {"model": "A", "n": 7}, "log": SAID}
+    path = write(tmp_path, "log.jsonl", lines(item))
+    (transcript,) = read(path, columns={"messages": "log", "system": "who.model", "case_id": "who.n"})
+    assert (transcript.system, transcript.case_id) == ("A", "7")
+    with pytest.raises(InputError, match=r"under who\.x stands no system"):
+        read(path, columns={"messages": "log", "system": "who.x"})
+    with pytest.raises(InputError, match="there is nothing under talk"):
+        read(path, columns={"messages": "talk"})
+
+
+@forms
+def test_chinese_counselling_dialogues() -> None:
+    paths = sorted((FORMS / "smile").glob("*.json"))
+    for path, transcript in zip(paths, read(*paths), strict=True):
+        messages = json.loads(path.read_bytes())
+        roles = {"client": "patient", "counselor": "clinician"}
+        assert said(transcript) == [(roles[each["role"]], each["content"]) for each in messages]
+
+
+# -- who plays whom ------------------------------------------------------------------------------------
+
+
+def test_a_model_that_is_told_to_be_the_patient_is_not_read_as_the_clinician(tmp_path: Path) -> None:
+    told = {
+        "role": "system",
+        "content": "You are Anna, a patient with insomnia. Answer the doctor's questions.",
+    }
+    messages = [told, {"role": "user", "content": "What brings you here?"}]
+    messages += [{"role": "assistant", "content": "I sleep badly."}]
+    path = write(tmp_path, "log.jsonl", lines({"messages": messages}))
+    with pytest.raises(AmbiguousError) as error:
+        read(path)
+    assert "roles=assistant=patient,user=clinician" in str(error.value)
+    assert "roles=assistant=clinician,user=patient" in str(error.value)
+    (transcript,) = read(path, roles={"assistant": "patient", "user": "clinician"})
+    assert [role for role, _ in said(transcript)] == ["other", "clinician", "patient"]
+    (transcript,) = read(path, roles={"assistant": "clinician", "user": "patient"})
+    assert [role for role, _ in said(transcript)] == ["other", "patient", "clinician"]
+
+
+@pytest.mark.parametrize(
+    ("prompt", "stops"),
+    [
+        (
+            "You are an AI doctor specializing in dermatology. Arrive at a diagnosis of a patient's condition.",
+            False,
+        ),
+        ("You are a helpful assistant. The patient is 40 years old.", False),
+        ("You are the patient's physician.", False),
+        ("You are talking to a patient with depression.", False),
+        ("你是一位心理咨询师，请与来访者对话。", False),
+        ("You are a 45-year-old patient with chest pain.", True),
+        ("Act as a client who seeks counselling.", True),
+        ("You are simulating a patient named Anna; the user is a medical student.", True),
+        ("Roleplay a depressed help-seeker.", True),
+        ("你是一名抑郁症患者。", True),
+    ],
+)
+def test_what_a_system_message_tells_the_model_to_be(prompt: str, stops: bool) -> None:
+    speakers, texts = ["system", "user", "assistant"], [prompt, "Hello.", "Hi."]
+    if stops:
+        with pytest.raises(AmbiguousError, match="the system message tells it to be one"):
+            check_roles(speakers, texts, {}, "here")
+    else:
+        check_roles(speakers, texts, {}, "here")
+
+
+@pytest.mark.skipif(not FORMS.is_dir(), reason="the shared data is not here")
+def test_the_way_people_talk_tells_the_patient() -> None:
+    """Real sessions as a model's log: with the clinician as assistant none stops, with the patient most do."""
+
+    def stops(transcript: Transcript, assistant: str) -> bool:
+        turns = [turn for turn in transcript.turns if turn.role != "other"]
+        speakers = ["assistant" if turn.role == assistant else "user" for turn in turns]
+        try:
+            check_roles(speakers, [turn.text for turn in turns], {}, "here")
+        except AmbiguousError:
+            return True
+        return False
+
+    for source in ("annomi/annomi_dev.csv", "mdd5k/conversations"):
+        transcripts = list(Reading([FORMS.parent / source]))
+        assert not any(stops(each, "clinician") for each in transcripts)
+        assert sum(stops(each, "patient") for each in transcripts) / len(transcripts) > 0.8
+
+
+# -- forms ---------------------------------------------------------------------------------------------
+
+
+def node(
+    name: str, parent: str | None, role: str, text: str, kind: str = "text"
+) -> tuple[str, dict[str, Any]]:
+    content = {"content_type": kind, "parts": [text]}
+    message = {"author": {"role": role}, "content": content, "create_time": 1740823200.5, "metadata": {}}
+    return name, {"parent": parent, "children": [], "message": message}
+
+
+def test_chatgpt_gives_the_branch_that_was_shown(tmp_path: Path) -> None:
+    nodes = dict(
+        [
+            ("root", {"parent": None, "children": ["1"], "message": None}),
+            node("1", "root", "user", "I sleep badly."),
+            node("2", "1", "assistant", "Take a pill."),
+            node("3", "1", "assistant", "thinking …", "thoughts"),
+            node("4", "3", "assistant", "Since when?"),
+        ]
+    )
+    nodes["4"]["message"]["metadata"]["model_slug"] = "gpt-5"
+    export = [{"title": "Sleep", "conversation_id": "c", "current_node": "4", "mapping": nodes}]
+    reading = Reading([write(tmp_path, "conversations.json", json.dumps(export))])
+    (transcript,) = reading
+    assert said(transcript) == TALK
+    assert (transcript.id, transcript.system) == ("c", "gpt-5")
+    assert transcript.turns[0].meta["time"] == "2025-03-01T10:00:00+00:00"
+    assert transcript.reference == {"title": "Sleep"}
+
+
+def test_chatgpt_nodes_in_a_circle_are_an_error(tmp_path: Path) -> None:
+    nodes = dict([node("1", "2", "user", "a"), node("2", "1", "assistant", "b")])
+    export = [{"mapping": nodes, "current_node": "1"}]
+    with pytest.raises(InputError, match="don't hang together"):
+        read(write(tmp_path, "conversations.json", json.dumps(export)))
+
+
+def test_claude_leaves_out_thoughts(tmp_path: Path) -> None:
+    content = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Since when?"}]
+    messages = [
+        {"sender": "human", "text": "I sleep badly.", "content": [], "attachments": [{}]},
+        {"sender": "assistant", "text": "Hm. Since when?", "content": content, "created_at": "2025-03-01"},
+    ]
+    path = write(tmp_path, "c.json", json.dumps([{"uuid": "u", "name": "", "chat_messages": messages}]))
+    (transcript,) = read(path)
+    assert said(transcript) == TALK
+    assert transcript.id == "u"
+
+
+def test_anthropic_blocks_and_tools(tmp_path: Path) -> None:
+    call = {"type": "tool_use", "name": "look", "input": {}}
+    messages = [
+        SAID[0],
+        {"role": "assistant", "content": [{"type": "thinking", "thinking": "Hm."}, call]},
+        {"role": "user", "content": [{"type": "tool_result", "content": "nothing"}]},
+        {"role": "assistant", "content": [{"type": "text", "text": "Since when?"}, call]},
+    ]
+    (transcript,) = read(write(tmp_path, "log.jsonl", lines({"messages": messages})))
+    assert [turn.role for turn in transcript.turns] == ["patient", "other", "other", "clinician"]
+    assert transcript.turns[3].text == "Since when?"
+    assert transcript.turns[3].meta["tool_calls"] == [call]
+
+
+def test_gemini_in_both_forms(tmp_path: Path) -> None:
+    contents = [
+        {"role": "user", "parts": [{"text": "I sleep badly."}]},
+        {"role": "model", "parts": [{"text": "Hm.", "thought": True}, {"text": "Since when?"}]},
+    ]
+    item = {"id": "a", "contents": contents, "systemInstruction": {"parts": [{"text": "You are a doctor."}]}}
+    (transcript,) = read(write(tmp_path, "g.jsonl", lines(item)))
+    assert said(transcript) == [("other", "You are a doctor."), *TALK]
+    chunks = [
+        {"role": "user", "text": "I sleep badly."},
+        {"role": "model", "text": "Hm.", "isThought": True},
+        {"role": "model", "text": "Since when?"},
+    ]
+    studio = {
+        "runSettings": {"model": "models/g"},
+        "systemInstruction": {},
+        "chunkedPrompt": {"chunks": chunks},
+    }
+    (transcript,) = read(write(tmp_path, "studio.json", json.dumps(studio)))
+    assert said(transcript) == TALK
+    assert transcript.system == "g"
+
+
+def test_health_bench_with_and_without_an_answer(tmp_path: Path) -> None:
+    item = {
+        "prompt_id": "p", "prompt": [*SAID, {"role": "user", "content": "A year."}], "canary": "x",
+        "example_tags": ["theme:sleep", "axis:x"], "rubrics": [{"criterion": "c", "points": 5}],
+        "model": "A", "completion": "I see.",
+    }  # fmt: skip
+    (transcript,) = read(write(tmp_path, "h.jsonl", lines(item)))
+    assert said(transcript) == [*TALK, ("patient", "A year."), ("clinician", "I see.")]
+    assert (transcript.id, transcript.case_id, transcript.system) == ("p/A", "p", "A")
+    assert transcript.factors == {"theme": "sleep"}
+    assert transcript.reference["rubrics"] == item["rubrics"]
+    assert "canary" not in transcript.factors
+
+
+def test_arena_pairs_are_two_systems_on_one_case(tmp_path: Path) -> None:
+    item = {
+        "question_id": "q", "model_a": "A", "model_b": "A", "winner": "tie", "language": "English", "turn": 1,
+        "conversation_a": SAID, "conversation_b": [*SAID[:1], {"role": "assistant", "content": "Oh."}],
+    }  # fmt: skip
+    one, two = read(write(tmp_path, "a.jsonl", lines(item)))
+    assert [each.id for each in (one, two)] == ["q/a", "q/b"]
+    assert {each.case_id for each in (one, two)} == {"q"}
+    assert {each.system for each in (one, two)} == {"A"}
+    assert said(two) == [TALK[0], ("clinician", "Oh.")]
+    assert one.reference["preferred"] == "tie"
+
+
+def test_batches_are_joined_with_their_replies(tmp_path: Path) -> None:
+    requests = [
+        {"custom_id": name, "method": "POST", "body": {"model": "A", "messages": SAID[:1]}} for name in "xyz"
+    ]
+    reply = {"choices": [{"message": {"role": "assistant", "content": "Since when?", "refusal": None}}]}
+    replies = [{"custom_id": name, "response": {"status_code": 200, "body": reply}} for name in "yx"]
+    replies += [{"custom_id": "z", "response": {"status_code": 500, "body": {"error": {}}}}]
+    write(tmp_path, "requests.jsonl", lines(*requests))
+    path = write(tmp_path, "results.jsonl", lines(*replies))
+    reading = Reading([tmp_path])
+    x, y, z = reading
+    assert (said(x), said(y), said(z)) == (TALK, TALK, TALK[:1])
+    assert (x.id, x.system) == ("x", "A")
+    assert [file.format for file in reading.inputs] == ["batch", "batch (companion)"]
+    (tmp_path / "requests.jsonl").unlink()
+    with pytest.raises(InputError, match="without what was asked"):
+        read(path)
+
+
+def test_anthropic_batches(tmp_path: Path) -> None:
+    request = {
+        "custom_id": "x",
+        "params": {"model": "A", "system": "You are a doctor.", "messages": SAID[:1]},
+    }
+    content = [{"type": "text", "text": "Since when?"}]
+    result = {
+        "custom_id": "x",
+        "result": {"type": "succeeded", "message": {"role": "assistant", "content": content}},
+    }
+    write(tmp_path, "requests.jsonl", lines(request))
+    write(tmp_path, "results.jsonl", lines(result))
+    (transcript,) = Reading([tmp_path])
+    assert said(transcript) == [("other", "You are a doctor."), *TALK]
+
+
+@forms
+def test_inspect_logs_as_json_and_as_archive() -> None:
+    path = FORMS / "inspect-ai" / "popularity.json"
+    log = json.loads(path.read_bytes())
+    transcripts = read(path)
+    assert len(transcripts) == len(log["samples"])
+    for transcript, sample in zip(transcripts, log["samples"], strict=True):
+        assert [turn.text for turn in transcript.turns] == [each["content"] for each in sample["messages"]]
+        assert transcript.case_id == str(sample["id"])
+        assert transcript.system == log["eval"]["model"]
+        assert transcript.factors["task"] == log["eval"]["task"]
+    path = FORMS / "inspect-ai" / "mmlu-summary-choices.eval"
+    with zipfile.ZipFile(path) as archive:
+        sample = json.loads(archive.read("samples/1_epoch_1.json"))
+    (transcript,) = read(path)
+    assert [turn.text for turn in transcript.turns] == [each["content"] for each in sample["messages"]]
+    assert transcript.system == "openai/gpt-4o"
+    assert transcript.source.endswith("samples/1_epoch_1.json")
+
+
+def test_a_damaged_archive_is_one_line(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "log.eval", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("_journal/start.json", json.dumps({"eval": {"model": "A", "task": "t"}}))
+        archive.writestr("samples/1_epoch_1.json", json.dumps({"id": 1, "messages": SAID}))
+    (transcript,) = read(tmp_path / "log.eval")
+    assert said(transcript) == TALK
+    data = (tmp_path / "log.eval").read_bytes()
+    with pytest.raises(InputError, match="damaged"):
+        read(write(tmp_path, "cut.eval", data[: len(data) // 2]))
+
+
+def test_calls_of_a_session_make_one_conversation(tmp_path: Path) -> None:
+    """Each call is sent all that was said before: read one by one, each beginning would be scored anew."""
+    more = [*SAID, {"role": "user", "content": "A year."}]
+    answer = {"role": "assistant", "content": "I see."}
+    calls = [
+        {"id": "2", "traceId": "t2", "sessionId": "s", "type": "GENERATION", "startTime": "2025-03-01T10:01:00Z",
+         "model": "A", "input": json.dumps(more), "output": answer},
+        {"id": "1", "traceId": "t1", "sessionId": "s", "type": "GENERATION", "startTime": "2025-03-01T10:00:00Z",
+         "model": "A", "input": SAID[:1], "output": "Since when?"},
+        {"id": "3", "traceId": "t2", "sessionId": "s", "type": "SPAN", "startTime": "2025-03-01T10:02:00Z",
+         "input": "x", "output": "y"},
+    ]  # fmt: skip
+    reading = Reading([write(tmp_path, "o.json", json.dumps(calls))])
+    (transcript,) = reading
+    assert said(transcript) == [*TALK, ("patient", "A year."), ("clinician", "I see.")]
+    assert (transcript.id, transcript.system) == ("s", "A")
+
+
+def test_calls_that_are_sent_only_what_is_new(tmp_path: Path) -> None:
+    runs = [
+        {"run_type": "llm", "trace_id": f"t{n}", "start_time": str(n), "extra": {"metadata": {"thread_id": "s"}},
+         "inputs": {"messages": [[{"lc": 1, "type": "constructor", "id": ["a", "HumanMessage"],
+                                   "kwargs": {"content": question}}]]},
+         "outputs": {"generations": [[{"text": answer, "message": {"type": "ai", "content": answer}}]]}}
+        for n, (question, answer) in enumerate([("I sleep badly.", "Since when?"), ("A year.", "I see.")])
+    ]  # fmt: skip
+    runs.append({"run_type": "chain", "inputs": {"messages": SAID}, "outputs": {}})
+    (transcript,) = read(write(tmp_path, "runs.jsonl", lines({"runs": runs})))
+    assert said(transcript) == [*TALK, ("patient", "A year."), ("clinician", "I see.")]
+
+
+def test_spans_with_names_in_objects(tmp_path: Path) -> None:
+    message = {"message": {"role": "user", "content": "I sleep badly."}}
+    span = {
+        "span_kind": "LLM", "context": {"trace_id": "t"}, "start_time": "1",
+        "attributes": {"llm": {"model_name": "A", "input_messages": [message]}, "output.value": "Since when?",
+                       "session.id": "s"},
+    }  # fmt: skip
+    (transcript,) = read(write(tmp_path, "spans.jsonl", lines(span)))
+    assert said(transcript) == TALK
+    assert (transcript.id, transcript.system) == ("s", "A")
+
+
+def test_no_calls_is_an_error(tmp_path: Path) -> None:
+    record = {"run_type": "tool", "inputs": {}, "outputs": {}}
+    with pytest.raises(InputError, match="no record holds the messages of a model's call"):
+        read(write(tmp_path, "runs.jsonl", lines(record)))
+
+
+def test_what_services_record_as_messages() -> None:
+    assert chat("Hello.", "user") == [{"role": "user", "content": "Hello."}]
+    assert chat('[{"role": "user", "content": "x"}]', "user") == [{"role": "user", "content": "x"}]
+    assert chat({"choices": [{"message": SAID[1]}]}, "assistant") == SAID[1:]
+    assert chat(None, "user") == []
+
+
+def test_thoughts_are_counted(tmp_path: Path) -> None:
+    content = [{"type": "thinking", "thinking": "Hm."}, {"type": "text", "text": "Since when?"}]
+    path = write(
+        tmp_path, "log.jsonl", lines({"messages": [SAID[0], {"role": "assistant", "content": content}]})
+    )
+    reading = Reading([path], ReadOptions())
+    (transcript,) = reading
+    assert said(transcript) == TALK
+    assert reading.account.left_out[THOUGHTS] == 1
