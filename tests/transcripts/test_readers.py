@@ -388,7 +388,8 @@ def test_a_table_without_an_id_is_one_transcript(tmp_path: Path) -> None:
         ),
         (
             "id,text,text\na,doctor,Hello.\n",
-            ":1: column 'text' stands twice in the header; rename one of them",
+            ":1: column 'text' stands twice in the header; rename one of them, or say with `header_row=NUMBER` "
+            "which row names the columns",
         ),
         (
             'id,speaker,text\na,doctor,"Hello." she said\n',
@@ -783,8 +784,9 @@ def test_a_file_is_hashed_whole_and_closed_where_the_reading_stops_early(tmp_pat
 def test_the_documented_example_of_a_format_is_read_as_that_format(name: str, tmp_path: Path) -> None:
     import re
 
-    text = Path(__file__).resolve().parents[2].joinpath("docs", "transcripts.md").read_text(encoding="utf-8")
-    (section,) = [part for part in text.split("\n## ") if f"`{name}`" in part.partition("\n")[0]]
+    pages = sorted(Path(__file__).resolve().parents[2].joinpath("docs").glob("*.md"))
+    parts = [part for page in pages for part in page.read_text(encoding="utf-8").split("\n## ")]
+    (section,) = [part for part in parts if part.partition("\n")[0].endswith(f": `{name}`")]
     kind, example = re.findall(r"^```(json|csv)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
     file_name = "utterances.jsonl" if name == "convokit" else f"example.{kind}"
     reading = Reading([write(tmp_path, file_name, example)])
