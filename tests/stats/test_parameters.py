@@ -24,6 +24,8 @@ from bedside.stats import (
     prediction_powered,
     proportion_scores,
     reliability,
+    sampled_items,
+    sampled_means,
     several,
     shape,
     shares,
@@ -40,6 +42,7 @@ X, Y = TABLE[:, 0].astype(float), TABLE[:, 1] - (RNG.random(60) < 0.3)
 ONES, OTHERS = (X > 2).astype(int), (TABLE[:, 1] > 2).astype(int)
 GOOD = np.where(RNG.random(60) < 0.1, 1 - ONES, ONES)
 CLUSTERS = np.repeat(np.arange(12), 5)
+SAMPLE = sampled_items.sampled_items(np.where(X > 3, 0.5, 0.1), strata=(X > 3).astype(int), clusters=CLUSTERS)
 PENALTIES = np.abs(np.subtract.outer(range(5), range(5))) ** 0.5
 BOOT = {"interval": "percentile", "resamples": 200}
 
@@ -125,6 +128,9 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (effects.cliffs_delta, (X, Y), {}, {"level": ({}, {"level": 0.9})}),
     (effects.rank_biserial, (X, Y), {}, {"zeros": ({}, {"zeros": "wilcox"}), "level": ({}, {"level": 0.9})}),
     (effects.cohens_dz, (X, Y), {}, {"level": ({}, {"level": 0.9})}),
+    (effects.single_rating_d, (crossed_raters.paired_difference(TABLE, TABLE[::-1] + 1),), {"spread": 1.0}, {
+        "spread": ({}, {"spread": 2.0}), "level": ({}, {"level": 0.9}),
+    }),
     (effects.cohens_d, (X, Y), {}, {"hedges": ({}, {"hedges": True}), "level": ({}, {"level": 0.9})}),
     (effects.cohens_d_from_summary, (3.1, 1.0, 20, 2.8, 1.4, 30), {}, {
         "hedges": ({}, {"hedges": True}), "level": ({}, {"level": 0.9}),
@@ -150,7 +156,15 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (intervals.paired_difference_interval, (X - Y,), {}, {"level": ({}, {"level": 0.9})}),
     (intervals.welch_interval, (X, Y.astype(float)), {}, {"level": ({}, {"level": 0.9})}),
     (intervals.wilson, (3, 10), {}, {"level": ({}, {"level": 0.9})}),
-    (shares.share, (ONES,), {}, {"clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9})}),
+    (shares.share, (ONES,), {}, {
+        "clusters": ({}, {"clusters": CLUSTERS}), "weights": ({}, {"weights": 1 + X}), "level": ({}, {"level": 0.9}),
+    }),
+    (sampled_means.mean, (X, SAMPLE), {}, {"level": ({}, {"level": 0.9})}),
+    (sampled_means.share, (ONES, SAMPLE), {}, {"level": ({}, {"level": 0.9})}),
+    (sampled_means.rank_correlation, (X, Y, SAMPLE), {}, {"level": ({}, {"level": 0.9})}),
+    (sampled_means.limit_of_agreement, (X - Y, SAMPLE), {"multiplier": 1.96}, {
+        "multiplier": ({}, {"multiplier": -1.96}), "level": ({}, {"level": 0.9}),
+    }),
     (intervals.proportion, (ONES,), {}, {"clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9})}),
     (shape.skewness, (np.exp(X),), {}, {
         "adjusted": ({}, {"adjusted": True}), "alternative": ({}, {"alternative": "greater"}),
@@ -312,7 +326,7 @@ def test_every_statistic_is_here() -> None:
     modules = (
         alternative_annotator, consensus, crossed_raters, diagnostic_accuracy, effects, equivalence, families,
         intervals, many_raters, overlapping, planning, prediction_powered, proportion_scores, reliability, several,
-        shape, shares, two_raters, unpaired,
+        sampled_means, shape, shares, two_raters, unpaired,
     )  # fmt: skip
     for module in modules:
         for name, function in inspect.getmembers(module, inspect.isfunction):
