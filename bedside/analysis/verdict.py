@@ -6,7 +6,11 @@ from dataclasses import dataclass
 
 from bedside.analysis.checked_units import CheckedUnits
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
-from bedside.stats.alternative_annotator import FEWEST_CLUSTERS, AlternativeAnnotator
+from bedside.stats.alternative_annotator import (
+    FEWEST_CLUSTERS,
+    FEWEST_CLUSTERS_OF_TWO,
+    AlternativeAnnotator,
+)
 from bedside.stats.result import Result
 from bedside.support.plurals import counted
 
@@ -64,6 +68,11 @@ def _unknown(units: CheckedUnits, alternative: AlternativeAnnotator | None) -> s
         return f"{counted(units.size, 'unit')}, fewer than {FEWEST_UNITS}"
     if units.case_count < FEWEST_CASES:
         return f"{counted(units.size, 'unit')} of {counted(units.case_count, 'case')}, fewer than {FEWEST_CASES} cases"
+    if units.people.shape[1] == 2 and units.case_count < min(units.size, FEWEST_CLUSTERS_OF_TWO):
+        return (
+            f"{counted(units.size, 'unit')} of {counted(units.case_count, 'case')}, rated by two people, who need "
+            f"{FEWEST_CLUSTERS_OF_TWO} cases"
+        )
     if units.chances == "none":
         return "every unit that people rated was picked for what it is, none was drawn at random"
     if alternative.replaceable is None:

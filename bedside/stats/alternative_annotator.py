@@ -15,8 +15,9 @@ from bedside.stats.paired import wilcoxon
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
-#: With items in fewer clusters, a rater isn't tested.
-FEWEST_CLUSTERS = 10
+#: With items in fewer clusters, a rater isn't tested; of two raters, where the judge need not fall behind one of them
+#: only, chance alone lets more in.
+FEWEST_CLUSTERS, FEWEST_CLUSTERS_OF_TWO = 10, 15
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ def alternative_annotator(
     alpha: float = 0.05,
     fewest_items: int = 30,
     clusters: Any = None,
-    fewest_clusters: int = FEWEST_CLUSTERS,
+    fewest_clusters: int | None = None,
     weights: Any = None,
 ) -> AlternativeAnnotator:
     """Compare a judge with each human rater in turn by closeness to the remaining raters.
@@ -75,9 +76,10 @@ def alternative_annotator(
         fewest_items: a rater with fewer items isn't tested; 30 is the authors' minimum for the t test.
         clusters: for each item what it shares with others, such as the transcript of a turn; unless given, each item
             stands alone, as the authors have it.
-        fewest_clusters: a rater with items in fewer clusters isn't tested. With ten, a judge at the boundary is
-            accepted in at most 5 % where items are as alike as turns are (intraclass correlation up to .3), with five
-            in more (``benchmarks/validate_error_rates.py``).
+        fewest_clusters: a rater with items in fewer clusters isn't tested; unless given :data:`FEWEST_CLUSTERS`, of two
+            raters :data:`FEWEST_CLUSTERS_OF_TWO`. So a judge at the boundary is accepted in at most 5 %, however alike
+            the items of a cluster are (intraclass correlation up to .6); with two raters and ten clusters it would be
+            up to 5.8 % (``benchmarks/validate_error_rates.py``).
         weights: of each item, such as one over the chance with which it was drawn; above 0.
 
     For each rater j, an item counts where the judge, j and another rater rated it. The judge wins it if at least
@@ -98,6 +100,8 @@ def alternative_annotator(
     if table.shape[1] < 2:
         raise DataError(f"the alternative annotator test needs at least two raters, not {table.shape[1]}")
     size = len(verdicts)
+    if fewest_clusters is None:
+        fewest_clusters = FEWEST_CLUSTERS_OF_TWO if table.shape[1] == 2 else FEWEST_CLUSTERS
     items = _Items(
         np.arange(size)
         if clusters is None

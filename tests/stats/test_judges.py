@@ -322,7 +322,7 @@ def test_the_clustered_test_is_the_slow_jackknife() -> None:
     table = np.where(rng.random((clusters.size, 2)) < 0.2, ~truth[:, None], truth[:, None]).astype(float)
     weights = rng.uniform(1, 4, clusters.size)
     result = alternative_annotator.alternative_annotator(
-        judge, table, epsilon=0.2, clusters=clusters, weights=weights
+        judge, table, epsilon=0.2, clusters=clusters, weights=weights, fewest_clusters=10
     )
     for rater in (0, 1):
         other = table[:, 1 - rater]
@@ -364,6 +364,13 @@ def test_a_few_clusters_are_not_enough() -> None:
         ["A", "B"] * 60, same, epsilon=0.2, clusters=np.repeat(np.arange(3), 40)
     )
     assert result.replaceable is None
-    assert result.raters[0].missing == "120 items in common of 3 clusters, fewer than 10"
+    assert result.raters[0].missing == "120 items in common of 3 clusters, fewer than 15"
+    three = alternative_annotator.alternative_annotator(
+        ["A", "B"] * 60,
+        [[*pair, pair[0]] for pair in same],
+        epsilon=0.2,
+        clusters=np.repeat(np.arange(3), 40),
+    )
+    assert three.raters[0].missing == "120 items in common of 3 clusters, fewer than 10"
     with pytest.raises(DataError, match="weights above 0"):
         alternative_annotator.alternative_annotator(["A"], [["A", "B"]], epsilon=0.1, weights=[0])
