@@ -24,9 +24,13 @@ def bedside_gate() -> GateCheck:
     def check(source: Any, *, baseline: str, margin: Any, **options: Any) -> Gate:
         # Not before: every pytest run on this computer loads this module.
         from bedside.api import gate
+        from bedside.support.errors import BedsideError
 
         __tracebackhide__ = True
-        tables = gate(source, baseline=baseline, margin=margin, **options)
+        try:
+            tables = gate(source, baseline=baseline, margin=margin, **options)
+        except BedsideError as error:
+            pytest.fail(f"the gate can't be asked: {error}", pytrace=False)
         if not tables.results.passed:
             pytest.fail(str(tables), pytrace=False)
         return tables.results

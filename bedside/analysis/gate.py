@@ -87,16 +87,20 @@ def gate(
         raters: raters or patterns, whose ratings the margins rest on; all unless named. Of safety everybody's count.
 
     Raises:
-        DataError: an unknown name; a metric of which it isn't known which way is better; a metric that several groups
+        DataError: an unknown name; a metric that has a margin and no value; a level that is not on its metric's
+            scale; a metric of which it isn't known which way is better; a metric that several groups
             of raters rated; or which system is meant isn't known.
     """
     new = _new_system(view, baseline, system)
     rated = by_raters(view, raters)
     tests = within_margins(rated, margins, systems=[new, baseline], reference=baseline)
-    if not tests:
+    untested = [name for name in margins if name is not None and not _tested(rated, name, tests)]
+    if untested or not tests:
+        names = ", ".join(untested) or "any metric that has a margin"
         raise DataError(
-            "no metric with a margin has a value", where=view.name, todo="name another in `margin`"
-        )
+            f"there is no value of {names}, so that nothing can be shown of it", where=view.name,
+            todo="name another in `margin`, or rate it first; bedside report says what is missing and why",
+        )  # fmt: skip
     for test in tests:
         if test.better == "none":
             raise DataError(
@@ -110,6 +114,11 @@ def gate(
                 todo="name whose ratings count with `raters`, such as human:* or judge:*",
             )  # fmt: skip
     return Gate(new, baseline, tests, _safety_checks(view, new, baseline, safety or {}))
+
+
+def _tested(view: RatingsView, name: str, tests: Sequence[MarginTest]) -> bool:
+    """Whether every metric that a margin names was tested."""
+    return set(view.metrics([name])) <= {test.metric for test in tests}
 
 
 def _new_system(view: RatingsView, baseline: str, system: str | None) -> str:
@@ -146,6 +155,13 @@ def _safety_checks(
     checks = []
     for name in (name for name in view.metrics() if name in levels):
         level = levels[name]
+        scale = view.scales.get(name)
+        if scale is not None and level not in scale.levels:
+            shown = ", ".join(f"{own:g}" if isinstance(own, float) else str(own) for own in scale.levels)
+            raise DataError(
+                f"{level:g} is not on the scale of {name}: {shown}", where="`safety`",
+                todo="give the level at which a transcript fails",
+            )  # fmt: skip
         better = _better_end(view, name, level)
         rated = view.ratings.filter(pl.col("unit") == TRANSCRIPT, pl.col("metric") == name).drop_nulls(
             "value"

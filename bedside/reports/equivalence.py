@@ -110,8 +110,8 @@ def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
         f"One-sided tests at {decimal(ALPHA)} and the interval that they invert, on one value a case: a case's "
         "transcripts, passes and raters are averaged first."
     )
-    verdicts = dict.fromkeys(test.verdict for test in tests)
-    notes += [f"{verdict[0].upper()}{verdict[1:]}: {_MEANINGS[verdict]}." for verdict in verdicts]
+    meanings = dict.fromkeys((_verdict(test).partition(";")[0], _MEANINGS[test.verdict]) for test in tests)
+    notes += [f"{verdict[0].upper()}{verdict[1:]}: {meaning}." for verdict, meaning in meanings]
     if any(test.verdict == "too few cases" and _cases_needed(test) for test in tests):
         notes.append("Cases that would do count both systems' where they don't pair, as they are split now.")
     left_out = sum(test.left_out for test in tests)

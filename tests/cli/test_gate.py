@@ -70,6 +70,7 @@ def test_it_ends_with_1_where_it_does_not(
         (("--baseline", "A", "--margin", "empathy=-1"), "--margin: '-1' is no margin"),
         (("--baseline", "A", "--margin", "leaks=0.1"), "write leaks=0.1:higher or leaks=0.1:lower"),
         ((*GATE, "--safety", "leaks=much"), "--safety: 'much' is no number"),
+        ((*GATE, "--safety", "leaks=2"), "--safety: 2 is not on the scale of leaks: 0, 1"),
         ((*GATE, "--system", "C"), "no system 'C'"),
         (("--margin", "empathy=0.3"), "--baseline"),
     ],
@@ -81,6 +82,17 @@ def test_it_ends_with_2_where_it_can_not_be_asked(
     assert (code, out) == (2, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+def test_a_margin_of_what_has_no_value_is_not_left_out(call: Call, tmp_path: Path) -> None:
+    """Else a system would pass of which nothing was shown."""
+    path = study(tmp_path)
+    ratings = pl.read_csv(path).cast({"value": pl.String})
+    words = ratings.filter(metric="empathy").with_columns(metric=pl.lit("warmth"), value=pl.lit("warm"))
+    pl.concat([ratings, words]).write_csv(path)
+    code, out, err = call("gate", path, *GATE, "--margin", "warmth=0.3")
+    assert (code, out) == (2, "")
+    assert "there is no value of warmth" in err
 
 
 def test_json_says_what_passed_with_all_digits(call: Call, tmp_path: Path) -> None:
@@ -139,7 +151,9 @@ def test_a_test_of_another_project_passes_and_fails_by_it(pytester: pytest.Pytes
     )
     result = pytester.runpytest_subprocess(*plug_in(), "-p", "no:cacheprovider")
     result.assert_outcomes(passed=1, failed=2)
-    result.stdout.fnmatch_lines(["*B against A: not passed*", "*no system 'Z'*"])
+    result.stdout.fnmatch_lines(["*B against A: not passed*", "the gate can't be asked: *no system 'Z'*"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*bedside/analysis*")
 
 
 def test_the_plug_in_loads_nothing_before_it_is_used(pytester: pytest.Pytester) -> None:
