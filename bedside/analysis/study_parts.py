@@ -11,6 +11,7 @@ import polars as pl
 
 from bedside.ratings.names import is_human
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 from bedside.support.registry import nearest
 
 #: Stands for the level of a factor that a transcript doesn't have.
@@ -119,7 +120,7 @@ def _check_one_round(rated: pl.DataFrame, where: str) -> None:
     if several.is_empty():
         return
     metric, rounds = several.row(0)
-    more = f" (and {several.height - 1} more metrics)" if several.height > 1 else ""
+    more = f" (and {counted(several.height - 1, 'other metric')})" if several.height > 1 else ""
     raise DataError(
         f"people rated {metric}{more} in {len(rounds)} rounds: {', '.join(map(_printed, rounds))}",
         where=where,
