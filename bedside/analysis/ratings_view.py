@@ -25,6 +25,7 @@ from bedside.analysis.study_parts import (
 )
 from bedside.metrics import FAMILIES
 from bedside.protocols.contract import PROTOCOLS
+from bedside.ratings.audit_metrics import audited_rubrics, without_audits
 from bedside.ratings.frames import FRAME, Frame, is_frame
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.run import Run
@@ -193,23 +194,48 @@ class RatingsView:
     def metrics(self, patterns: Sequence[str] | None = None) -> list[str]:
         """Metrics that are rated, in the order of tables; those that match one of the ``patterns``.
 
-        A pattern without role matches all roles: ``smog`` stands for ``smog.clinician`` and ``smog.patient``.
+        A pattern without role matches all roles: ``smog`` stands for ``smog.clinician`` and ``smog.patient``. Audits
+        are metrics only where a pattern with a dot names them, such as ``empathy.audited``: who has seen a judge's
+        rating is no independent rater (:mod:`~bedside.analysis.audits`).
 
         Raises:
             DataError: a pattern matches no metric.
         """
-        names = sorted(self.ratings["metric"].unique(), key=lambda name: (self.facts(name).order, name))
         if patterns is None:
-            return names
+            return without_audits(self._metric_names())
         chosen: dict[str, None] = {}
         for pattern in patterns:
-            matching = [n for n in names if fnmatch.fnmatchcase(n, pattern) or n.partition(".")[0] == pattern]
+            matching = self.metrics_like(pattern)
             if not matching:
                 raise DataError(
-                    f"no metric {pattern!r} is rated", where=self.name, todo=nearest(pattern, names)
+                    f"no metric {pattern!r} is rated",
+                    where=self.name,
+                    todo=nearest(pattern, self._metric_names()),
                 )
             chosen.update(dict.fromkeys(matching))
         return list(chosen)
+
+    def metrics_like(self, pattern: str) -> list[str]:
+        """Metrics that are rated and match a pattern, as :meth:`metrics` reads it; empty where none does."""
+        names = self._metric_names()
+        return [
+            name
+            for name in (names if "." in pattern else without_audits(names))
+            if fnmatch.fnmatchcase(name, pattern) or name.partition(".")[0] == pattern
+        ]
+
+    def audited_rubrics(self) -> list[str]:
+        """The rubrics by which people audited a judge, in the order of tables."""
+        return audited_rubrics(self._metric_names())
+
+    def _metric_names(self) -> tuple[str, ...]:
+        """Everything that is rated, audits too, in the order of tables."""
+
+        def compute() -> tuple[str, ...]:
+            names = self.ratings["metric"].unique()
+            return tuple(sorted(names, key=lambda name: (self.facts(name).order, name)))
+
+        return self.once("names of metrics", compute)
 
     def raters(self, patterns: Sequence[str] | None = None) -> list[str]:
         """Raters, sorted; those that match one of the ``patterns``, such as ``human:*``.

@@ -9,7 +9,6 @@ from itertools import islice
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.averaging_notes import with_caption_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
-from bedside.reports.measures import matching
 from bedside.reports.planned_tables import (
     PlannedTable,
     planned_figures,
@@ -229,7 +228,7 @@ def _other_parts(
         for measure in planned.measures
         for name in (measure.metric, *measure.sum, *measure.over)
     }
-    shown = {metric for name in names for metric in ([name] if name in rated else matching(view, name))}
+    shown = {metric for name in names for metric in ([name] if name in rated else view.metrics_like(name))}
     others = [name for name in view.metrics() if name not in shown]
     if others:
         results = TABLES.load("results")

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.support.errors import DataError
 
 
 class TableMeasure(BaseModel):
@@ -56,14 +55,6 @@ MeasureEntry = Annotated[TableMeasure, BeforeValidator(_measure)]
 Headed = Annotated[Mapping[str, tuple[MeasureEntry, ...]], BeforeValidator(_headed)]
 
 
-def matching(view: RatingsView, metric: str) -> list[str]:
-    """The metrics in the ratings that a measure's name stands for."""
-    try:
-        return view.metrics([metric])
-    except DataError:
-        return []
-
-
 @dataclass(frozen=True, slots=True)
 class NamedMetrics:
     """The metrics that options name, held against the ratings.
@@ -87,7 +78,7 @@ class NamedMetrics:
 def named_metrics(view: RatingsView, headed: Mapping[str, Sequence[TableMeasure]]) -> NamedMetrics:
     """The metrics that measures under headings name; of a ratio of sums the one that gives it its title."""
     names = [measure.metric for measures in headed.values() for measure in measures]
-    matches = {name: matching(view, name) for name in names}
+    matches = {name: view.metrics_like(name) for name in names}
     return NamedMetrics(
         names=tuple(names),
         rated=tuple(metric for name in names for metric in matches[name]),

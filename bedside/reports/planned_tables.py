@@ -12,7 +12,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, divided_by, with_averaging_notes
 from bedside.reports.figures import FIGURES, FigureKind
-from bedside.reports.measures import TableMeasure, matching
+from bedside.reports.measures import TableMeasure
 from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
@@ -73,7 +73,7 @@ class PlannedTable:
             for measure in self.measures
             for name in ((*measure.sum, *measure.over) if measure.sum else (measure.metric,))
         )
-        metrics_by_name = {name: [name] if name in rated else matching(view, name) for name in names}
+        metrics_by_name = {name: [name] if name in rated else view.metrics_like(name) for name in names}
         metrics = [metric for metrics in metrics_by_name.values() for metric in metrics]
         reasons = (
             view.ratings.filter(pl.col("metric").is_in(metrics))["error"]

@@ -14,7 +14,7 @@ from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.ratings.values import Direction
 from bedside.reports.cell_names import rater_words
-from bedside.reports.measures import TableMeasure, matching
+from bedside.reports.measures import TableMeasure
 from bedside.stats.result import Interval
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
@@ -210,7 +210,7 @@ def _rated_measures(
             if not case_level:
                 continue
             single = measure.model_copy(update={"sum": (), "over": ()})
-        metrics = [single.metric] if single.metric in names else matching(view, single.metric)
+        metrics = [single.metric] if single.metric in names else view.metrics_like(single.metric)
         if not metrics:
             absent[single.metric] = None
         rated_measures += [_RatedMeasure(heading, metric, single) for metric in metrics]
