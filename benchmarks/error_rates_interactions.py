@@ -24,12 +24,13 @@ from bedside.analysis.averaging import interactions
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import AveragedFactor
 from bedside.ratings.table import ROW_SCHEMA, in_round
+from bedside.stats.interactions import between_cases, within_cases
 
 Values = npt.NDArray[np.float64]
 LEVEL = 0.05
 CASES = (10, 20, 40)
-#: Studies that are held in memory, and tested, together: each is a metric of one table.
-TOGETHER = 250
+#: Studies of each cell that go through a table of ratings as well, where p must be the same.
+BY_TABLE = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +93,26 @@ def p_values(values: Values, *, named: bool) -> list[float | None]:
         values: studies × systems × cases × levels × transcripts.
         named: whether transcripts name their case.
     """
+    means = values.mean(axis=4)
+    if named:
+        answers = [within_cases(a - b).p for a, b in means]
+    else:
+        answers = [between_cases(*([*cases.T] for cases in study)).p for study in means]
+    by_table = table_p_values(values[:BY_TABLE], named=named)
+    assert all(
+        (p is None and other is None) or np.isclose(p or 0.0, other or 0.0)
+        for p, other in zip(answers, by_table, strict=False)
+    ), "p of the table of ratings is another"
+    return answers
+
+
+def table_p_values(values: Values, *, named: bool) -> list[float | None]:
+    """The same as ``bedside compare`` comes to it, from a table of ratings."""
     levels = tuple(f"level {level}" for level in range(values.shape[3]))
     factor = AveragedFactor("condition", levels, {"A": levels, "B": levels})
-    answers: list[float | None] = []
-    for first in range(0, len(values), TOGETHER):
-        view, metrics = studies_view(values[first : first + TOGETHER], levels, named=named)
-        tested = {
-            answer.metric: answer.test.p for answer in interactions(view, factor, metrics, [("A", "B")])
-        }
-        answers += [tested[metric] for metric in metrics]
-    return answers
+    view, metrics = studies_view(values, levels, named=named)
+    tested = {answer.metric: answer.test.p for answer in interactions(view, factor, metrics, [("A", "B")])}
+    return [tested[metric] for metric in metrics]
 
 
 def studies_view(values: Values, levels: tuple[str, ...], *, named: bool) -> tuple[RatingsView, list[str]]:
