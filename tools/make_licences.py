@@ -20,6 +20,7 @@ PAGE = ROOT / "docs" / "licences.md"
 PURPOSES = {
     "accelerate": "loading language models",
     "aiohttp": "asking judges over HTTP",
+    "charset-normalizer": "telling the encoding of a text",
     "convokit": "ConvoKit's corpora and measures",
     "deepeval": "asking the judges of many providers; rubrics as its metrics",
     "distributed": "scoring spread over many processes or machines, by Dask",
@@ -41,6 +42,7 @@ PURPOSES = {
     "polars": "tables and Parquet",
     "pyarrow": "tables as data frames, for those who want them",
     "pydantic": "checking of rubrics, suites and replies",
+    "python-docx": "Word documents",
     "pyyaml": "rubrics and suites",
     "ray": "scoring spread over many processes or machines",
     "rich": "tables in the terminal",
@@ -55,7 +57,7 @@ PURPOSES = {
     "typer": "the command line",
     "vadersentiment": "sentiment of the patient's answer to a redirection",
 }
-_EXTRAS = ("judge", "local", "nli", "redirection", "convokit", "annotate", "pandas", "dask", "ray")
+_EXTRAS = ("judge", "local", "nli", "redirection", "convokit", "annotate", "pandas", "forms", "dask", "ray")
 _MARK = "<!-- what they bring along -->"
 
 
