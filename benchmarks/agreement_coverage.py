@@ -3,10 +3,10 @@
     python benchmarks/agreement_coverage.py [--runs 2000] [--only WORD]
 
 Three people rate on levels 1 to 5. A tenth of the cases are crises, on which most ratings are low and people differ
-more. "Strata of 25 + 25" is a plan that takes as many crises as routine cases; with two systems, as many of each, of the
-same cases. The truth is the agreement of these people on very many cases in the run's mix. "Unweighted" takes the units
-as they were rated; "by transcript" takes transcripts of a case as independent. Monte Carlo error at 2,000 runs: ± 1
-percentage point (two standard errors).
+more. "Strata of 25 + 25" is a plan that takes as many crises as routine cases; with two systems, as many of each, of
+the same cases. The truth is the agreement of these people on very many cases in the run's mix. "Unweighted" takes the
+units as they were rated; "by transcript" takes transcripts of a case as independent. Monte Carlo error at 2,000 runs:
+± 1 percentage point (two standard errors).
 """
 
 from __future__ import annotations

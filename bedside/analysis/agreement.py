@@ -30,7 +30,6 @@ from bedside.analysis.choices import (
 )
 from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.ratings.audit_metrics import without_audits
 from bedside.ratings.names import is_human
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
@@ -148,8 +147,6 @@ def agree(
     names = view.metrics(metrics)
     if metrics is None and view.factors is not None:
         names = [name for name in names if name in view.scales]
-    independent = {*without_audits(view.metrics()), *(metrics or ())}
-    names = [name for name in names if name in independent]
     chosen = view.raters(raters)
     agreements: list[Agreement] = []
     for name in names:

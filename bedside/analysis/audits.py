@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fnmatch
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -12,7 +13,7 @@ import polars as pl
 from bedside.analysis.checked_units import Chances
 from bedside.analysis.grid import own_case
 from bedside.analysis.ratings_view import RatingsView
-from bedside.ratings.audit_metrics import AGREE, agreement_metric, audited_metric, audited_rubrics
+from bedside.ratings.audit_metrics import AGREE, agreement_metric, audited_metric
 from bedside.ratings.names import rated_by_humans
 from bedside.ratings.scales import Scale
 from bedside.stats.result import Result
@@ -95,11 +96,9 @@ def audits(
     Raises:
         DataError: an unknown metric or rater.
     """
-    chosen, names = set(view.raters(raters)), set(view.metrics(metrics))
+    chosen = set(view.raters(raters))
     verdicts: list[Audit] = []
-    for rubric in audited_rubrics(view.metrics()):
-        if not {rubric, agreement_metric(rubric), audited_metric(rubric)} & names:
-            continue
+    for rubric in _named_rubrics(view, metrics):
         answers = [
             answer
             for answer in _answers(view.ratings, rubric)
@@ -125,6 +124,26 @@ def audits(
                     for level in levels
                 ]
     return tuple(verdicts)
+
+
+def _named_rubrics(view: RatingsView, patterns: Sequence[str] | None) -> list[str]:
+    """The audited rubrics that match a pattern, by their own name or by that of one of their audit's metrics.
+
+    Raises:
+        DataError: a pattern matches neither a rubric nor a metric.
+    """
+    rubrics = view.audited_rubrics()
+    if patterns is None:
+        return rubrics
+    matching: set[str] = set()
+    for pattern in patterns:
+        by_name = {rubric for rubric in rubrics if fnmatch.fnmatchcase(rubric, pattern)}
+        names = {*view.metrics_like(pattern)} if by_name else {*view.metrics([pattern])}
+        matching |= by_name
+        matching |= {
+            rubric for rubric in rubrics if {rubric, agreement_metric(rubric), audited_metric(rubric)} & names
+        }
+    return [rubric for rubric in rubrics if rubric in matching]
 
 
 def _drawn_answers(answers: list[_AuditAnswer]) -> tuple[list[_AuditAnswer], int]:

@@ -24,7 +24,6 @@ from bedside.analysis.judge_accuracy import (
 )
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.analysis.verdict import verdict_on
-from bedside.ratings.audit_metrics import without_audits
 from bedside.ratings.names import is_algorithm, is_human, is_judge, rated_by_humans
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result
@@ -174,12 +173,10 @@ def _metrics_of_people(view: RatingsView, metrics: Sequence[str] | None) -> list
     Audits count only under their full names: who has seen a judge's rating is no independent rater of it.
     """
     rated = view.ratings.filter(rated_by_humans())["metric"].unique()
-    independent = {*without_audits(view.metrics()), *(metrics or ())}
     return [
         name
         for name in view.metrics(metrics)
         if name in rated
-        and name in independent
         and (metrics is not None or name in view.scales or view.run is None)
     ]
 

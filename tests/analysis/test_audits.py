@@ -149,11 +149,14 @@ def test_audits_are_no_agreement_of_independent_raters() -> None:
         (f"t{n}", float(rng.integers(1, 6)), {"anna": None, "ben": None if n % 5 else 1.0}) for n in range(30)
     ]
     view = audit_view(rows)
-    for metrics in (None, ["warmth"], ["warmth*"]):
-        with pytest.raises(DataError, match="no unit was rated by two raters"):
-            agree(view, metrics=metrics)
-        with pytest.raises(DataError, match="no metric was rated by a judge and by a person"):
-            validate(view, metrics=metrics)
+    with pytest.raises(DataError, match="no unit was rated by two raters"):
+        agree(view)
+    with pytest.raises(DataError, match="no metric was rated by a judge and by a person"):
+        validate(view)
+    for metrics in (["warmth"], ["warmth*"]):
+        for question in (agree, validate):
+            with pytest.raises(DataError, match=r"no metric 'warmth.*' is rated.*warmth\.agrees"):
+                question(view, metrics=metrics)
     assert {row.metric for row in agree(view, metrics=["warmth.agrees"])} == {"warmth.agrees"}
     assert audits(view, metrics=["warmth"]) == audits(view)
     assert audits(view, raters=[JUDGE, "human:anna"])[0].confirmed.estimate == 1.0
@@ -276,3 +279,22 @@ def test_audited_units_that_were_picked_are_left_out_where_others_were_drawn() -
     picked = whole(with_design(audit_view(rows), cases, dict.fromkeys(names, 0.0)))
     assert (picked.units, picked.picked, picked.chances) == (20, 0, "none")
     assert any("is about these units" in note for note in audits_table((picked,)).notes)
+
+
+def test_audits_are_no_metric_unless_a_pattern_with_a_dot_names_them() -> None:
+    """A comparison of systems by ``warmth`` is by what was rated blind, and its family of tests as large as that."""
+    rows: list[Audited] = [(f"t{n}", float(1 + n % 5), {"anna": None}) for n in range(10)]
+    audited = audit_view(rows)
+    blind = frame_of(
+        [(f"t{n}", "s", f"t{n}", "transcript", "warmth", "human:ben", 0, 3.0, None, None, None) for n in range(10)],
+        "blind",
+    )
+    view = replace(audited, ratings=pl.concat([audited.ratings, blind]))
+    assert view.metrics() == view.metrics(["warmth"]) == view.metrics(["w*"]) == ["warmth"]
+    assert view.metrics(["warmth.audited"]) == ["warmth.audited"]
+    assert view.metrics(["*.a*"]) == ["warmth.agrees", "warmth.audited"]
+    assert [audit.level for audit in audits(view, metrics=["warmth"])][0] is None
+    assert audits(view, metrics=["warm*"]) == audits(view) == audits(view, metrics=["warmth.agrees"])
+    assert audits(audited, metrics=["warmth"]) == audits(audited)
+    with pytest.raises(DataError, match="coldness"):
+        audits(view, metrics=["coldness"])

@@ -75,6 +75,9 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
     (overlapping.t_test, (X[:20], Y[:20], X[20:40], Y[40:]), {}, {
         "alternative": ({}, {"alternative": "greater"}), "level": ({}, {"level": 0.9}),
     }),
+    (overlapping.detectable_difference, (4, 6, 6), {}, {
+        "correlation": ({}, {"correlation": 0.5}), "alpha": ({}, {"alpha": 0.01}), "power": ({}, {"power": 0.9}),
+    }),
     (equivalence.paired_means, ([3] * 9, [3] * 9), {"margin": 0.3, "span": 4}, {
         "margin": ({}, {"margin": 0.4}), "alpha": ({}, {"alpha": 0.025}), "span": ({}, {"span": 5}),
     }),

@@ -10,7 +10,6 @@ from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
-from bedside.ratings.audit_metrics import audited_rubrics
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.agreement_notes import (
     constant_notes,
@@ -375,7 +374,7 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Table | No
 
 def audit_notes(view: RatingsView) -> tuple[str, ...]:
     """What is said under a table of agreement where people audited judges."""
-    if not audited_rubrics(view.metrics()):
+    if not view.audited_rubrics():
         return ()
     return ("Audits are not among them: people who see a judge's rating don't rate independently. The table of audits "
             "has them.",)  # fmt: skip
