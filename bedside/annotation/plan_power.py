@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
+from typing import Literal
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.ratings.run import Run
@@ -24,7 +25,8 @@ class ShownDifference:
         pairs: cases of both of which people rate a transcript of each.
         alone_a, alone_b: other cases, which only one of them has in the plan.
         smallest: difference in standard deviations (paired: of the differences case by case; else of the cases) that
-            a two-sided t test at :data:`LEVEL` shows with :data:`POWER`; None where there are too few cases.
+            a two-sided t test at :data:`LEVEL` shows with :data:`POWER`, of partly shared cases as if pairs were no
+            more alike than others; None where there are too few cases.
     """
 
     a: str
@@ -35,9 +37,11 @@ class ShownDifference:
     smallest: float | None
 
     @property
-    def paired(self) -> bool:
-        """Whether the systems are compared on the cases that pair."""
-        return 2 * self.pairs > self.pairs + min(self.alone_a, self.alone_b)
+    def kind(self) -> Literal["paired", "partly shared", "unpaired"]:
+        """What ``bedside compare`` makes of these cases: on those that pair alone, on all, or on two groups."""
+        if 2 * self.pairs > self.pairs + min(self.alone_a, self.alone_b):
+            return "paired"
+        return "partly shared" if self.pairs else "unpaired"
 
 
 def shown_differences(run: Run, plan: AnnotationPlan) -> tuple[ShownDifference, ...]:
@@ -64,18 +68,22 @@ def _drawn_cases(run: Run, plan: AnnotationPlan) -> Mapping[str, set[str]]:
 
 
 def _difference(cases: Mapping[str, set[str]], a: str, b: str) -> ShownDifference:
-    from statsmodels.stats.power import TTestIndPower, TTestPower
+    from statsmodels.stats.power import TTestPower
+
+    from bedside.stats.overlapping import detectable_difference
 
     pairs = len(cases[a] & cases[b])
     difference = ShownDifference(a, b, pairs, len(cases[a]) - pairs, len(cases[b]) - pairs, None)
-    goal = {"alpha": LEVEL, "power": POWER, "alternative": "two-sided"}
-    smallest = None
-    if difference.paired:
-        if pairs >= _FEWEST:
-            smallest = TTestPower().solve_power(effect_size=None, nobs=pairs, **goal)
-    elif min(len(cases[a]), len(cases[b])) >= _FEWEST:
-        ratio = len(cases[b]) / len(cases[a])
-        smallest = TTestIndPower().solve_power(effect_size=None, nobs1=len(cases[a]), ratio=ratio, **goal)
-    return ShownDifference(
-        a, b, pairs, difference.alone_a, difference.alone_b, None if smallest is None else float(smallest)
-    )
+    paired = difference.kind == "paired"
+    if (pairs if paired else min(len(cases[a]), len(cases[b]))) < _FEWEST:
+        return difference
+    if paired:
+        smallest = TTestPower().solve_power(
+            effect_size=None, nobs=pairs, alpha=LEVEL, power=POWER, alternative="two-sided"
+        )
+    else:
+        # Without pairs it is Welch's test of two groups.
+        smallest = detectable_difference(
+            pairs, difference.alone_a, difference.alone_b, alpha=LEVEL, power=POWER
+        )
+    return replace(difference, smallest=None if smallest is None else float(smallest))

@@ -42,7 +42,7 @@ def _differences_table(differences: Sequence[ShownDifference]) -> Table:
                         f"{shown.a} − {shown.b}",
                         f"{shown.pairs:,}",
                         f"{shown.alone_a:,} and {shown.alone_b:,}",
-                        "paired" if shown.paired else "unpaired",
+                        shown.kind,
                         number(shown.smallest, 2),
                     ),
                 )
@@ -51,11 +51,16 @@ def _differences_table(differences: Sequence[ShownDifference]) -> Table:
         for shown in differences
     ]
     notes = [
-        "Smallest difference: in standard deviations (paired: of the differences case by case; unpaired: of the cases) "
+        "Smallest difference: in standard deviations (paired: of the differences case by case; else: of the cases) "
         f"that a two-sided t test at {decimal(LEVEL)} shows with a power of {decimal(POWER)} by people alone. "
         "With a judge that agrees with people, bedside estimate shows smaller ones.",
         "Several tests at once need more: see bedside plan difference.",
     ]
+    if any(shown.kind == "partly shared" for shown in differences):
+        notes.append(
+            "Partly shared: half of the cases or fewer pair, and all count; the more alike systems are on a case, the "
+            "smaller a difference they show."
+        )
     if any(shown.smallest is None for shown in differences):
         notes.append(f"{DASH}: too few cases to show any difference.")
     return Table(

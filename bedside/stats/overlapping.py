@@ -83,6 +83,49 @@ def t_test(
     )
 
 
+def detectable_difference(
+    pairs: int,
+    alone_x: int,
+    alone_y: int,
+    *,
+    correlation: float = 0.0,
+    alpha: float = 0.05,
+    power: float = 0.8,
+) -> float | None:
+    """The smallest difference of the means that the two-sided test finds with some power.
+
+    Args:
+        pairs: cases that both groups have.
+        alone_x, alone_y: cases that one group alone has.
+        correlation: within pairs, −1 … 1. With 0, nothing is gained from pairs: the safe answer where it isn't known.
+        alpha: level of the test.
+        power: the chance to find it.
+
+    Returns:
+        In standard deviations of the cases, the same in both groups, whose values are normal; by the noncentral t. None
+        where a group has fewer than two cases, or where the cases can't differ, as in nothing but pairs that correlate
+        perfectly.
+    """
+    from scipy.optimize import brentq
+    from scipy.special import nctdtr, stdtrit
+
+    n_x, n_y = pairs + alone_x, pairs + alone_y
+    if min(n_x, n_y) < 2:
+        return None
+    variance = 1 / n_x + 1 / n_y - 2 * correlation * pairs / (n_x * n_y)
+    if variance <= 0:
+        return None
+    df = _degrees_of_freedom(1 / n_x, 1 / n_y, n_x, n_y, pairs)
+    critical = float(stdtrit(df, 1 - alpha / 2))
+
+    def shortfall(noncentrality: float) -> float:
+        # scipy has NaN where next to nothing is left below.
+        below = np.nan_to_num(nctdtr(df, noncentrality, [critical, -critical]))
+        return float(below[0] - below[1]) - (1 - power)
+
+    return float(brentq(shortfall, 0.0, 20 * critical)) * float(np.sqrt(variance))
+
+
 def _correlation(a: Array, b: Array) -> float:
     """Pearson's correlation within pairs; 0 of fewer than two pairs and of values that don't vary."""
     if a.size < 2 or constant(a) or constant(b):
@@ -97,11 +140,16 @@ def _error(first: Array, second: Array, correlation: float, shared: int) -> tupl
     error = float(np.sqrt(max(0.0, part_x + part_y - together)))
     if not part_x + part_y:
         return error, 1.0
-    welch = (part_x + part_y) ** 2 / (part_x**2 / (first.size - 1) + part_y**2 / (second.size - 1))
-    alone = first.size + second.size - 2 * shared
+    return error, _degrees_of_freedom(part_x, part_y, first.size, second.size, shared)
+
+
+def _degrees_of_freedom(part_x: float, part_y: float, n_x: int, n_y: int, shared: int) -> float:
+    """Of the test, from the squared standard errors of the two means and the values behind them."""
+    welch = (part_x + part_y) ** 2 / (part_x**2 / (n_x - 1) + part_y**2 / (n_y - 1))
+    alone = n_x + n_y - 2 * shared
     if not shared:
-        return error, float(welch)
-    return error, float((shared - 1) + (welch - shared + 1) / (alone + 2 * shared) * alone)
+        return float(welch)
+    return float((shared - 1) + (welch - shared + 1) / (alone + 2 * shared) * alone)
 
 
 def _effect(first: Array, second: Array, shared: int, level: float) -> Effect:
