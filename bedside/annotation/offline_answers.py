@@ -12,6 +12,7 @@ from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import ANSWER_SHEET, LABEL_SEPARATOR, AnswerColumn, answer_columns
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
+from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.table_rows import table_records
 
 
@@ -41,7 +42,7 @@ class FilledTable:
             InputError: a column, row or cell that doesn't fit the plan; the place is named.
         """
         first = True
-        for where, row in table_records(self._path):
+        for where, row in table_records(self._path, ReadOptions(sheet=ANSWER_SHEET)):
             place = self._place(where)
             cells = {name.strip().lstrip("\ufeff"): cell.strip() for name, cell in row.items()}
             if first:

@@ -1,10 +1,11 @@
-"""The bytes of one file: unpacked, hashed, line by line.
+"""The bytes of one file: unpacked, in UTF-8 whatever its encoding, hashed, line by line.
 
 Memory holds a line at a time, and a small file whole, whatever the size of the file.
 """
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import hashlib
 import io
@@ -18,8 +19,18 @@ from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.files import opened, piped
+from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.path_names import ending_of, printable_path
+from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import NotDivisible, Span, SpanStream
+from bedside.transcripts.text_encoding import (
+    Recoding,
+    checked_encoding,
+    encoding_title,
+    guessed_encoding,
+    recoded,
+    recognised_encoding,
+)
 
 #: Longest single record (a line, a cell, an item of a JSON array, the rows of one transcript), in bytes.
 MAX_RECORD = 16 * 2**20
@@ -34,6 +45,7 @@ MAX_COMPANION = 64 * 2**20
 
 _GZIP = b"\x1f\x8b"
 _ZIP = b"PK\x03\x04"
+_PARQUET = b"PAR1"
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -77,22 +89,27 @@ class _Gunzip(gzip.GzipFile):
 
 
 class ByteSource:
-    """The bytes of one file, as they are on disk and unpacked.
+    """The bytes of one file, as they are on disk and unpacked; those of a text in UTF-8.
 
     Args:
         path: the file.
         span: the piece of the file to read; None for all of it.
+        options: what the user said of the file.
 
     Attributes:
         path: the file.
         name: the path as shown in messages and kept as provenance.
         companions: other files that were read along (labels, speakers): path, SHA-256, bytes.
         span: the piece of the file that is read; None for all of it.
+        options: what the user said of the file.
+        account: what was understood of the file.
     """
 
-    def __init__(self, path: Path, span: Span | None = None) -> None:
+    def __init__(self, path: Path, span: Span | None = None, options: ReadOptions | None = None) -> None:
         self.path = path
         self.span = span
+        self.options = options or ReadOptions()
+        self.account = FileAccount()
         self.name = printable_path(path)
         self.companions: list[tuple[str, str, int]] = []
         self._hashing: _Hashing | None = None
@@ -127,35 +144,69 @@ class ByteSource:
         return data if len(data) <= MAX_WHOLE else None
 
     @cached_property
-    def whole(self) -> bytes | None:
-        """The content, unpacked and without byte order mark, if it is at most :data:`MAX_WHOLE`, else None."""
+    def unpacked(self) -> bytes | None:
+        """The content, unpacked but in its own encoding, if it is at most :data:`MAX_WHOLE`, else None."""
         data = self.packed
         if data is not None and data[:2] == _GZIP:
             data = self.unpacking(gzip.GzipFile(fileobj=io.BytesIO(data)).read, MAX_WHOLE + 1)
             if len(data) > MAX_WHOLE:
                 return None
-        return None if data is None else data.removeprefix(_MARK)
+        return data
+
+    @cached_property
+    def _start(self) -> bytes:
+        """The first 64 KiB of the content, unpacked but in its own encoding."""
+        if self.unpacked is not None:
+            return self.unpacked[:HEAD_SIZE]
+        with self._unpacked(self._raw()) as file:
+            return self.unpacking(file.read, HEAD_SIZE)
+
+    @cached_property
+    def encoding(self) -> str | None:
+        """The encoding of a text, as the user said or as its bytes tell; None for what is no text.
+
+        Raises:
+            AmbiguousError: it may be in one of several.
+            InputError: the user named none that there is.
+        """
+        if self.span is not None:
+            return "utf-8"
+        if self._start[:4] in (_ZIP, _PARQUET):
+            return None
+        if self.options.encoding is not None:
+            encoding: str | None = checked_encoding(self.options.encoding)
+            if encoding == "utf-16-le" and self._start.startswith(codecs.BOM_UTF16_BE):
+                encoding = "utf-16-be"
+        elif self.unpacked is not None:
+            encoding = recognised_encoding(self.unpacked, self.name)
+        else:
+            encoding = recognised_encoding(self._start, self.name, cut=True)
+        if encoding not in (None, "utf-8"):
+            self.account.encoding = encoding_title(encoding)
+        return encoding
+
+    @cached_property
+    def whole(self) -> bytes | None:
+        """The content, unpacked, a text in UTF-8 without byte order mark, if it is at most :data:`MAX_WHOLE`."""
+        data = self.unpacked
+        if data is None or self.encoding is None:
+            return data
+        return data.removeprefix(_MARK) if self.encoding == "utf-8" else recoded(data, self.encoding)
 
     @cached_property
     def head(self) -> bytes:
-        """The first 64 KiB of the content, unpacked and without byte order mark.
+        """The first 64 KiB of the content, unpacked, a text in UTF-8 without byte order mark.
 
         Raises:
-            InputError: the file is empty, can't be read or unpacked, or is UTF-16 or no text.
+            InputError: the file is empty, can't be read or unpacked, or is no text.
         """
-        if self.whole is not None:
-            data = self.whole[:HEAD_SIZE]
-        else:
-            with self._unpacked(self._raw()) as file:
-                data = self.unpacking(file.read, HEAD_SIZE).removeprefix(_MARK)
-        if data[:4] == _ZIP:
+        data = self.whole[:HEAD_SIZE] if self.whole is not None else self._start
+        if data[:4] in (_ZIP, _PARQUET):
             return data
-        if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
-            raise InputError(
-                "the file is UTF-16 text",
-                where=self.name,
-                todo="convert the file, e.g. iconv -f UTF-16 -t UTF-8",
-            )
+        if self.whole is None:
+            if self.encoding not in (None, "utf-8"):
+                data = recoded(data, self.encoding, cut=True)
+            data = data.removeprefix(_MARK)
         if not data or data.isspace():
             raise InputError("the file is empty", where=self.name, todo="remove it")
         if b"\x00" in data:
@@ -181,7 +232,7 @@ class ByteSource:
         return _Gunzip(buffered) if buffered.peek(2)[:2] == _GZIP else buffered
 
     def open(self) -> io.BytesIO | io.BufferedReader[Any] | _Gunzip:
-        """The content, unpacked and without byte order mark; what passes through is hashed for the manifest."""
+        """The content, unpacked, a text in UTF-8 without byte order mark; what passes through is hashed."""
         if self.whole is not None:
             return io.BytesIO(self.whole)
         if self.packed is not None:
@@ -191,6 +242,8 @@ class ByteSource:
         else:
             self._hashing = _Hashing(self._raw())
             file = self._unpacked(self._hashing)
+        if self.encoding not in (None, "utf-8"):
+            return io.BufferedReader(Recoding(file, self.encoding, self.unpacking), 1 << 18)
         if self.unpacking(file.peek, 3)[:3] == _MARK:
             file.read(3)
         return file
@@ -227,7 +280,7 @@ class ByteSource:
         path = os.path.normpath(os.path.join(os.path.dirname(self.path), *parts))
         if not os.path.exists(path):
             return None
-        companion = ByteSource(Path(path))
+        companion = ByteSource(Path(path), options=self.options)
         data = companion.whole
         if data is None:
             with companion.open() as file:
@@ -253,8 +306,10 @@ class ByteSource:
         """The lines as they are on disk, byte order mark and all; what passes through is hashed.
 
         Raises:
-            NotDivisible: the file is packed, or a line is too long.
+            NotDivisible: the file is packed or not in UTF-8, or a line is too long.
         """
+        if self.encoding != "utf-8":
+            raise NotDivisible
         self._hashing = _Hashing(self._raw())
         with io.BufferedReader(self._hashing, 1 << 20) as file:
             if file.peek(4)[:2] == _GZIP or file.peek(4)[:4] == _ZIP:
@@ -307,11 +362,20 @@ class ByteSource:
         )
 
     def undecodable(self, data: bytes, error: UnicodeDecodeError, number: int, of: str = "") -> InputError:
-        """The message for text that isn't UTF-8; ``number`` is the line where ``data`` begins."""
+        """The message for text that isn't in its file's encoding; ``number`` is the line where ``data`` begins."""
         lines = data.count(b"\n", 0, error.start)
         column = error.start - data.rfind(b"\n", 0, error.start)
+        at, where = f"at column {column}{'' if lines else of}", f"{self.name}:{number + lines}"
+        if self.encoding not in (None, "utf-8"):
+            return InputError(
+                f"not {encoding_title(self.encoding)} ({at})",
+                where=where,
+                todo="mend it, or say which encoding the file is in with `encoding=NAME`",
+            )
+        likely = guessed_encoding(data)
         return InputError(
-            f"not UTF-8 (byte 0x{data[error.start]:02x} at column {column}{'' if lines else of})",
-            where=f"{self.name}:{number + lines}",
-            todo="convert the file, e.g. iconv -f LATIN1 -t UTF-8",
+            f"not UTF-8 (byte 0x{data[error.start]:02x} {at})",
+            where=where,
+            todo="mend it, or say which encoding the file is in with "
+            + ("`encoding=NAME`" if likely is None else f"`encoding={likely}` (this line may be in it)"),
         )

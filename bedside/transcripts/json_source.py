@@ -13,6 +13,7 @@ import orjson
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import HEAD_SIZE, MAX_RECORD, ByteSource
 from bedside.transcripts.json_pieces import ArrayError, array_items, beginning
+from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 
 _MEND = "mend or remove it"
@@ -40,10 +41,13 @@ class JsonSource(ByteSource):
         path: the file.
         stem: what the ids of its values begin with.
         span: the piece of the file to read; None for all of it.
+        options: what the user said of the file.
     """
 
-    def __init__(self, path: Path, stem: str, span: Span | None = None) -> None:
-        super().__init__(path, span)
+    def __init__(
+        self, path: Path, stem: str, span: Span | None = None, options: ReadOptions | None = None
+    ) -> None:
+        super().__init__(path, span, options)
         self.stem = stem
         self._value: Any = None
 

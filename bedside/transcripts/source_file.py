@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from bedside.support.errors import BedsideError, InputError
-from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.json_source import JsonSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Span
@@ -43,9 +42,8 @@ class SourceFile(JsonSource, TranscriptMaker):
         bare_path: str,
         span: Span | None = None,
     ) -> None:
-        JsonSource.__init__(self, path, stem, span)
+        JsonSource.__init__(self, path, stem, span, options)
         TranscriptMaker.__init__(self, path, stem, options, skipped, bare_path)
-        self.account = FileAccount()
 
     def json_transcripts(
         self, build: Callable[[SourceFile, Any, str, str], Transcript]

@@ -1,39 +1,72 @@
-"""Rows of CSV, TSV and XLSX files, as text."""
+"""Rows of tables, as text: of CSV and TSV files, and of the worksheets of XLSX files."""
 
 from __future__ import annotations
 
 import csv
-import io
-import re
-import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from itertools import islice
 from pathlib import Path
 
-from bedside.support.errors import InputError
-from bedside.transcripts.byte_source import MAX_COMPANION, MAX_RECORD, ByteSource
+from bedside.support.errors import AmbiguousError, InputError
+from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
+from bedside.transcripts.delimited_rows import (
+    SAMPLE,
+    delimited_rows,
+    delimiter,
+    first_line_mark,
+    sampled_rows,
+)
+from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
+from bedside.transcripts.workbook_rows import Workbook
 
-#: Largest workbook, in bytes on disk and unpacked.
-MAX_WORKBOOK = MAX_COMPANION
-MAX_UNPACKED = 2 * MAX_COMPANION
-#: Longest row of several lines, in bytes.
-MAX_ROW = 4 * MAX_RECORD
-#: Rows of a worksheet, as Excel has them.
-MAX_ROWS = 1_048_576
-#: Largest part of a workbook that holds no cells, such as its styles, and of a workbook that packs suspiciously well.
-MAX_MEANS = 8 * 2**20
-MAX_RATIO = 100
-#: Parts of a workbook's archive.
-MAX_PARTS = 10_000
+#: The column that says of which worksheet a row is, where several are read.
+SHEET = "sheet"
+#: Rows at a table's beginning that are shown to readers.
+_SHOWN = 5
+#: Names of worksheets that a message holds.
+_NAMED = 8
 
+#: Place (``file:line``) and cells of each row; an error in place of a bad row.
 Rows = Iterator[tuple[str, list[str] | InputError]]
 
-# Names of the parts that hold cells or pictures.
-_CONTENT_PARTS = re.compile(r"worksheets/|sharedStrings|media/", re.IGNORECASE)
-# What may stand before the first element of an XML part. A document type is not among it: entities are
-# declared there.
-_PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z]", re.DOTALL)
+
+@dataclass(frozen=True, slots=True)
+class RawTable:
+    """One table as it stands in its file, with whatever is above its header.
+
+    Attributes:
+        sheet: the worksheet's name; empty for a file without any.
+        place: of the table, which a row's number follows.
+        numbered: gives the number of each row that isn't blank, from 1, and its cells.
+        sample: the first rows, with their numbers.
+        header: number of the row of column names.
+    """
+
+    sheet: str
+    place: str
+    numbered: Callable[[], Iterator[tuple[int, list[str] | InputError]]]
+    sample: Sequence[tuple[int, list[str]]]
+    header: int
+
+    def rows(self) -> Rows:
+        """Place and cells of each row that isn't blank."""
+        for number, row in self.numbered():
+            yield f"{self.place}:{number}", row
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the columns; none where the table has no header."""
+        row = next((row for number, row in self.sample if number >= self.header), [])
+        return _names(row)
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether there are columns, and a row below their names."""
+        return len(self.names) > 1 and any(number > self.header for number, _ in self.sample)
 
 
 def is_workbook(source: ByteSource) -> bool:
@@ -41,33 +74,175 @@ def is_workbook(source: ByteSource) -> bool:
     return source.head[:2] == b"PK"
 
 
-def typed_rows(source: ByteSource) -> Rows:
-    """Place and cells of every row that isn't blank, column names and what stands above them too."""
-    return _workbook(source) if is_workbook(source) else _text(source)
+def raw_tables(source: ByteSource) -> list[RawTable]:
+    """The tables that are read: of a workbook those that ``sheet`` names, else the only one there is.
+
+    What was chosen and what was left out is noted in the source's account.
+
+    Raises:
+        AmbiguousError: several worksheets hold a table, and none is named.
+        InputError: there is no such worksheet, or the workbook can't be read.
+    """
+    if not is_workbook(source):
+        mark = delimiter(source)
+        sample = sampled_rows(source, mark)
+        numbered = partial(delimited_rows, source, mark)
+        return [RawTable("", source.name, numbered, sample, _header_number(source, sample))]
+    book = Workbook(source)
+    tables = [_worksheet(source, book, name) for name in book.sheets]
+    wanted = source.options.sheet
+    chosen = [table for table in tables if table.holds_rows] or tables[:1]
+    if wanted is not None and wanted != "all":
+        names = [*book.sheets, *book.hidden]
+        name = next((name for name in names if name == wanted), None) or next(
+            (name for name in names if name.strip().casefold() == wanted.strip().casefold()), None
+        )
+        if name is None:
+            raise InputError(
+                f"the workbook has no worksheet {wanted!r:.60} (`sheet`)",
+                where=source.name,
+                todo=f"name one of {_listed(names)}, or all",
+            )
+        chosen = [_worksheet(source, book, name)]
+    elif wanted is None and len(chosen) > 1:
+        raise _several(source, chosen)
+    source.account.sheets = [table.sheet for table in chosen]
+    source.account.other_sheets = [
+        name for name in (*book.sheets, *book.hidden) if name not in source.account.sheets
+    ]
+    return chosen
+
+
+def _worksheet(source: ByteSource, book: Workbook, name: str) -> RawTable:
+    sample = list(islice(book.rows(name), SAMPLE))
+    place = source.name if len(book.sheets) == 1 else f"{source.name} sheet {name}"
+    return RawTable(name, place, partial(book.rows, name), sample, _header_number(source, sample))
+
+
+def _several(source: ByteSource, tables: Sequence[RawTable]) -> AmbiguousError:
+    names = [table.sheet for table in tables]
+    one = f"`sheet={names[0]}` reads one of them"
+    if len({frozenset(table.names) for table in tables}) == 1:
+        return AmbiguousError(
+            f"{len(names)} worksheets have the same columns, and may be read as one table or one alone: "
+            f"{_listed(names)}",
+            where=source.name,
+            todo=f"`sheet=all` reads all of them, {one}",
+        )
+    return AmbiguousError(
+        f"{len(names)} worksheets hold a table, each with its own columns: {_listed(names)}",
+        where=source.name,
+        todo=f"say which with `sheet=NAME`: {one}",
+    )
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_NAMED])
+    return shown if len(names) <= _NAMED else f"{shown} and {len(names) - _NAMED} more"
+
+
+def _names(row: Sequence[str]) -> list[str]:
+    names = [name.strip() for name in row]
+    while names and not names[-1]:
+        names.pop()
+    return names
+
+
+def _header_number(source: ByteSource, sample: Sequence[tuple[int, list[str]]]) -> int:
+    """Number of the row of column names: as the user says, or as is found.
+
+    It is the first row, unless what stands above it has less than half of its cells, and no row has more.
+    """
+    if source.options.header_row is not None:
+        return source.options.header_row
+    if not sample:
+        return 1
+    filled = [sum(1 for cell in row if cell.strip()) for _, row in sample]
+    if source.span is None:
+        for at, (number, row) in enumerate(sample[:-1]):
+            names = _names(row)
+            if at and max(filled[:at]) >= max(2, (len(names) + 1) // 2):
+                break
+            if len(names) > 1 and all(names) and len(names) >= max(filled):
+                # Beside two columns, what is above must be a sentence: a header may lack the name of a column.
+                above = sample[:at]
+                if at == 0 or len(names) > 2 or all(" " in "".join(row).strip() for _, row in above):
+                    return number
+                break
+    return sample[0][0]
 
 
 def table(source: ByteSource) -> tuple[list[str], Rows]:
     """Column names, and place (``file:line``) and cells of each row; an error in place of a bad row.
 
-    Blank rows are left out; every row has as many cells as there are columns.
+    Blank rows are left out; every row has as many cells as there are columns. Where several worksheets are read, their
+    rows follow each other, with a column more: :data:`SHEET`.
 
     Raises:
-        InputError: the file has no header, a column twice, or is no workbook.
+        AmbiguousError: several worksheets hold a table, and none is named.
+        InputError: the file has no header, a column twice, or is no workbook; or worksheets differ in their columns.
     """
-    rows = typed_rows(source)
-    for where, row in rows:
+    tables = raw_tables(source)
+    headed = [_headed(source, table) for table in tables]
+    names, rows = headed[0]
+    if len(headed) == 1:
+        return names, rows
+    for other, (columns, _) in zip(tables[1:], headed[1:], strict=True):
+        if set(columns) != set(names):
+            one, two = sorted(set(names) ^ set(columns))[0], other.sheet
+            raise InputError(
+                f"the worksheets {tables[0].sheet!r} and {two!r} differ in their columns: {one!r} is in one only",
+                where=source.name,
+                todo="read one with `sheet=NAME`, or give them the same columns",
+            )
+    labelled = SHEET not in names
+    return [*names, SHEET] if labelled else names, _joined(tables, headed, names, labelled)
+
+
+def _joined(
+    tables: Sequence[RawTable],
+    headed: Sequence[tuple[list[str], Rows]],
+    names: Sequence[str],
+    labelled: bool,
+) -> Rows:
+    """The rows of several worksheets, their cells in the order of the first one's columns."""
+    for one, (columns, rows) in zip(tables, headed, strict=True):
+        order = [columns.index(name) for name in names]
+        for where, row in rows:
+            if not isinstance(row, InputError):
+                row = [row[at] for at in order] + ([one.sheet] if labelled else [])
+            yield where, row
+
+
+def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
+    """Column names of a table, and the rows below them."""
+    numbered = table.numbered()
+    above = 0
+    for number, row in numbered:
+        if number < table.header:
+            above += 1
+            continue
         if isinstance(row, InputError):
             raise row
-        names = [name.strip() for name in row]
-        while names and not names[-1]:
-            names.pop()
-        doubled = sorted(name for name, times in Counter(names).items() if times > 1)
-        if doubled:
+        names = _names(row)
+        doubled = sorted(name for name, times in Counter(names).items() if times > 1 and name)
+        where = f"{table.place}:{number}"
+        if doubled or not names:
             raise InputError(
-                f"column {doubled[0]!r} stands twice in the header", where=where, todo="rename one of them"
+                f"column {doubled[0]!r} stands twice in the header" if doubled else "the header is blank",
+                where=where,
+                todo="rename one of them, or say with `header_row=NUMBER` which row names the columns",
             )
+        if above:
+            source.account.header = number
+            source.account.left_out["rows above the column names"] += above
+        rows = ((f"{table.place}:{number}", row) for number, row in numbered)
         return names, _of_width(rows, len(names), padded=is_workbook(source))
-    raise InputError("the table has no header", where=source.name, todo="name the columns in its first row")
+    if table.header > 1:
+        raise InputError(
+            f"the table has no row {table.header} (`header_row`)", where=table.place, todo="check the number"
+        )
+    raise InputError("the table has no header", where=table.place, todo="name the columns in its first row")
 
 
 def _of_width(rows: Rows, width: int, padded: bool) -> Rows:
@@ -90,15 +265,19 @@ def _of_width(rows: Rows, width: int, padded: bool) -> Rows:
         yield where, row
 
 
-def table_records(path: Path) -> Iterator[tuple[str, dict[str, str]]]:
+def table_records(path: Path, options: ReadOptions | None = None) -> Iterator[tuple[str, dict[str, str]]]:
     """Place (``file:row``) and cells by column name of each row of a CSV, TSV or XLSX file.
 
     All cells are text; an empty cell is an empty string.
 
+    Args:
+        path: the file.
+        options: which worksheet, header and encoding it has.
+
     Raises:
         InputError: a row that can't be read.
     """
-    header, rows = table(ByteSource(path))
+    header, rows = table(ByteSource(path, options=options))
     for where, row in rows:
         if isinstance(row, InputError):
             raise row
@@ -109,98 +288,14 @@ def first_rows(source: ByteSource) -> tuple[list[str], list[list[str]]] | None:
     """Header and up to five rows, looked at to recognise a format; None for what is no table of several columns.
 
     Raises:
+        AmbiguousError: several worksheets hold a table, and none is named.
         InputError: a workbook that can't be read.
     """
-    if is_workbook(source):
-        rows = (row for _, row in _workbook(source) if not isinstance(row, InputError))
-    else:
-        text = source.head.decode("utf-8", "replace")
-        lines = io.StringIO(text, newline="")
-        rows = (row for row in csv.reader(lines, delimiter=_delimiter(source)) if any(row))
-    sample = []
-    try:
-        for row in rows:
-            sample.append(row)
-            if len(sample) > 5:
-                break
-    except csv.Error:
-        pass  # A long cell may be cut.
-    if not sample or len(sample[0]) < 2:
+    first = raw_tables(source)[0]
+    if len(first.names) < 2:
         return None
-    return [name.strip() for name in sample[0]], sample[1:]
-
-
-def _delimiter(source: ByteSource) -> str:
-    line = source.head.partition(b"\n")[0]
-    return max(",\t;", key=lambda mark: line.count(mark.encode()))
-
-
-# -- CSV ----------------------------------------------------------------------------------------------
-
-
-def _text(source: ByteSource) -> Rows:
-    # The module's only limit on a cell is one for the whole process, and it is lower than long dialogues.
-    csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
-    damage: list[InputError] = []
-    row_bytes = [0]
-    reader = csv.reader(_text_lines(source, damage, row_bytes), delimiter=_delimiter(source), strict=True)
-    while True:
-        row_bytes[0] = 0
-        try:
-            row = next(reader, None)
-        except csv.Error as error:
-            where = f"{source.name}:{source.lines_before + reader.line_num}"
-            damage.append(
-                InputError(
-                    f"the table can't be read ({error})", where=where, todo="mend the quotes of this row"
-                )
-            )
-            row = []
-        if damage:
-            yield damage[0].where or source.name, damage[0]
-            damage.clear()
-        elif row is None:
-            return
-        elif any(row):
-            yield f"{source.name}:{source.lines_before + reader.line_num}", row
-
-
-def _text_lines(source: ByteSource, damage: list[InputError], row_bytes: list[int]) -> Iterator[str]:
-    """The lines; ``row_bytes`` counts the bytes of those that may yet be one row."""
-    if source.whole is not None and b"\x00" not in source.whole:
-        try:
-            yield from io.StringIO(source.whole.decode(), newline="")
-            return
-        except UnicodeDecodeError:
-            pass  # Only the lines that are bad shall be lost.
-    with source.open() as file:
-        number = source.lines_before
-        while line := source.unpacking(file.readline, MAX_RECORD + 1):
-            number += 1
-            row_bytes[0] += len(line)
-            if row_bytes[0] > MAX_ROW:
-                raise InputError(
-                    f"a row doesn't end within {MAX_ROW // 2**20} MB", where=f"{source.name}:{number}",
-                    todo="mend its quotes",
-                )  # fmt: skip
-            if len(line) > MAX_RECORD:
-                damage.append(source.too_long(number))
-                source.pass_over(line, file)
-                yield "\n"
-                continue
-            if b"\x00" in line:
-                damage.append(
-                    InputError(
-                        "the row holds a NUL byte",
-                        where=f"{source.name}:{number}",
-                        todo="save the table as UTF-8 text",
-                    )
-                )
-            try:
-                yield line.decode()
-            except UnicodeDecodeError as error:
-                damage.append(source.undecodable(line, error, number))
-                yield line.decode("utf-8", "replace")
+    shown = [row for number, row in first.sample if number > first.header][:_SHOWN]
+    return first.names, shown
 
 
 def row_spans(
@@ -217,6 +312,13 @@ def row_spans(
     Raises:
         NotDivisible: it holds what only a reading of the whole tells rightly, such as a row that is none.
     """
+    if is_workbook(source):
+        raise NotDivisible
+    mark = delimiter(source)
+    sample = sampled_rows(source, mark)
+    # A piece begins with the header, which has to tell the delimiter.
+    if mark != first_line_mark(source) or not sample or sample[0][0] != _header_number(source, sample):
+        raise NotDivisible
     csv.field_size_limit(max(csv.field_size_limit(), MAX_RECORD))
     offset = 0
 
@@ -230,7 +332,7 @@ def row_spans(
             offset += len(line)
             yield line.decode("utf-8-sig" if first else "utf-8")
 
-    reader = csv.reader(lines(), delimiter=_delimiter(source), strict=True)
+    reader = csv.reader(lines(), delimiter=mark, strict=True)
     try:
         header = next(row for row in reader if any(row))
         while not header[-1].strip():
@@ -254,72 +356,3 @@ def row_spans(
     # A header may be blank.
     except (csv.Error, UnicodeDecodeError, StopIteration, IndexError) as error:
         raise NotDivisible from error
-
-
-# -- XLSX ---------------------------------------------------------------------------------------------
-
-
-def _workbook(source: ByteSource) -> Rows:
-    """Rows of the first worksheet."""
-    import openpyxl
-
-    data = _workbook_bytes(source)
-    try:
-        _check_parts(source, data)
-        book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
-        sheet = book.worksheets[0]
-        # The stated size may be wrong, and rows are padded to it.
-        sheet.reset_dimensions()
-        for number, cells in enumerate(sheet.iter_rows(values_only=True), 1):
-            if number > MAX_ROWS:
-                raise ValueError("more rows than a worksheet can have")
-            row = ["" if cell is None else str(cell) for cell in cells]
-            if any(row):
-                yield f"{source.name}:{number}", row
-    except InputError:
-        raise
-    # A damaged workbook makes openpyxl raise whatever its parts happen to raise.
-    except Exception as error:
-        raise InputError(
-            "the XLSX workbook can't be read", where=source.name, todo="save it again as XLSX or CSV"
-        ) from error
-
-
-def _workbook_bytes(source: ByteSource) -> bytes:
-    if source.whole is not None:
-        return source.whole
-    with source.open() as file:
-        data = source.unpacking(file.read, MAX_WORKBOOK + 1)
-    if len(data) > MAX_WORKBOOK:
-        raise _too_large(source, MAX_WORKBOOK)
-    return data
-
-
-def _check_parts(source: ByteSource, data: bytes) -> None:
-    """Refuse a workbook that would unpack to too much or declares entities."""
-    with zipfile.ZipFile(io.BytesIO(data)) as book:
-        parts = book.infolist()
-        unpacked = sum(part.file_size for part in parts)
-        # What people type packs to a tenth; what packs to a hundredth was made to be large.
-        if (
-            unpacked > MAX_UNPACKED
-            or len(parts) > MAX_PARTS
-            or unpacked > max(MAX_MEANS, MAX_RATIO * len(data))
-        ):
-            raise _too_large(source, MAX_UNPACKED)
-        for part in parts:
-            if part.file_size > MAX_MEANS and not _CONTENT_PARTS.search(part.filename):
-                raise _too_large(source, MAX_UNPACKED)
-        for part in parts:
-            if part.filename.lower().endswith((".xml", ".rels")):
-                with book.open(part) as file:
-                    if not _PROLOGUE.match(file.read(1 << 16)):
-                        raise ValueError("a part that is not plain XML")
-
-
-def _too_large(source: ByteSource, limit: int) -> InputError:
-    return InputError(
-        f"the workbook is larger than {limit // 2**20} MB",
-        where=source.name,
-        todo="save it as CSV or split it",
-    )

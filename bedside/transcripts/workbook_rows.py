@@ -1,0 +1,126 @@
+"""Rows of the worksheets of an XLSX file, as text."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from bedside.support.errors import InputError
+from bedside.transcripts.byte_source import MAX_COMPANION, ByteSource
+
+#: Largest workbook, in bytes on disk and unpacked.
+MAX_WORKBOOK = MAX_COMPANION
+MAX_UNPACKED = 2 * MAX_COMPANION
+#: Rows of a worksheet, as Excel has them.
+MAX_ROWS = 1_048_576
+#: Largest part of a workbook that holds no cells, such as its styles, and of a workbook that packs suspiciously well.
+MAX_MEANS = 8 * 2**20
+MAX_RATIO = 100
+#: Parts of a workbook's archive.
+MAX_PARTS = 10_000
+
+# Names of the parts that hold cells or pictures.
+_CONTENT_PARTS = re.compile(r"worksheets/|sharedStrings|media/", re.IGNORECASE)
+# What may stand before the first element of an XML part. A document type is not among it: entities are
+# declared there.
+_PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z]", re.DOTALL)
+
+
+class Workbook:
+    """The worksheets of an XLSX file.
+
+    Args:
+        source: the file.
+
+    Attributes:
+        sheets: names of the worksheets that are shown, in order; of all where none is.
+        hidden: names of those that are hidden.
+
+    Raises:
+        InputError: it is no workbook, or too large.
+    """
+
+    def __init__(self, source: ByteSource) -> None:
+        import openpyxl
+
+        self._source = source
+        data = _workbook_bytes(source)
+        try:
+            _check_parts(source, data)
+            book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
+            self._sheets: dict[str, Any] = {sheet.title: sheet for sheet in book.worksheets}
+            shown = [name for name, sheet in self._sheets.items() if sheet.sheet_state == "visible"]
+            if not self._sheets:
+                raise ValueError("no worksheet")
+        except InputError:
+            raise
+        # A damaged workbook makes openpyxl raise whatever its parts happen to raise.
+        except Exception as error:
+            raise _damaged(source) from error
+        self.sheets = shown or list(self._sheets)
+        self.hidden = [name for name in self._sheets if name not in self.sheets]
+
+    def rows(self, sheet: str) -> Iterator[tuple[int, list[str]]]:
+        """Number, from 1, and cells of each row of a worksheet that isn't blank."""
+        try:
+            # The stated size may be wrong, and rows are padded to it.
+            self._sheets[sheet].reset_dimensions()
+            for number, cells in enumerate(self._sheets[sheet].iter_rows(values_only=True), 1):
+                if number > MAX_ROWS:
+                    raise ValueError("more rows than a worksheet can have")
+                row = ["" if cell is None else str(cell) for cell in cells]
+                if any(row):
+                    yield number, row
+        except InputError:
+            raise
+        except Exception as error:
+            raise _damaged(self._source) from error
+
+
+def _damaged(source: ByteSource) -> InputError:
+    return InputError(
+        "the XLSX workbook can't be read", where=source.name, todo="save it again as XLSX or CSV"
+    )
+
+
+def _workbook_bytes(source: ByteSource) -> bytes:
+    if source.whole is not None:
+        return source.whole
+    with source.open() as file:
+        data = source.unpacking(file.read, MAX_WORKBOOK + 1)
+    if len(data) > MAX_WORKBOOK:
+        raise _too_large(source, MAX_WORKBOOK)
+    return data
+
+
+def _check_parts(source: ByteSource, data: bytes) -> None:
+    """Refuse a workbook that would unpack to too much or declares entities."""
+    with zipfile.ZipFile(io.BytesIO(data)) as book:
+        parts = book.infolist()
+        unpacked = sum(part.file_size for part in parts)
+        # What people type packs to a tenth; what packs to a hundredth was made to be large.
+        if (
+            unpacked > MAX_UNPACKED
+            or len(parts) > MAX_PARTS
+            or unpacked > max(MAX_MEANS, MAX_RATIO * len(data))
+        ):
+            raise _too_large(source, MAX_UNPACKED)
+        for part in parts:
+            if part.file_size > MAX_MEANS and not _CONTENT_PARTS.search(part.filename):
+                raise _too_large(source, MAX_UNPACKED)
+        for part in parts:
+            if part.filename.lower().endswith((".xml", ".rels")):
+                with book.open(part) as file:
+                    if not _PROLOGUE.match(file.read(1 << 16)):
+                        raise ValueError("a part that is not plain XML")
+
+
+def _too_large(source: ByteSource, limit: int) -> InputError:
+    return InputError(
+        f"the workbook is larger than {limit // 2**20} MB",
+        where=source.name,
+        todo="save it as CSV or split it",
+    )
