@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances
-from bedside.analysis.grid import own_case
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.audit_metrics import AGREE, agreement_metric, audited_metric
 from bedside.ratings.names import rated_by_humans

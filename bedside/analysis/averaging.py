@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from bedside.analysis.case_values import own_case
 from bedside.analysis.ratings_view import ALL, MetricRatings, RatingsView
 from bedside.analysis.study_parts import AveragedFactor, averaged_factors
 from bedside.stats.arrays import Array
@@ -65,7 +66,6 @@ def _tested(
     if not testable or view.factors is None:
         return
     place = view.factors.select("transcript_id", pl.col(factor.name).alias("level")).drop_nulls()
-    case = pl.coalesce("case_id", "transcript_id").alias("case")
     rated = view.transcript_values(metrics).drop_nulls("value").with_columns(pl.col("system").fill_null(ALL))
     for (metric, group), table in rated.partition_by(
         "metric", "group", as_dict=True, maintain_order=True
@@ -73,7 +73,9 @@ def _tested(
         placed = table.join(place, on="transcript_id", how="inner", maintain_order="left")
         own = placed.group_by("system").agg(pl.col("case_id").is_null().all())
         caseless = set(own.filter("case_id")["system"])
-        means = placed.group_by("system", case, "level", maintain_order=True).agg(pl.col("value").mean())
+        means = placed.group_by("system", own_case(), "level", maintain_order=True).agg(
+            pl.col("value").mean()
+        )
         by_system = {str(name): rows for (name,), rows in means.partition_by("system", as_dict=True).items()}
         for a, b, levels in testable:
             if a in by_system and b in by_system:
@@ -153,7 +155,7 @@ def matched_rows(view: RatingsView, values: pl.DataFrame, *systems: str) -> Matc
         for system, own in by_system.items()
     }
     left_out = (by_system[system]["value"].count() - matched[system]["value"].count() for system in systems)
-    cell = [pl.col("system"), pl.coalesce("case_id", "transcript_id")]
+    cell = [pl.col("system"), own_case()]
     of_case, of_cell = (pl.col("value").count().over(*cell, *levels) for levels in ([], names))
     levels = pl.struct(names).filter(pl.col("value").is_not_null()).n_unique().over(cell)
     weighed = pl.concat(matched.values()).with_columns(pl.col("value") * (of_case / (levels * of_cell)))

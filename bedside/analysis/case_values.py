@@ -69,6 +69,14 @@ class CaseValues:
         )
 
 
+def own_case() -> pl.Expr:
+    """The case of each row, as column ``case``; of a transcript without one a name that no case or transcript shares.
+
+    It takes the columns ``case_id`` and ``transcript_id``.
+    """
+    return pl.coalesce("case_id", pl.lit(_OWN) + pl.col("transcript_id")).alias("case")
+
+
 def case_means(values: pl.DataFrame) -> pl.DataFrame:
     """One row for each system, case, metric and group of raters.
 
@@ -81,10 +89,9 @@ def case_means(values: pl.DataFrame) -> pl.DataFrame:
         ``missing`` count those with and without a value. ``case`` is the name of the case; a transcript without one
         has a name that no other shares.
     """
-    case = pl.coalesce("case_id", pl.lit(_OWN) + pl.col("transcript_id"))
     return (
         values.lazy()
-        .with_columns(case.alias("case"))
+        .with_columns(own_case())
         .group_by("system", "case", "metric", "group", maintain_order=True)
         .agg(
             pl.col("value").mean(),

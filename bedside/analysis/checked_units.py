@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
+from bedside.analysis.case_values import own_case
 from bedside.analysis.grid import grid_of
 from bedside.ratings.names import rated_by_humans
 
@@ -108,13 +109,12 @@ def checked_units(ratings: pl.DataFrame, judge: str, picked: int) -> CheckedUnit
         verdicts, people = np.full(len(grid.cells), None, dtype=object), grid.cells
     both = (verdicts != None) & (people != None).any(axis=1)  # noqa: E711
     keys = grid.transcripts[both]
-    case = pl.coalesce(pl.lit("case ") + pl.col("case_id"), pl.lit("transcript ") + pl.col("transcript_id"))
     chance = pl.col("drawn").filter(rated_by_humans())
     of_units = (
         rated.group_by(_KEY)
         .agg(
             pl.col("transcript_id").first(),
-            case.first().alias("case"),
+            own_case().first(),
             pl.when(chance.n_unique() == 1).then(chance.first()).alias("chance"),
         )
         .join(pl.DataFrame({_KEY: keys.astype(str)}), on=_KEY, how="right", maintain_order="right")

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bedside.analysis.case_values import own_case
 from bedside.ratings.names import rated_by_humans
 
 
@@ -63,13 +64,6 @@ def grid_of(ratings: pl.DataFrame) -> Grid:
         units=wide["unit"].to_numpy(),
         cases=np.array([case_of[name] for name in wide["transcript_id"]], dtype=object),
     )
-
-
-def own_case() -> pl.Expr:
-    """The case of each row; of a transcript without one a name that no other shares."""
-    return pl.coalesce(
-        pl.lit("case ") + pl.col("case_id"), pl.lit("transcript ") + pl.col("transcript_id")
-    ).alias("case")
 
 
 def _taken_together(values: list[Any]) -> Any:

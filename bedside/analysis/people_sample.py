@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
+from bedside.analysis.case_values import own_case
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
@@ -15,8 +16,6 @@ from bedside.ratings.run import Run
 from bedside.stats.sampling_cells import Levels, sampling_cells
 from bedside.stats.stratified_means import JudgedUnits, judged_units
 
-#: Begins the name of a case that is one transcript's own; no case is called so by a person.
-_OWN = "\0"
 #: What the table of transcripts says of each besides the factors.
 _OF_INDEX = ("system", "case_id", "language")
 
@@ -143,7 +142,7 @@ def _values(view: RatingsView, metric: str, judge: str) -> pl.DataFrame:
         .unique(maintain_order=True)
         .join(judged, on="transcript_id", how="left")
         .join(people.select("transcript_id", pl.col("value").alias("human")), on="transcript_id", how="left")
-        .with_columns(pl.coalesce("case_id", pl.lit(_OWN) + pl.col("transcript_id")).alias("case"))
+        .with_columns(own_case())
         .sort("transcript_id")
     )
 

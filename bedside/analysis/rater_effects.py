@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.averaging import matched_rows
-from bedside.analysis.case_values import case_means
+from bedside.analysis.case_values import case_means, own_case
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans, rates_unit
 from bedside.stats import crossed_raters
@@ -100,7 +100,7 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
     others = (pl.col("value").sum().over(unit) - pl.col("value")) / (pl.len().over(unit) - 1)
     deviations = rated.with_columns(
         pl.when(pl.len().over(unit) > 1).then(pl.col("value") - others).alias("deviation"),
-        pl.coalesce("case_id", "transcript_id").alias("case"),
+        own_case(),
         pl.col("case_id").is_null().alias("own"),
     )
     severities = []

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from bedside.analysis.grid import own_case
+from bedside.analysis.case_values import own_case
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import rated_by_humans

@@ -9,6 +9,7 @@ from itertools import pairwise
 import numpy as np
 import polars as pl
 
+from bedside.analysis.case_values import own_case
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.analysis.selection import (
     NothingError,
@@ -167,9 +168,7 @@ def _spearman(table: pl.DataFrame) -> Result:
 
 def _cases(rows: pl.DataFrame) -> Array:
     """A number for the case of each row; a transcript without a case is one of its own."""
-    cases: Array = rows.select(pl.coalesce("case_id", "transcript_id").rank("dense").alias("case"))[
-        "case"
-    ].to_numpy()
+    cases: Array = rows.select(own_case().rank("dense"))["case"].to_numpy()
     return cases
 
 

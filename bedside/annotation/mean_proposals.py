@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from bedside.analysis.case_values import own_case
 from bedside.analysis.people_sample import cell_levels, drawn_by
 from bedside.analysis.ratings_view import ALL
 from bedside.annotation.annotation_plan import round_of
@@ -106,7 +107,7 @@ def _by_system(state: RatingState, judge: str, metric: str) -> dict[str, Correct
         .agg(
             pl.col("value").filter(pl.col("who") == "judge").mean().alias("judge"),
             pl.col("value").filter(pl.col("who") == "people").mean().alias("people"),
-            pl.coalesce("case_id", pl.lit("\0") + pl.col("transcript_id")).first().alias("case"),
+            own_case().first(),
         )
         .drop_nulls("judge")
         .sort("transcript_id", "unit")

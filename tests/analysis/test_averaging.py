@@ -76,6 +76,27 @@ def test_a_case_is_compared_at_the_levels_that_both_have_there() -> None:
     assert (pair.unmatched_a, pair.unmatched_b) == (1, 1)
 
 
+def test_a_transcript_without_a_case_is_of_no_case_that_is_called_like_it() -> None:
+    """Its setting weighed in with those of the case."""
+    places = [
+        ("c1", "a", None, "8"),
+        ("a-2", "a", "c1", "16"),
+        ("a-3", "a", "c1", "16"),
+        ("a-4", "a", "c1", "8"),
+    ]
+    places += [("b-1", "b", "c1", "8"), ("b-2", "b", "c1", "16")]
+    rows = [
+        (name, system, case, "transcript", "empathy", "judge:m", 0, 2.0, None, None, None)
+        for name, system, case, _ in places
+    ]
+    factors = pl.DataFrame({"transcript_id": [p[0] for p in places], "setting": [p[3] for p in places]})
+    view = RatingsView(frame_of(rows), {}, factors, "study")
+    matched = matched_rows(view, view.transcript_values(["empathy"]), "a", "b").rows
+    values = dict(matched.select("transcript_id", "value").iter_rows())
+    # Of the case, 16 counts as much as 8, though it has two transcripts; the transcript without one is as it was.
+    assert values == pytest.approx({"c1": 2, "a-2": 1.5, "a-3": 1.5, "a-4": 3, "b-1": 2, "b-2": 2})
+
+
 def test_levels_weigh_alike_however_often_each_was_run() -> None:
     """Two runs at 8 and one at 16, against one of each."""
     view = study({("a", "8"): 0.2, ("a", "16"): 0.8, ("b", "8"): 0.2, ("b", "16"): 0.8}, 0.0)
