@@ -17,6 +17,7 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading import Paths, Reading
+from bedside.transcripts.reading_account import ReadingAccount
 from bedside.transcripts.transcript import ROLES, Transcript, Turn, new_turns
 from bedside.transcripts.transcript_maker import (
     check_factors,
@@ -62,6 +63,7 @@ class MemoryReading:
     Attributes:
         inputs: what is known of the transcripts, complete once the iteration is over.
         skipped, ignored: empty.
+        account: what came by, complete once the iteration is over.
         options: the usual ones; they say nothing of what is in memory.
 
     Raises:
@@ -74,6 +76,7 @@ class MemoryReading:
         self.inputs = [MemoryInput()]
         self.skipped: list[BedsideError] = []
         self.ignored: list[Path] = []
+        self.account = ReadingAccount()
 
     def __iter__(self) -> Iterator[Transcript]:
         (record,) = self.inputs
@@ -91,6 +94,7 @@ class MemoryReading:
             digest.update(line)
             record.bytes += len(line)
             record.transcripts += 1
+            self.account.add(sound)
             yield sound
         record.sha256 = digest.hexdigest()
 

@@ -24,6 +24,8 @@ class ReadOptions:
         header_row: line or row of a table's column names, from 1; None finds it.
         encoding: of text files; None recognises it.
         drop_empty: whether turns without text are left out and counted, in place of an error.
+        drop_tags: whether tags of a transcriber (``<UNIN/>``, ``[inaudible]``) are taken out of the text and counted;
+            they count as words else.
         on_error: ``stop`` at the first bad transcript, or ``skip`` it, keep the reason and go on.
     """
 
@@ -35,4 +37,5 @@ class ReadOptions:
     header_row: int | None = None
     encoding: str | None = None
     drop_empty: bool = False
+    drop_tags: bool = False
     on_error: Literal["stop", "skip"] = "stop"

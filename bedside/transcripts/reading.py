@@ -10,7 +10,7 @@ import glob
 import hashlib
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Literal
@@ -19,10 +19,12 @@ from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts.contract import READERS, Head, Reader, readers_by_priority, transcript_endings
 from bedside.transcripts.path_names import ending_of, printable_path, without_endings
 from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.reading_account import ReadingAccount
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.transcript import Transcript
-from bedside.transcripts.transcript_maker import SplitError
+from bedside.transcripts.transcript_maker import SplitError, UnknownSpeakerError
+from bedside.transcripts.unknown_speakers import UnknownSpeakers
 
 #: Files, folders and glob patterns; a lone one is one path.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -53,6 +55,7 @@ class Reading:
         ignored: files of a searched folder whose ending is no transcript format's.
         companions: files that were read along with others, as shown.
         root: the folder common to all files, below which ids begin.
+        account: what was understood of the files, complete once the iteration is over.
 
     Raises:
         InputError: a path leads to no file, or (while iterating) a file or transcript is bad.
@@ -65,6 +68,7 @@ class Reading:
         self.inputs: list[InputFile] = []
         self.skipped: list[BedsideError] = []
         self.ignored: list[Path] = []
+        self.account = ReadingAccount()
         if self.options.format is None:
             self._readers = readers_by_priority()
         else:
@@ -123,9 +127,17 @@ class Reading:
                 raise
             except InputError as error:
                 if self.options.on_error == "stop":
-                    raise
+                    raise self.surveyed(error) from error
                 self.skipped.append(error)
         self.finish()
+
+    def surveyed(self, error: InputError) -> InputError:
+        """An error as it is; in place of an unknown speaker's, one that tells all unknown speakers of all files."""
+        if not isinstance(error, UnknownSpeakerError):
+            return error
+        survey = SpeakerSurvey(self.files, replace(self.options, on_error="skip"), self.root)
+        what, todo = survey.speakers().told()
+        return UnknownSpeakerError(what, where=error.where, todo=todo)
 
     def is_companion(self, path: Path) -> bool:
         """Whether a file was read along with another."""
@@ -137,6 +149,7 @@ class Reading:
         Raises:
             InputError: there was no transcript.
         """
+        self.account.skipped, self.account.ignored = len(self.skipped), len(self.ignored)
         if not any(file.transcripts for file in self.inputs) and not self.skipped:
             raise InputError(
                 "none of the files holds a transcript",
@@ -180,10 +193,12 @@ class Reading:
             for transcript in reader.read(source):
                 if source.attempt(self.admit, transcript.id, transcript.source, number):
                     record.transcripts += 1
+                    self.account.add(transcript)
                     yield transcript
         finally:
             record.sha256, record.bytes = source.finish()
             record.skipped = len(self.skipped) - before
+            self.account.add_file(source.name, reader.name, reader.title, source.account)
             for companion, digest, size in source.companions:
                 if printable_path(companion) not in self.companions:
                     self.companions.add(printable_path(companion))
@@ -215,10 +230,11 @@ class Reading:
         key = hashlib.blake2b(name.encode(), digest_size=12).digest()
         if key in self._seen:
             file, place = self._seen[key]
+            of_systems = ", or say with `path_fields={system}` that each file or folder is of another system"
             raise InputError(
                 f"two transcripts have the id {name!r}",
                 where=f"{self.inputs[file].path}{place} and {source}",
-                todo="give each its own id",
+                todo=f"give each its own id{of_systems if file != number else ''}",
             )
         self._seen[key] = (number, source.removeprefix(self.inputs[number].path))
         return True
@@ -269,6 +285,39 @@ class PartReading(Reading):
             super().check(record)
 
     def finish(self) -> None:
+        pass
+
+
+class SpeakerSurvey(PartReading):
+    """A reading for the unknown speakers alone; whatever else is wrong, another reading tells.
+
+    Args:
+        files: that are read.
+        options: how; bad transcripts are left out.
+        root: of the whole.
+    """
+
+    def __init__(self, files: Iterable[Path], options: ReadOptions, root: str) -> None:
+        Reading.__init__(self, files, options)
+        self.root = root
+        self._unknown = UnknownSpeakers()
+
+    def _source(self, path: Path, span: Span | None = None) -> SourceFile:
+        source = super()._source(path, span)
+        source.unknown = self._unknown.names
+        return source
+
+    def speakers(self) -> UnknownSpeakers:
+        """All of them, once the files are read."""
+        for path in self.files:
+            try:
+                for transcript in self._file(path):
+                    self._unknown.add(transcript)
+            except InputError:
+                continue
+        return self._unknown
+
+    def check(self, record: InputFile) -> None:
         pass
 
 

@@ -35,27 +35,58 @@ CODE_ROLES: Mapping[str, Role] = {
 ROLE_ALIASES: Mapping[str, Role] = {
     **dict.fromkeys(
         (
-            "clinician", "therapist", "counselor", "counsellor", "doctor", "psychiatrist", "provider",
-            "sensemaker", "sense_maker", "assistant", "医生",
+            "clinician", "therapist", "counselor", "counsellor", "doctor", "physician", "psychiatrist",
+            "psychologist", "provider", "interviewer", "supporter", "listener", "sensemaker", "sense_maker",
+            "assistant", "医生", "咨询师", "心理咨询师",
         ),
         "clinician",
     ),
-    **dict.fromkeys(("patient", "client", "user", "患者"), "patient"),
+    **dict.fromkeys(
+        ("patient", "client", "user", "seeker", "help-seeker", "interviewee", "患者", "来访者", "求助者"), "patient"
+    ),
     **dict.fromkeys(("other", "system", "developer", "tool"), "other"),
 }  # fmt: skip
 
+#: Speaker names, in lower case, that say a role only by who else speaks in the transcript, and which it may be. A
+#: nurse is the clinician where no other is, beside a doctor a third.
+PARTNER_WORDS: Mapping[str, frozenset[Role]] = {
+    "participant": frozenset({"clinician", "patient"}),
+    "speaker": frozenset({"clinician", "patient"}),
+    "nurse": frozenset({"clinician"}),
+}
 
-def role_of(speaker: str, mapping: Mapping[str, Role] | None = None) -> Role | None:
+
+def plain_name(speaker: str) -> str:
+    """A speaker's name as roles are looked up by it: case, surrounding space and a final colon don't count."""
+    return speaker.strip().rstrip(":：").strip().casefold()
+
+
+def role_of(
+    speaker: str, mapping: Mapping[str, Role] | None = None, partners: Iterable[Role] = ()
+) -> Role | None:
     """The role of a speaker: the user's ``mapping`` first, then the known aliases; None if unknown.
 
-    Case, surrounding space and a final colon are ignored.
+    Args:
+        speaker: the name as written; case, surrounding space and a final colon are ignored.
+        mapping: role by speaker, from the user.
+        partners: roles of the others who speak in the transcript: a word that says a role only beside them
+            (:data:`PARTNER_WORDS`) is of the side they lack.
     """
-    name = speaker.strip().rstrip(":：").strip().casefold()
+    name = plain_name(speaker)
     if mapping:
         for key, role in mapping.items():
             if key.strip().casefold() == name:
                 return role
+    if name in PARTNER_WORDS:
+        sides: set[Role] = {"clinician", "patient"}
+        lacking = sides.difference(partners)
+        return lacking.pop() if len(lacking) == 1 and lacking <= PARTNER_WORDS[name] else None
     return ROLE_ALIASES.get(name)
+
+
+def is_speaker_word(name: str, mapping: Mapping[str, Role] | None = None) -> bool:
+    """Whether a word names a speaker, if only beside a partner."""
+    return role_of(name, mapping) is not None or plain_name(name) in PARTNER_WORDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,8 +99,9 @@ class Turn:
         speaker: the speaker's name as written in the source.
         text: what was said.
         meta: anything else known of the turn. ``meta["stage"]`` names the stage of the conversation,
-            ``meta["time"]`` the time as written, and ``meta["codes"]`` holds people's behaviour codes as
-            ``{coder: {code: label}}``, e.g. ``{"anna": {"question": "open"}}``.
+            ``meta["time"]`` the time as written, ``meta["start"]`` and ``meta["stop"]`` the seconds at which the turn
+            begins and ends, and ``meta["codes"]`` holds people's behaviour codes as ``{coder: {code: label}}``,
+            e.g. ``{"anna": {"question": "open"}}``.
     """
 
     index: int

@@ -11,11 +11,13 @@ from typing import Any, TypeVar
 from bedside.support.errors import BedsideError, InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.byte_source import MAX_RECORD
+from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.path_fields import path_values
 from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.read_options import ReadOptions
-from bedside.transcripts.transcript import Role, Transcript, Turn, new_turns, role_of
+from bedside.transcripts.transcript import Role, Transcript, Turn, new_turns, plain_name, role_of
+from bedside.transcripts.transcription_tags import tags_in, without_tags
 
 T = TypeVar("T")
 
@@ -32,19 +34,7 @@ class SplitError(InputError):
 
 
 class UnknownSpeakerError(InputError):
-    """Nothing tells the role of a speaker.
-
-    Attributes:
-        speaker: the name as written.
-    """
-
-    def __init__(self, speaker: str, where: str) -> None:
-        self.speaker = speaker
-        super().__init__(
-            f"unknown speaker {speaker!r}",
-            where=where,
-            todo=f"say who it is with `roles={_quoted(speaker)}=clinician` (or patient, or other)",
-        )
+    """Nothing tells the role of a speaker."""
 
 
 class TranscriptMaker:
@@ -63,6 +53,8 @@ class TranscriptMaker:
         stem: the id given to a transcript that has none of its own.
         options: what the user said.
         aliases: further speaker names that a reader's format knows, in lower case.
+        account: what was understood of the file; a reader fills it in.
+        unknown: takes the names of unknown speakers, who then are of role ``other``; None makes them an error.
     """
 
     def __init__(
@@ -73,6 +65,8 @@ class TranscriptMaker:
         self.stem = stem
         self.options = options
         self.aliases: Mapping[str, Role] = {}
+        self.account = FileAccount()
+        self.unknown: set[str] | None = None
         self._skipped = skipped
         self._bare_path = bare_path
         self._roles: dict[str, Role] = {}
@@ -88,15 +82,56 @@ class TranscriptMaker:
             return None
 
     def role(self, speaker: Any, where: str) -> Role:
-        """The role of a speaker, or an error that shows how to give one."""
-        role = self._roles.get(speaker) if type(speaker) is str else None
-        if role is None:
-            check_speaker(speaker, where)
-            role = role_of(speaker, self.options.roles) or self.aliases.get(_plain_name(speaker))
-            if role is None:
-                raise UnknownSpeakerError(speaker, where)
-            self._roles[speaker] = role
+        """The role of a speaker, or an error that shows how to give one.
+
+        Raises:
+            UnknownSpeakerError: nothing tells it.
+        """
+        (role,) = self.roles([speaker], [where])
         return role
+
+    def roles(self, speakers: Sequence[Any], where: str | Sequence[str]) -> list[Role]:
+        """The roles of all who speak in a transcript, turn by turn.
+
+        Args:
+            speakers: of the turns.
+            where: the place of the transcript, or the places of the turns.
+
+        Raises:
+            UnknownSpeakerError: nothing tells the role of one.
+        """
+        try:
+            return [self._roles[speaker] for speaker in speakers]
+        except (KeyError, TypeError):
+            pass
+        places: dict[str, int] = {}
+        for index, speaker in enumerate(speakers):
+            if type(speaker) is not str or speaker not in places:
+                check_speaker(speaker, _place(where, index))
+                places[speaker] = index
+        roles: dict[str, Role] = {}
+        for speaker in places:
+            role = self._roles.get(speaker) or role_of(speaker, self.options.roles)
+            role = role or self.aliases.get(plain_name(speaker))
+            if role is not None:
+                roles[speaker] = self._roles[speaker] = role
+        partners = {*roles.values()}
+        for speaker, index in places.items():
+            if speaker not in roles:
+                # Not kept: beside another partner the word says something else.
+                role = role_of(speaker, partners=partners)
+                roles[speaker] = role or self._unknown_role(speaker, _place(where, index))
+        return [roles[speaker] for speaker in speakers]
+
+    def _unknown_role(self, speaker: str, where: str) -> Role:
+        if self.unknown is None:
+            raise UnknownSpeakerError(
+                f"unknown speaker {speaker!r}",
+                where=where,
+                todo=f"say with `roles={_quoted(speaker)}=ROLE` who it is: clinician, patient or other",
+            )
+        self.unknown.add(speaker)
+        return "other"
 
     def turns(
         self,
@@ -108,6 +143,8 @@ class TranscriptMaker:
     ) -> list[Turn]:
         """Checked turns of speakers and texts, and of what else is known of each where given.
 
+        Where the user wants it so, transcribers' tags are taken out and turns without text left out, and counted.
+
         Args:
             where: the place of the transcript, or the places of the turns.
             roles: of the turns, where the speakers' names don't tell them.
@@ -115,24 +152,46 @@ class TranscriptMaker:
         Raises:
             InputError: a speaker is unknown, or a text is missing, empty or not text.
         """
+        said = [self._untagged(text) for text in texts] if self.options.drop_tags else texts
         # Whole lists are checked at once, for this is most of what reading a corpus costs; what is wrong is
         # looked for only where something is.
         try:
-            sound = all(texts) and not any(map(str.isspace, texts))
+            sound = all(said) and not any(map(str.isspace, said))
         except TypeError:
             sound = False
         if not sound:
-            for index, text in enumerate(texts):
-                check_text(text, _place(where, index))
-        if roles is not None:
+            kept = self._kept(said, texts)
+            where = [_place(where, at) for at in kept]
+            speakers, said = [speakers[at] for at in kept], [said[at] for at in kept]
+            metas = metas and [metas[at] for at in kept]
+            roles = roles and [roles[at] for at in kept]
+            for text, place in zip(said, where, strict=True):
+                check_text(text, place, _NO_TEXT if _is_empty(text) else _TEXT)
+        if roles is None:
+            roles = self.roles(speakers, where)
+        else:
             for index, speaker in enumerate(speakers):
                 check_speaker(speaker, _place(where, index))
-            return new_turns(roles, speakers, texts, metas)
-        try:
-            roles = [self._roles[speaker] for speaker in speakers]
-        except (KeyError, TypeError):
-            roles = [self.role(speaker, _place(where, index)) for index, speaker in enumerate(speakers)]
-        return new_turns(roles, speakers, texts, metas)
+        return new_turns(roles, speakers, said, metas)
+
+    def _untagged(self, text: Any) -> Any:
+        tags = tags_in(text) if isinstance(text, str) else []
+        if not tags:
+            return text
+        self.account.left_out["tags of a transcriber"] += len(tags)
+        return without_tags(text)
+
+    def _kept(self, said: Sequence[Any], written: Sequence[Any]) -> list[int]:
+        """Places of the turns that stay; the others, without a word, are counted."""
+        kept = []
+        for at, (text, before) in enumerate(zip(said, written, strict=True)):
+            if not _is_empty(text) or (_is_empty(before) and not self.options.drop_empty):
+                kept.append(at)
+            else:
+                self.account.left_out[
+                    "empty turns" if _is_empty(before) else "turns of nothing but tags"
+                ] += 1
+        return kept
 
     def transcript(
         self,
@@ -148,8 +207,11 @@ class TranscriptMaker:
     ) -> Transcript:
         """A checked transcript; fields of ``path_fields`` are filled in where the file has none.
 
+        Where the path names the system and nothing the case, the id that a file gives is the case: files of several
+        systems have the same ids. The transcript's id then is the system's name, a slash and that id.
+
         Raises:
-            InputError: no turns, turns of one role only, a name that is not text, a factor that is not a
+            InputError: no turns, none of a clinician or patient, a name that is not text, a factor that is not a
                 single value, a language that is not a tag.
         """
         check_turns(turns, where)
@@ -159,6 +221,11 @@ class TranscriptMaker:
         for key, value in names.items():
             names[key] = (
                 fields.pop(key, None) if value is None or value == "" else name_text(key, value, where)
+            )
+        if names["system"] and not (system or names["case_id"]) and self._is_own(names["id"]):
+            names["case_id"], names["id"] = names["id"], f"{names['system']}/{names['id']}"
+            self.account.remark(
+                "The ids in the files are taken for cases, and a transcript's id is system/id."
             )
         if language is not None and not is_language_tag(language):
             raise InputError(
@@ -180,6 +247,10 @@ class TranscriptMaker:
             reference=reference or {},
             source=where,
         )
+
+    def _is_own(self, name: str) -> bool:
+        """Whether an id is of the file's making, not of its path's."""
+        return name != self.stem and not name.startswith(f"{self.stem}#")
 
     def by_transcript(
         self, rows: Iterable[tuple[str, str, int, T] | InputError]
@@ -251,8 +322,8 @@ def _digest(name: str) -> bytes:
     return hashlib.blake2b(name.encode("utf-8"), digest_size=12).digest()
 
 
-def _plain_name(speaker: str) -> str:
-    return speaker.strip().rstrip(":：").strip().casefold()
+def _is_empty(text: Any) -> bool:
+    return text is None or (isinstance(text, str) and not text.strip())
 
 
 def _place(where: str | Sequence[str], index: int) -> str:
@@ -269,18 +340,22 @@ def check_speaker(speaker: Any, where: str) -> None:
     raise InputError(what, where=where, todo="say who speaks, as a string")
 
 
-def check_text(text: Any, where: str) -> None:
+_TEXT = "give its text as a string, or remove the turn"
+_NO_TEXT = "give its text as a string, remove the turn, or leave out all empty ones with `drop_empty`"
+
+
+def check_text(text: Any, where: str, todo: str = _TEXT) -> None:
     """An error for a turn's text that is missing, empty or not text."""
     if isinstance(text, str) and text and not text.isspace():
         return
     what = "the turn has no text"
     if not isinstance(text, str | None):
         what = f"the text is not text but {json_kind(text)}"
-    raise InputError(what, where=where, todo="give its text as a string, or remove the turn")
+    raise InputError(what, where=where, todo=todo)
 
 
 def check_turns(turns: Sequence[Turn], where: str) -> None:
-    """An error for turns that are no conversation: none, too many, or of one role only."""
+    """An error for turns that are no conversation: none, too many, or neither of a clinician nor of a patient."""
     if not turns:
         raise InputError("the transcript has no turns", where=where, todo="remove it")
     if len(turns) > MAX_TURNS:
@@ -288,13 +363,12 @@ def check_turns(turns: Sequence[Turn], where: str) -> None:
             f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}", where=where, todo="split it"
         )
     roles = {turn.role for turn in turns}
-    for role in ("clinician", "patient"):
-        if role not in roles:
-            raise InputError(
-                f"the transcript has no {role}, only {' and '.join(sorted(roles))}",
-                where=where,
-                todo="a conversation needs a clinician and a patient; map speakers with `roles`",
-            )
+    if roles == {"other"}:
+        raise InputError(
+            "the transcript has neither a clinician nor a patient",
+            where=where,
+            todo="say who speaks with `roles`",
+        )
 
 
 def name_text(key: str, value: Any, where: str) -> str:

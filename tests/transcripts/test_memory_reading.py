@@ -105,7 +105,7 @@ def _with(**fields: Any) -> Callable[[Transcript], Any]:
         (_with_turn(meta={"codes": {"anna": "open"}}), "turn 0: 'codes' must hold {coder: {code: label}}"),
         (_with_turn(meta=[1]), "turn 0: 'meta' must be an object, not a list"),
         (_with(turns=()), "the transcript has no turns"),
-        (_with(turns=(Turn(0, "patient", "p", "Hello."),)), "the transcript has no clinician"),
+        (_with(turns=(Turn(0, "other", "p", "Hello."),)), "the transcript has neither a clinician nor a patient"),
         (_with(turns=("Hello.",)), "something of type str stands among the turns"),
         (_with(id=""), "the transcript has no id"),
         (_with(id=None), "the transcript has no id"),

@@ -36,26 +36,29 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     for key in ("factors", "reference"):
         if not isinstance(item.get(key), dict | None):
             raise InputError(f"{key!r} must be an object, not {json_kind(item[key])}", where=where, todo=_SEE)
-    roles, speakers, texts, metas = [], [], [], []
+    named, speakers, texts, metas = [], [], [], []
     for index, turn in enumerate(turns):
-        place = f"{where}, turn {index}"
+        # Places are written only where they are needed: they would be a tenth of what reading costs.
         if not isinstance(turn, dict):
-            raise InputError(f"a turn must be an object, not {json_kind(turn)}", where=place, todo=_SEE)
+            raise InputError(
+                f"a turn must be an object, not {json_kind(turn)}", where=f"{where}, turn {index}", todo=_SEE
+            )
         if not turn.keys() <= _TURN_KEYS:
-            _check_keys(turn, _TURN_KEYS, place)
+            _check_keys(turn, _TURN_KEYS, f"{where}, turn {index}")
         if turn.get("index", index) != index:
             raise InputError(
-                f"the turn says it is number {turn['index']!r:.20}", where=place,
+                f"the turn says it is number {turn['index']!r:.20}", where=f"{where}, turn {index}",
                 todo="number turns from 0 in order, or leave 'index' out",
             )  # fmt: skip
         # A line without a speaker's name is what many people write: the role serves as the name.
         role = turn.get("role", turn.get("speaker"))
-        roles.append(source.role(role, place))
+        named.append(role)
         speakers.append(turn.get("speaker", role))
         texts.append(turn.get("text"))
-        metas.append(check_meta(turn.get("meta"), place))
+        meta = turn.get("meta")
+        metas.append({} if meta is None else check_meta(meta, f"{where}, turn {index}"))
     return source.transcript(
-        source.turns(speakers, texts, where, metas, roles),
+        source.turns(speakers, texts, where, metas, source.roles(named, where)),
         where,
         id=item.get("id", name),
         system=item.get("system"),
