@@ -12,6 +12,8 @@ from bedside.support.plurals import counted
 
 #: Fewer cases than this make a rough interval.
 _FEW = 10
+#: Metrics that a note names one by one.
+_MOST = 6
 
 
 def form_notes(agreements: Sequence[Agreement]) -> list[str]:
@@ -31,6 +33,13 @@ def form_notes(agreements: Sequence[Agreement]) -> list[str]:
         )
         fleiss = ", Fleiss κ" if any("fleiss" in a.statistics for a in ordered) else ""
         notes.append(f"On ordered scales κ{fleiss} and AC (AC2) have {weights} weights.")
+        for title, levels in dict.fromkeys(
+            (a.title, a.statistics["kappa"].options["scale"]) for a in ordered
+        ):
+            if isinstance(levels[0], str) and len(levels) > 2:
+                notes.append(
+                    f"{title}: labels by their place, from 0 for {levels[0]} to {len(levels) - 1} for {levels[-1]}."
+                )
     if words and (ordered or len(words) > 1 or any(level != metric for level, metric in alphas)):
         notes.append(f"α is {', '.join(words)}.")
     forms = dict.fromkeys(
@@ -89,16 +98,19 @@ def constant_notes(agreements: Sequence[Agreement]) -> list[str]:
 
 def interval_notes(agreements: Sequence[Agreement]) -> list[str]:
     """How intervals are made, and which are rough."""
-    methods = dict.fromkeys(
-        (
-            result.interval.method.replace("clusters", _drawn_words(agreement)),
-            "turns" if agreement.units > agreement.transcripts else "transcripts",
-        )
-        for agreement in agreements
-        for name, result in agreement.statistics.items()
-        if name in ("kappa", "alpha") and result.interval is not None
-    )
-    notes = [f"Intervals of κ and α where {rated} are rated: {method}." for method, rated in methods]
+    titles_of: dict[str, dict[str, None]] = {}
+    for agreement in agreements:
+        for name in ("kappa", "alpha"):
+            result = agreement.statistics.get(name)
+            if result is not None and result.interval is not None:
+                rated = "turns" if agreement.units > agreement.transcripts else "transcripts"
+                method = result.interval.method.replace("clusters", _drawn_words(agreement))
+                titles_of.setdefault(f"where {rated} are rated: {method}", {})[agreement.title] = None
+    several = len(titles_of) > 1
+    notes = [
+        f"Intervals of κ and α {words}{f' ({_listed(list(titles))})' if several else ''}."
+        for words, titles in titles_of.items()
+    ]
     few = [a for a in agreements if 1 < a.cases < _FEW and a.units > a.cases]
     if few:
         fewest = min(few, key=lambda agreement: agreement.cases)
@@ -106,6 +118,12 @@ def interval_notes(agreements: Sequence[Agreement]) -> list[str]:
             f"Some rest on units of only {fewest.cases} {_drawn_words(fewest)}: their intervals are rough."
         )
     return notes
+
+
+def _listed(titles: Sequence[str]) -> str:
+    """Titles as a note names them; of many the first."""
+    more = f" and {len(titles) - _MOST} more" if len(titles) > _MOST else ""
+    return ", ".join(titles[:_MOST]) + more
 
 
 def _drawn_words(agreement: Agreement) -> str:

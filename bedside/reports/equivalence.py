@@ -10,6 +10,7 @@ from bedside.analysis.non_inferiority import ALPHA, MarginTest, Verdict
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.number_text import DASH, decimal, number, p_value
 from bedside.reports.rater_effects import design_notes
+from bedside.reports.result_text import interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.equivalence import (
@@ -44,7 +45,8 @@ def margin_table(tests: Sequence[MarginTest]) -> Table:
         by = f" ({rater_words(test.raters)})" if test.metric in doubled else ""
         cells = (
             f"{test.a} − {test.b}", _cases(test), number(test.test.estimate, test.facts.digits),
-            _interval(test), f"{test.margin:g}", _p_worse(test), p_value(test.test.p), _verdict(test),
+            interval_words(test.test.interval, test.facts.digits), f"{test.margin:g}", _p_worse(test),
+            p_value(test.test.p), _verdict(test),
         )  # fmt: skip
         first, *others = cells
         rows.append(
@@ -70,11 +72,6 @@ def margin_table(tests: Sequence[MarginTest]) -> Table:
 
 def _cases(test: MarginTest) -> str:
     return f"{test.n_a}" if test.n_a == test.n_b == test.shared else f"{test.n_a}, {test.n_b}"
-
-
-def _interval(test: MarginTest) -> str:
-    interval, digits = test.test.interval, test.facts.digits
-    return DASH if interval is None else f"[{number(interval.low, digits)}, {number(interval.high, digits)}]"
 
 
 def _p_worse(test: MarginTest) -> str:
@@ -146,7 +143,7 @@ def gate_table(gate: Gate) -> Table:
         cells = (
             test.facts.title, rater_words(test.raters), _cases(test),
             f"{number(test.mean_a, digits)}, {number(test.mean_b, digits)}",
-            f"{number(test.test.estimate, digits)} {_interval(test)}",
+            f"{number(test.test.estimate, digits)} {interval_words(test.test.interval, test.facts.digits)}",
             f"{'−' if test.better == 'higher' else '+'}{test.margin:g}", _verdict(test), _passes(test.is_shown),
         )  # fmt: skip
         rows.append(Row(tuple(Cell(text, record=len(records)) for text in cells), "No worse by the margin"))

@@ -8,11 +8,10 @@ from typing import Any
 from bedside.analysis.judge_accuracy import LevelAccuracy
 from bedside.analysis.validation import JudgeCard, Validation
 from bedside.reports.number_text import decimal, number
-from bedside.reports.result_text import plain_words, share_words
+from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
-from bedside.stats.result import Result
 
 #: The rows of a metric: who is set against people.
 _AGAINST = ("judge", "people")
@@ -91,17 +90,8 @@ def _accuracy_record(
     for name in (
         "prevalence", "sensitivity", "specificity", "positive_predictive_value", "negative_predictive_value",
     ):  # fmt: skip
-        record |= _bounded(name, getattr(shares, name))
+        record |= bounded_record(name, getattr(shares, name))
     return record
-
-
-def _bounded(name: str, result: Result | None) -> dict[str, float | None]:
-    interval = result.interval if result else None
-    return {
-        name: result.estimate if result else None,
-        f"{name}_low": interval.low if interval else None,
-        f"{name}_high": interval.high if interval else None,
-    }
 
 
 def _calibration(rater: str, validations: Sequence[Validation], position: int) -> Table:
@@ -122,8 +112,8 @@ def _calibration(rater: str, validations: Sequence[Validation], position: int) -
         records.append(
             {
                 "metric": validation.metric, "rater": validation.rater, "units": calibration.units,
-                **_bounded("surplus", curve.surplus), "calibration_error": curve.error.estimate,
-                "calibration_error_by_chance": curve.by_chance, **_bounded("auc", calibration.area),
+                **bounded_record("surplus", curve.surplus), "calibration_error": curve.error.estimate,
+                "calibration_error_by_chance": curve.by_chance, **bounded_record("auc", calibration.area),
                 "points": "; ".join(
                     f"{decimal(point.expected)} → {decimal(point.observed.estimate)}" for point in curve.points
                 ),

@@ -19,7 +19,8 @@ from bedside.analysis.rater_effects import (
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.names import person_name
 from bedside.reports.chance_notes import chance_notes, chances_by_title
-from bedside.reports.number_text import DASH, number, signed
+from bedside.reports.number_text import number, signed
+from bedside.reports.result_text import interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.crossed_raters import SD_RATERS
@@ -44,7 +45,7 @@ def severity_table(severities: Sequence[RaterSeverity]) -> Table:
         cells = (
             person_name(severity.rater), rated, f"{severity.shared}", f"{deviation.n}",
             number(severity.mean, digits), signed(deviation.estimate, digits),
-            f"[{number(interval.low, digits)}, {number(interval.high, digits)}]" if interval else DASH,
+            interval_words(interval, digits),
         )  # fmt: skip
         rows.append(Row(tuple(Cell(text, record=len(records)) for text in cells), severity.facts.title))
         records.append(

@@ -13,7 +13,7 @@ from bedside.analysis.verdict import FEWEST_CASES, FEWEST_UNITS
 from bedside.ratings.names import is_judge
 from bedside.reports.judge_accuracy import accuracy_tables, rarest_words
 from bedside.reports.number_text import DASH, decimal, number
-from bedside.reports.result_text import plain_words, share_words
+from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.kappa_bands import reading
@@ -210,9 +210,7 @@ def _record(validation: Validation) -> Mapping[str, Any]:
         "length": validation.length,
     }
     for name, result in results.items():
-        record[name] = result.estimate if result else None
-        record[f"{name}_low"] = result.interval.low if result and result.interval else None
-        record[f"{name}_high"] = result.interval.high if result and result.interval else None
+        record |= bounded_record(name, result)
     limits = validation.limits.details if validation.limits else {}
     for name in ("lower limit", "upper limit"):
         column = name.replace(" ", "_")

@@ -11,6 +11,7 @@ from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name
 from bedside.reports.chance_notes import chance_notes
 from bedside.reports.number_text import DASH, between, decimal, signed
+from bedside.reports.result_text import bounded_record
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
@@ -76,13 +77,8 @@ def _record(retest: Retest) -> dict[str, Any]:
         "cases": retest.cases,
     }
     for name, result in (("same", retest.same), ("kappa", retest.kappa), ("shift", retest.shift)):
-        interval = None if result is None else result.interval
-        record |= {
-            name: None if result is None else result.estimate,
-            f"{name}_low": None if interval is None else interval.low,
-            f"{name}_high": None if interval is None else interval.high,
-            f"{name}_missing": None if result is None else result.missing,
-        }
+        record |= bounded_record(name, result)
+        record[f"{name}_missing"] = None if result is None else result.missing
     return record
 
 
