@@ -303,6 +303,28 @@ def csv_text(random: Random, source: Sequence[Sequence[str]], cells: Sequence[st
     return text(random, out.getvalue().encode("utf-8", "surrogatepass"))
 
 
+def lines(random: Random, source: bytes, odd: Sequence[bytes]) -> bytes:
+    """A text of which some lines are gone, doubled, moved or cut, or odd ones are put in."""
+    made = source.split(b"\n")
+    for _ in range(random.choice((1, 1, 2, 4))):
+        at = random.randrange(len(made) + 1)
+        match random.randrange(6):
+            case 0:
+                del made[at : at + random.choice((1, 1, 3))]
+            case 1:
+                made[at:at] = made[at : at + random.choice((1, 4))]
+            case 2 if at < len(made):
+                made.insert(random.randrange(len(made)), made.pop(at))
+            case 3 if at < len(made):
+                made[at] = made[at][: random.randrange(len(made[at]) + 1)]
+            case 4 if at < len(made):
+                cut = random.randrange(len(made[at]) + 1)
+                made[at] = made[at][:cut] + random.choice(odd) + made[at][cut:]
+            case _:
+                made.insert(at, random.choice(odd))
+    return text(random, b"\n".join(made))
+
+
 Parts = dict[str, bytes]
 
 
@@ -356,10 +378,10 @@ XML = (
 )  # fmt: skip
 
 
-def xml_part(random: Random, name: str, content: bytes) -> bytes:
+def xml_part(random: Random, name: str, content: bytes, odd: Sequence[bytes] = XML) -> bytes:
     """An XML file with something put in or bytes changed."""
     if random.random() < 0.4:
         return octets(random, content)
     ends = [position + 1 for position, byte in enumerate(content) if byte == 0x3E]
     at = random.choice(ends) if ends else 0
-    return content[:at] + random.choice(XML) + content[at:]
+    return content[:at] + random.choice(odd) + content[at:]

@@ -50,9 +50,10 @@ from bedside.llm.tokens import Token
 from bedside.protocols.medconceal import labels as medconceal
 from bedside.protocols.medconceal.policy_parameters import parse_parameters
 from bedside.protocols.note2chat import labels as note2chat
+from bedside.ratings.rating_files import read_rating_file
+from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
-from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric_files import RUBRICS, check_file, parse_rubric
 from bedside.suites.suite import parse_suite
@@ -63,7 +64,8 @@ from bedside.transcripts.reading import PartReading
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, exported, levels, new_study, rating_plan
 from tests.coders.test_trained_coder import corpus
 from tests.fuzz import mutate
-from tests.transcripts.files import examples, packed
+from tests.fuzz.text_forms import TEXTS, WORDS
+from tests.transcripts.files import document, examples, packed
 
 _examples = cache(examples)
 
@@ -191,6 +193,22 @@ def _rich(name: str, value: Any) -> list[Any]:
             "additionalMetadata": {"system": "A"},
             "turns": [{"role": roles[who], "content": text, "userId": "u", "toolsCalled": []} for who, text in said],
         },
+        "asr": {
+            "metadata": {"id": "x"},
+            "results": {
+                "language_code": "en-US", "transcripts": [{"transcript": "x"}],
+                "items": [
+                    {"type": "pronunciation", "start_time": "0.1", "end_time": "0.4", "speaker_label": "doctor",
+                     "alternatives": [{"confidence": "0.9", "content": "Why"}]},
+                    {"type": "punctuation", "alternatives": [{"content": "?"}]},
+                ],
+                "audio_segments": [
+                    {"speaker_label": who, "transcript": text, "start_time": "1.5", "end_time": "2"}
+                    for who, text in said
+                ],
+                "channels": [{"alternatives": [{"words": [{"word": "x", "start": 0, "end": 1, "speaker": 0}]}]}],
+            },
+        },
         "mdd5k": {"conversation": [{"doctor": "a", "patient": "b"}, {"doctor": "c"}]},
     }  # fmt: skip
     return [value, extra[name]] if name in extra else [value]
@@ -202,6 +220,29 @@ def _make_json(values: list[Any], lines: bool, random: Random) -> bytes:
     if lines:
         return mutate.json_lines(random, values)
     return mutate.json_text(random, values if random.random() < 0.6 else random.choice(values))
+
+
+def _make_lines(sources: tuple[bytes, ...], odd: tuple[bytes, ...], random: Random) -> bytes:
+    return mutate.lines(random, random.choice(sources), odd)
+
+
+def _make_document(parts: mutate.Parts, random: Random) -> bytes:
+    def change(random: Random, name: str, content: bytes) -> bytes:
+        return mutate.xml_part(random, name, content, WORDS)
+
+    # Most of a document's parts say how it looks.
+    if random.random() < 0.5:
+        name = "word/document.xml"
+        return mutate.archive(random, {name: parts[name]} | parts, change)
+    return mutate.archive(random, parts, change)
+
+
+def _document(name: str, folder: Path, data: bytes) -> None:
+    """Once: a document takes long to open."""
+    path = folder / name
+    path.write_bytes(data)
+    for transcript in Reading([path]):
+        transcript.to_json()
 
 
 def _add_readers() -> None:
@@ -226,8 +267,29 @@ def _add_readers() -> None:
                 valid=(content,),
             )
             continue
+        if form in TEXTS:
+            rich, odd = TEXTS[form]
+            _add(
+                f"transcripts-{form}",
+                partial(_make_lines, (content, rich), odd),
+                partial(_transcripts, form, name),
+                valid=(content,),
+            )
+            continue
+        if form == "docx":
+            parts = mutate.parts_of(
+                document("Session", "Doctor: Hello.", [["Doctor", "0:01", "Hello."], ["Patient", "", "Hi."]])
+            )
+            _add(
+                "transcripts-docx",
+                partial(_make_document, parts),
+                partial(_document, name),
+                valid=(content,),
+            )
+            continue
         lines = name.endswith(".jsonl")
         values = [orjson.loads(line) for line in content.splitlines()] if lines else orjson.loads(content)
+        values = values if isinstance(values, list) else [values]
         values = _rich(form, values[0]) + values[1:]
         if form == "convokit":
             meta = {"codes": {"a": {"question": "open"}}, "stage": "s"}

@@ -16,7 +16,10 @@ from bedside.transcripts import READERS, Reading, ReadOptions
 from tests.soak import budget
 from tests.transcripts.files import write
 
-NAMES = ["t.jsonl", "t.json", "t.csv", "t.tsv", "t.xlsx", "utterances.jsonl", "t.json.gz"]
+NAMES = [
+    "t.jsonl", "t.json", "t.csv", "t.tsv", "t.xlsx", "utterances.jsonl", "t.json.gz", "t.txt", "t.vtt",
+    "t.TextGrid", "t.cha", "t.eaf", "t.docx",
+]  # fmt: skip
 
 
 def said(reading: Reading) -> str | None:
@@ -50,6 +53,8 @@ def survives(name: str, content: bytes, form: str | None) -> None:
 @example(b'{"messages": [[]]}', "t.json", "messages")
 @example(b"\xef\xbb\xbf", "t.csv", "rows")
 @example(b'[""', "t.json", "mdd5k")
+@example(b"T: a\n[00:12", "t.txt", "text")
+@example(b"1\n00:00:01,0 --> 00:00:02,0", "t.vtt", "subtitles")
 def test_random_bytes(content: bytes, name: str, form: str | None) -> None:
     survives(name, content, form)
 

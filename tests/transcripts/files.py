@@ -36,9 +36,29 @@ def workbook(rows: list[list[Any]]) -> bytes:
     return file.getvalue()
 
 
+def document(*blocks: str | list[list[str]]) -> bytes:
+    """A Word document of paragraphs (text) and tables (rows of cells)."""
+    import docx
+
+    made = docx.Document()
+    for block in blocks:
+        if isinstance(block, str):
+            made.add_paragraph(block)
+            continue
+        table = made.add_table(len(block), len(block[0]))
+        for row, cells in zip(table.rows, block, strict=True):
+            for cell, text in zip(row.cells, cells, strict=True):
+                cell.text = text
+    file = io.BytesIO()
+    made.save(file)
+    return file.getvalue()
+
+
 def examples() -> dict[str, tuple[str, bytes]]:
     """A small file of each format, and of the tables as workbooks: name of the reader, file name, content."""
     found = {name: (reader.example_name, reader.example.encode()) for name, reader in READERS.all().items()}
+    name, text = found["docx"]
+    found["docx"] = (name, document(*text.decode().splitlines()))
     found["rows as workbook"] = (
         "rows.xlsx",
         workbook([["id", "speaker", "text"], ["a-1", "therapist", "Hello."], ["a-1", "client", "Hi."]]),

@@ -12,13 +12,13 @@ from tests.support.packages import install_package
 from tests.transcripts.files import GOOD, packed, write
 
 CAPTIONS = '''
-"""Captions, a line of speaker and text each."""
+"""Talks, a line of speaker and text each."""
 
 from bedside.transcripts.contract import Reader
 
 
 def claims(head):
-    return "transcripts" if head.ending == ".vtt" else None
+    return "transcripts" if head.ending == ".talk" else None
 
 
 def read(source):
@@ -33,17 +33,17 @@ def read(source):
 
 READER = Reader(
     name="captions",
-    title="captions (VTT)",
+    title="talks",
     description="A line of speaker and text each.",
     example="Doctor: Hello.",
-    example_name="talk.vtt",
-    endings=(".vtt",),
+    example_name="talk.talk",
+    endings=(".talk",),
     claims=claims,
     read=read,
     priority=45,
 )
 '''
-TALK = "WEBVTT\n\nDoctor: What brings you here?\nPatient: I sleep badly.\n"
+TALK = "TALK\n\nDoctor: What brings you here?\nPatient: I sleep badly.\n"
 
 
 @pytest.fixture
@@ -58,27 +58,29 @@ def captions(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Monke
 
 @pytest.mark.usefixtures("captions")
 def test_its_files_are_found_in_a_folder(tmp_path: Path) -> None:
-    write(tmp_path, "A/talk.vtt", TALK)
-    write(tmp_path, "B/other.vtt.gz", packed(TALK.encode()))
+    write(tmp_path, "A/talk.talk", TALK)
+    write(tmp_path, "B/other.talk.gz", packed(TALK.encode()))
     write(tmp_path, "c.jsonl", GOOD % "c")
-    write(tmp_path, "notes.txt", TALK)
+    write(tmp_path, "notes.pdf", TALK)
     reading = Reading([tmp_path], ReadOptions(path_fields="{system}/{case_id}"))
     transcripts = {transcript.id: transcript for transcript in reading}
     assert [*transcripts] == ["A/talk", "B/other", "c"]
     assert (transcripts["A/talk"].system, transcripts["A/talk"].case_id) == ("A", "talk")
-    assert [path.name for path in reading.ignored] == ["notes.txt"]
+    assert [path.name for path in reading.ignored] == ["notes.pdf"]
 
 
 def test_without_it_they_are_left_alone(tmp_path: Path) -> None:
-    write(tmp_path, "talk.vtt", TALK)
+    write(tmp_path, "talk.talk", TALK)
     write(tmp_path, "c.jsonl", GOOD % "c")
     reading = Reading([tmp_path])
     assert [transcript.id for transcript in reading] == ["c"]
-    assert [path.name for path in reading.ignored] == ["talk.vtt"]
+    assert [path.name for path in reading.ignored] == ["talk.talk"]
 
 
 def test_the_endings_are_those_that_readers_state() -> None:
-    assert set(transcript_endings()) == {".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".xlsx"}
+    stated = {ending for reader in READERS.all().values() for ending in reader.endings}
+    assert set(transcript_endings()) == stated
+    assert stated >= {".jsonl", ".csv", ".xlsx", ".txt", ".docx", ".vtt", ".srt", ".textgrid", ".cha", ".eaf"}
     for reader in READERS.all().values():
         assert reader.endings
-        assert Path(reader.example_name).suffix in reader.endings
+        assert Path(reader.example_name).suffix.lower() in reader.endings

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from bedside.support.errors import InputError, RegistryError
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript, Turn
 from tests.soak import budget
-from tests.transcripts.files import GOOD, examples, packed, read, workbook, write
+from tests.transcripts.files import GOOD, document, examples, packed, read, workbook, write
 
 SCHEMA = json.loads(files("bedside.transcripts").joinpath("transcript.schema.json").read_text())
 VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
@@ -428,7 +428,8 @@ def test_a_table_without_an_id_is_one_transcript(tmp_path: Path) -> None:
         ("id,speaker,text\n,doctor,Hello.\n", ":2: the row has no transcript id; fill it"),
         (
             "id,speaker,text\na,doctor,Hello.\na,patient,\n",
-            ":3: the turn has no text; give its text as a string, or remove the turn",
+            ":3: the turn has no text; give its text as a string, remove the turn, or leave out all empty ones with "
+            "`drop_empty`",
         ),
     ],
 )
@@ -553,8 +554,8 @@ def test_an_unknown_label_is_an_error_that_names_it(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
         read(path)
     assert str(caught.value) == (
-        f"{path}:4, turn 2: unknown speaker 'Mother'; say who it is with `roles=Mother=clinician` (or patient, or "
-        "other)"
+        f"{path}:4, turn 2: unknown speaker 'Mother' (1 turn in 1 transcript); say who each is: clinician, patient or "
+        "other; a guess by their names and by who asks is `roles=Mother=other`"
     )
     (one,) = read(path, roles={"mother": "other"})
     assert one.turns[2].role == "other"
@@ -787,8 +788,9 @@ def test_the_documented_example_of_a_format_is_read_as_that_format(name: str, tm
     pages = sorted(Path(__file__).resolve().parents[2].joinpath("docs").glob("*.md"))
     parts = [part for page in pages for part in page.read_text(encoding="utf-8").split("\n## ")]
     (section,) = [part for part in parts if part.partition("\n")[0].endswith(f": `{name}`")]
-    kind, example = re.findall(r"^```(json|csv)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
+    kind, example = re.findall(r"^```(json|csv|text|xml)\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)[0]
     file_name = "utterances.jsonl" if name == "convokit" else f"example.{kind}"
-    reading = Reading([write(tmp_path, file_name, example)])
+    content = document(*example.splitlines()) if name == "docx" else example
+    reading = Reading([write(tmp_path, file_name, content)])
     assert list(reading)
     assert reading.inputs[0].format == name

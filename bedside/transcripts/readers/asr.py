@@ -1,0 +1,279 @@
+"""JSON of speech recognisers: Whisper and WhisperX, Deepgram, AssemblyAI, AWS Transcribe, Google Speech-to-Text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any, Literal
+
+from bedside.support.errors import InputError
+from bedside.support.json_shape import json_kind
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.language import is_language_tag
+from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.timed_speech import NO_SPEAKER, Speech, speech_turns
+from bedside.transcripts.transcript import Transcript
+
+#: Speaker (None where the recogniser gives none), text, start and stop in seconds.
+_Piece = tuple[Any, Any, Any, Any]
+_SEE = "see bedside readers show asr"
+
+
+def _objects(value: Any) -> list[dict[str, Any]]:
+    """The objects of a list; none where it is no list."""
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def _object(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
+
+
+def _product(item: Any) -> str | None:
+    """Whose form a JSON value has."""
+    if not isinstance(item, dict):
+        return None
+    results = item.get("results")
+    first = next(iter(_objects(results)), {})
+    segment = next(iter(_objects(item.get("segments"))), {})
+    utterance = next(iter([*_objects(item.get("utterances")), *_objects(item.get("words"))]), {})
+    checks = {
+        "deepgram": isinstance(results, dict)
+        and ("channels" in results or "utterances" in results)
+        and not ("items" in results or "transcripts" in results),
+        "aws": isinstance(results, dict) and ("transcripts" in results or "audio_segments" in results),
+        "google": "alternatives" in first,
+        "whisper": {"text", "start"} <= segment.keys(),
+        "assemblyai": {"text", "start", "end"} <= utterance.keys(),
+    }
+    return next((product for product, fits in checks.items() if fits), None)
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    first = head.first
+    return (
+        "transcripts"
+        if _product(first) and not {"turns", "messages", "conversation"} & first.keys()
+        else None
+    )
+
+
+def _read(source: SourceFile) -> Iterator[Transcript]:
+    return source.json_transcripts(_transcript)
+
+
+def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcript:
+    product = _product(item)
+    if product is None:
+        raise InputError(
+            f"no speech recogniser that bedside knows writes this {json_kind(item)}",
+            where=where,
+            todo=_SEE,
+        )
+    pieces = _PRODUCTS[product](item)
+    if pieces and all(speaker is None for speaker, *_ in pieces):
+        raise InputError(
+            "the recording was recognised without telling its speakers apart",
+            where=where,
+            todo="recognise it again with speaker labels (diarisation), and give that file",
+        )
+    speeches = []
+    for number, (speaker, text, start, stop) in enumerate(pieces):
+        place = f"{where}, part {number}"
+        if not isinstance(text, str | None):
+            raise InputError(f"the text is not text but {json_kind(text)}", where=place, todo=_SEE)
+        if text and text.strip():
+            speeches.append(
+                Speech(
+                    NO_SPEAKER if speaker is None else str(speaker),
+                    " ".join(text.split()),
+                    place,
+                    _second(start, place),
+                    _second(stop, place),
+                )
+            )
+    if any(speech.speaker == NO_SPEAKER for speech in speeches):
+        source.account.remark(f"Where the recogniser names nobody, the speaker is called {NO_SPEAKER!r}.")
+    return source.transcript(
+        speech_turns(source, speeches), where, id=item.get("id") or name, language=_language(item)
+    )
+
+
+def _second(value: Any, where: str) -> float | None:
+    """A time in seconds: a number, or text such as 1.300s; None where there is none."""
+    if value is None:
+        return None
+    if isinstance(value, str) and re.fullmatch(r"\d{1,9}(\.\d{1,12})?s?", value):
+        value = float(value.removesuffix("s"))
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value < 1e9:
+        raise InputError(f"{value!r:.40} is no time", where=where, todo=_SEE)
+    return round(float(value), 6)
+
+
+def _language(item: dict[str, Any]) -> str | None:
+    results = item.get("results")
+    inner = _object(results) or next(iter(_objects(results)), {})
+    channel = next(iter(_objects(inner.get("channels"))), {})
+    for value in (
+        item.get("language"), item.get("language_code"), inner.get("language_code"), inner.get("languageCode"),
+        channel.get("detected_language"),
+    ):  # fmt: skip
+        if isinstance(value, str) and is_language_tag(value.replace("_", "-")):
+            return value.replace("_", "-")
+    return None
+
+
+def _words(words: Any, text: tuple[str, ...], speaker: tuple[str, ...], scale: float = 1) -> list[_Piece]:
+    """Words with their speakers; those of one speaker are joined later."""
+    pieces: list[_Piece] = []
+    for word in _objects(words):
+        said = next((word[key] for key in text if word.get(key)), None)
+        who = next((word[key] for key in speaker if word.get(key) is not None), None)
+        start = word.get("start", word.get("startTime", word.get("startOffset")))
+        stop = word.get("end", word.get("endTime", word.get("endOffset")))
+        pieces.append((who, said, _scaled(start, scale), _scaled(stop, scale)))
+    return pieces
+
+
+def _scaled(value: Any, scale: float) -> Any:
+    return value / scale if isinstance(value, int | float) and not isinstance(value, bool) else value
+
+
+def _whisper(item: dict[str, Any]) -> list[_Piece]:
+    pieces: list[_Piece] = []
+    for segment in _objects(item.get("segments")):
+        words = _objects(segment.get("words"))
+        if segment.get("speaker") is None and any(word.get("speaker") is not None for word in words):
+            pieces += _with_times(_words(words, ("word", "text"), ("speaker",)), segment)
+        else:
+            pieces.append(
+                (segment.get("speaker"), segment.get("text"), segment.get("start"), segment.get("end"))
+            )
+    return pieces
+
+
+def _with_times(pieces: list[_Piece], segment: dict[str, Any]) -> list[_Piece]:
+    """Words with times: what WhisperX can't align, such as numbers, has none and gets those of the word before."""
+    timed: list[_Piece] = []
+    last = segment.get("start")
+    for speaker, text, start, stop in pieces:
+        timed.append((speaker, text, last if start is None else start, last if stop is None else stop))
+        last = timed[-1][3]
+    return timed
+
+
+def _deepgram(item: dict[str, Any]) -> list[_Piece]:
+    results = item["results"]
+    utterances = _objects(results.get("utterances"))
+    channels = _objects(results.get("channels"))
+    if utterances:
+        several = len({utterance.get("channel") for utterance in utterances}) > 1
+        return [
+            (
+                _heard(part.get("channel"), part.get("speaker"), several),
+                part.get("transcript"),
+                part.get("start"),
+                part.get("end"),
+            )
+            for part in utterances
+        ]
+    pieces: list[_Piece] = []
+    for number, channel in enumerate(channels):
+        best = next(iter(_objects(channel.get("alternatives"))), {})
+        words = _words(best.get("words"), ("punctuated_word", "word"), ("speaker",))
+        several = len(channels) > 1
+        pieces += [(_heard(number, speaker, several), *rest) for speaker, *rest in words]
+    return pieces
+
+
+def _heard(channel: Any, speaker: Any, several: bool) -> Any:
+    """Who speaks: where the recording has a channel for each, the channel too."""
+    if not several:
+        return speaker
+    return f"channel {channel}" if speaker is None else f"channel {channel} speaker {speaker}"
+
+
+def _assemblyai(item: dict[str, Any]) -> list[_Piece]:
+    utterances = _objects(item.get("utterances"))
+    if utterances:
+        return _words(utterances, ("text",), ("speaker", "channel"), 1000)
+    return _words(item.get("words"), ("text",), ("speaker", "channel"), 1000)
+
+
+def _aws(item: dict[str, Any]) -> list[_Piece]:
+    results = item["results"]
+    segments = _objects(results.get("audio_segments"))
+    if any("speaker_label" in segment for segment in segments):
+        return [
+            (part.get("speaker_label"), part.get("transcript"), part.get("start_time"), part.get("end_time"))
+            for part in segments
+        ]
+    # Older results: words alone, of which the labels stand in a list of their own.
+    labels = {
+        word.get("start_time"): word.get("speaker_label", segment.get("speaker_label"))
+        for segment in _objects(_object(results.get("speaker_labels")).get("segments"))
+        for word in _objects(segment.get("items"))
+    }
+    pieces: list[_Piece] = []
+    for word in _objects(results.get("items")):
+        content = next(iter(_objects(word.get("alternatives"))), {}).get("content")
+        if word.get("type") == "punctuation":
+            if pieces and isinstance(content, str) and isinstance(pieces[-1][1], str):
+                speaker, text, start, stop = pieces[-1]
+                pieces[-1] = (speaker, text + content, start, stop)
+            continue
+        start = word.get("start_time")
+        speaker = word.get("speaker_label", labels.get(start) if isinstance(start, str) else None)
+        pieces.append((speaker, content, start, word.get("end_time")))
+    return pieces
+
+
+def _google(item: dict[str, Any]) -> list[_Piece]:
+    results = [
+        (result, next(iter(_objects(result.get("alternatives"))), {})) for result in _objects(item["results"])
+    ]
+    words = [
+        _words(best.get("words"), ("word",), ("speakerLabel", "speakerTag", "speaker_label", "speaker_tag"))
+        for _, best in results
+    ]
+    # A speaker's tag of 0 says that none was given.
+    words = [
+        [(None if speaker == 0 else speaker, *rest) for speaker, *rest in of_result] for of_result in words
+    ]
+    told = [any(piece[0] is not None for piece in of_result) for of_result in words]
+    if words and told[-1] and not any(told[:-1]):
+        return words[-1]  # The last result repeats all words, with their speakers.
+    pieces: list[_Piece] = []
+    for (result, best), of_result in zip(results, words, strict=True):
+        pieces += of_result or [(None, best.get("transcript"), None, result.get("resultEndTime"))]
+    return pieces
+
+
+_PRODUCTS: dict[str, Callable[[dict[str, Any]], list[_Piece]]] = {
+    "whisper": _whisper,
+    "deepgram": _deepgram,
+    "assemblyai": _assemblyai,
+    "aws": _aws,
+    "google": _google,
+}
+
+READER = Reader(
+    name="asr",
+    title="JSON of speech recognisers (Whisper, WhisperX, Deepgram, AssemblyAI, AWS, Google)",
+    description=(
+        "One recording a file, with speakers told apart (diarised): the `segments` of WhisperX, `results` of "
+        "Deepgram, AWS Transcribe and Google Speech-to-Text, `utterances` of AssemblyAI; where only words have "
+        "speakers, the words of one are joined. What one speaker says before another begins is one turn, with "
+        "`start` and `stop` in its `meta`, in seconds. Names such as `SPEAKER_00`, `0` or `A` say no role: "
+        "`--roles` does. A file without speakers is an error. Confidence, alternatives and the words' own times "
+        "are left out."
+    ),
+    example=(
+        '{"segments": [{"start": 0.5, "end": 2.0, "text": " What brings you here?", "speaker": "Doctor"}, '
+        '{"start": 2.5, "end": 4.0, "text": " I sleep badly.", "speaker": "Patient"}], "language": "en"}\n'
+    ),
+    example_name="recording.json",
+    endings=(".json", ".jsonl"),
+    claims=_claims,
+    read=_read,
+    priority=30,
+)

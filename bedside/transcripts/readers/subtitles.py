@@ -1,0 +1,176 @@
+"""Subtitles: WebVTT, as Zoom and Teams write it, and SubRip (SRT), as Otter does."""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal
+
+from bedside.support.errors import InputError
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.labelled_lines import labelled_lines, note_labels
+from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.timed_speech import NO_SPEAKER, Speech, joined_text, seconds, speech_turns
+from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.whole_text import text_lines, whole_text
+
+_TIME = r"(?:\d{1,4}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
+_TIMING = re.compile(rf"[ \t]*({_TIME})[ \t]*-->[ \t]*({_TIME})(?:[ \t].*)?")
+_VOICE = re.compile(r"<v(?:\.[^\s>]*)?[ \t]+([^>]*)>|</v>")
+# Tags that say how a text looks, and times within it.
+_LOOK = re.compile(
+    rf"</?(?:[biuscv]|c|ruby|rt|lang|font)(?:[.\s][^>]*)?>|<{_TIME}>|\{{\\[^}}]*\}}", re.IGNORECASE
+)
+_BLOCK = re.compile(r"(?:NOTE|STYLE|REGION)(?:[ \t].*)?")
+
+
+@dataclass(slots=True)
+class _Cue:
+    line: int
+    start: float
+    stop: float
+    text: list[str] = field(default_factory=list)
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    text = head.text.lstrip()
+    if re.match(r"WEBVTT(?:[ \t\r\n]|$)", text):
+        return "transcripts"
+    lines = [line for line in text_lines(text[:2000]) if line.strip()][:2]
+    timed = any(_TIMING.fullmatch(line) for line in lines)
+    return "transcripts" if timed and (_TIMING.fullmatch(lines[0]) or lines[0].strip().isdigit()) else None
+
+
+def _read(source: SourceFile) -> Iterator[Transcript]:
+    transcript = source.attempt(_transcript, source)
+    if transcript is not None:
+        yield transcript
+
+
+def _transcript(source: SourceFile) -> Transcript:
+    lines = text_lines(whole_text(source))
+    captions = bool(lines) and lines[0].lstrip().startswith("WEBVTT")
+    cues = list(_cues(source, lines, captions))
+    if any(_VOICE.search(line) for cue in cues for line in cue.text):
+        speeches = list(_voiced(source, cues))
+    else:
+        speeches = list(_named(source, cues, captions))
+    return source.transcript(speech_turns(source, speeches), source.name)
+
+
+def _cues(source: SourceFile, lines: list[str], captions: bool) -> Iterator[_Cue]:
+    """The cues in order; what stands between them is counted or an error, and never lost."""
+    cue: _Cue | None = None
+    block: list[tuple[int, str]] = []  # lines since the last blank one that may lead a cue
+
+    def stray() -> InputError:
+        return InputError(
+            f"this is no time of a cue, and no text of one: {block[0][1].strip()!r:.60}",
+            where=f"{source.name}:{block[0][0]}",
+            todo="write the time as 00:00:01.000 --> 00:00:04.000, with the cue's text on the next line",
+        )
+
+    open_block, header = False, captions
+    for number, line in enumerate([*lines, ""], 1):
+        match = _TIMING.fullmatch(line)
+        if match:
+            if cue is not None:
+                if not captions and open_block and cue.text and cue.text[-1].strip().isdigit():
+                    cue.text.pop()  # The next one's number, without an empty line before.
+                yield cue
+            # Above a time stands at most one line, the cue's name; what is above that belongs elsewhere.
+            if len(block) > 1 and not header:
+                raise stray()
+            cue, block, header = _Cue(number, seconds(match[1]), seconds(match[2])), [], False
+            open_block = True
+        elif not line.strip():
+            if block and not header:
+                if captions and _BLOCK.fullmatch(block[0][1].strip()):
+                    source.account.left_out["notes and styles"] += 1
+                elif not captions and cue is not None and not block[0][1].strip().isdigit():
+                    cue.text += [text for _, text in block]  # A cue's text may have an empty line.
+                else:
+                    raise stray()
+            block, header, open_block = [], False, False
+        elif cue is not None and open_block:
+            cue.text.append(line)
+        else:
+            block.append((number, line))
+    if cue is not None:
+        yield cue
+
+
+def _plain(text: str, captions: bool) -> str:
+    bare = _LOOK.sub("", text)
+    return " ".join((html.unescape(bare) if captions else bare).split())
+
+
+def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[Speech]:
+    """What is said by whom, where voice tags name who speaks."""
+    for cue in cues:
+        where = f"{source.name}:{cue.line}"
+        text, speaker, position = "\n".join(cue.text), NO_SPEAKER, 0
+        pieces: list[tuple[str, str]] = []
+        for tag in _VOICE.finditer(text):
+            pieces.append((speaker, text[position : tag.start()]))
+            speaker, position = " ".join(html.unescape(tag[1] or "").split()) or NO_SPEAKER, tag.end()
+        pieces.append((speaker, text[position:]))
+        said = [(name, plain) for name, piece in pieces if (plain := _plain(piece, captions=True))]
+        if not said:
+            source.account.left_out["empty cues"] += 1
+        for name, plain in said:
+            yield Speech(name, plain, where, cue.start, cue.stop)
+
+
+def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Speech]:
+    """What is said by whom, where names stand before what they say."""
+    rows = [(cue, plain) for cue in cues for line in cue.text if (plain := _plain(line, captions))]
+    empty = len(cues) - len({cue.line for cue, _ in rows})
+    if empty:
+        source.account.left_out["empty cues"] += empty
+    found = labelled_lines([line for _, line in rows], source.options.roles)
+    if not found.speakers:
+        raise InputError(
+            "the subtitles name nobody who speaks",
+            where=source.name,
+            todo="export them with the speakers' names, as <v Name> or before each text as Name:",
+        )
+    note_labels(source, found)
+    speaker = NO_SPEAKER
+    speeches: list[Speech] = []
+    for (cue, line), label in zip(rows, found.labels, strict=True):
+        where = f"{source.name}:{cue.line}"
+        if label is None and speeches and speeches[-1].where == where:
+            last = speeches.pop()
+            speeches.append(Speech(speaker, joined_text([last.text, line]), where, cue.start, cue.stop))
+            continue
+        if label is None:
+            source.account.remark("A cue that names nobody is of who spoke in the cue before it.")
+        else:
+            speaker = label.name
+        speeches.append(Speech(speaker, line if label is None else label.text, where, cue.start, cue.stop))
+    yield from speeches
+
+
+READER = Reader(
+    name="subtitles",
+    title="subtitles (WebVTT, SRT)",
+    description=(
+        "One transcript a file, of WebVTT (Zoom, Teams) or SubRip (Otter). Who speaks is told by voice tags "
+        "(`<v Anna>…</v>`) or by names before the text (`Anna: …`); a cue that names nobody is of who spoke "
+        "before. The cues of one speaker that follow one another are one turn, with `start` and `stop` in its "
+        "`meta`, in seconds. Left out: the names, places and looks of cues; counted among them: notes, styles "
+        "and empty cues."
+    ),
+    example=(
+        "WEBVTT\n\n1\n00:00:01.000 --> 00:00:03.500\n<v Doctor>What brings you here?</v>\n\n"
+        "2\n00:00:04.000 --> 00:00:06.000\n<v Patient>I sleep badly.</v>\n"
+    ),
+    example_name="meeting.vtt",
+    endings=(".vtt", ".srt"),
+    claims=_claims,
+    read=_read,
+    priority=20,
+)

@@ -1,0 +1,91 @@
+"""Plain text and Markdown whose lines begin with who speaks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Literal
+
+from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.labelled_lines import labelled_turns, names_two_speakers
+from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_fields import FIELDS
+from bedside.transcripts.whole_text import text_lines, whole_text
+
+_PROSE = (".txt", ".md", ".markdown", ".text")
+#: Names of columns by which a first line is told to be a table's header.
+_COLUMNS = {
+    *(name for names in FIELDS.values() for name in names),
+    "speaker", "role", "interlocutor", "participant", "text", "utterance", "utterance_text", "message", "content",
+    "dialogue", "dialog", "conversation", "transcript", "turn",
+}  # fmt: skip
+
+
+def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+    if isinstance(head.first, dict | list | str) or head.text[:2] == "PK":
+        return None
+    roles = head.source.options.roles
+    if (
+        head.ending in (".csv", ".tsv", ".xlsx")
+        or head.ending in _PROSE
+        or names_two_speakers(head.text, roles)
+    ):
+        if _is_table(head):
+            return None
+        if head.ending in _PROSE or names_two_speakers(head.text, roles):
+            return "transcripts"
+    return None
+
+
+def _is_table(head: Head) -> bool:
+    """Whether the lines are rows of a table: as many cells in each, below names that tables have."""
+    columns = head.columns
+    if columns is None:
+        return False
+    header, rows = columns
+    if not rows or any(len(row) != len(header) for row in rows):
+        return False
+    named = {*_COLUMNS, *(name.casefold() for name in head.source.options.columns.values())}
+    roles = head.source.options.roles
+    first = head.text.partition("\n")[0]
+    return (
+        any(name.casefold() in named for name in header)
+        or any(names_two_speakers(cell, roles) for row in rows for cell in row)
+        or (len(rows) > 1 and max(first.count("\t"), first.count(";")) == len(header) - 1)
+    )
+
+
+def _read(source: SourceFile) -> Iterator[Transcript]:
+    lines = [
+        (f"{source.name}:{number}", line) for number, line in enumerate(text_lines(whole_text(source)), 1)
+    ]
+
+    def dialogue() -> Transcript:
+        turns = labelled_turns(source, lines)
+        return source.transcript(
+            source.turns(turns.speakers, turns.texts, turns.places, turns.metas), source.name
+        )
+
+    transcript = source.attempt(dialogue)
+    if transcript is not None:
+        yield transcript
+
+
+READER = Reader(
+    name="text",
+    title="plain text or Markdown, speakers before their turns",
+    description=(
+        "One transcript a file. A turn begins with who speaks, in one of these ways throughout: `Doctor: …`, "
+        "`**Doctor:** …`, `[00:12] Anna: …`, `1. T: …`, `[doctor] …`, `Anna  0:15` on a line of its own, "
+        "`Doctor - …`, `咨询师：…`, or a known name alone on a line. A label is a known name, or one that begins "
+        "two lines or more; lines without one go on with the turn before. `T` and `C` (or `P`), `D` and `P`, "
+        "`Dr` and `Pt` are understood beside each other. Times become `start` and `stop` of the turn's `meta`. "
+        "Left out and counted: lines above the first speaker, headings and rules."
+    ),
+    example="Session of 12 May\n\nTherapist: What brings you here?\nClient: I sleep badly.\nSince May, I think.\n",
+    example_name="session.txt",
+    endings=(".txt", ".md"),
+    claims=_claims,
+    read=_read,
+    priority=70,
+)
