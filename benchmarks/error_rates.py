@@ -118,6 +118,7 @@ DESIGNS = (
     Design("3 in 10 cases shared", shared=0.3),
     Design("3 in 10 cases shared, 5 transcripts", shared=0.3, transcripts=5),
     Design("3 in 10 cases shared, yes/no", shared=0.3, yes_no=True),
+    Design("5 in 10 cases shared", shared=0.5),
     Design("7 in 10 cases shared, 5 transcripts", shared=0.7, transcripts=5),
     Design("3 systems, paired, 5 transcripts", systems=3, transcripts=5),
     Design("3 systems, paired, yes/no", systems=3, yes_no=True),
@@ -259,6 +260,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     options = parser.parse_args()
     show: Callable[[str], None] = partial(print, flush=True)
+    show(f"{options.runs:,} studies a row (by transcript {options.runs // 5:,}), seed {options.seed}\n")
     for line in lines([d for d in DESIGNS if options.only in d.name], options.runs, options.seed):
         show(line)
 
