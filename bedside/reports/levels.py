@@ -11,6 +11,7 @@ from bedside.reports.averaging_notes import with_averaging_notes
 from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.table import Results, Table, Tables
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 
 
 def answered(
@@ -45,7 +46,7 @@ def answered(
 def by_level(
     view: RatingsView, within: str | None, answer: Callable[[RatingsView], Tables[Results]]
 ) -> Tables[Results]:
-    """The answer to a question; one for each level of a factor where asked, and which levels have none.
+    """The answer to a question; one for each level of a factor where asked, and what is in none of these.
 
     The arguments and errors are those of :func:`answered`.
     """
@@ -63,13 +64,26 @@ def by_level(
         levels[level] = Tables([_of_level(table, within, level, file) for table in tables], tables.results)
     if not levels and refusals:
         raise next(iter(refusals.values()))
+    if not levels:
+        raise DataError(
+            f"no transcript that was chosen has {within}", where=view.name, todo="name another factor"
+        )
     shown = [table for tables in levels.values() for table in tables]
-    unanswered = tuple(
-        f"No answer within {within} {level}: {error.what}." for level, error in refusals.items()
-    )
-    if unanswered:
-        shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, *unanswered))
+    notes = [f"No answer within {within} {level}: {error.what}." for level, error in refusals.items()]
+    without = _rated_without(view, within)
+    if without:
+        notes.append(f"{counted(without, 'rated transcript')} without {within}: in none of these answers.")
+    if notes:
+        shown[-1] = replace(shown[-1], notes=(*shown[-1].notes, *notes))
     return Tables(shown, None, levels)
+
+
+def _rated_without(view: RatingsView, factor: str) -> int:
+    """How many transcripts are rated that have no level of a factor, which some transcript has."""
+    if view.factors is None:
+        return 0
+    placed = view.factors.select("transcript_id", factor).drop_nulls()
+    return view.ratings.select("transcript_id").unique().join(placed, on="transcript_id", how="anti").height
 
 
 def _file_name(level: str, position: int) -> str:

@@ -9,11 +9,14 @@ from typing import Any
 import pytest
 
 import bedside
+from bedside.analysis.ratings_view import RatingsView
 from bedside.cli import command_line
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.table import Table, Tables
 from bedside.scoring.score import score
+from bedside.support.errors import DataError
+from tests.analysis.ratings_rows import of_system, view
 from tests.conftest import Call, conversation
 
 ANSWERING = (
@@ -175,3 +178,27 @@ def test_a_level_without_an_answer_is_named(tmp_path: Path) -> None:
 
     (table,) = by_level(open_ratings_view(run, rounds=["all"]), "setting", answer)
     assert table.notes == ("No answer within setting open: a comparison needs two systems.",)
+
+
+def test_transcripts_without_the_factor_are_counted_under_the_last_level() -> None:
+    from bedside.reports.levels import by_level
+
+    rows = [row for system in "ab" for row in of_system(system, [1.0, 2.0, 3.0, 4.0, 5.0])]
+    lengths = {name: {"0": "8", "1": "16", "2": None}.get(name[1:], "8") for name, *_ in rows}
+    del lengths["b4"]
+    ratings = view(rows, lengths)
+
+    def answer(part: RatingsView) -> Tables[str]:
+        return Tables([Table("t", "T", (), (), (), ())], str(part.ratings.height))
+
+    tables = by_level(ratings, "target_length", answer)
+    assert {level: own.results for level, own in tables.levels.items()} == {"8": "5", "16": "2"}
+    assert [table.notes for table in tables] == [
+        (),
+        ("3 rated transcripts without target_length: in none of these answers.",),
+    ]
+    nowhere = view(rows, dict.fromkeys(lengths))
+    with pytest.raises(
+        DataError, match="no transcript that was chosen has target_length; name another factor"
+    ):
+        by_level(nowhere, "target_length", answer)
