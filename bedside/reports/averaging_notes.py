@@ -13,6 +13,7 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.study_parts import AveragedFactor
 from bedside.ratings.names import is_human, person_name
 from bedside.reports.cell_names import rater_words
+from bedside.reports.chance_notes import chance_notes, chances_by_title
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import p_value
@@ -24,6 +25,8 @@ from bedside.support.plurals import counted
 _COUNTING = frozenset(("missing", "counts"))
 #: Figures that set raters side by side, and not systems.
 _OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman", "calibration"))
+#: Figures whose numbers are weighted by the chances with which units were drawn, and say so themselves.
+_OF_WEIGHTED = frozenset(("agreement", "calibration"))
 #: Interactions, levels and systems that a note names one by one.
 _MOST = 3
 #: Most levels of a factor that a note lists.
@@ -67,7 +70,7 @@ def with_averaging_notes(
 
 
 def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, options: Options) -> Drawing:
-    """The figure with notes on what it averages over.
+    """The figure with notes on what it averages over, and on how the units were drawn that people rated.
 
     Args:
         drawing: the figure.
@@ -80,6 +83,8 @@ def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, op
     sides = list(combinations(systems, 2))
     notes = averaging_notes(view, metrics, systems, sides, besides=divided_by(options), shown=BY_WHERE)
     notes += label_set_notes(view, metrics)
+    if kind.name not in _OF_WEIGHTED:
+        notes += tuple(chance_notes(chances_by_title(view, metrics or view.metrics())))
     return replace(drawing, notes=(*drawing.notes, *notes)) if notes else drawing
 
 

@@ -7,6 +7,7 @@ import pytest
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.table import frame_of
 from bedside.reports.chance_notes import chance_notes, chances_by_title
+from bedside.reports.contents import make_drawing
 from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.tables.results import TABLE
 
@@ -51,3 +52,11 @@ def test_unequal_chances_are_said(chances: list[float | None], words: str | None
     assert any("Figures are about the units rated" in note for note in table.notes) == (words is not None)
     if words is not None:
         assert any("bedside estimate weights them" in note for note in table.notes)
+
+
+def test_figures_say_it_too() -> None:
+    ratings = view([0.5, 0.1] * 4)
+    drawing = make_drawing(ratings, "points", seed=0)
+    assert any("were drawn with unequal chances" in note for note in drawing.notes)
+    even = make_drawing(view([0.5] * 8), "points", seed=0)
+    assert not any("chances" in note for note in even.notes)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.reports.agreement_notes import sample_notes
 from bedside.reports.figure_kind import COLOURS, MARKERS, Drawing, FigureKind, new_figure
 from bedside.reports.tables.agreement import AgreementOptions, agreements_of
 
@@ -15,7 +16,8 @@ _ROWS = 40
 def build(view: RatingsView, seed: int, options: AgreementOptions) -> Drawing | None:
     """The figure; None where no row has an interval."""
     rows = []
-    for agreement in agreements_of(view, options, seed):
+    agreements = agreements_of(view, options, seed)
+    for agreement in agreements:
         main = agreement.statistics.get("kappa") or agreement.statistics.get("alpha")
         if agreement.kind == "person" or main is None or main.estimate is None or main.interval is None:
             continue
@@ -53,7 +55,7 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Drawing | 
         options.id or "agreement",
         options.title or "Agreement of raters",
         ("Kappa, or alpha where the ratings are on no scale, with its 95 % interval; bands after Landis and Koch "
-         "(1977).",),
+         "(1977).", *sample_notes(agreements)),
         draw,
     )  # fmt: skip
 
