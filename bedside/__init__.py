@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         import_ratings,
         judge,
         preview_judging,
+        read_ratings,
         report,
         tables,
         validate,
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from bedside.support.errors import BedsideError
     from bedside.transcripts import ReadOptions, Transcript, Turn, read_transcripts
     from bedside.transcripts.convokit_corpus import from_convokit, to_convokit
+    from bedside.transcripts.reading import read_account
 
 # Name → module: imported when first used, so that ``import bedside`` costs nothing.
 _PLACES = {
@@ -50,6 +52,7 @@ _PLACES = {
             "import_ratings",
             "judge",
             "preview_judging",
+            "read_ratings",
             "report",
             "tables",
             "validate",
@@ -57,6 +60,7 @@ _PLACES = {
         "bedside.api",
     ),
     "from_convokit": "bedside.transcripts.convokit_corpus",
+    "read_account": "bedside.transcripts.reading",
     "read_run": "bedside.ratings.run",
     "read_transcripts": "bedside.transcripts",
     "score": "bedside.scoring.score",
@@ -81,6 +85,8 @@ __all__ = [
     "import_ratings",
     "judge",
     "preview_judging",
+    "read_account",
+    "read_ratings",
     "read_run",
     "read_transcripts",
     "report",

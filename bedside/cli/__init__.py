@@ -37,6 +37,7 @@ from bedside.cli.medconceal import medconceal_app
 from bedside.cli.note2chat import note2chat_app
 from bedside.cli.output import say
 from bedside.cli.ratings import ratings_app
+from bedside.cli.read import read
 from bedside.cli.redirection import redirection_app
 from bedside.cli.report import report
 from bedside.cli.sampling import sample
@@ -67,7 +68,7 @@ app = App(
 #: The commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Begin": (demo, doctor),
-    "Score": (score,),
+    "Score": (read, score),
     "People rate": (sample,),
     "Can the scores be believed?": (agree, validate, estimate),
     "Results": (compare, gate, drift, trend, deviation, report, explain),

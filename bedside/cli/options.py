@@ -176,6 +176,63 @@ TextColumnsOption = Annotated[
     ),
 ]
 
+PathFieldsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="PATTERN",
+        help="What the files' paths say, such as '{system}/{case_id}'; other names become factors.",
+        rich_help_panel=READING,
+    ),
+]
+OnErrorOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="What to do at a transcript that can't be read: stop, or skip it and go on.",
+        autocompletion=_complete.one_of("stop", "skip"),
+        rich_help_panel=READING,
+    ),
+]
+SheetOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Worksheet of a workbook; all takes every one that holds a table.",
+        rich_help_panel=READING,
+    ),
+]
+HeaderRowOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        metavar="NUMBER",
+        help="Line or row of a table's column names, from 1. Without it, it is found.",
+        rich_help_panel=READING,
+    ),
+]
+EncodingOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of a text file, such as cp1252. Without it, it is recognised.",
+        rich_help_panel=READING,
+    ),
+]
+DropEmptyOption = Annotated[
+    bool,
+    typer.Option(
+        "--drop-empty", help="Leave turns without text out, and count them.", rich_help_panel=READING
+    ),
+]
+DropTagsOption = Annotated[
+    bool,
+    typer.Option(
+        "--drop-tags",
+        help="Take a transcriber's tags, such as <UNIN/> and [inaudible], out of the text, and count them.",
+        rich_help_panel=READING,
+    ),
+]
+
 # -- how a judge is asked --------------------------------------------------------------------------------
 
 RubricFolderOption = Annotated[

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
-    from bedside.analysis.ratings_view import RatingsView
+    from bedside.analysis.ratings_view import RatingSource, RatingsView
     from bedside.transcripts import ReadOptions
 
 
@@ -30,12 +29,17 @@ def read_pairs(text: str | None, option: str) -> dict[str, str]:
     return dict(_pairs(text, option))
 
 
-def _pairs(text: str | None, option: str) -> Iterator[tuple[str, str]]:
+def read_columns(text: str | None) -> dict[str, str]:
+    """``text=utterance,id=`` as a dict; nothing after the equals sign says that there is no such column."""
+    return dict(_pairs(text, "--columns", empty=True))
+
+
+def _pairs(text: str | None, option: str, *, empty: bool = False) -> Iterator[tuple[str, str]]:
     import csv
 
     for part in next(csv.reader([text], skipinitialspace=True)) if text else ():
         name, equals, value = part.rpartition("=")
-        if not equals or not name.strip() or not value.strip():
+        if not equals or not name.strip() or not (value.strip() or empty):
             raise InputError(f"{part!r} is not NAME=VALUE", where=option, todo=f"write {option} a=b,c=d")
         yield name.strip().strip('"'), value.strip()
 
@@ -132,6 +136,11 @@ def read_options(
     roles: str | None,
     columns: str | None,
     path_fields: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+    encoding: str | None = None,
+    drop_empty: bool = False,
+    drop_tags: bool = False,
     on_error: str = "stop",
 ) -> ReadOptions:
     """How transcripts are read, from what is typed for the options of that name."""
@@ -147,28 +156,31 @@ def read_options(
     return ReadOptions(
         format=format_,
         roles=mapping,
-        columns=read_pairs(columns, "--columns"),
+        columns=read_columns(columns),
         path_fields=path_fields,
+        sheet=sheet,
+        header_row=header_row,
+        encoding=encoding,
+        drop_empty=drop_empty,
+        drop_tags=drop_tags,
         on_error="skip" if on_error == "skip" else "stop",
     )
 
 
 def open_source(
-    source: Path,
+    source: RatingSource,
     scale: list[str] | None = None,
-    columns: str | None = None,
     *,
     rounds: str | None = None,
     where: list[str] | None = None,
 ) -> RatingsView:
-    """The ratings of a run or of a file, read and chosen as the options of that name say."""
+    """The ratings of a run, or those read from a file, chosen as the options of that name say."""
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.ratings.scales import parse_scales
 
     return open_ratings_view(
         source,
         scales=parse_scales(scale or []),
-        columns=read_pairs(columns, "--columns"),
         rounds=read_rounds(rounds),
         where=read_where(where),
     )

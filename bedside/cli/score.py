@@ -32,10 +32,17 @@ from bedside.cli.judges import (
 )
 from bedside.cli.options import (
     READING,
+    DropEmptyOption,
+    DropTagsOption,
+    EncodingOption,
     FormatOption,
+    HeaderRowOption,
     JsonOption,
+    OnErrorOption,
+    PathFieldsOption,
     RolesOption,
     SeedOption,
+    SheetOption,
     TextColumnsOption,
 )
 from bedside.cli.output import say, show_tables
@@ -85,23 +92,6 @@ SetOption = Annotated[
         help="A parameter of a family; bedside metrics show FAMILY lists them. May be repeated.",
     ),
 ]
-PathFieldsOption = Annotated[
-    str | None,
-    typer.Option(
-        metavar="PATTERN",
-        help="What the files' paths say, such as '{system}/{case_id}'; other names become factors.",
-        rich_help_panel=READING,
-    ),
-]
-OnErrorOption = Annotated[
-    str,
-    typer.Option(
-        metavar="NAME",
-        help="What to do at a transcript that can't be read: stop, or skip it and go on.",
-        autocompletion=complete.one_of("stop", "skip"),
-        rich_help_panel=READING,
-    ),
-]
 NoTextOption = Annotated[
     bool,
     typer.Option(
@@ -143,6 +133,11 @@ def score(
     roles: RolesOption = None,
     columns: TextColumnsOption = None,
     path_fields: PathFieldsOption = None,
+    sheet: SheetOption = None,
+    header_row: HeaderRowOption = None,
+    encoding: EncodingOption = None,
+    drop_empty: DropEmptyOption = False,
+    drop_tags: DropTagsOption = False,
     on_error: OnErrorOption = "stop",
     no_text: NoTextOption = False,
     labels: LabelsOption = None,
@@ -165,7 +160,16 @@ def score(
     from bedside.suites import SUITES
 
     reading = read_options(
-        format_=format_, roles=roles, columns=columns, path_fields=path_fields, on_error=on_error
+        format_=format_,
+        roles=roles,
+        columns=columns,
+        path_fields=path_fields,
+        sheet=sheet,
+        header_row=header_row,
+        encoding=encoding,
+        drop_empty=drop_empty,
+        drop_tags=drop_tags,
+        on_error=on_error,
     )
     call = _ScoringCall(
         files=files,

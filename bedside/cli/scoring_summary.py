@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from bedside.cli.help import in_options
-from bedside.cli.output import say
+from bedside.cli.output import note_account, say
 from bedside.ratings.run_folder import MANIFEST
 from bedside.support.plurals import counted
 
@@ -18,7 +18,10 @@ _REASONS, _SKIPPED, _METRICS = 5, 20, 3
 
 
 def say_scored(summary: ScoringSummary) -> None:
-    """Say what a scoring did."""
+    """Say what was read, and what a scoring did."""
+    from bedside.transcripts.account_lines import account_lines
+
+    note_account(account_lines(summary.account))
     transcripts, turns = counted(summary.transcripts, "transcript"), counted(summary.turns, "turn")
     ratings = counted(summary.ratings, "rating")
     say(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,6 +14,8 @@ from bedside.scoring._spread_parts import FilePiece, ReadPiece, ScoredTranscript
 from bedside.scoring.one_process import check_hash
 from bedside.support.errors import InputError
 from bedside.transcripts import Reading
+from bedside.transcripts.reading import PartReading
+from bedside.transcripts.reading_account import ReadingAccount
 
 
 class Admission(NamedTuple):
@@ -21,6 +23,19 @@ class Admission(NamedTuple):
 
     admitted: bool
     ratings: int
+
+
+class AdmittedPart(PartReading):
+    """The reading of a piece without some of its transcripts.
+
+    Attributes:
+        refused: which, by id and place.
+    """
+
+    refused: Set[tuple[str, str]] = frozenset()
+
+    def admit(self, name: str, source: str, number: int) -> bool:
+        return (name, source) not in self.refused
 
 
 class JoinedReading:
@@ -63,6 +78,7 @@ class JoinedReading:
                     yield Admission(False, transcript.ratings)
             return
         number = self._file_number(piece, read)
+        refused: set[tuple[str, str]] = set()
         for transcript in read.transcripts:
             if isinstance(transcript, SkippedTranscript):
                 reading.skipped.append(
@@ -77,6 +93,7 @@ class JoinedReading:
                     raise
                 reading.skipped.append(doubled)
                 record.skipped += 1
+                refused.add((transcript.id, transcript.source))
                 yield Admission(False, transcript.ratings)
                 continue
             if self._hashes is not None:
@@ -86,7 +103,18 @@ class JoinedReading:
             self.turns += transcript.turns
             yield Admission(True, transcript.ratings)
         if read.stopped is not None:
-            raise read.stopped
+            raise reading.surveyed(read.stopped)
+        reading.account.merge(
+            self._account_without(piece, refused) if refused else ReadingAccount.of_json(read.account)
+        )
+
+    def _account_without(self, piece: FilePiece, refused: Set[tuple[str, str]]) -> ReadingAccount:
+        """The account of a piece without some of its transcripts, by id and place: what counts is read again."""
+        reading = AdmittedPart(Path(piece.path), self._reading.options, self._reading.root, piece.span)
+        reading.refused = refused
+        for _ in reading:
+            pass
+        return reading.account
 
     def _file_number(self, piece: FilePiece, read: ReadPiece) -> int:
         """The number of a piece's file among the inputs, where it is entered if it isn't; -1 if no reader took it."""

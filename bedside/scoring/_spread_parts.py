@@ -8,6 +8,7 @@ import socket
 from collections.abc import Collection
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import orjson
 
@@ -133,11 +134,13 @@ class ReadPiece:
     Attributes:
         inputs: the file, if it was read, and what was read along with it.
         transcripts: what it held, in order.
+        account: what was understood of it, as :meth:`ReadingAccount.as_json` has it.
         stopped: what ended the reading.
     """
 
     inputs: list[InputFile] = field(default_factory=list)
     transcripts: list[ScoredTranscript | SkippedTranscript] = field(default_factory=list)
+    account: dict[str, Any] = field(default_factory=dict)
     stopped: InputError | None = None
 
 
@@ -173,6 +176,7 @@ def read_pieces(folder: Path) -> list[ReadPiece]:
                     else ScoredTranscript(**transcript)
                     for transcript in piece["transcripts"]
                 ],
+                piece["account"],
             )
             for piece in orjson.loads((folder / PART_FILE).read_bytes())
         ]

@@ -157,4 +157,5 @@ def _score_piece(
         read.stopped = error
     note_skipped()
     read.inputs = reading.inputs
+    read.account = reading.account.as_json()
     return read

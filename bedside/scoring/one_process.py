@@ -20,6 +20,7 @@ from bedside.scoring.plan import ScoringPlan
 from bedside.support.errors import InputError, RunError
 from bedside.transcripts import Reading, Transcript
 from bedside.transcripts.memory_reading import MemoryReading
+from bedside.transcripts.reading_account import ReadingAccount
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class ScoringSummary:
         replaced: ratings of the same key that were there before.
         skipped: what was left out, and why.
         ignored: number of files in searched folders that no reader is for.
+        account: what was understood of what was read.
         resumed: parts that an interrupted call had scored before.
     """
 
@@ -43,6 +45,7 @@ class ScoringSummary:
     replaced: int
     skipped: tuple[str, ...]
     ignored: int
+    account: ReadingAccount
     resumed: int = 0
 
 
@@ -167,6 +170,7 @@ class ScoringPass:
             replaced=replaced,
             skipped=tuple(str(error) for error in self.reading.skipped),
             ignored=len(self.reading.ignored),
+            account=self.reading.account,
             resumed=self.resumed,
         )
 

@@ -159,7 +159,7 @@ def _score_anew(target: Path, scoring: ScoringPass, entry: dict[str, Any]) -> Sc
                 "options": asdict(reading.options)
                 | ({} if text or not reading.options.roles else {"roles": None}),
             },
-            "scorings": [{**entry, **run_versions(), **counts}],
+            "scorings": [{**entry, **run_versions(), **counts, "read": reading.account.summary(names=text)}],
             "imports": [],
         }
         write_new_run(folder, ratings, manifest)
@@ -179,9 +179,10 @@ def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any]) -> Scori
                 todo="score the same transcripts, or choose another folder with `out`",
             )
         counts = scoring.counts(ratings if run.keeps_text else wordless(ratings))
+        read = scoring.reading.account.summary(names=run.keeps_text)
         manifest = {
             **run.manifest,
-            "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts}],
+            "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts, "read": read}],
         }
         replaced = run.add(ratings, manifest)
     scoring.end()

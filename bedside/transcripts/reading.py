@@ -13,10 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Literal
 
 from bedside.support.errors import BedsideError, InputError
-from bedside.transcripts.contract import READERS, Head, Reader, readers_by_priority, transcript_endings
+from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
+from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
 from bedside.transcripts.path_names import ending_of, printable_path, without_endings
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import ReadingAccount
@@ -25,6 +25,9 @@ from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_maker import SplitError, UnknownSpeakerError
 from bedside.transcripts.unknown_speakers import UnknownSpeakers
+
+# Endings of files that are often no transcripts.
+_PLAIN = (".txt", ".md")
 
 #: Files, folders and glob patterns; a lone one is one path.
 Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
@@ -75,6 +78,7 @@ class Reading:
             self._readers = [READERS.load(self.options.format)]
         self._endings = transcript_endings()
         self.companions: set[str] = set()
+        self.root = ""
         self.files = self._find(paths)
         self.root = os.path.commonpath({os.path.dirname(os.path.abspath(path)) for path in self.files})
         self._seen: dict[bytes, tuple[int, str]] = {}
@@ -108,7 +112,8 @@ class Reading:
         """The transcript files below a folder, by their endings; other files are noted as ignored."""
         chosen: list[Path] = []
         for inside in _files(str(folder)):
-            (chosen if ending_of(inside) in self._endings else self.ignored).append(Path(inside))
+            fits = ending_of(inside) in self._endings and not self._is_aside(Path(inside))
+            (chosen if fits else self.ignored).append(Path(inside))
         if not chosen:
             raise InputError(
                 "the folder holds no transcript file",
@@ -116,6 +121,15 @@ class Reading:
                 todo=f"transcript files end in {', '.join(self._endings)} (or those with .gz)",
             )
         return chosen
+
+    def _is_aside(self, path: Path) -> bool:
+        """Whether a file of a searched folder is plain text in which nobody speaks, such as a README."""
+        if ending_of(path.name) not in _PLAIN or self.options.format is not None:
+            return False
+        try:
+            return self._recognise(self._source(path))[1] == "aside"
+        except InputError:
+            return False
 
     def __iter__(self) -> Iterator[Transcript]:
         for path in self.files:
@@ -136,7 +150,10 @@ class Reading:
         if not isinstance(error, UnknownSpeakerError):
             return error
         survey = SpeakerSurvey(self.files, replace(self.options, on_error="skip"), self.root)
-        what, todo = survey.speakers().told()
+        unknown = survey.speakers()
+        if not unknown.speakers:
+            return error  # A reader asked in another way than by the name.
+        what, todo = unknown.told()
         return UnknownSpeakerError(what, where=error.where, todo=todo)
 
     def is_companion(self, path: Path) -> bool:
@@ -239,7 +256,21 @@ class Reading:
         self._seen[key] = (number, source.removeprefix(self.inputs[number].path))
         return True
 
-    def _recognise(self, source: SourceFile) -> tuple[Reader, Literal["transcripts", "companion"]]:
+    def _recognise(self, source: SourceFile) -> tuple[Reader, Claim]:
+        if self.options.format is not None:
+            return self._claimed(source)
+        foreign = foreign_kind(source, self._endings)
+        if foreign is not None:
+            raise foreign
+        try:
+            return self._claimed(source)
+        except InputError:
+            archive = foreign_archive(source)
+            if archive is None:
+                raise
+            raise archive from None
+
+    def _claimed(self, source: SourceFile) -> tuple[Reader, Claim]:
         head = Head(source)
         for reader in self._readers:
             claim = reader.claims(head)
@@ -338,6 +369,22 @@ def _files(folder: str) -> Iterator[str]:
             yield from _files(entry.path)
         elif entry.is_file():
             yield entry.path
+
+
+def read_account(paths: Paths, options: ReadOptions | None = None) -> ReadingAccount:
+    """What is understood of files: forms, columns, speakers and their roles, systems, cases; ``str`` of it is text.
+
+    Args:
+        paths: one path or several.
+        options: as for :func:`read_transcripts`.
+
+    Raises:
+        InputError: a bad file or transcript, with its place and what to do.
+    """
+    reading = Reading(paths, options)
+    for _ in reading:
+        pass
+    return reading.account
 
 
 def read_transcripts(paths: Paths, options: ReadOptions | None = None) -> Iterator[Transcript]:

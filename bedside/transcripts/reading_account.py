@@ -185,7 +185,7 @@ class ReadingAccount:
             "transcripts": self.transcripts,
             "turns": self.turns,
             "kinds": [[*kind, names] for kind, names in self.kinds.items()],
-            "speakers": self.speakers,
+            "speakers": {role: dict(names) for role, names in self.speakers.items()},
             "one_sided": dict(self.one_sided),
             "languages": list(self.languages.items()),
             "systems": list(self.systems.items()),

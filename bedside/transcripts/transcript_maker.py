@@ -214,7 +214,8 @@ class TranscriptMaker:
             InputError: no turns, none of a clinician or patient, a name that is not text, a factor that is not a
                 single value, a language that is not a tag.
         """
-        check_turns(turns, where)
+        # While unknown speakers are looked for, all of them are others.
+        check_turns(turns, where, sided=self.unknown is None)
         pattern = self.options.path_fields
         fields = {} if pattern is None else path_values(self.path, self._bare_path, pattern)
         names = {"id": self.stem if id is None or id == "" else id, "system": system, "case_id": case_id}
@@ -354,8 +355,9 @@ def check_text(text: Any, where: str, todo: str = _TEXT) -> None:
     raise InputError(what, where=where, todo=todo)
 
 
-def check_turns(turns: Sequence[Turn], where: str) -> None:
-    """An error for turns that are no conversation: none, too many, or neither of a clinician nor of a patient."""
+def check_turns(turns: Sequence[Turn], where: str, *, sided: bool = True) -> None:
+    """An error for turns that are no conversation: none, too many, or, where they must be ``sided``, neither of a
+    clinician nor of a patient."""
     if not turns:
         raise InputError("the transcript has no turns", where=where, todo="remove it")
     if len(turns) > MAX_TURNS:
@@ -363,7 +365,7 @@ def check_turns(turns: Sequence[Turn], where: str) -> None:
             f"the transcript has {len(turns):,} turns, more than {MAX_TURNS:,}", where=where, todo="split it"
         )
     roles = {turn.role for turn in turns}
-    if roles == {"other"}:
+    if sided and roles == {"other"}:
         raise InputError(
             "the transcript has neither a clinician nor a patient",
             where=where,
