@@ -151,28 +151,41 @@ def _bins(table: pl.DataFrame, cuts: Sequence[int]) -> tuple[Bin, ...]:
 
 
 def _spearman(table: pl.DataFrame) -> Result:
-    from bedside.stats.two_raters import correlation
-
     present = table.drop_nulls("value")
     lengths, values = present["length"].to_numpy(), present["value"].to_numpy()
-    result = replace(correlation(lengths, values), dropped=table.height - present.height)
+    correlation = correlation_by_case(lengths, values, _cases(present))
+    result = replace(correlation, dropped=table.height - present.height)
     if result.estimate is None:
         reason = "fewer than three transcripts"
         if present.height > 2:
             same = "number of messages" if present["length"].n_unique() == 1 else "value"
             reason = f"all transcripts have the same {same}"
         return replace(result, missing=reason)
-    cases = _cases(present)
-    return result if np.unique(cases).size == cases.size else _by_cases(result, lengths, values, cases)
+    return result
 
 
 def _cases(rows: pl.DataFrame) -> Array:
-    """A number for the case of each row; a transcript without a case is one of its own."""
-    cases: Array = rows.select(own_case().rank("dense"))["case"].to_numpy()
+    """The name of each row's case; a transcript without a case is one of its own."""
+    cases: Array = rows.select(own_case())["case"].to_numpy()
     return cases
 
 
-def _by_cases(result: Result, lengths: Array, values: Array, cases: Array) -> Result:
+def correlation_by_case(x: Array, y: Array, cases: Array) -> Result:
+    """Spearman's correlation over transcripts; where a case has several, its interval and p by case.
+
+    Args:
+        x, y: one number for each transcript, none missing.
+        cases: the name or number of each one's case.
+    """
+    from bedside.stats.two_raters import correlation
+
+    result = correlation(x, y)
+    if result.estimate is None or np.unique(cases).size == cases.size:
+        return result
+    return _by_cases(result, x, y, cases)
+
+
+def _by_cases(result: Result, x: Array, y: Array, cases: Array) -> Result:
     """A correlation over transcripts with the interval and p of a jackknife over cases.
 
     The standard error of Fisher's z is that of leaving out one case at a time, ``√((G − 1)/G · Σ (z₍g₎ − z̄)²)``; z
@@ -198,7 +211,7 @@ def _by_cases(result: Result, lengths: Array, values: Array, cases: Array) -> Re
         return replace(result, missing=f"no p: {why}")
     with np.errstate(invalid="ignore", divide="ignore"):
         left_out = np.array(
-            [float(spearmanr(lengths[cases != case], values[cases != case]).statistic) for case in groups]
+            [float(spearmanr(x[cases != case], y[cases != case]).statistic) for case in groups]
         )
         z_left_out, z = np.arctanh(left_out), float(np.arctanh(result.estimate or 0.0))
     squares = (z_left_out - z_left_out.mean()) ** 2

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.agreement import Agreement, agree
+from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances, CheckedUnits, checked_units, drawn_ratings
 from bedside.analysis.choices import Weights
 from bedside.analysis.judge_accuracy import (
@@ -23,6 +24,7 @@ from bedside.analysis.judge_accuracy import (
     yes_level,
 )
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.trend import correlation_by_case
 from bedside.analysis.verdict import verdict_on
 from bedside.ratings.names import is_algorithm, is_human, is_judge, rated_by_humans
 from bedside.stats.alternative_annotator import AlternativeAnnotator
@@ -49,7 +51,8 @@ class Validation(MetricRatings):
         bias: mean of the rater minus people's mean, with its interval by case; None for labels.
         limits: Bland and Altman's limits of agreement; None for labels.
         length: Spearman's correlation, over transcripts, of the rater's mean difference from people with the number of
-            turns: a judge that favours long conversations shows here; None for labels and outside a run.
+            turns, its interval by case: a judge that favours long conversations shows here; None for labels and
+            outside a run.
         accuracy: where there are two levels, how well the rater finds the one that means yes; else None.
         rarest: how well it finds the level that people give most seldom, of those they give to five units or more.
         calibration: its expected levels beside what people say; None where it gives none.
@@ -176,8 +179,7 @@ def _metrics_of_people(view: RatingsView, metrics: Sequence[str] | None) -> list
     return [
         name
         for name in view.metrics(metrics)
-        if name in rated
-        and (metrics is not None or name in view.scales or view.run is None)
+        if name in rated and (metrics is not None or name in view.scales or view.run is None)
     ]
 
 
@@ -275,8 +277,12 @@ def _differences(units: CheckedUnits, view: RatingsView) -> dict[str, Result | N
     if view.run is not None:
         turns = dict(view.run.index.select("id", "turns").iter_rows())
         names = sorted(set(units.transcripts.tolist()))
-        means = [float((numbers - average)[units.transcripts == name].mean()) for name in names]
-        length = two_raters.correlation(means, [turns[name] for name in names], kind="spearman")
+        case_of = dict(zip(units.transcripts.tolist(), units.cases.tolist(), strict=True))
+        length = correlation_by_case(
+            np.array([(numbers - average)[units.transcripts == name].mean() for name in names]),
+            np.array([float(turns[name]) for name in names]),
+            np.array([case_of[name] for name in names]),
+        )
     return {
         "bias": replace(bias, name="bias"),
         "limits": two_raters.bland_altman(
@@ -287,7 +293,7 @@ def _differences(units: CheckedUnits, view: RatingsView) -> dict[str, Result | N
 
 
 def self_agreement(judgements: pl.DataFrame, view: RatingsView, metric: str, seed: int) -> Result:
-    """Alpha of the passes as if each were a rater.
+    """Alpha of the passes as if each were a rater, its interval by case.
 
     Args:
         judgements: one rater's ratings of the metric.
@@ -295,13 +301,13 @@ def self_agreement(judgements: pl.DataFrame, view: RatingsView, metric: str, see
     from bedside.stats import reliability
 
     labels = bool(judgements["label"].is_not_null().any())
-    wide = judgements.pivot(
-        "replicate", index=["transcript_id", "unit"], values="label" if labels else "value"
+    wide = judgements.with_columns(own_case()).pivot(
+        "replicate", index=["transcript_id", "unit", "case"], values="label" if labels else "value"
     )
-    cells = np.array(wide.drop("transcript_id", "unit").rows(), dtype=object)
+    cells = np.array(wide.drop("transcript_id", "unit", "case").rows(), dtype=object)
     scale = view.scales.get(metric)
     level: Any = "nominal" if labels else "ordinal" if scale is not None else "interval"
-    members = wide["transcript_id"].to_numpy()
+    members = wide["case"].to_numpy()
     nested = 1 < len(set(members)) < len(members)
     return reliability.krippendorff_alpha(
         cells,
