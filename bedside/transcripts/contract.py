@@ -12,6 +12,9 @@ from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import Span
 from bedside.transcripts.transcript import Transcript
 
+#: How a file belongs to a form.
+Claim = Literal["transcripts", "companion", "aside"]
+
 
 class Head:
     """What a reader sees of a file to say whether it is its own; nothing is read before it is asked for.
@@ -69,7 +72,9 @@ class Reader:
         endings: of the names of files that are looked at in a folder, in lower case with their point; each may be
             followed by ``.gz``. A file that is named itself may have any.
         claims: given a :class:`Head`, ``"transcripts"`` if the file is of this format, ``"companion"`` if it
-            belongs to the format but holds no transcripts (read by ``read`` from its main file), else None.
+            belongs to the format but holds no transcripts (read by ``read`` from its main file), ``"aside"`` if it
+            may be something else, such as a README: it is left alone in a folder, and read where it is named
+            itself; else None.
             The first reader that claims a file gets it.
         read: yields the transcripts of a :class:`SourceFile`.
         priority: readers are asked in order of this number, most specific format first.
@@ -83,7 +88,7 @@ class Reader:
     example: str
     example_name: str
     endings: tuple[str, ...]
-    claims: Callable[[Head], Literal["transcripts", "companion"] | None]
+    claims: Callable[[Head], Claim | None]
     read: Callable[[SourceFile], Iterator[Transcript]]
     priority: int = 50
     spans: Callable[[SourceFile, int], list[Span]] | None = None

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from typing import Any, Literal
+from typing import Any
 
 from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import NO_SPEAKER, Speech, speech_turns
@@ -48,7 +48,7 @@ def _product(item: Any) -> str | None:
     return next((product for product, fits in checks.items() if fits), None)
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     first = head.first
     return (
         "transcripts"

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
 
 from bedside.support.errors import InputError
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import Speech, speech_turns
 from bedside.transcripts.transcript import Transcript, is_speaker_word
@@ -36,7 +35,7 @@ _BEFORE_MARK = re.compile(r"[ ]+([.,?!;:…])")
 _HAS_WORD = re.compile(r"\w")
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     return "transcripts" if re.match(r"\s*(?:@\w[^\n]*\r?\n)*?@Begin[ \t]*\r?\n", head.text) else None
 
 

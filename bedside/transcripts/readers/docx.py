@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from bedside.support.errors import AmbiguousError, InputError
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_lines import (
     LabelledTurns,
     labelled_turns,
@@ -53,7 +53,7 @@ class _Row(NamedTuple):
     cells: list[str]
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     return "transcripts" if BODY in archive_parts(head.source) else None
 
 

@@ -6,11 +6,10 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 from xml.parsers import expat
 
 from bedside.support.errors import InputError
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import Speech, speech_turns
 from bedside.transcripts.transcript import Transcript
@@ -35,7 +34,7 @@ class _EafTier:
     annotations: list[_Annotation] = field(default_factory=list)
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     return "transcripts" if _ROOT.match(head.text) else None
 
 

@@ -6,10 +6,9 @@ import html
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Literal
 
 from bedside.support.errors import InputError
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_lines import labelled_lines, note_labels
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import NO_SPEAKER, Speech, joined_text, seconds, speech_turns
@@ -34,7 +33,7 @@ class _Cue:
     text: list[str] = field(default_factory=list)
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     text = head.text.lstrip()
     if re.match(r"WEBVTT(?:[ \t\r\n]|$)", text):
         return "transcripts"

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
 
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_lines import labelled_turns, names_two_speakers
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_fields import FIELDS
 from bedside.transcripts.whole_text import text_lines, whole_text
 
-_PROSE = (".txt", ".md", ".markdown", ".text")
+_PROSE = (".txt", ".md")
 #: Names of columns by which a first line is told to be a table's header.
 _COLUMNS = {
     *(name for names in FIELDS.values() for name in names),
@@ -21,20 +20,13 @@ _COLUMNS = {
 }  # fmt: skip
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     if isinstance(head.first, dict | list | str) or head.text[:2] == "PK":
         return None
-    roles = head.source.options.roles
-    if (
-        head.ending in (".csv", ".tsv", ".xlsx")
-        or head.ending in _PROSE
-        or names_two_speakers(head.text, roles)
-    ):
-        if _is_table(head):
-            return None
-        if head.ending in _PROSE or names_two_speakers(head.text, roles):
-            return "transcripts"
-    return None
+    speaks = names_two_speakers(head.text, head.source.options.roles)
+    if not (speaks or head.ending in _PROSE) or _is_table(head):
+        return None
+    return "transcripts" if speaks else "aside"
 
 
 def _is_table(head: Head) -> bool:

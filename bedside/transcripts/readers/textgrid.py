@@ -7,11 +7,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Literal
 
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD
-from bedside.transcripts.contract import Head, Reader
+from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import Speech, speech_turns
@@ -36,7 +35,7 @@ class _Tier:
     speeches: list[Speech] = field(default_factory=list)
 
 
-def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
+def _claims(head: Head) -> Claim | None:
     if not re.match(r'\s*(?:File type = )?"ooTextFile[^"]*"\s+(?:Object class = )?"TextGrid', head.text):
         return None
     siblings = _siblings(head.source)
