@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,16 @@ import polars as pl
 import pytest
 
 from bedside.analysis.agreement import Agreement, agree
-from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.annotation.answer_store import keep_answers
+from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.sampling import make_plan
+from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
 from bedside.reports.tables.agreement import agreement_table
+from bedside.scoring.score import score
+from tests.annotation.study import EMPATHY, RATERS, USERS, exported
 
 SCALE = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
 #: Statistics that rest on sums over units, and so are those of units that stand there as often as they weigh.
@@ -131,3 +138,61 @@ def test_units_of_one_case_are_drawn_by_transcript() -> None:
 def replace_case(view: RatingsView) -> RatingsView:
     table = view.ratings.with_columns(pl.lit(None, pl.String()).alias("case_id"))
     return RatingsView(table, view.scales, None, "the run")
+
+
+@pytest.fixture(scope="module")
+def stratified_run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Thirty cases of two systems, six of them crises; people rated six of each, and differ on most crises."""
+    folder = tmp_path_factory.mktemp("strata")
+    turn = [{"role": role, "text": "Well."} for role in ("clinician", "patient")]
+    lines = [
+        json.dumps({"id": f"{system}-{case}", "system": system, "case_id": f"c{case}", "turns": turn, "language": "en",
+                    "factors": {"kind": "crisis" if case < 6 else "routine"}, "reference": {"goal": "sleep"}})
+        for case in range(30) for system in "AB"
+    ]  # fmt: skip
+    (folder / "in.jsonl").write_text("\n".join(lines) + "\n", "utf-8")
+    run = score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
+    plan = make_plan(
+        run,
+        mode="rate",
+        rubrics=(EMPATHY,),
+        raters=("anna", "ben"),
+        by=("system", "kind"),
+        per=5,
+        seed=3,
+        round="main",
+    )
+
+    def say(item: str, rater: str) -> dict[str, str]:
+        name = plan.by_id[item].transcript
+        case = int(name[2:])
+        apart = rater == "ben" and case % (2 if case < 6 else 7) == 0
+        return {"empathy": str(1 + (case + apart) % 5)}
+
+    keep_answers(run, plan, read_export(plan, exported(plan, say, USERS), RATERS, where="export").answers)
+    return run
+
+
+def test_strata_of_a_plan_count_as_much_as_they_are_large(stratified_run: Run) -> None:
+    view = open_ratings_view(stratified_run.path)
+    (people,) = (row for row in agree(view, metrics=["empathy"]) if row.kind == "people")
+    assert (people.chances, people.by, people.units) == ("unequal", ("system", "kind"), 20)
+    wide = view.ratings.filter(metric="empathy").pivot("rater", index="transcript_id", values="value")
+    same = {
+        name: float(a == b)
+        for name, a, b in wide.select("transcript_id", "human:anna", "human:ben").iter_rows()
+    }
+    sizes = {True: 6, False: 24}
+    cells: dict[tuple[str, bool], list[float]] = {}
+    for name, agreed in same.items():
+        cells.setdefault((name[0], int(name[2:]) < 6), []).append(agreed)
+    expected = sum(sizes[crisis] / 60 * np.mean(values) for (_, crisis), values in cells.items())
+    assert {len(values) for values in cells.values()} == {5}
+    assert people.statistics["percent agreement"].estimate == pytest.approx(expected)
+    assert expected != pytest.approx(np.mean(list(same.values())))
+
+
+def test_a_level_of_the_factor_is_drawn_with_one_chance(stratified_run: Run) -> None:
+    crises = open_ratings_view(stratified_run.path, where={"kind": ("crisis",)})
+    (people,) = (row for row in agree(crises, metrics=["empathy"]) if row.kind == "people")
+    assert (people.chances, people.units, people.cases) == ("equal", 10, 5)
