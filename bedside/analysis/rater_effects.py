@@ -101,7 +101,6 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
     deviations = rated.with_columns(
         pl.when(pl.len().over(unit) > 1).then(pl.col("value") - others).alias("deviation"),
         own_case(),
-        pl.col("case_id").is_null().alias("own"),
     )
     severities = []
     for metric in metrics:
@@ -112,7 +111,7 @@ def _severities(view: RatingsView, metrics: Sequence[str]) -> tuple[RaterSeverit
             rows = table.filter(pl.col("rater") == rater)
             by_case = (
                 rows.drop_nulls("deviation")
-                .group_by("own", "case", maintain_order=True)
+                .group_by("case", maintain_order=True)
                 .agg(pl.col("deviation").mean())
             )
             counts = rows.group_by(pl.col("system").fill_null("")).len().sort("system")
