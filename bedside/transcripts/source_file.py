@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -64,20 +65,30 @@ class SourceFile(JsonSource, TranscriptMaker):
     def column(self, name: str, aliases: Iterable[str], header: Sequence[str]) -> str | None:
         """The file's column for bedside's ``name``: as mapped by the user, or one of the ``aliases``.
 
-        None where there is none.
+        None where there is none, or where the user says so by an empty name. Upper case, spaces, points, hyphens and
+        underscores make no difference to an alias.
 
         Raises:
             InputError: the user named a column that is not there.
         """
         mapped = self.options.columns.get(name)
         if mapped is not None:
+            if not mapped:
+                return None
             if mapped in header:
                 return mapped
             raise InputError(
-                f"there is no column {mapped!r}", where=f"{self.name}:1", todo=f"columns: {', '.join(header)}"
+                f"there is no column {mapped!r}",
+                where=self.header_place,
+                todo=f"columns: {', '.join(header)}",
             )
-        lowered = {column.casefold(): column for column in reversed(header)}
-        return next((lowered[alias] for alias in aliases if alias in lowered), None)
+        plain = {_plain(column): column for column in reversed(header)}
+        return next((plain[key] for alias in aliases if (key := _plain(alias)) in plain), None)
+
+    @property
+    def header_place(self) -> str:
+        """The place of the column names, for messages."""
+        return f"{self.name}:{self.account.header or 1}"
 
     def needed(self, name: str, aliases: Iterable[str], header: Sequence[str]) -> str:
         """As :meth:`column`; an error where there is none lists the columns and shows how to map one."""
@@ -85,10 +96,14 @@ class SourceFile(JsonSource, TranscriptMaker):
         if column is None:
             raise InputError(
                 f"no column holds the {name}",
-                where=f"{self.name}:1",
+                where=self.header_place,
                 todo=f"say which with `columns={name}=NAME`; columns: {', '.join(header)}",
             )
         return column
+
+
+def _plain(column: str) -> str:
+    return re.sub(r"[\s_.-]+", "", column).casefold()
 
 
 def _built(

@@ -162,7 +162,7 @@ def _header_number(source: ByteSource, sample: Sequence[tuple[int, list[str]]]) 
         for at, (number, row) in enumerate(sample[:-1]):
             names = _names(row)
             if at and max(filled[:at]) >= max(2, (len(names) + 1) // 2):
-                break
+                continue
             if len(names) > 1 and all(names) and len(names) >= max(filled):
                 # Beside two columns, what is above must be a sentence: a header may lack the name of a column.
                 above = sample[:at]
@@ -284,8 +284,12 @@ def table_records(path: Path, options: ReadOptions | None = None) -> Iterator[tu
         yield where, dict(zip(header, row, strict=True))
 
 
-def first_rows(source: ByteSource) -> tuple[list[str], list[list[str]]] | None:
-    """Header and up to five rows, looked at to recognise a format; None for what is no table of several columns.
+def first_rows(source: ByteSource, most: int = _SHOWN) -> tuple[list[str], list[list[str]]] | None:
+    """Header and first rows, looked at to recognise a format; None for what is no table of several columns.
+
+    Args:
+        source: the file.
+        most: rows wanted.
 
     Raises:
         AmbiguousError: several worksheets hold a table, and none is named.
@@ -294,7 +298,7 @@ def first_rows(source: ByteSource) -> tuple[list[str], list[list[str]]] | None:
     first = raw_tables(source)[0]
     if len(first.names) < 2:
         return None
-    shown = [row for number, row in first.sample if number > first.header][:_SHOWN]
+    shown = [row for number, row in first.sample if number > first.header][:most]
     return first.names, shown
 
 

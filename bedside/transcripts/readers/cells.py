@@ -2,75 +2,72 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal
 
-from bedside.support.errors import InputError
+import orjson
+
+from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.registry import nearest
+from bedside.transcripts.cell_dialogue import SHORT, Label, dialogue_labels, is_speaker
 from bedside.transcripts.contract import Head, Reader
-from bedside.transcripts.read_options import ReadOptions
+from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
+from bedside.transcripts.message_paths import list_of
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.table_rows import row_spans, table
-from bedside.transcripts.transcript import ROLE_ALIASES, Role, Transcript, role_of
-from bedside.transcripts.transcript_fields import FIELDS, factor_or_reference
+from bedside.transcripts.table_ids import TABLE_FIELDS, SheetIds
+from bedside.transcripts.table_rows import is_workbook, row_spans, table
+from bedside.transcripts.transcript import Transcript, Turn
+from bedside.transcripts.transcript_fields import factor_or_reference
 
-_DIALOGUE = ("dialogue", "dialog", "conversation", "transcript", "text")
-_COLUMNS = {"dialogue": _DIALOGUE, **FIELDS}
-#: Labels of a dialogue beside the known speakers.
-_SHORT: dict[str, Role] = {"dr": "clinician", "dr.": "clinician", "pt": "patient", "pt.": "patient"}
-
-# A label at the beginning of a line: a name and a colon, or a name in brackets.
-_LINE = re.compile(r"^[ \t]*(?:\[([^\]\n]{1,40})\]|([^\W\d_][^:：\n]{0,39}?)[ \t]*[:：])", re.MULTILINE)
-# What no label goes without.
-_MARK = re.compile(r"[\]:：]")
-# What a name looks like: up to three words that begin with a capital, or a few Chinese characters.
-_NAME = re.compile(r"[^\W\d_a-z][\w.'’-]*(?: (?:[^\W\d_a-z][\w.'’-]*|\d+)){0,2}")
+_DIALOGUE = (
+    "dialogue", "dialog", "conversation", "transcript", "text", "messages", "conversations", "dialogues", "chat",
+)  # fmt: skip
+_COLUMNS = {"dialogue": _DIALOGUE, **TABLE_FIELDS}
 
 
-def _is_speaker(label: str, options: ReadOptions) -> bool:
-    return role_of(label, options.roles) is not None or label.strip().casefold() in _SHORT
+def _messages(cell: str) -> list[Any] | None:
+    """The list of messages that a cell holds as JSON; None where it holds none."""
+    if cell.lstrip()[:1] not in ("[", "{"):
+        return None
+    try:
+        value = orjson.loads(cell)
+    except orjson.JSONDecodeError:
+        return None
+    if isinstance(value, dict):
+        key = list_of(value)
+        value = None if key is None else value[key]
+    return value if isinstance(value, list) and value and is_message(value[0]) else None
 
 
-def _labels(text: str, options: ReadOptions) -> list[tuple[int, int, str]]:
-    """Beginning, end and name of each speaker's label.
-
-    Labels stand at the beginnings of lines (known names, and whatever looks like a name), or, where fewer
-    than two do, anywhere (known names only).
-    """
-    labels: list[tuple[int, int, str]] = []
-    if not _MARK.search(text):
-        return labels
-    for match in _LINE.finditer(text):
-        name = (match[1] or match[2]).strip()
-        if _is_speaker(name, options) or (match[2] and _NAME.fullmatch(name) and len(name) <= 30):
-            labels.append((match.start(), match.end(), name))
-    if len(labels) > 1:
-        return labels
-    names = sorted({*ROLE_ALIASES, *_SHORT, *options.roles}, key=len, reverse=True)
-    anywhere = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, names))})[ \t]*[:：]", re.IGNORECASE)
-    inline = [(match.start(), match.end(), match[1]) for match in anywhere.finditer(text)]
-    # In running text "the doctor: …" is no label where labels are capitalised.
-    if inline and not inline[0][2][0].islower():
-        inline = [label for label in inline if not label[2][0].islower()]
-    return inline if len(inline) > len(labels) else labels
+def _weight(source: SourceFile, cells: Sequence[str]) -> tuple[int, int]:
+    """How many labels of known speakers the cells of a column have, and how many labels in all."""
+    known = labels = 0
+    for cell in cells:
+        messages = _messages(cell)
+        if messages is not None:
+            known, labels = known + len(messages), labels + len(messages)
+            continue
+        found = dialogue_labels(cell, source.options.roles)
+        if len(found) > 1:
+            labels += len(found)
+            known += sum(is_speaker(label.name, source.options.roles) for label in found)
+    return known, labels
 
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     if head.columns is None:
         return None
     header, rows = head.columns
-    if "dialogue" in head.source.options.columns:
+    if head.source.options.columns.get("dialogue"):
         return "transcripts"
     if all(head.source.column(name, ROW_COLUMNS[name], header) for name in ("speaker", "text")):
         return None
-    options = head.source.options
-    return "transcripts" if any(len(_labels(cell, options)) > 1 for row in rows for cell in row) else None
+    return "transcripts" if any(_weight(head.source, row)[1] for row in rows) else None
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
-    source.aliases = _SHORT
+    source.aliases = {**SHORT, **MODEL_SPEAKERS}
     header, rows = table(source)
     unknown = [name for name in source.options.columns if name not in _COLUMNS]
     if unknown:
@@ -80,15 +77,14 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
             todo=nearest(unknown[0], _COLUMNS),
         )
     dialogue = _dialogue_column(source, header)
-    places = {
-        name: header.index(column)
-        for name, aliases in FIELDS.items()
-        if (
-            column := source.column(
-                name, [alias for alias in aliases if alias != dialogue.casefold()], header
-            )
-        )
+    names = {
+        name: column
+        for name, aliases in TABLE_FIELDS.items()
+        if (column := source.column(name, aliases, [column for column in header if column != dialogue]))
     }
+    source.account.columns.update({"dialogue": dialogue, **names})
+    places = {name: header.index(column) for name, column in names.items()}
+    ids = SheetIds(source, header, places.get("id", places.get("case_id")))
     for position, (where, row) in enumerate(rows, source.values_before):
         transcript = source.attempt(
             _transcript,
@@ -99,17 +95,37 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
             header,
             header.index(dialogue),
             places,
+            ids,
         )
         if transcript is not None:
             yield transcript
 
 
 def _dialogue_column(source: SourceFile, header: list[str]) -> str:
-    if "dialogue" not in source.options.columns and source.columns is not None:
-        for row in source.columns[1]:
-            for name, cell in zip(header, row, strict=False):
-                if len(_labels(cell, source.options)) > 1:
-                    return name
+    """The column whose cells hold the dialogues.
+
+    Raises:
+        AmbiguousError: several do.
+        InputError: none does.
+    """
+    if not source.options.columns.get("dialogue") and source.columns is not None:
+        names, rows = source.columns
+        weights = {
+            name: weight
+            for at, name in enumerate(names)
+            if name and (weight := _weight(source, [row[at] for row in rows if at < len(row)]))[1]
+        }
+        dialogues = {name for name, (known, _) in weights.items() if known > 1} or weights.keys()
+        # Notes have labels too (Allergies: none.), but of no speakers.
+        likely = sorted(dialogues, key=names.index)
+        if len(likely) > 1:
+            raise AmbiguousError(
+                f"the columns {likely[0]!r} and {likely[1]!r} both hold dialogues",
+                where=source.name,
+                todo=f"say which with `columns=dialogue={likely[0]}` or `columns=dialogue={likely[1]}`",
+            )
+        if likely:
+            return likely[0]
     return source.needed("dialogue", _DIALOGUE, header)
 
 
@@ -121,36 +137,57 @@ def _transcript(
     header: list[str],
     dialogue: int,
     places: dict[str, int],
+    ids: SheetIds,
 ) -> Transcript:
     if isinstance(row, InputError):
         raise row
-    text = row[dialogue]
-    labels = _labels(text, source.options)
-    before = text[: labels[0][0]].strip() if labels else text.strip()
-    if before:
-        raise InputError(
-            f"the dialogue does not begin with a speaker but with {before!r:.40}",
-            where=where,
-            todo="begin each turn with a label such as Doctor:",
-        )
-    ends = [*(start for start, _, _ in labels), len(text)][1:]
+    messages = _messages(row[dialogue])
+    turns = (
+        _turns(source, row, where, dialogue) if messages is None else message_turns(source, messages, where)
+    )
     fields: dict[str, Any] = {key: row[at].strip() or None for key, at in places.items()}
     factors: dict[str, Any] = {}
     reference: dict[str, Any] = {}
     for at, (column, cell) in enumerate(zip(header, row, strict=True)):
         if at != dialogue and at not in places.values() and column:
             factor_or_reference(column, cell, factors, reference, typed=False)
-    return source.transcript(
-        source.turns(
-            [label for _, _, label in labels],
-            [text[end:stop].strip() for (_, end, _), stop in zip(labels, ends, strict=True)],
-            where,
-        ),
-        where,
-        factors=factors,
-        reference=reference,
-        **{**fields, "id": fields.get("id") or name},
-    )
+    fields = {**fields, "id": fields.get("id") or name}
+    return source.transcript(turns, where, factors=factors, reference=reference, **ids.fields(row, fields))
+
+
+def _turns(source: SourceFile, row: list[str], where: str, dialogue: int) -> list[Turn]:
+    text = row[dialogue]
+    labels = dialogue_labels(text, source.options.roles)
+    before = text[: labels[0].start].strip() if labels else text.strip()
+    if before:
+        raise InputError(
+            f"the dialogue does not begin with a speaker but with {before!r:.40}",
+            where=where,
+            todo="begin each turn with a label such as Doctor:",
+        )
+    ends = [*(label.start for label in labels), len(text)][1:]
+    speakers = [label.name for label in labels]
+    texts = [text[label.end : end].strip() for label, end in zip(labels, ends, strict=True)]
+    try:
+        return source.turns(speakers, texts, where)
+    except InputError:
+        # What is wrong is told by the line it stands on.
+        return source.turns(speakers, texts, _turn_places(source, row, where, dialogue, labels))
+
+
+def _turn_places(
+    source: SourceFile, row: list[str], where: str, dialogue: int, labels: Sequence[Label]
+) -> list[str]:
+    """The place of each turn: of a text file its line, of a worksheet that of the row."""
+    place, _, number = where.rpartition(":")
+    if is_workbook(source) or not number.isdigit():
+        return [f"{where}, turn {index}" for index in range(len(labels))]
+    after = sum(cell.count("\n") for cell in row[dialogue + 1 :])
+    text = row[dialogue]
+    return [
+        f"{place}:{int(number) - after - text.count(chr(10), label.start)}, turn {index}"
+        for index, label in enumerate(labels)
+    ]
 
 
 READER = Reader(
@@ -158,8 +195,10 @@ READER = Reader(
     title="table with a dialogue in a cell (CSV, TSV, XLSX)",
     description=(
         "One transcript a row. A cell holds the dialogue, each turn after its speaker's label (`Doctor: …`, `Dr.: …`, "
-        "`[doctor] …`, `医生：…`) at the beginning of a line or, where lines have none, within the text. The column is "
-        f"found by its content, or named with `--columns dialogue=NAME`. {', '.join(f'`{key}`' for key in FIELDS)} "
+        "`[doctor] …`, `医生：…`) at the beginning of a line or, where lines have none, within the text; or it holds a "
+        "list of messages of role and content as JSON. What stands like a label is one, so that a third speaker "
+        "(`[patient_guest]`, `mother:`) is asked for where nothing tells the role. The column is found by its content, "
+        f"or named with `--columns dialogue=NAME`. {', '.join(f'`{key}`' for key in TABLE_FIELDS)} "
         "are understood; other short cells become factors, long ones go to the reference."
     ),
     example='id,dialogue\na-1,"Doctor: What brings you here?\nPatient: I sleep badly."\n',

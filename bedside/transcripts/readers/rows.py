@@ -11,14 +11,15 @@ from bedside.support.errors import InputError
 from bedside.support.registry import nearest
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.spans import Span
+from bedside.transcripts.spans import NotDivisible, Span
+from bedside.transcripts.table_ids import TABLE_FIELDS, SheetIds, check_blocks, id_column, id_columns
 from bedside.transcripts.table_rows import row_spans, table
 from bedside.transcripts.transcript import CODES, Transcript
-from bedside.transcripts.transcript_fields import FIELDS, factor_or_reference
+from bedside.transcripts.transcript_fields import factor_or_reference
 
 #: Names understood without a mapping, in lower case, for each of bedside's columns.
 COLUMNS = {
-    **FIELDS,
+    **TABLE_FIELDS,
     "speaker": ("speaker", "role", "interlocutor", "participant"),
     "text": ("text", "utterance", "utterance_text", "message", "content"),
     "turn": ("turn", "turn_id", "turn_index", "utterance_id", "index"),
@@ -68,11 +69,17 @@ def _layout(source: SourceFile, header: list[str]) -> _RowLayout:
             todo=nearest(unknown[0], COLUMNS),
         )
     place = {name: position for position, name in enumerate(header)}
-    places = {
-        name: place[column]
+    names = {
+        name: column
         for name, aliases in COLUMNS.items()
-        if (column := source.column(name, aliases, header)) is not None
+        if name != "id" and (column := source.column(name, aliases, header)) is not None
     }
+    owner = id_column(source, header)
+    if owner is not None:
+        names["id"] = owner
+        if owner == names.get("turn"):
+            del names["turn"]
+    places = {name: place[column] for name, column in names.items()}
     layout = _RowLayout(
         text=place[source.needed("text", COLUMNS["text"], header)],
         speaker=place[source.needed("speaker", COLUMNS["speaker"], header)],
@@ -95,6 +102,7 @@ def _layout(source: SourceFile, header: list[str]) -> _RowLayout:
         codes = [code for code in CODES if code in places]
         layout.coded = [places[code] for code in codes]
         layout.codes = partial(_codes, codes)
+    source.account.columns.update(names)
     used = {*places.values(), *layout.coded}
     layout.unnamed = {name: position for name, position in place.items() if position not in used and name}
     return layout
@@ -156,17 +164,20 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
     header, rows = table(source)
     layout = _layout(source, header)
     text, owner = layout.text, layout.id
+    ids = SheetIds(source, header, owner)
 
     def items() -> Iterator[tuple[str, str, int, list[str]] | InputError]:
         for where, row in rows:
             if isinstance(row, InputError):
                 yield row
             else:
-                yield where, source.stem if owner is None else row[owner], len(row[text]), row
+                yield where, source.stem if owner is None else ids.name(row, row[owner]), len(row[text]), row
 
     codes_of_cells: dict[tuple[str, ...], dict[str, str]] = {}
     for name, group in source.by_transcript(items()):
-        transcript = source.attempt(_transcript, source, layout, name, group, codes_of_cells)
+        if owner is None and "id" not in source.options.columns:
+            check_blocks(source, [row for _, row in group], layout.speaker, layout.unnamed)
+        transcript = source.attempt(_transcript, source, layout, ids, name, group, codes_of_cells)
         if transcript is not None:
             yield transcript
 
@@ -174,12 +185,13 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 def _transcript(
     source: SourceFile,
     layout: _RowLayout,
+    ids: SheetIds,
     name: str,
     group: list[tuple[str, list[str]]],
     codes_of_cells: dict[tuple[str, ...], dict[str, str]],
 ) -> Transcript:
     where, first = group[0]
-    if not name.strip():
+    if layout.id is not None and not first[layout.id].strip():
         raise InputError("the row has no transcript id", where=where, todo="fill it")
     utterances = _utterances(layout, group)
     constant = {
@@ -208,10 +220,9 @@ def _transcript(
             metas,
         ),
         where,
-        id=name.strip(),
         factors=factors,
         reference=reference,
-        **fields,
+        **ids.fields(first, {**fields, "id": name.strip()}),
     )
 
 
@@ -297,7 +308,16 @@ def _constant(group: list[tuple[str, list[str]]], at: int, what: str) -> str | N
 
 def _spans(source: SourceFile, size: int) -> list[Span]:
     """A transcript's rows are never torn."""
-    return row_spans(source, size, lambda header: _layout(source, header).id)
+
+    def owner(header: list[str]) -> int | None:
+        column = _layout(source, header).id
+        # A piece takes the likeliest name: whether a column tells transcripts shows in the whole file's first rows.
+        named = "id" in source.options.columns
+        if column is not None and not named and header[column] != id_columns(source, header)[0]:
+            raise NotDivisible
+        return column
+
+    return row_spans(source, size, owner)
 
 
 READER = Reader(
