@@ -28,9 +28,9 @@ from bedside.protocols.contract import PROTOCOLS
 from bedside.ratings.audit_metrics import audited_rubrics, without_audits
 from bedside.ratings.frames import FRAME, Frame, is_frame
 from bedside.ratings.names import rated_by_humans
+from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
-from bedside.ratings.spreadsheets import read_rating_file, read_rating_frame
 from bedside.ratings.values import Direction
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
@@ -42,8 +42,8 @@ from bedside.support.registry import nearest
 PEOPLE = "people"
 #: Stands for the system of transcripts that have none, and for all systems together.
 ALL = "all"
-#: Where ratings are: a run or its folder, a file, or a data frame.
-RatingSource = Run | str | os.PathLike[str] | Frame
+#: Where ratings are: a run or its folder, a file, what was read from one, or a data frame.
+RatingSource = Run | RatingFile | str | os.PathLike[str] | Frame
 #: What :meth:`RatingsView.once` computes.
 Computed = TypeVar("Computed")
 
@@ -393,14 +393,14 @@ def open_ratings_view(
     *,
     scales: Mapping[str | None, Scale] | None = None,
     columns: Mapping[str, str] | None = None,
-    metric: str = "rating",
+    metric: str | None = None,
     rounds: Sequence[str] | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
 ) -> RatingsView:
-    """A view of ratings from a run, from a plain file of ratings (CSV, TSV, XLSX, Parquet), or from a data frame.
+    """A view of ratings from a run, from a plain file of ratings, or from a data frame.
 
     Args:
-        source: the run or its folder, the file, or the pandas or Polars data frame.
+        source: the run or its folder, the file, what was read from one, or the pandas or Polars data frame.
         scales: scales that go before those kept in the run; under None the one of all metrics.
         columns: for a file or data frame, bedside's column names to its own.
         metric: for a file or data frame without a column for it, the metric's name.
@@ -424,10 +424,14 @@ def _whole_view(
     *,
     scales: Mapping[str | None, Scale] | None,
     columns: Mapping[str, str] | None,
-    metric: str,
+    metric: str | None,
 ) -> RatingsView:
     """The view of all ratings, as :func:`open_ratings_view` reads them."""
     asked_scales = dict(scales or {})
+    if isinstance(source, RatingFile):
+        names = source.ratings["metric"].unique()
+        asked = {name: scale for name in names if (scale := asked_scales.get(name) or asked_scales.get(None))}
+        return RatingsView(source.ratings, {**source.scales, **asked}, None, source.name)
     if is_frame(source):
         table = read_rating_frame(
             source, scales=asked_scales, columns=columns, metric=metric, known_scale=known_scale

@@ -2,7 +2,7 @@
 
 from bedside.api.analyses import agree, compare, estimate, explain, figure, gate, tables, validate
 from bedside.api.judging import JudgedRun, judge, preview_judging
-from bedside.api.run_files import Report, import_ratings, report
+from bedside.api.run_files import Report, import_ratings, read_ratings, report
 
 __all__ = [
     "JudgedRun",
@@ -16,6 +16,7 @@ __all__ = [
     "import_ratings",
     "judge",
     "preview_judging",
+    "read_ratings",
     "report",
     "tables",
     "validate",

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
 from bedside.reports.table import Tables
@@ -75,23 +76,70 @@ def report(
     return Report(next(file for file in files if file.name == PAGE), Tables(written, None), files)
 
 
+def read_ratings(
+    file: str | os.PathLike[str],
+    *,
+    scales: Names = (),
+    columns: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    form: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+    encoding: str | None = None,
+) -> RatingFile:
+    """Ratings read from a file; every question takes them in place of it, and ``account`` says what was understood.
+
+    Args:
+        file: a table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.
+        scales: scales of the ratings, as for :func:`bedside.agree`.
+        columns: bedside's column names to the file's.
+        metric: the metric, where the file names none.
+        form: name of the form, such as ``by_metric``; it is recognised by the content unless named.
+        sheet: of a workbook: a worksheet's name, or ``all``.
+        header_row: line or row of the column names, from 1.
+        encoding: of a text file.
+
+    Raises:
+        AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
+        BedsideError: no such file, or one that ratings can't be read from.
+    """
+    from bedside.analysis.ratings_view import known_scale
+    from bedside.ratings.rating_files import read_rating_file
+    from bedside.ratings.scales import parse_scales
+
+    return read_rating_file(
+        file,
+        scales=parse_scales(listed(scales, "scales")),
+        columns=columns,
+        metric=metric,
+        form=form,
+        sheet=sheet,
+        header_row=header_row,
+        encoding=encoding,
+        known_scale=known_scale,
+    )
+
+
 def import_ratings(
     run: RunOrFolder,
     file: str | os.PathLike[str],
     *,
     scales: Names = (),
     columns: Mapping[str, str] | None = None,
-    metric: str = "rating",
+    metric: str | None = None,
+    form: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+    encoding: str | None = None,
     round: str = IMPORTED,
 ) -> int:
-    """Add people's ratings from a spreadsheet to a run; those of the same key (and round) are replaced.
+    """Add people's ratings from a file to a run; those of the same key (and round) are replaced.
 
     Args:
         run: the run.
-        file: CSV, TSV, XLSX or Parquet, long (item, rater, metric, value) or wide (a column a rater).
+        file: a table (CSV, TSV, XLSX, Parquet), or an annotation tool's JSON.
         scales: scales of the ratings, as for :func:`bedside.agree`.
-        columns: bedside's column names to the file's.
-        metric: the metric, where the file has no column for it.
+        columns, metric, form, sheet, header_row, encoding: as for :func:`read_ratings`.
         round: the round of annotation, such as pilot, where the file has no column for it.
 
     Returns:
@@ -101,9 +149,9 @@ def import_ratings(
         BedsideError: no such run, or a file that doesn't fit it.
     """
     from bedside.analysis.ratings_view import known_scale
+    from bedside.ratings.rating_files import read_rating_file
+    from bedside.ratings.rating_import import import_ratings as run_import
     from bedside.ratings.scales import parse_scales
-    from bedside.ratings.spreadsheets import import_ratings as run_import
-    from bedside.ratings.spreadsheets import read_rating_file
     from bedside.rubrics.run_rubrics import own_rubrics
 
     opened = run if isinstance(run, Run) else Run(run)
@@ -113,6 +161,10 @@ def import_ratings(
         scales=parse_scales(listed(scales, "scales")),
         columns=columns,
         metric=metric,
+        form=form,
+        sheet=sheet,
+        header_row=header_row,
+        encoding=encoding,
         known_scale=lambda name: known_scale(name, own),
     )
     return run_import(opened, Path(file), rating_file, round)[0]

@@ -24,9 +24,11 @@ from bedside.cli.options import (
     WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
+from bedside.cli.parsing import read_names, read_rounds, read_where
+from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 
 
+@reads_ratings
 def agree(
     source: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings (CSV, TSV, XLSX or Parquet).")
@@ -69,6 +71,7 @@ def agree(
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
+    reading: TypedReading = TYPED_NOTHING,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
@@ -86,7 +89,7 @@ def agree(
     from bedside.api import agree as agreement_tables
 
     tables = agreement_tables(
-        source,
+        rating_source(source, scale, columns, reading),
         metrics=read_names(metrics),
         raters=read_names(raters),
         weights=cast(Any, weights),
@@ -94,7 +97,6 @@ def agree(
         icc=cast(Any, icc),
         confusion=confusion,
         scales=scale or (),
-        columns=read_pairs(columns, "--columns"),
         rounds=read_rounds(rounds),
         where=read_where(where),
         within=within,

@@ -25,7 +25,8 @@ from bedside.cli.options import (
     WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_margins, read_names, read_pairs, read_rounds, read_where
+from bedside.cli.parsing import read_margins, read_names, read_rounds, read_where
+from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 
 ReferenceOption = Annotated[
     str | None,
@@ -94,6 +95,7 @@ CorrectionOption = Annotated[
 ]
 
 
+@reads_ratings
 def compare(
     source: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings with a column of systems.")
@@ -113,6 +115,7 @@ def compare(
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
+    reading: TypedReading = TYPED_NOTHING,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
@@ -131,7 +134,7 @@ def compare(
     from bedside.api import compare as comparison_tables
 
     tables = comparison_tables(
-        source,
+        rating_source(source, scale, columns, reading),
         systems=read_names(systems),
         reference=reference,
         metrics=read_names(metrics),
@@ -143,7 +146,6 @@ def compare(
         correction=cast(Any, correction),
         adjusted_intervals=adjusted_intervals,
         scales=scale or (),
-        columns=read_pairs(columns, "--columns"),
         rounds=read_rounds(rounds),
         where=read_where(where),
         within=within,

@@ -114,6 +114,12 @@ def readers(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return [(path.stem, "") for path in _entries(folder, ".py", "bedside.readers")]
 
 
+def rating_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The forms of files of ratings."""
+    folder = _PACKAGE / "ratings" / "forms"
+    return [(path.stem, "") for path in _entries(folder, ".py", "bedside.rating_forms")]
+
+
 def engine_names() -> list[str]:
     """The engines that share work."""
     return sorted(path.stem for path in _entries(_PACKAGE / "engines" / "shipped", ".py", "bedside.engines"))

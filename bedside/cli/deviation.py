@@ -22,12 +22,14 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import open_source, read_names
+from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 
 if TYPE_CHECKING:
     from bedside.analysis.deviation import Deviation
     from bedside.analysis.ratings_view import RatingsView
 
 
+@reads_ratings
 def deviation(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings.")],
     reference: Annotated[
@@ -46,6 +48,7 @@ def deviation(
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
+    reading: TypedReading = TYPED_NOTHING,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -60,7 +63,11 @@ def deviation(
     from bedside.reports.table import Tables
     from bedside.reports.tables.deviation import deviation_table
 
-    corpus = open_source(Path(reference), scale, columns) if Path(reference).exists() else reference
+    corpus = (
+        open_source(rating_source(Path(reference), scale, columns, reading), scale)
+        if Path(reference).exists()
+        else reference
+    )
 
     def answer(view: RatingsView) -> Tables[tuple[Deviation, ...]]:
         deviations = deviations_from(
@@ -72,5 +79,6 @@ def deviation(
         )
         return Tables([deviation_table(deviations, Path(reference).name)], deviations)
 
-    view = open_source(source, scale, columns, rounds=rounds, where=where)
+    opened = rating_source(source, scale, columns, reading)
+    view = open_source(opened, scale, rounds=rounds, where=where)
     show_and_write(answered(view, within, answer), source=source, out=out, as_json=json)

@@ -23,10 +23,12 @@ from bedside.cli.options import (
     WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
+from bedside.cli.parsing import read_names, read_rounds, read_where
+from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 from bedside.ratings.names import JUDGES
 
 
+@reads_ratings
 def estimate(
     source: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and a judge.")
@@ -75,6 +77,7 @@ def estimate(
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
+    reading: TypedReading = TYPED_NOTHING,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -91,7 +94,7 @@ def estimate(
     from bedside.api import estimate as estimate_tables
 
     tables = estimate_tables(
-        source,
+        rating_source(source, scale, columns, reading),
         judge=judge,
         people=read_names(people),
         systems=read_names(systems),
@@ -99,7 +102,6 @@ def estimate(
         about=cast(Any, about),
         method=cast(Any, method),
         scales=scale or (),
-        columns=read_pairs(columns, "--columns"),
         rounds=read_rounds(rounds),
         where=read_where(where),
         within=within,

@@ -19,9 +19,11 @@ from bedside.cli.options import (
     WithinOption,
 )
 from bedside.cli.output import say, show_tables
-from bedside.cli.parsing import read_pairs, read_rounds, read_where
+from bedside.cli.parsing import read_rounds, read_where
+from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 
 
+@reads_ratings
 def explain(
     source: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings.")],
     cell: Annotated[
@@ -47,6 +49,7 @@ def explain(
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
+    reading: TypedReading = TYPED_NOTHING,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -62,11 +65,10 @@ def explain(
     from bedside.api import explain as explain_cell
 
     explanation = explain_cell(
-        source,
+        rating_source(source, scale, columns, reading),
         cell,
         table=table,
         scales=scale or (),
-        columns=read_pairs(columns, "--columns"),
         rounds=read_rounds(rounds),
         where=read_where(where),
         within=within,

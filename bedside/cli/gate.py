@@ -19,12 +19,14 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import show_tables
 from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
+from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 from bedside.support.errors import InputError
 
 #: What the command ends with where the gate isn't passed; 2 is for input that can't be read.
 NOT_PASSED = 1
 
 
+@reads_ratings
 def gate(
     source: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings with a column of systems.")
@@ -72,6 +74,7 @@ def gate(
     where: WhereOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
+    reading: TypedReading = TYPED_NOTHING,
     json: JsonOption = False,
 ) -> None:
     """Let a new system pass only if it is shown to be no worse.
@@ -86,14 +89,13 @@ def gate(
     from bedside.api import gate as gate_tables
 
     tables = gate_tables(
-        source,
+        rating_source(source, scale, columns, reading),
         baseline=baseline,
         margin=_by_metric(margin, "--margin"),
         system=system,
         safety={name: _level(level) for name, level in _by_metric(safety or [], "--safety").items()},
         raters=read_names(raters),
         scales=scale or (),
-        columns=read_pairs(columns, "--columns"),
         rounds=read_rounds(rounds),
         where=read_where(where),
     )

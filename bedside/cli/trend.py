@@ -22,12 +22,14 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import open_source, read_names, read_whole_numbers
+from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 
 if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingsView
     from bedside.analysis.trend import Trend
 
 
+@reads_ratings
 def trend(
     source: Annotated[
         Path,
@@ -49,6 +51,7 @@ def trend(
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
+    reading: TypedReading = TYPED_NOTHING,
     out: OutOption = None,
     json: JsonOption = False,
 ) -> None:
@@ -75,5 +78,6 @@ def trend(
         )
         return Tables([length_table(trends)], trends)
 
-    view = open_source(source, scale, columns, rounds=rounds, where=where)
+    opened = rating_source(source, scale, columns, reading)
+    view = open_source(opened, scale, rounds=rounds, where=where)
     show_and_write(answered(view, within, answer), source=source, out=out, as_json=json)

@@ -23,9 +23,11 @@ from bedside.cli.options import (
     WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
+from bedside.cli.parsing import read_names, read_rounds, read_where
+from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 
 
+@reads_ratings
 def validate(
     source: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and judges.")
@@ -57,6 +59,7 @@ def validate(
     within: WithinOption = None,
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
+    reading: TypedReading = TYPED_NOTHING,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
@@ -75,13 +78,12 @@ def validate(
     from bedside.api import validate as validation_tables
 
     tables = validation_tables(
-        source,
+        rating_source(source, scale, columns, reading),
         judges=read_names(judges),
         metrics=read_names(metrics),
         epsilon=epsilon,
         weights=cast(Any, weights),
         scales=scale or (),
-        columns=read_pairs(columns, "--columns"),
         rounds=read_rounds(rounds),
         where=read_where(where),
         within=within,

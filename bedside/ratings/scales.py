@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from bedside.ratings.answer_words import family_order, in_family_order
 from bedside.support.errors import DataError
 
 #: An end of a scale as typed.
@@ -43,6 +44,9 @@ def parse_scale(text: str) -> Scale:
     """A scale as typed: ``1-5`` (whole numbers), ``0,0.5,1`` (these numbers), ``none/open/closed`` (labels), or
     ``mild<moderate<severe`` (labels that have this order).
 
+    Three labels or more that are words of a known order, and stand in it, have that order however they are parted:
+    ``never/rarely/often`` is ``never<rarely<often``.
+
     Raises:
         DataError: it is none of these.
     """
@@ -59,6 +63,8 @@ def parse_scale(text: str) -> Scale:
         numbers = [number_in(part) for part in parts]
         if all(number is not None for number in numbers):
             return Scale(tuple(sorted(number for number in numbers if number is not None)), True)
+        if len(parts) > 2 and in_family_order(parts):
+            return Scale(family_order(parts) or (), True)
         return Scale(tuple(parts), False)
     raise DataError(
         f"{text!r:.60} is not a scale",

@@ -143,7 +143,8 @@ def test_a_coder_in_a_run_has_a_card(tmp_path: Path) -> None:
 def test_judges_that_favour_length_are_seen(tmp_path: Path) -> None:
     run = score([EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
     turns = dict(run.index.select("id", "turns").iter_rows())
-    from bedside.ratings.spreadsheets import import_ratings, read_rating_file
+    from bedside.ratings.rating_files import read_rating_file
+    from bedside.ratings.rating_import import import_ratings
 
     rows = ["item,rater,value"]
     rows += [f"{name},anna,3\n{name},ben,3\n{name},judge:m,{1 + n / 10:g}" for name, n in turns.items()]

@@ -17,8 +17,9 @@ from bedside.annotation.plan_file import read_plan, write_plan
 from bedside.annotation.plan_progress import plan_view
 from bedside.annotation.proposals import Aim, propose
 from bedside.ratings.names import rated_by_humans
+from bedside.ratings.rating_files import read_rating_file
+from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
-from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.support.errors import DataError, InputError
 from tests.annotation.study import RATERS, USERS, exported, rating_plan
 

@@ -34,6 +34,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "figure": {"rounds": "all", "scales": "empathy=1-5"},
     "explain": {"rounds": "all", "scales": "empathy=1-5"},
     "import_ratings": {"scales": "1-5"},
+    "read_ratings": {"scales": "1-5"},
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
     "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},
     "preview_judging": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question"},

@@ -27,7 +27,7 @@ def _transcripts(path: Path, **options: Any) -> Any:
 
 
 def _ratings(path: Path) -> Any:
-    from bedside.ratings.spreadsheets import read_rating_file
+    from bedside.ratings.rating_files import read_rating_file
 
     return read_rating_file(path).ratings.height
 

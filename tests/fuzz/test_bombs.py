@@ -34,7 +34,7 @@ from tests.transcripts.files import GOOD, workbook
 preload(
     "tests.fuzz.child", "bedside.annotation.plan_file", "bedside.coders.learned.trained_coder",
     "bedside.judges.store", "bedside.llm.batch_files", "bedside.protocols.note2chat.labels",
-    "bedside.ratings.spreadsheets", "bedside.rubrics.rubric_files", "bedside.suites.suite", "bedside.transcripts",
+    "bedside.ratings.rating_files", "bedside.rubrics.rubric_files", "bedside.suites.suite", "bedside.transcripts",
 )  # fmt: skip
 ROOT = Path(__file__).parents[2]
 MB = 2**20

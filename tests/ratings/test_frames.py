@@ -96,7 +96,7 @@ def test_pandas_own_nothing_is_nothing() -> None:
             "turn": [0.0, float("nan"), 1.0, 2.0], "reason": [None, pd.NaT, "why", pd.NA],
         }
     )  # fmt: skip
-    from bedside.ratings.spreadsheets import read_rating_frame
+    from bedside.ratings.rating_files import read_rating_frame
 
     read = read_rating_frame(frame)
     assert read.empty == 1
@@ -110,8 +110,8 @@ def test_pandas_own_nothing_is_nothing() -> None:
     [
         (lambda f: f.assign(value=[9, *f["value"][1:]]), "the data frame: row 0: '9' is not on the scale of empathy"),
         (lambda f: pd.concat([f, f]), "the data frame: row 0 and the data frame: row 71: human:anna rates"),
-        (lambda f: f.drop(columns="item"), "the data frame: row 0: no column holds the item"),
-        (lambda f: f.drop(columns="value"), "the data frame: row 0: no column holds the value"),
+        (lambda f: f.drop(columns="item"), "the data frame: no column holds the item"),
+        (lambda f: f.drop(columns="value"), "the data frame: no column holds the value"),
         (lambda f: f.assign(item=[None, *f["item"][1:]]), "the data frame: row 0: the row has no item"),
         (lambda f: f.head(0), "the data frame: it holds no rating"),
         (lambda f: f.set_axis(["item", "item", "metric", "value"], axis=1), "two columns are called 'item'"),

@@ -14,9 +14,10 @@ from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.trend import trend
 from bedside.cli import main
+from bedside.ratings.rating_files import read_rating_file
+from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
-from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.reports.build import build_tables
 from bedside.reports.explanation import explain
 from bedside.reports.table import Table

@@ -15,9 +15,10 @@ import pytest
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
 from bedside.cli import main
+from bedside.ratings.rating_files import read_rating_file
+from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.scales import parse_scales
-from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.reports.build import write_report
 from bedside.reports.checklist import CHECKLISTS, OPEN, checklists
 from bedside.reports.checklist_facts import FACTS

@@ -7,9 +7,10 @@ from pathlib import Path
 import polars as pl
 import pytest
 
+from bedside.ratings.rating_files import read_rating_file
+from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
-from bedside.ratings.spreadsheets import import_ratings, read_rating_file
 from bedside.scoring.score import score
 from bedside.support.errors import BedsideError, DataError, InputError
 

@@ -1,0 +1,119 @@
+"""How a file of ratings is read, as every question about ratings takes it, and the saying of what was read."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
+
+import typer
+
+from bedside.cli import completion as _complete
+from bedside.cli.options import READING
+from bedside.cli.output import note_account
+from bedside.cli.parsing import read_pairs
+
+if TYPE_CHECKING:
+    from bedside.analysis.ratings_view import RatingSource
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class TypedReading:
+    """What was typed on how a file of ratings is read.
+
+    Attributes:
+        form, sheet, header_row, encoding: as for :func:`bedside.read_ratings`.
+    """
+
+    form: str | None = None
+    sheet: str | None = None
+    header_row: int | None = None
+    encoding: str | None = None
+
+
+#: What is typed of a file that says all of itself.
+TYPED_NOTHING = TypedReading()
+#: The options, by the name of what they say.
+_OPTIONS: dict[str, Any] = {
+    "form": Annotated[
+        str | None,
+        typer.Option(
+            "--form",
+            metavar="NAME",
+            help="Form of a file of ratings, such as by_rater or by_metric, where bedside doesn't recognise it.",
+            autocompletion=_complete.rating_forms,
+            rich_help_panel=READING,
+        ),
+    ],
+    "sheet": Annotated[
+        str | None,
+        typer.Option(
+            "--sheet",
+            metavar="NAME",
+            help="Worksheet of a workbook; all takes every one that holds a table.",
+            rich_help_panel=READING,
+        ),
+    ],
+    "header_row": Annotated[
+        int | None,
+        typer.Option(
+            "--header-row",
+            min=1,
+            metavar="NUMBER",
+            help="Line or row of a table's column names, from 1. Without it, it is found.",
+            rich_help_panel=READING,
+        ),
+    ],
+    "encoding": Annotated[
+        str | None,
+        typer.Option(
+            "--encoding",
+            metavar="NAME",
+            help="Encoding of a text file, such as cp1252. Without it, it is recognised.",
+            rich_help_panel=READING,
+        ),
+    ],
+}
+
+
+def reads_ratings(command: Command) -> Command:
+    """A command with the options on how a file of ratings is read; it is given them as its argument ``reading``."""
+    hints = get_type_hints(command, include_extras=True)
+    parameters: list[inspect.Parameter] = []
+    for name, parameter in inspect.signature(command).parameters.items():
+        if name == "reading":
+            parameters += [
+                inspect.Parameter(option, parameter.kind, default=None, annotation=kind)
+                for option, kind in _OPTIONS.items()
+            ]
+        else:
+            parameters.append(parameter.replace(annotation=hints[name]))
+
+    @wraps(command)
+    def with_reading(**typed: Any) -> Any:
+        reading = TypedReading(**{name: typed.pop(name) for name in _OPTIONS})
+        return command(**typed, reading=reading)
+
+    with_reading.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    with_reading.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return with_reading  # type: ignore[return-value]
+
+
+def rating_source(
+    source: Path, scale: list[str] | None, columns: str | None, reading: TypedReading
+) -> RatingSource:
+    """A run's folder as it is; a file of ratings read, after which is said what was understood."""
+    from bedside.api import read_ratings
+
+    if not source.is_file():
+        return source
+    file = read_ratings(
+        source, scales=scale or (), columns=read_pairs(columns, "--columns"), **asdict(reading)
+    )
+    note_account(file.account.lines())
+    return file

@@ -1,0 +1,221 @@
+"""The cells of one metric as numbers or labels: decimal commas, numbers with a label, words that have an order."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from bedside.ratings.answer_words import family_order, is_no_answer, numbered
+from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.scales import Scale, number_in
+from bedside.support.errors import AmbiguousError, InputError
+from bedside.support.plurals import counted
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+")
+#: What a decimal comma looks like where it may part thousands.
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+#: Numbers that often stand for no answer.
+_CODES = frozenset((-9.0, -77.0, -88.0, -99.0, -999.0, 77.0, 88.0, 99.0, 777.0, 888.0, 999.0, 9999.0))
+#: Labels that a remark names.
+_NAMED = 6
+
+
+class MetricAnswers:
+    """How the cells of one metric are to be taken: found out from all of them, before the first is read.
+
+    Args:
+        metric: the metric.
+        scale: its scale; None where none is known.
+        cells: all that hold a rating.
+
+    Attributes:
+        remarks: whole sentences on what was assumed.
+
+    Raises:
+        AmbiguousError: numbers can be read in two ways.
+        InputError: one number has two labels.
+    """
+
+    def __init__(self, metric: str, scale: Scale | None, cells: Sequence[RatedCell]) -> None:
+        self.metric = metric
+        self.scale = scale
+        self.remarks: list[str] = []
+        self._first_kind: tuple[bool, str] | None = None
+        self._level_of: Mapping[str, str] = {}
+        self._labelled = scale is not None and isinstance(scale.levels[0], str)
+        if self._labelled and scale is not None:
+            self._level_of = _spellings([str(level) for level in scale.levels])
+        self._commas = self._decimal_commas(cells)
+        self._numbered = self._numbered_labels(cells)
+        if scale is None:
+            self._remark_on_order({cell.value.strip() for cell in cells})
+        if scale is None or not self._labelled:
+            self._remark_on_codes(cells)
+
+    def read(self, cell: RatedCell) -> tuple[float | None, str | None]:
+        """Value or label of a cell.
+
+        Raises:
+            InputError: it is off the scale, or a word where others are numbers.
+        """
+        text = cell.value.strip()
+        if self._labelled:
+            spellings = (text, text.casefold(), _bare(text), _bare(text).casefold())
+            label = next((self._level_of[each] for each in spellings if each in self._level_of), None)
+            if label is None:
+                raise self._off_scale(text, cell.where)
+            return None, label
+        number = self._number(cell, text)
+        if self.scale is not None:
+            if number not in self.scale.levels:
+                raise self._off_scale(text, cell.where)
+            return number, None
+        self._check_kind(text, is_number=number is not None, where=cell.where)
+        return (number, None) if number is not None else (None, text)
+
+    def _number(self, cell: RatedCell, text: str) -> float | None:
+        if self._numbered:
+            parts = numbered(text)
+            text = text if parts is None else parts[0]
+        if _DECIMAL_COMMA.fullmatch(text) and (cell.column in self._commas or self._numbered):
+            text = text.replace(",", ".")
+        return number_in(text)
+
+    def _decimal_commas(self, cells: Sequence[RatedCell]) -> frozenset[str]:
+        """Columns whose numbers are written with a comma.
+
+        Raises:
+            AmbiguousError: a column has both, or its commas may part thousands.
+        """
+        if self._labelled:
+            return frozenset()
+        commas: dict[str, list[RatedCell]] = {}
+        points: dict[str, RatedCell] = {}
+        for cell in cells:
+            text = cell.value.strip()
+            if _DECIMAL_COMMA.fullmatch(text):
+                commas.setdefault(cell.column, []).append(cell)
+            elif _DECIMAL_POINT.fullmatch(text):
+                points.setdefault(cell.column, cell)
+        for column, written in commas.items():
+            first = written[0]
+            if column in points:
+                other = points[column]
+                raise AmbiguousError(
+                    f"{first.value.strip()!r} has a comma and {other.value.strip()!r} a point, so that a comma "
+                    f"may part "
+                    "decimals or thousands",
+                    where=f"{first.where} and {other.where}",
+                    todo=f"write the numbers of {self.metric} alike, with a point before decimals and no other mark",
+                )
+            if all(_THOUSANDS.fullmatch(cell.value.strip()) for cell in written):
+                raise AmbiguousError(
+                    f"{first.value.strip()!r} may be {first.value.strip().replace(',', '.')} or "
+                    f"{first.value.strip().replace(',', '')}",
+                    where=first.where,
+                    todo=f"write the numbers of {self.metric} with a point before decimals and no other mark",
+                )
+        if commas:
+            example = next(iter(commas.values()))[0].value.strip()
+            times = sum(map(len, commas.values()))
+            self.remarks.append(
+                f"Numbers of {self.metric} have a comma before their decimals: {example} is "
+                f"{example.replace(',', '.')} ({counted(times, 'cell')})."
+            )
+        return frozenset(commas)
+
+    def _numbered_labels(self, cells: Sequence[RatedCell]) -> bool:
+        """Whether every answer is a number, and some have their label beside it.
+
+        Raises:
+            InputError: one number has two labels.
+        """
+        if self._labelled:
+            return False
+        labels: dict[float, tuple[str, RatedCell]] = {}
+        for cell in cells:
+            text = cell.value.strip()
+            if number_in(text) is not None or _DECIMAL_COMMA.fullmatch(text):
+                continue
+            parts = numbered(text)
+            number = None if parts is None else number_in(parts[0].replace(",", "."))
+            if parts is None or number is None:
+                return False
+            label, first = labels.setdefault(number, (parts[1], cell))
+            if label.casefold() != parts[1].casefold():
+                raise InputError(
+                    f"{text!r} has another label than {first.value.strip()!r}",
+                    where=f"{first.where} and {cell.where}",
+                    todo="write one label for each number, or the numbers alone",
+                )
+        if labels:
+            shown = ", ".join(f"{number:g} {label}" for number, (label, _) in sorted(labels.items())[:_NAMED])
+            self.remarks.append(
+                f"Of {self.metric} the numbers are taken, which have labels beside them: {shown}."
+            )
+        return bool(labels)
+
+    def _remark_on_order(self, words: set[str]) -> None:
+        order = family_order(words)
+        if order is not None and len(order) > 2:
+            self.remarks.append(
+                f"The labels of {self.metric} ({', '.join(order)}) seem to have an order, and are read without it; "
+                f"`scales={self.metric}={'<'.join(order)}` gives it, with levels that nobody used."
+            )
+
+    def _remark_on_codes(self, cells: Sequence[RatedCell]) -> None:
+        numbers = Counter(number for cell in cells if (number := number_in(cell.value)) is not None)
+        codes = {number: times for number, times in numbers.items() if number in _CODES}
+        others = [abs(number) for number in numbers if number not in codes]
+        if codes and others and max(others) <= min(map(abs, codes)) / 3:
+            shown = ", ".join(f"{number:g} ({times:,})" for number, times in sorted(codes.items()))
+            self.remarks.append(
+                f"{self.metric} has {shown} beside numbers up to {max(others):g}. If that stands for no answer, empty "
+                "those cells; here it is taken for a number."
+            )
+
+    def _check_kind(self, text: str, *, is_number: bool, where: str) -> None:
+        if self._first_kind is None:
+            self._first_kind = (is_number, where)
+        first_is_number, place = self._first_kind
+        if first_is_number != is_number:
+            kind = "numbers" if first_is_number else "labels"
+            raise InputError(
+                f"the rating of {self.metric} is {text!r}, while others are {kind} ({place})",
+                where=where,
+                todo="write all of them alike, or give a scale with `scales`",
+            )
+
+    def _off_scale(self, text: str, where: str) -> InputError:
+        levels = self.scale.levels if self.scale is not None else ()
+        shown = ", ".join(f"{level:g}" if isinstance(level, float) else str(level) for level in levels)
+        return InputError(
+            f"{text!r} is not on the scale of {self.metric}",
+            where=where,
+            todo=f"levels: {shown} (`scales` gives another)",
+        )
+
+
+def holds_rating(cell: RatedCell, scale: Scale | None) -> bool:
+    """Whether a cell holds a rating: a word that says there is none is one all the same if it is on the scale."""
+    if not is_no_answer(cell.value):
+        return True
+    word = cell.value.strip().casefold()
+    return scale is not None and any(
+        isinstance(level, str) and level.casefold() == word for level in scale.levels
+    )
+
+
+def _spellings(levels: Sequence[str]) -> dict[str, str]:
+    """Each level as it is written, and by its spelling in lower case where no other has the same."""
+    lowered = Counter(level.casefold() for level in levels)
+    exact = {level: level for level in levels}
+    return {**{level.casefold(): level for level in levels if lowered[level.casefold()] == 1}, **exact}
+
+
+def _bare(text: str) -> str:
+    """An answer without the number beside its label."""
+    parts = numbered(text)
+    return text if parts is None else parts[1]

@@ -1,0 +1,1 @@
+"""The forms of files of ratings, one file each."""

@@ -1,0 +1,87 @@
+"""What Argilla exports: records with responses, as JSON or as Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
+from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.record_fields import SETS, SPANS, TEXTS, answer_text, needed_item, no_export, of_row
+
+_USERS = ".responses.users"
+#: A longer answer is a text that somebody wrote.
+_LONGEST = 80
+
+
+def _claims(content: RatingContent) -> FormClaim | None:
+    first = content.first
+    if not isinstance(first, dict):
+        return None
+    nested = isinstance(first.get("responses"), dict) and isinstance(first.get("fields"), dict)
+    return CERTAIN if nested or any(str(name).endswith(_USERS) for name in first) else None
+
+
+def _read(content: RatingContent) -> Iterator[RatedCell]:
+    for where, record in content.records():
+        try:
+            yield from _record_cells(content, where, record)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise no_export("Argilla", where, error) from error
+
+
+def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any]) -> Iterator[RatedCell]:
+    left_out = content.account.left_out
+    metadata, fields = record.get("metadata") or {}, record.get("fields") or {}
+    item = needed_item(content, where, metadata, fields, record)
+    said = of_row(content, metadata, fields, record)
+    for metric, value, rater, status in _responses(record):
+        if status in ("draft", "discarded"):
+            left_out[f"responses of status {status}"] += 1
+            continue
+        answer = answer_text(value)
+        if answer is None:
+            spans = isinstance(value, list) and all(isinstance(each, dict) for each in value)
+            left_out[SPANS if spans else SETS] += 1
+        elif len(answer) > _LONGEST:
+            left_out[TEXTS] += 1
+        else:
+            yield RatedCell(where, metric, item=item, rater=rater, metric=metric, value=answer, **said)
+
+
+def _responses(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, str | None]]:
+    """Question, value, user and status of each response, from either form of a record."""
+    if isinstance(record.get("responses"), dict):
+        for question, responses in record["responses"].items():
+            for response in responses:
+                yield question, response["value"], str(response["user_id"]), response.get("status")
+        return
+    for name, users in record.items():
+        if name.endswith(_USERS) and users:
+            question = name.removesuffix(_USERS)
+            values = record[f"{question}.responses"]
+            states = record.get(f"{question}.responses.status") or [None] * len(users)
+            yield from zip([question] * len(users), values, map(str, users), states, strict=True)
+
+
+FORM = RatingForm(
+    name="argilla",
+    title="Argilla's export of records",
+    description=(
+        "Records as JSON (`responses` by question, each with `value` and `user_id`) or flat, as JSON or Parquet "
+        "(`QUESTION.responses`, `.responses.users`, `.responses.status`). The rater is the user's id, the item a "
+        "field or "
+        "metadata such as `transcript_id`, else the record's id. Suggestions of models are not taken; drafts, "
+        "discarded "
+        "responses, texts, rankings and answers of several labels are left out and counted."
+    ),
+    example=(
+        '[{"id": "a-1", "fields": {"dialogue": "…"}, "metadata": {}, "suggestions": {}, "responses": {"empathy": '
+        '[{"value": 4, "user_id": "anna"}, {"value": 3, "user_id": "ben"}]}, "vectors": {}, "_server_id": "1"}]\n'
+    ),
+    example_name="argilla.json",
+    claims=_claims,
+    read=_read,
+    priority=10,
+)

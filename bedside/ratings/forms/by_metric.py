@@ -1,0 +1,67 @@
+"""A table with one row an item and rater, and a column for each metric: what forms on the web export."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from bedside.ratings.column_words import names_rater
+from bedside.ratings.form_contract import FormClaim, RatingForm
+from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.table_cells import TableCells, possible, quoted_columns
+from bedside.support.errors import InputError
+
+
+def _claims(content: RatingContent) -> FormClaim | None:
+    columns = content.columns
+    if columns is None or "item" not in columns.names or {"metric", "value"} & columns.names.keys():
+        return None
+    if not columns.rated or ("rater" not in columns.names and all(map(names_rater, columns.rated))):
+        return None
+    return possible(
+        f"{quoted_columns(columns.rated)} are metrics, all rated by one",
+        "`form=by_metric`, and `columns=rater=NAME` where a column says who rated",
+        certain="rater" in columns.names,
+    )
+
+
+def _read(content: RatingContent) -> Iterator[RatedCell]:
+    table = TableCells(content)
+    table.need("item")
+    metrics = list(table.columns.rated)
+    if not metrics:
+        raise InputError(
+            "no column holds a metric's ratings",
+            where=content.place,
+            todo=f"columns: {', '.join(table.columns.header)}",
+        )
+    table.took({f"metric {name}": name for name in metrics})
+    rater = ""
+    if "rater" not in table.columns.names:
+        rater = Path(content.place).stem
+        content.account.remark(
+            f"No column says who rated, so that all ratings are {rater}'s, as the file is called."
+        )
+    return table.by_column(metrics, "metric", rater=rater)
+
+
+FORM = RatingForm(
+    name="by_metric",
+    title="a table with a column for each metric",
+    description=(
+        "`item`, `rater` (an e-mail address will do), and where wanted `turn`, `system`, `case`; every other column "
+        "that can hold ratings is a metric. So REDCap and Google Forms export. Times, ids, REDCap's own columns, "
+        "means and "
+        "long texts are left, and named."
+    ),
+    example=(
+        "Timestamp,Email Address,Conversation ID,empathy,alliance\n"
+        "2025/03/01 10:00:00 AM GMT+1,anna@example.org,a-1,4,5\n"
+        "2025/03/01 10:05:00 AM GMT+1,ben@example.org,a-1,3,4\n"
+    ),
+    example_name="responses.csv",
+    claims=_claims,
+    read=_read,
+    priority=40,
+)

@@ -1,0 +1,91 @@
+"""What Label Studio exports as JSON: tasks with their annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
+from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.record_fields import (
+    SETS,
+    SKIPPED,
+    SPANS,
+    TEXTS,
+    answer_text,
+    needed_item,
+    no_export,
+    of_row,
+)
+
+#: Kinds of results that hold a rating, each with the key of its value.
+_VALUES = {"choices": "choices", "rating": "rating", "number": "number"}
+
+
+def _claims(content: RatingContent) -> FormClaim | None:
+    first = content.first
+    if not isinstance(first, dict) or not isinstance(first.get("data"), dict):
+        return None
+    return CERTAIN if isinstance(first.get("annotations"), list) else None
+
+
+def _read(content: RatingContent) -> Iterator[RatedCell]:
+    for where, task in content.records():
+        try:
+            yield from _task_cells(content, where, task)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise no_export("Label Studio", where, error) from error
+
+
+def _task_cells(content: RatingContent, where: str, task: Mapping[str, Any]) -> Iterator[RatedCell]:
+    data = task["data"]
+    left_out = content.account.left_out
+    item = needed_item(content, where, data, {"id": task["id"]})
+    said = of_row(content, data)
+    for annotation in task["annotations"]:
+        if annotation.get("was_cancelled"):
+            left_out[SKIPPED] += 1
+            continue
+        rater = _rater(annotation["completed_by"])
+        for result in annotation["result"]:
+            kind, value = result["type"], result["value"]
+            if kind == "textarea":
+                left_out[TEXTS] += 1
+            elif kind not in _VALUES or "start" in value:
+                left_out[SPANS] += 1
+            elif (answer := answer_text(value[_VALUES[kind]])) is None:
+                left_out[SETS] += 1
+            else:
+                metric = str(result["from_name"])
+                yield RatedCell(where, metric, item=item, rater=rater, metric=metric, value=answer, **said)
+
+
+def _rater(user: Any) -> str:
+    """An annotator's name: his address where the export has it, else his number."""
+    if isinstance(user, dict):
+        return str(user.get("email") or user.get("username") or user["id"])
+    return str(user) if isinstance(user, str) else f"user-{user}"
+
+
+FORM = RatingForm(
+    name="label_studio",
+    title="Label Studio's export as JSON",
+    description=(
+        "Choices, ratings and numbers of each annotation, by the name of their tag; the rater is the annotator's "
+        "e-mail "
+        "address or number, the item a field of the task such as `transcript_id` or `external_id`, else the task's id. "
+        "Texts, labels of parts of the text, answers of several labels and skipped tasks are left out and counted."
+    ),
+    example=(
+        '[{"id": 1, "data": {"transcript_id": "a-1", "text": "…"}, "annotations": ['
+        '{"id": 11, "completed_by": 3, "was_cancelled": false, "result": [{"from_name": "empathy", "to_name": "text", '
+        '"type": "rating", "value": {"rating": 4}}]}, '
+        '{"id": 12, "completed_by": 4, "was_cancelled": false, "result": [{"from_name": "empathy", "to_name": "text", '
+        '"type": "rating", "value": {"rating": 3}}]}]}]\n'
+    ),
+    example_name="label-studio.json",
+    claims=_claims,
+    read=_read,
+    priority=10,
+)

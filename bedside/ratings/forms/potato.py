@@ -1,0 +1,76 @@
+"""What potato writes: ``annotated_instances.jsonl``, one file a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
+from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.record_fields import SETS, TEXTS, needed_item, no_export
+
+_NAME = "annotated_instances.jsonl"
+#: Labels of a scale, ``scale_4``, and of what somebody writes.
+_SCALE = re.compile(r"(?:scale_)?(\d+)")
+_WRITTEN = re.compile(r"text_?box.*|free_?text.*|bad_text", re.IGNORECASE)
+#: What a label has that was not chosen.
+_NOT_CHOSEN = (False, None, "", "0", "false", "False")
+
+
+def _claims(content: RatingContent) -> FormClaim | None:
+    first = content.first
+    return CERTAIN if isinstance(first, dict) and isinstance(first.get("label_annotations"), dict) else None
+
+
+def _read(content: RatingContent) -> Iterator[RatedCell]:
+    folder = Path(content.place).resolve().parent.name if Path(content.place).name == _NAME else ""
+    for where, record in content.records():
+        try:
+            yield from _record_cells(content, where, record, folder)
+        except (KeyError, TypeError, AttributeError) as error:
+            raise no_export("potato", where, error) from error
+
+
+def _record_cells(
+    content: RatingContent, where: str, record: Mapping[str, Any], folder: str
+) -> Iterator[RatedCell]:
+    item = needed_item(content, where, {"id": record.get("id", record.get("instance_id"))}, record)
+    rater = str(record.get("user_id") or folder)
+    if "user_id" not in record and folder:
+        content.account.remark(f"The rater is {folder}, as the folder of the file is called.")
+    for schema, labels in record["label_annotations"].items():
+        chosen = {label: value for label, value in labels.items() if value not in _NOT_CHOSEN}
+        written = [label for label in chosen if _WRITTEN.fullmatch(label)]
+        content.account.left_out.update({TEXTS: len(written)} if written else {})
+        answers = [label for label in chosen if label not in written]
+        if len(answers) > 1:
+            content.account.left_out[SETS] += 1
+        elif answers:
+            scale = _SCALE.fullmatch(answers[0])
+            value = answers[0] if scale is None else scale[1]
+            yield RatedCell(where, schema, item=item, rater=rater, metric=schema, value=value)
+
+
+FORM = RatingForm(
+    name="potato",
+    title="potato's annotated instances",
+    description=(
+        "One line an item, with the label that was chosen in each scheme; of a scale its number (`scale_4` is "
+        "4). The rater "
+        "is `user_id`, else the folder that `annotated_instances.jsonl` lies in. Texts, spans and answers of several "
+        "labels are left out."
+    ),
+    example=(
+        '{"user_id": "anna", "id": "a-1", "displayed_text": "…", "label_annotations": {"empathy": {"scale_4": "4"}}, '
+        '"span_annotations": {}, "behavioral_data": {}}\n'
+        '{"user_id": "ben", "id": "a-1", "displayed_text": "…", "label_annotations": {"empathy": {"scale_3": "3"}}, '
+        '"span_annotations": {}, "behavioral_data": {}}\n'
+    ),
+    example_name="annotated_instances.jsonl",
+    claims=_claims,
+    read=_read,
+    priority=10,
+)

@@ -1,0 +1,250 @@
+"""Ratings that people already have, in files of many forms and in data frames, as ratings."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from bedside.ratings.answer_values import MetricAnswers, holds_rating
+from bedside.ratings.form_contract import form_of
+from bedside.ratings.frames import FRAME, Frame, is_ratings_table, ratings_table, row_place
+from bedside.ratings.names import has_kind, human_rater, unit_name
+from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rating_account import RatingAccount, rating_account
+from bedside.ratings.rating_content import FileContent, FrameContent, RatingContent
+from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.scales import Scale, number_in
+from bedside.ratings.table import frame_of
+from bedside.support.errors import InputError
+from bedside.transcripts.file_account import FileAccount
+
+#: The largest number of a turn or pass that a table holds.
+_MOST = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class RatingFile:
+    """Ratings read from a file or data frame; every question takes it in place of the file.
+
+    Attributes:
+        name: the file, for messages.
+        ratings: a ratings table; ``transcript_id`` is the item.
+        scales: the scale of each metric that has one.
+        account: what was understood of the file.
+        places: file and row of each rating, in the order of the table.
+    """
+
+    name: str
+    ratings: pl.DataFrame
+    scales: Mapping[str, Scale]
+    account: RatingAccount
+    places: tuple[str, ...]
+
+    @property
+    def empty(self) -> int:
+        """Number of cells without a rating."""
+        return self.account.empty.total()
+
+
+def read_rating_file(
+    path: str | os.PathLike[str],
+    *,
+    form: str | None = None,
+    scales: Mapping[str | None, Scale] | None = None,
+    columns: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    sheet: str | None = None,
+    header_row: int | None = None,
+    encoding: str | None = None,
+    known_scale: Callable[[str], Scale | None] | None = None,
+) -> RatingFile:
+    """Read ratings from CSV, TSV, XLSX, Parquet, or an annotation tool's JSON.
+
+    The forms are the entries of :data:`~bedside.ratings.form_contract.RATING_FORMS`: tables with one rating a row, a
+    column a rater, a column a metric, or two rows of column names; and the exports of Qualtrics, Label Studio,
+    Prodigy, Argilla and potato. A cell that is empty or says ``NA`` (or another of
+    :data:`~bedside.ratings.answer_words.NO_ANSWER`) is no rating and is counted. A rater named without a kind is a
+    person: ``anna`` becomes ``human:anna``.
+
+    Args:
+        path: the file.
+        form: name of the form; it is recognised by the content unless named.
+        scales: the scale of each metric, or under None of all.
+        columns: bedside's column name → the file's.
+        metric: the metric's name where the file names none; ``rating`` unless named.
+        sheet: of a workbook: a worksheet's name, or ``all``.
+        header_row: line or row of the column names, from 1.
+        encoding: of a text file.
+        known_scale: the scale of a metric for which ``scales`` has none, such as that of a rubric.
+
+    Raises:
+        AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
+        InputError: a missing column, a rating off its scale, a doubled rating (both rows are named), or words
+            where a metric's other ratings are numbers.
+    """
+    if not os.path.isfile(path):
+        raise InputError("there is no such file", where=str(path))
+    reading = RatingReading(
+        form=form, columns={} if columns is None else columns, metric=metric, sheet=sheet, header_row=header_row,
+        encoding=encoding, scales=scales or {}, known_scale=known_scale,
+    )  # fmt: skip
+    return _read(FileContent(Path(path), reading), str(path))
+
+
+def read_rating_frame(
+    frame: Frame,
+    *,
+    scales: Mapping[str | None, Scale] | None = None,
+    columns: Mapping[str, str] | None = None,
+    metric: str | None = None,
+    form: str | None = None,
+    known_scale: Callable[[str], Scale | None] | None = None,
+) -> RatingFile:
+    """Read ratings from a pandas or Polars data frame, by the rules of a file (:func:`read_rating_file`).
+
+    A frame with all columns of the ratings table is taken as such: what a run has, or a part of it.
+
+    Args:
+        frame: the data frame.
+        scales, columns, metric, form, known_scale: as for a file.
+
+    Raises:
+        InputError: as for a file.
+    """
+    reading = RatingReading(
+        form=form, columns={} if columns is None else columns, metric=metric, scales=scales or {},
+        known_scale=known_scale,
+    )  # fmt: skip
+    if not is_ratings_table(frame):
+        return _read(FrameContent(frame, reading), FRAME)
+    table = ratings_table(frame)
+    scale_of = {name: reading.scale(name) for name in table["metric"].unique(maintain_order=True)}
+    known = {name: scale for name, scale in scale_of.items() if scale is not None}
+    return RatingFile(
+        name=FRAME,
+        ratings=table,
+        scales=known,
+        account=rating_account(
+            FRAME,
+            "a table of ratings as a run has",
+            FileAccount(),
+            ratings=table,
+            scales=known,
+            empty=Counter(),
+        ),
+        places=tuple(row_place(row) for row in range(table.height)),
+    )
+
+
+def _read(content: RatingContent, name: str) -> RatingFile:
+    collected = _CollectedRatings(content.reading, content.account)
+    form = form_of(content)
+    collected.add_cells(form.read(content))
+    if not collected.rows:
+        raise content.without_ratings()
+    return collected.rating_file(name, form.title)
+
+
+class _CollectedRatings:
+    """The ratings of a file, each checked against those before it.
+
+    Args:
+        reading: what the user said.
+        account: takes what was assumed.
+
+    Attributes:
+        rows: of the ratings table.
+    """
+
+    def __init__(self, reading: RatingReading, account: FileAccount) -> None:
+        self._reading = reading
+        self._account = account
+        self.rows: list[tuple[Any, ...]] = []
+        self._drawn: list[tuple[str, float | None]] = []
+        self._places: dict[tuple[Any, ...], str] = {}
+        self._scale_of: dict[str, Scale | None] = {}
+        self._empty: Counter[str] = Counter()
+
+    def rating_file(self, name: str, form: str) -> RatingFile:
+        """All that was added."""
+        ratings = frame_of(self.rows, drawn=[chance for _, chance in self._drawn]).with_columns(
+            pl.Series("round", [name for name, _ in self._drawn], dtype=pl.String())
+        )
+        scales = {name: scale for name, scale in self._scale_of.items() if scale is not None}
+        account = rating_account(name, form, self._account, ratings=ratings, scales=scales, empty=self._empty)
+        return RatingFile(name, ratings, scales, account, tuple(self._places.values()))
+
+    def add_cells(self, cells: Iterable[RatedCell]) -> None:
+        """Add the ratings of cells.
+
+        Raises:
+            AmbiguousError: a metric's numbers can be read in two ways.
+            InputError: a rating stands there twice, is off its scale, or is no such thing.
+        """
+        held: list[RatedCell] = []
+        by_metric: dict[str, list[RatedCell]] = defaultdict(list)
+        for cell in cells:
+            metric = cell.metric or self._reading.only_metric
+            if metric not in self._scale_of:
+                self._scale_of[metric] = self._reading.scale(metric)
+            if not holds_rating(cell, self._scale_of[metric]):
+                self._empty[cell.value.strip()] += 1
+                continue
+            held.append(cell)
+            by_metric[metric].append(cell)
+        answers = {
+            metric: MetricAnswers(metric, self._scale_of[metric], rated)
+            for metric, rated in by_metric.items()
+        }
+        self._scale_of = {metric: self._scale_of[metric] for metric in by_metric}
+        for of_metric in answers.values():
+            for remark in of_metric.remarks:
+                self._account.remark(remark)
+        for cell in held:
+            self._add(cell, answers[cell.metric or self._reading.only_metric])
+
+    def _add(self, cell: RatedCell, answers: MetricAnswers) -> None:
+        where = cell.where
+        if not cell.rater:
+            raise InputError(
+                "nothing says who rated", where=where, todo="say what does with `columns=rater=NAME`"
+            )
+        rater = cell.rater if has_kind(cell.rater) else human_rater(cell.rater)
+        unit = unit_name(_whole(cell.turn, "turn", where) if cell.turn else None)
+        replicate = _whole(cell.replicate, "replicate", where) if cell.replicate else 0
+        key = (cell.item, unit, answers.metric, rater, replicate, cell.round)
+        if key in self._places:
+            raise InputError(
+                f"{rater} rates {cell.item!r} on {answers.metric} twice",
+                where=f"{self._places[key]} and {where}",
+                todo="remove one of the rows",
+            )
+        self._places[key] = where
+        value, label = answers.read(cell)
+        self._drawn.append((cell.round, _chance(cell.drawn, where) if cell.drawn else None))
+        self.rows.append(
+            (cell.item, cell.system or None, cell.case or None, unit, answers.metric, rater, replicate, value,
+             label, cell.reason or None, None)
+        )  # fmt: skip
+
+
+def _whole(cell: str, name: str, where: str) -> int:
+    number = number_in(cell)
+    if number is None or not 0 <= number <= _MOST or number != int(number):
+        raise InputError(f"the {name} {cell!r} is not a whole number", where=where, todo="count from 0")
+    return int(number)
+
+
+def _chance(cell: str, where: str) -> float:
+    number = number_in(cell)
+    if number is None or not 0 <= number <= 1:
+        raise InputError(
+            f"the chance {cell!r} is no number from 0 to 1", where=where, todo="mend the column drawn"
+        )
+    return number

@@ -1,0 +1,71 @@
+"""Ratings of a file brought into a run."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+import polars as pl
+
+from bedside.ratings.names import is_turn, turn_index
+from bedside.ratings.rating_files import RatingFile
+from bedside.ratings.run import Run
+from bedside.ratings.table import IMPORTED, SCHEMA, check_round
+from bedside.support.errors import InputError
+from bedside.support.registry import nearest
+
+
+def import_ratings(
+    run: Run, path: str | os.PathLike[str], file: RatingFile, round: str = IMPORTED
+) -> tuple[int, int]:
+    """Add the ratings of a file to a run; those of the same key are replaced.
+
+    Args:
+        run: the run.
+        path: where the file is.
+        file: what it holds.
+        round: the round of annotation that its ratings are from, where the file doesn't say so itself.
+
+    Returns:
+        How many ratings were added, and how many of them replaced one.
+
+    Raises:
+        DataError: no round can have this name.
+        InputError: the run has no such transcript, or a turn is past its transcript's end; nothing is
+            changed then.
+    """
+    check_round(round)
+    turns_of = dict(run.index.select("id", "turns").iter_rows())
+    for where, item, unit in zip(
+        file.places, file.ratings["transcript_id"], file.ratings["unit"], strict=True
+    ):
+        if item not in turns_of:
+            raise InputError(f"the run has no transcript {item!r}", where=where, todo=nearest(item, turns_of))
+        turns = turns_of[item]
+        if is_turn(unit) and turn_index(unit) >= turns:
+            raise InputError(
+                f"{item!r} has {turns} turns and so no {unit}", where=where, todo="count turns from 0"
+            )
+    origins = run.index.select(pl.col("id").alias("transcript_id"), "system", "case_id")
+    frame = (
+        file.ratings.drop("system", "case_id")
+        .join(origins, on="transcript_id", how="left", maintain_order="left")
+        .with_columns(pl.when(pl.col("round") == "").then(pl.lit(round)).otherwise("round").alias("round"))
+        .select(SCHEMA.names())
+    )
+    entry = {
+        "file": str(path),
+        "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
+        "date": datetime.now(UTC).isoformat(timespec="seconds"),
+        "ratings": frame.height,
+        "empty": file.empty,
+        "scales": {metric: scale.to_json() for metric, scale in file.scales.items()},
+        "account": file.account.to_json(),
+        "rounds": sorted(frame["round"].unique()),
+    }
+    with run.locked():
+        manifest = {**run.manifest, "imports": [*run.manifest["imports"], entry]}
+        replaced = run.add(frame.lazy(), manifest)
+    return frame.height, replaced

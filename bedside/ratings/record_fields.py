@@ -1,0 +1,90 @@
+"""Fields of annotation tools' exports: which of them is the item, and what an answer says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from bedside.ratings.column_words import COLUMN_NAMES, plain
+from bedside.ratings.rating_content import RatingContent
+from bedside.support.errors import InputError
+
+#: What the account calls answers that are no single label or number.
+SETS = "answers of several labels"
+TEXTS = "texts"
+SPANS = "rankings and labels of parts of the text"
+SKIPPED = "items that somebody skipped"
+#: A field that is longer names nothing.
+_LONGEST_NAME = 200
+
+
+def field_of(record: Mapping[str, Any], name: str, content: RatingContent) -> str:
+    """What a record says of the ``name``, such as the item or the system, as text; empty where it says nothing.
+
+    Args:
+        record: fields by their names.
+        name: bedside's name of a column, which the user may have mapped to a field.
+        content: notes in its account where it was found.
+    """
+    mapped = content.reading.columns.get(name)
+    if mapped == "":
+        return ""
+    by_word = {plain(field): field for field in record if isinstance(field, str)}
+    spellings = (
+        (mapped,)
+        if mapped is not None
+        else tuple(by_word[word] for word in COLUMN_NAMES[name] if word in by_word)
+    )
+    for field in spellings:
+        value = record.get(field)
+        if isinstance(value, bool) or not isinstance(value, str | int | float):
+            continue
+        # A field called "transcript" may be its text.
+        if 0 < len(str(value).strip()) <= _LONGEST_NAME:
+            content.account.columns.setdefault(name, field)
+            return str(value).strip()
+    return ""
+
+
+def needed_item(content: RatingContent, where: str, *records: Mapping[str, Any]) -> str:
+    """The item of an export's entry, from the first of its parts that names one.
+
+    Raises:
+        InputError: none does.
+    """
+    for record in records:
+        item = field_of(record, "item", content)
+        if item:
+            return item
+    fields = [str(field) for record in records for field in record]
+    raise InputError(
+        "the entry names no item",
+        where=where,
+        todo=f"say which field is a transcript's id with `columns=item=FIELD`; fields: {', '.join(fields[:20])}",
+    )
+
+
+def of_row(content: RatingContent, *records: Mapping[str, Any]) -> dict[str, str]:
+    """System, case and turn of an export's entry, as far as its parts name them."""
+    return {
+        name: next((value for record in records if (value := field_of(record, name, content))), "")
+        for name in ("system", "case", "turn")
+    }
+
+
+def answer_text(value: Any) -> str | None:
+    """An answer as text: of a number, a text or a list of one; None for a list of several and for what is no answer."""
+    if isinstance(value, list):
+        return answer_text(value[0]) if len(value) == 1 else None
+    if isinstance(value, bool) or not isinstance(value, str | int | float):
+        return None
+    return str(value)
+
+
+def no_export(tool: str, where: str, error: Exception) -> InputError:
+    """The message for an entry that hasn't the form of a tool's export."""
+    return InputError(
+        f"this is not the form of {tool}'s export ({type(error).__name__}: {error})",
+        where=where,
+        todo="export it again, or name another form with `form`",
+    )

@@ -1,0 +1,125 @@
+"""Which column of a table of ratings holds what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from bedside.ratings.answer_words import is_no_answer
+from bedside.ratings.column_words import COLUMN_NAMES, is_about_the_row, is_derived, is_sum, plain
+from bedside.ratings.rating_reading import RatingReading
+from bedside.ratings.scales import number_in
+from bedside.support.errors import InputError
+
+#: A cell that is longer is no rating.
+_LONGEST_RATING = 80
+#: Different words in a column that may yet be labels, however few cells it has.
+_MOST_LABELS = 12
+_MOMENT = re.compile(
+    r"(\d{4}[-/.]\d{1,2}[-/.]\d{1,2}|\d{1,2}[-/.]\d{1,2}[-/.](\d{4}|\d{2}))([T ,]+\d{1,2}:\d{2}.*)?"
+    r"|\d{1,2}:\d{2}(:\d{2})?.*"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TableColumns:
+    """Which column of a table holds what.
+
+    Attributes:
+        header: all columns.
+        names: bedside's name of a column → the table's.
+        rated: columns that can hold ratings of raters or metrics.
+        derived: columns that were computed from ratings.
+    """
+
+    header: tuple[str, ...]
+    names: Mapping[str, str]
+    rated: tuple[str, ...]
+    derived: tuple[str, ...]
+
+    def of_raters(self) -> list[str]:
+        """Columns that can be raters': sums are something computed there."""
+        return [name for name in self.rated if not is_sum(name)]
+
+    def missing(self, name: str, where: str) -> InputError:
+        """The message for a column that is needed and isn't there."""
+        return InputError(
+            f"no column holds the {name}",
+            where=where,
+            todo=f"say which with `columns={name}=NAME`; columns: {', '.join(self.header)}",
+        )
+
+
+def table_columns(
+    header: Sequence[str], rows: Sequence[tuple[str, list[str]]], reading: RatingReading, where: str
+) -> TableColumns:
+    """Which column holds what, by the user's word, by its name, and by what stands in it.
+
+    Args:
+        header: the columns' names.
+        rows: place and cells of each row.
+        reading: what the user said.
+        where: the header's place, for messages.
+
+    Raises:
+        InputError: the user named a column that isn't there.
+    """
+    if not isinstance(reading.columns, Mapping):
+        raise InputError(
+            f"{reading.columns!r:.40} says no names of columns",
+            where="`columns`",
+            todo='give a dict, {"item": "Session"}',
+        )
+    names = _named_columns(header, reading.columns, where)
+    rated: list[str] = []
+    derived: list[str] = []
+    for position, name in enumerate(header):
+        if name in names.values() or not name:
+            continue
+        if reading.knows_metric(name):
+            rated.append(name)
+        elif is_derived(name):
+            derived.append(name)
+        elif not is_about_the_row(name) and _may_be_ratings(position, rows):
+            rated.append(name)
+    return TableColumns(tuple(header), names, tuple(rated), tuple(derived))
+
+
+def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str) -> dict[str, str]:
+    by_word: dict[str, str] = {}
+    for column in header:
+        by_word.setdefault(plain(column), column)
+    unknown = next((name for name in mapping if name not in COLUMN_NAMES), None)
+    if unknown is not None:
+        raise InputError(
+            f"a file of ratings has no {unknown!r}",
+            where="`columns`",
+            todo=f"name one of {', '.join(COLUMN_NAMES)}",
+        )
+    names: dict[str, str] = {}
+    for name, column in mapping.items():
+        if column and column not in header:
+            raise InputError(
+                f"there is no column {column!r}", where=where, todo=f"columns: {', '.join(header)}"
+            )
+        if column:
+            names[name] = column
+    for name, spellings in COLUMN_NAMES.items():
+        if name not in mapping:
+            match = next((by_word[word] for word in spellings if word in by_word), None)
+            if match is not None and match not in names.values():
+                names[name] = match
+    return names
+
+
+def _may_be_ratings(position: int, rows: Sequence[tuple[str, list[str]]]) -> bool:
+    """Whether the cells of a column can be ratings: some answers, none of them long, not all of them moments, and
+    not one text after the other."""
+    answers = [row[position] for _, row in rows if not is_no_answer(row[position])]
+    if not answers or any(len(cell) > _LONGEST_RATING for cell in answers):
+        return False
+    words = [cell for cell in answers if number_in(cell.replace(",", ".", 1)) is None]
+    if len(set(words)) > max(_MOST_LABELS, len(answers) / 2):
+        return False
+    return not all(_MOMENT.fullmatch(cell.strip()) for cell in answers)
