@@ -1,6 +1,6 @@
 """Does a study of the planned size reach what `bedside plan` prints? Seeded simulations, printed as tables.
 
-    python benchmarks/study_size_power.py [--runs 5000] [--only differences|kappa]
+    python benchmarks/study_size_power.py [--runs 5000] [--only differences|kappa|shared]
 
 1. Differences: the number of cases that is planned for power .8, the power printed, and the share of studies of that
    size in which scipy's t test and signed-rank test (exact up to 50 cases, as bedside compare takes it) find the
@@ -10,6 +10,8 @@
 2. Kappa: the number of transcripts that is planned, the half-width printed, and the mean half-width and the coverage of
    the interval of bedside agree in studies of that size, with raters who miss by a level and raters who guess. A tenth
    of the runs.
+3. Partly shared cases: the smallest difference that `bedside sample` prints for a plan, and the share of studies in
+   which the test of bedside compare finds it, where systems' values of a case are not alike and where they are.
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ import numpy as np
 from scipy import stats
 
 from bedside.analysis.study_size import sizes_for_difference, sizes_for_kappa
-from bedside.stats import paired
+from bedside.stats import overlapping, paired
 from bedside.stats._weights import penalties
 from bedside.stats.many_raters import mean_pairwise_kappa
 from bedside.stats.rater_models import rater_model
@@ -46,6 +48,8 @@ KAPPAS = [
     (0.8, 0.1, (0.05, 0.1, 0.2, 0.3, 0.35), (2,)),
     (0.6, 0.1, (0.1, 0.9), (2,)),
 ]
+#: Cases that both systems have, and cases that each has alone.
+SHARED = [(3, 7), (5, 5), (6, 14), (10, 10), (12, 28)]
 
 
 def p_values(test: str, studies: np.ndarray) -> np.ndarray:
@@ -115,17 +119,46 @@ def kappas(runs: int) -> Iterator[str]:
             )
 
 
+def shared(runs: int) -> Iterator[str]:
+    yield "| cases of both | of one only | smallest difference / SD | power | power, r .5 | no difference, r .5 |"
+    yield "| ---: | ---: | ---: | ---: | ---: | ---: |"
+    for pairs, alone in SHARED:
+        smallest = overlapping.detectable_difference(pairs, alone, alone)
+        assert smallest is not None
+        shares = [
+            power_of_shared(pairs, alone, correlation=r, difference=difference, runs=runs)
+            for r, difference in ((0.0, smallest), (0.5, smallest), (0.5, 0.0))
+        ]
+        yield (
+            f"| {pairs} | {alone} and {alone} | {smallest:.2f} | "
+            + " | ".join(f"{s:.3f}" for s in shares)
+            + " |"
+        )
+
+
+def power_of_shared(pairs: int, alone: int, *, correlation: float, difference: float, runs: int) -> float:
+    """The share of studies in which the t test of partially overlapping samples rejects at 5 %."""
+    rng = np.random.default_rng([104, pairs, alone])
+    both = rng.multivariate_normal(
+        [difference, 0.0], [[1.0, correlation], [correlation, 1.0]], size=(runs, pairs)
+    )
+    own = rng.normal(size=(runs, 2, alone)) + np.array([difference, 0.0])[:, None]
+    tested = (overlapping.t_test(*two.T, *only).p for two, only in zip(both, own, strict=True))
+    return float(np.mean([p is not None and p <= 0.05 for p in tested]))
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--runs", type=int, default=5000, help="simulated studies of each cell")
-    parser.add_argument("--only", choices=("differences", "kappa"), help="one of the two tables")
+    parser.add_argument("--only", choices=("differences", "kappa", "shared"), help="one of the tables")
     arguments = parser.parse_args()
-    if arguments.only != "kappa":
-        print("\n".join(differences(arguments.runs)), end="\n\n", flush=True)
-    if arguments.only != "differences":
-        print("\n".join(kappas(max(1, arguments.runs // 10))))
+    tables = {"differences": differences, "kappa": kappas, "shared": shared}
+    for name, table in tables.items():
+        if arguments.only in (None, name):
+            runs = max(1, arguments.runs // 10) if name == "kappa" else arguments.runs
+            print("\n".join(table(runs)), end="\n\n", flush=True)
 
 
 if __name__ == "__main__":
