@@ -7,6 +7,7 @@ own.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -67,6 +68,16 @@ class CaseValues:
         return CaseValues(
             cases, self.values[taken], self.transcripts[taken], self.missing, self.missing_cases
         )
+
+
+def most_cases_pair(shared: int, cases: Iterable[int]) -> bool:
+    """Whether systems are compared on the cases they share alone: more than half of the cases of the smallest.
+
+    Args:
+        shared: cases that all of them have.
+        cases: how many each has.
+    """
+    return 2 * shared > min(cases)
 
 
 def own_case() -> pl.Expr:

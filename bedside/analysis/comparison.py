@@ -12,7 +12,7 @@ import polars as pl
 
 from bedside.analysis._label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.averaging import matched_rows
-from bedside.analysis.case_values import CaseValues, case_values
+from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
 from bedside.analysis.choices import (
     ALTERNATIVES,
     CORRECTION_FAMILIES,
@@ -367,8 +367,9 @@ def systems_at_once(
 
     of_systems = list(by_system.values())
     shared = tuple(sorted(set.intersection(*(set(values.cases) for values in of_systems))))
-    smaller = min(values.n for values in of_systems)
-    paired = 2 * len(shared) > smaller if test == "auto" else test == "friedman"
+    paired = test == "friedman"
+    if test == "auto":
+        paired = most_cases_pair(len(shared), (values.n for values in of_systems))
     why = "as asked" if test != "auto" else f"{len(shared)} cases of all systems match"
     designs = [design for design in people if design is not None]
     for_others = [design.difference for design in designs if design.difference is not None]
@@ -455,7 +456,7 @@ def means_differ(a: SystemValues, b: SystemValues) -> bool:
     _, at_a, at_b = np.intersect1d(cases_a[cases_a >= 0], cases_b[cases_b >= 0], return_indices=True)
     # Cases without a name stand before the others.
     at_a, at_b = at_a + (cases_a < 0).sum(), at_b + (cases_b < 0).sum()
-    if 2 * at_a.size > min(cases_a.size, cases_b.size):
+    if most_cases_pair(at_a.size, (cases_a.size, cases_b.size)):
         interval = paired_difference_interval(means_a[at_a] - means_b[at_b])
     elif at_a.size:
         alone = np.delete(means_a, at_a), np.delete(means_b, at_b)

@@ -10,7 +10,7 @@ from typing import Literal
 import polars as pl
 
 from bedside.analysis.averaging import matched_rows
-from bedside.analysis.case_values import CaseValues, case_values
+from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
 from bedside.analysis.rater_effects import RaterDesign, rater_design
 from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems, quality_metrics
@@ -228,7 +228,7 @@ def _margin_test(
     table = matched_rows(view, table, *systems).rows
     values_a, values_b = (case_values(table, system) for system in systems)
     shared = tuple(sorted(set(values_a.cases) & set(values_b.cases)))
-    paired = 2 * len(shared) > min(values_a.n, values_b.n)
+    paired = most_cases_pair(len(shared), (values_a.n, values_b.n))
     left_out = 0
     if paired:
         left_out = values_a.n + values_b.n - 2 * len(shared)

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.averaging import matched_rows
-from bedside.analysis.case_values import case_means, own_case
+from bedside.analysis.case_values import case_means, most_cases_pair, own_case
 from bedside.analysis.ratings_view import MetricRatings, RatingsView
 from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans, rates_unit
 from bedside.stats import crossed_raters
@@ -173,7 +173,7 @@ def _design(
     of_system = [cells.filter(pl.col("system") == system) for system in systems]
     cases = [set(table["case"]) for table in of_system]
     shared = cases[0] & cases[1]
-    if paired or (paired is None and 2 * len(shared) > min(map(len, cases))):
+    if paired or (paired is None and most_cases_pair(len(shared), map(len, cases))):
         paired = True
         of_system = [table.filter(pl.col("case").is_in(shared)) for table in of_system]
     if not all(table.height for table in of_system):

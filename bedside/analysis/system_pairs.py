@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from bedside.analysis._label_numbers import LabelNumbers
-from bedside.analysis.case_values import CaseValues
+from bedside.analysis.case_values import CaseValues, most_cases_pair
 from bedside.analysis.choices import Alternative, Test
 from bedside.analysis.rater_effects import RaterDesign
 from bedside.analysis.ratings_view import MetricFacts
@@ -103,7 +103,7 @@ def system_pair(
     """
     first, second = values
     shared = tuple(sorted(set(first.cases) & set(second.cases)))
-    kind = _kind(test, len(shared), min(first.n, second.n))
+    kind = _kind(test, len(shared), (first.n, second.n))
     arms = (first.of(shared), second.of(shared)) if kind == "paired" else (first, second)
     binary = _is_binary(arms[0].values, arms[1].values)
     name, why = _test_and_reason(test, kind, arms, len(shared), binary)
@@ -133,13 +133,13 @@ def system_pair(
     )  # fmt: skip
 
 
-def _kind(test: Test, shared: int, smaller: int) -> str:
+def _kind(test: Test, shared: int, cases: tuple[int, int]) -> str:
     """Whether cases are ``paired``, ``unpaired``, or pairs and others taken together (``overlapping``)."""
     if test != "auto":
         return "paired" if test in PAIRED else "overlapping" if test == "overlapping" else "unpaired"
     if not shared:
         return "unpaired"
-    return "paired" if 2 * shared > smaller else "overlapping"
+    return "paired" if most_cases_pair(shared, cases) else "overlapping"
 
 
 def _apart(arm: CaseValues, shared: tuple[str, ...]) -> tuple[Values, Values]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Literal
 
+from bedside.analysis.case_values import most_cases_pair
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.ratings.run import Run
 
@@ -39,7 +40,7 @@ class ShownDifference:
     @property
     def kind(self) -> Literal["paired", "partly shared", "unpaired"]:
         """What ``bedside compare`` makes of these cases: on those that pair alone, on all, or on two groups."""
-        if 2 * self.pairs > self.pairs + min(self.alone_a, self.alone_b):
+        if most_cases_pair(self.pairs, (self.pairs + self.alone_a, self.pairs + self.alone_b)):
             return "paired"
         return "partly shared" if self.pairs else "unpaired"
 

@@ -99,13 +99,7 @@ def design_notes(designs: Sequence[RaterDesign | None]) -> list[str]:
                 f"deviation of {'at most ' if len(members) > 1 else ''}{number(largest, members[0].facts.digits)}."
             )
         notes.append(note)
-    confounded = [design for design in present if design.is_confounded]
-    notes += [confounding_in_words(design) for design in confounded[:_MOST]]
-    if len(confounded) > _MOST:
-        notes.append(
-            f"The same holds for {counted(len(confounded) - _MOST, 'further comparison')} by people."
-        )
-    return notes
+    return [*notes, *_confounding_notes(present)]
 
 
 def with_people_notes(table: Table, view: RatingsView) -> Table:
