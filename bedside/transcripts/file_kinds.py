@@ -15,7 +15,7 @@ _LOOK = 4096
 
 
 @dataclass(frozen=True, slots=True)
-class FileKind:
+class ForeignForm:
     """A form that isn't read.
 
     Attributes:
@@ -43,13 +43,13 @@ _HTML = rb"(?:\xef\xbb\xbf)?\s{0,256}(?:<!--.{0,1024}?-->\s{0,256})?<(?:html|HTM
 _SQLITE = rb"SQLite format 3\x00"
 
 
-def _kind(title: str, begins: bytes, todo: str, *endings: str, part: str = "") -> FileKind:
-    return FileKind(title, todo, re.compile(begins, re.DOTALL), endings, part)
+def _kind(title: str, begins: bytes, todo: str, *endings: str, part: str = "") -> ForeignForm:
+    return ForeignForm(title, todo, re.compile(begins, re.DOTALL), endings, part)
 
 
 _OFFICE = r"mimetype:application/vnd.oasis.opendocument."
 #: Asked in order.
-KINDS: tuple[FileKind, ...] = (
+KINDS: tuple[ForeignForm, ...] = (
     _kind("a PDF", rb"\s{0,64}%PDF-", _TEXT),
     _kind("an RTF document", rb"\s{0,64}\{\\rtf", _TEXT),
     _kind("an old Word document (DOC)", _OLE, _TEXT, ".doc", ".dot"),
@@ -135,7 +135,7 @@ def foreign_archive(source: ByteSource) -> InputError | None:
     return _error(source, _ANY_ARCHIVE)
 
 
-def _error(source: ByteSource, kind: FileKind) -> InputError:
+def _error(source: ByteSource, kind: ForeignForm) -> InputError:
     return InputError(f"this is {kind.title}, which bedside doesn't read", where=source.name, todo=kind.todo)
 
 

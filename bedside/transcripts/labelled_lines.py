@@ -45,7 +45,7 @@ _AFTER = rf"(?:[ \t]*[\[(]?(?P<after>{TIME})[\])]?)?"
 _FORMS = {
     form: re.compile(rf"{_LEAD}(?P<mark>[*_]{{0,3}})(?P<name>{_NAME}){end}")
     for form, end in {
-        "colon": rf"{_AFTER}[ \t]*(?P=mark)?[ \t]*[:：](?!//)(?P<close>[*_]{{0,3}})",
+        "colon": rf"{_AFTER}[ \t]*(?P=mark)?[ \t]*[:：](?!//|\d\d)(?P<close>[*_]{{0,3}})",
         "bracket": r"(?!)",
         "time": rf"(?:[ \t]+|[ \t]*\()\[?(?P<after>{TIME})[\])]?(?P=mark)[ \t]*$",
         "dash": r"(?P=mark)[ \t]+[-–—][ \t]+(?P<close>[*_]{0,3})",
@@ -53,8 +53,8 @@ _FORMS = {
     }.items()
 }
 _FORMS["bracket"] = re.compile(rf"{_LEAD}\[(?P<name>[^\W\d_][^\[\]\n]{{0,39}})\][ \t]*[:：]?")
-# What a name looks like: up to three words that begin with a capital or have none, or with a number.
-_LOOKS = re.compile(r"[^\W\d_a-z][\w.'’-]*(?:[ ](?:[^\W\d_a-z][\w.'’-]*|\d+|\([^)]*\))){0,2}")
+# What a name looks like: up to four words of which the first begins with a capital or a letter that has none.
+_LOOKS = re.compile(r"[^\W\d_a-z][\w.'’-]*(?:[ ](?:[\w.'’-]+|\([^)]*\))){0,3}")
 _NUMBERED = re.compile(r"([^\W\d_]{1,2})[ ]?(\d{1,4})")
 # A rule between parts, and a heading as Markdown has it.
 _RULE = re.compile(r"[ \t]*(?:[-_*=~#][ \t]?){3,}[ \t]*")

@@ -14,6 +14,7 @@ from bedside.transcripts.labelled_lines import (
     labelled_turns,
     names_two_speakers,
     note_short_names,
+    short_aliases,
 )
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.timed_speech import TIME, seconds, times
@@ -164,7 +165,8 @@ def _names(cells: list[str], roles: Mapping[str, Role]) -> bool:
     counts = Counter(cell.rstrip(":：").strip() for cell in cells)
     if len(counts) < 2 or any(len(name) > _LONGEST or name.isdigit() for name in counts):
         return False
-    known = sum(is_speaker_word(name, roles) for name in counts)
+    short = short_aliases(counts)
+    known = sum(is_speaker_word(name, roles) or name.casefold() in short for name in counts)
     recurring = sum(count for count in counts.values() if count > 1)
     return known > 1 or (known > 0 and len(counts) < 4) or recurring > len(cells) / 2
 

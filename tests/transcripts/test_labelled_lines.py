@@ -1,0 +1,233 @@
+"""Plain text and Word documents: who speaks, what goes on, what is left out, and where reading stops."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.support.errors import AmbiguousError, InputError
+from bedside.transcripts import Reading, ReadOptions
+from bedside.transcripts.transcript_maker import UnknownSpeakerError
+from tests.transcripts.files import GOOD, document, read, workbook, write
+
+FORMS = Path("/work/shared/data/forms")
+HELLO = [("clinician", "Hello."), ("patient", "I sleep badly.")]
+TRACKED = "<w:ins w:id='1' w:author='a'><w:r><w:t>x</w:t></w:r></w:ins>"
+
+
+def turns(path: Path, **options: Any) -> list[tuple[str, str]]:
+    (transcript,) = read(path, **options)
+    return [(turn.role, turn.text) for turn in transcript.turns]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Doctor: Hello.\nPatient: I sleep badly.\n",
+        "DOCTOR: Hello.\r\n\r\nPATIENT: I sleep badly.\r\n",
+        "Doctor: Hello.\rPatient: I sleep badly.",
+        "T: Hello.\nC: I sleep badly.",
+        "C: Hello.\nP: I sleep badly.",
+        "Dr: Hello.\nPt: I sleep badly.",
+        "1. T: Hello.\n2. C: I sleep badly.",
+        "T1: Hello.\nC1: I sleep badly.\nT2: Why?\nC2: May.",
+        "**Doctor:** Hello.\n\n**Patient:** I sleep badly.",
+        "**Doctor**: Hello.\n\n**Patient**: I sleep badly.",
+        "- Doctor: Hello.\n- Patient: I sleep badly.",
+        "> Doctor: Hello.\n> Patient: I sleep badly.",
+        "Doctor - Hello.\nPatient – I sleep badly.",
+        "[doctor] Hello.\n[patient] I sleep badly.",
+        "Doctor\nHello.\n\nPatient\nI sleep badly.",
+        "Doctor  0:00\nHello.\n\nPatient  0:15\nI sleep badly.",
+        "咨询师：Hello.\n\n来访者：I sleep badly.",
+    ],
+)
+def test_the_ways_of_naming_who_speaks(text: str, tmp_path: Path) -> None:
+    path = write(tmp_path, "talk.txt", text)
+    assert turns(path)[:2] == HELLO
+    reading = Reading([path])
+    list(reading)
+    assert reading.inputs[0].format == "text"
+
+
+def test_names_that_recur_are_speakers_and_a_colon_in_running_text_is_none(tmp_path: Path) -> None:
+    text = (
+        "Interview, 12 May\nTranscribed by hand: A. B.\n\nAnna: What now?\nBob: One thing: sleep.\nNote: it is bad.\n"
+        "At 10:30 it is worse\nAnna: I see.\nBob: https://example.org helps.\n"
+    )
+    path = write(tmp_path, "talk.txt", text)
+    reading = Reading([path], ReadOptions(roles={"Anna": "clinician", "Bob": "patient"}))
+    (transcript,) = reading
+    assert [(turn.speaker, turn.text) for turn in transcript.turns] == [
+        ("Anna", "What now?"),
+        ("Bob", "One thing: sleep.\nNote: it is bad.\nAt 10:30 it is worse"),
+        ("Anna", "I see."),
+        ("Bob", "https://example.org helps."),
+    ]
+    assert reading.account.left_out == {"lines above the first speaker": 2}
+    assert reading.account.remarks == [
+        "'Note' before a colon stands once and is taken for words of the turn it is in."
+    ]
+
+
+def test_a_third_who_speaks_once_is_not_swallowed(tmp_path: Path) -> None:
+    path = write(tmp_path, "talk.txt", "Doctor: Hello.\nMother of Anna: He sleeps badly.\nPatient: Yes.\n")
+    with pytest.raises(UnknownSpeakerError, match="Mother of Anna") as caught:
+        read(path)
+    assert str(caught.value).startswith(f"{path}:2")
+    assert [role for role, _ in turns(path, roles={"Mother of Anna": "other"})] == [
+        "clinician",
+        "other",
+        "patient",
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["A: Hello.\nB: Hi.\nA: Why?\nB: May.", "I: Hello.\nR: Hi.\nI: Why?\nR: May."]
+)
+def test_letters_that_say_no_role_are_told_all_at_once(text: str, tmp_path: Path) -> None:
+    with pytest.raises(UnknownSpeakerError):
+        read(write(tmp_path, "talk.txt", text))
+    first, second = text[0], text.split("\n")[1][0]
+    path = write(tmp_path, "talk.txt", text)
+    assert turns(path, roles={first: "clinician", second: "patient"})[0] == ("clinician", "Hello.")
+
+
+def test_times_of_labels(tmp_path: Path) -> None:
+    text = "[00:12] Doctor: Hello.\n(1:02:03.5) Patient: I sleep badly.\n00:01:00 - 00:01:05 Doctor: Why?\n"
+    (transcript,) = read(write(tmp_path, "talk.txt", text))
+    assert [dict(turn.meta) for turn in transcript.turns] == [
+        {"start": 12},
+        {"start": 3723.5},
+        {"start": 60, "stop": 65},
+    ]
+
+
+def test_several_sessions_in_a_file_are_not_made_one(tmp_path: Path) -> None:
+    text = "Session 1\nT: Hello.\nC: Hi.\n\nSession 2\nT: Again?\nC: Yes.\n"
+    with pytest.raises(InputError, match="the text is of 2 conversations"):
+        read(write(tmp_path, "talk.txt", text))
+    assert len(turns(write(tmp_path, "one.txt", text.replace("Session 2\n", "")))) == 4
+
+
+def test_headings_and_rules_of_markdown_are_counted(tmp_path: Path) -> None:
+    text = "# Talk\n\n## Opening\n\n**T:** Hello.\n\n---\n\n## Exploration\n\n**C:** Hi.\n\nMore.\n"
+    reading = Reading([write(tmp_path, "talk.md", text)])
+    (transcript,) = reading
+    assert [turn.text for turn in transcript.turns] == ["Hello.", "Hi.\nMore."]
+    assert reading.account.left_out == {
+        "lines above the first speaker": 2,
+        "headings": 1,
+        "lines that are rules": 1,
+    }
+    assert reading.account.remarks == ["T is taken for the clinician and C is taken for the patient."]
+
+
+def test_plain_text_without_speakers_is_left_alone_in_a_folder_and_an_error_by_name(tmp_path: Path) -> None:
+    notes = write(tmp_path, "README.md", "# Data\n\nThese are data: see, for example, the paper.\n")
+    write(tmp_path, "a.jsonl", GOOD % "a")
+    reading = Reading([tmp_path])
+    assert [transcript.id for transcript in reading] == ["a"]
+    assert reading.ignored == [notes]
+    with pytest.raises(InputError, match="no lines begin with the names of two speakers"):
+        read(notes)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "form"),
+    [
+        ("t.txt", "id,speaker,text\na,doctor,Hello.\na,patient,I sleep badly.\n", "rows"),
+        ("t.txt", "id\tspeaker\ttext\na\tdoctor\tHello.\na\tpatient\tI sleep badly.\n", "rows"),
+        ("t.txt", 'id,dialogue\na,"Doctor: Hello.\nPatient: I sleep badly."\n', "cells"),
+        ("t.csv", "Session 3, 12 May\nDoctor: Hello, there.\nPatient: I sleep, badly.\n", "text"),
+    ],
+)
+def test_the_content_tells_text_from_tables(name: str, content: str, form: str, tmp_path: Path) -> None:
+    reading = Reading([write(tmp_path, name, content)])
+    assert len(next(iter(reading)).turns) == 2
+    assert reading.inputs[0].format == form
+
+
+@pytest.mark.skipif(not FORMS.exists(), reason="the samples of forms are not here")
+def test_chinese_counselling_as_a_direct_count_has_it() -> None:
+    for path in sorted((FORMS / "cpsycoun").glob("*.txt")):
+        (transcript,) = read(path)
+        blocks = [block for block in path.read_text("utf-8").split("\n") if block.strip()]
+        labelled = [block for block in blocks if block.startswith(("来访者：", "心理咨询师："))]
+        assert len(transcript.turns) == len(labelled)
+        assert sum(turn.role == "patient" for turn in transcript.turns) == sum(
+            block.startswith("来") for block in labelled
+        )
+        said = "".join(f"{turn.speaker}：{turn.text}" for turn in transcript.turns)
+        assert "".join(said.split()) == "".join("".join(blocks).split())
+
+
+# -- Word documents --------------------------------------------------------------------------------
+
+
+def test_paragraphs_are_read_as_lines(tmp_path: Path) -> None:
+    content = document("Session of 12 May", "Therapist: Hello.", "", "Client: I sleep badly.", "Since May.")
+    assert turns(write(tmp_path, "a.docx", content)) == [
+        ("clinician", "Hello."),
+        ("patient", "I sleep badly.\nSince May."),
+    ]
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        [["Therapist", "Hello."], ["Client", "I sleep badly."]],
+        [["Speaker", "Text"], ["Therapist:", "Hello."], ["Client:", "I sleep badly."]],
+        [["1", "00:01", "T", "Hello."], ["2", "00:04", "C", "I sleep badly."]],
+        [["Text", "Who"], ["Hello.", "Therapist"], ["I sleep", "Client"], ["badly.", ""]],
+    ],
+)
+def test_tables_of_speakers_and_what_they_say(table: list[list[str]], tmp_path: Path) -> None:
+    (transcript,) = read(write(tmp_path, "a.docx", document("Title", table)))
+    assert [(turn.role, " ".join(turn.text.split())) for turn in transcript.turns] == HELLO
+    if len(table[0]) == 4:
+        assert [dict(turn.meta) for turn in transcript.turns] == [{"start": 1}, {"start": 4}]
+
+
+def test_two_columns_that_may_be_the_text_stop(tmp_path: Path) -> None:
+    table = [["Speaker", "English", "Notes"], ["T", "Hello.", "warm"], ["C", "I sleep badly.", "quiet"]]
+    path = write(tmp_path, "a.docx", document(table))
+    with pytest.raises(AmbiguousError, match="columns 2 and 3 of the table may both hold what is said"):
+        read(path)
+    assert turns(path, columns={"text": "English"}) == HELLO
+    with pytest.raises(InputError, match="there is no column 'German'"):
+        read(path, columns={"text": "German"})
+
+
+def test_a_document_with_tracked_changes_is_not_read_as_either_text(tmp_path: Path) -> None:
+    import io
+
+    import docx
+    from docx.oxml import parse_xml
+    from docx.oxml.ns import nsdecls
+
+    made = docx.Document(io.BytesIO(document("Doctor: Hello.", "Patient: Hi.")))
+    made.paragraphs[0]._p.append(parse_xml(TRACKED.replace("<w:ins", f"<w:ins {nsdecls('w')}")))
+    file = io.BytesIO()
+    made.save(file)
+    with pytest.raises(InputError, match="tracked changes"):
+        read(write(tmp_path, "a.docx", file.getvalue()))
+
+
+def test_a_document_and_a_workbook_are_told_apart_whatever_they_are_called(tmp_path: Path) -> None:
+    read(write(tmp_path, "a.xlsx", document("Doctor: Hello.", "Patient: Hi.")))
+    cells = [["id", "speaker", "text"], ["a", "doctor", "Hello."], ["a", "patient", "Hi."]]
+    read(write(tmp_path, "b.docx", workbook(cells)))
+
+
+def test_without_its_library_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import sys
+
+    from bedside.support.errors import MissingExtraError
+
+    path = write(tmp_path, "a.docx", document("Doctor: Hello.", "Patient: Hi."))
+    monkeypatch.setitem(sys.modules, "docx", None)
+    with pytest.raises(MissingExtraError, match=r"pip install 'bedside\[forms\]'"):
+        read(path)
