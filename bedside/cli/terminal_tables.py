@@ -12,7 +12,6 @@ import typer
 
 if TYPE_CHECKING:
     from bedside.reports.table import Table
-    from bedside.reports.table_content import Row
 
 #: Width of titles and notes outside a terminal; a table is as wide there as its numbers need.
 _PIPED = 160
@@ -63,22 +62,14 @@ def _blocks(table: Table, width: int) -> list[Table]:
     while table.columns[names : names + 1] and table.columns[names].align == "left":
         names += 1
     head = list(range(names))
-    if names == len(table.columns) or _needs(_part(table, head)) > width / 2:
+    if names == len(table.columns) or _needs(table.of_columns(head)) > width / 2:
         head = [0]
     blocks: list[list[int]] = []
     for place in range(len(head), len(table.columns)):
-        if not blocks or _needs(_part(table, [*blocks[-1], place])) > width:
+        if not blocks or _needs(table.of_columns([*blocks[-1], place])) > width:
             blocks.append([*head])
         blocks[-1].append(place)
-    return [_part(table, places) for places in blocks]
-
-
-def _part(table: Table, places: list[int]) -> Table:
-    def cells(row: Row) -> Row:
-        return replace(row, cells=tuple(row.cells[place] for place in places))
-
-    columns = tuple(table.columns[place] for place in places)
-    return replace(table, columns=columns, rows=tuple(map(cells, table.rows)))
+    return [table.of_columns(places) for places in blocks]
 
 
 def _needs(table: Table) -> int:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,3 +82,8 @@ class TableContent:
             else:
                 spans.append((column.group, 1))
         return spans
+
+    def of_columns(self, places: Sequence[int]) -> Self:
+        """The table with these columns alone."""
+        rows = (replace(row, cells=tuple(row.cells[place] for place in places)) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[place] for place in places), rows=tuple(rows))

@@ -199,3 +199,38 @@ def test_latex_compiles_without_font_encoding(tmp_path: Path) -> None:
         cwd=tmp_path, env={**os.environ, "HOME": str(tmp_path)}, capture_output=True, check=False,
     )  # fmt: skip
     assert done.returncode == 0, done.stdout.decode("latin-1")[-2000:]
+
+
+def wide(columns: int, reason: str = "") -> Table:
+    """A table of numbers with intervals, and maybe a column of text."""
+    titles = [Column("Metric", "left"), *([Column("Reason", "left")] if reason else [])]
+    titles += [Column(f"Statistic {n} [95 % CI]") for n in range(columns)]
+    cells = ["Empathy towards the patient", *([reason] if reason else [])]
+    cells += [f"{n}.50 [−0.{n % 10}1, 1.{n % 10}3]" for n in range(columns)]
+    rows = tuple(Row(tuple(map(Cell, cells)), group) for group in ("People", "People", "A judge"))
+    return Table("wide", "Wide", tuple(titles), rows, ("A note.",))
+
+
+def test_a_table_wider_than_a_line_of_latex_comes_in_blocks() -> None:
+    text = latex(wide(14))
+    blocks = text.split(r"\begin{tabular}")[1:]
+    assert len(blocks) > 1
+    for number in range(14):
+        assert sum(f"Statistic {number} [" in block for block in blocks) == 1
+        assert text.count(f"& {number}.50 [") == 3
+    assert all(block.count("Empathy towards the patient") == 3 for block in blocks), "each names its rows"
+    assert text.count(r"\caption") == text.count("A note.") == 1
+    assert latex(wide(3)).count(r"\begin{tabular}") == 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("columns", "reason"),
+    [(14, ""), (4, ""), (1, "SMOG is defined on 30 sentences and means nothing on fewer. " * 2)],
+)
+def test_latex_is_no_wider_than_a_page(columns: int, reason: str, tmp_path: Path) -> None:
+    if shutil.which("pdflatex") is None:
+        pytest.skip("pdflatex is not installed")
+    compiled("pdflatex", tmp_path, latex(wide(columns, reason)), "\\usepackage[margin=1in]{geometry}")
+    log = (tmp_path / "t.log").read_text("latin-1")
+    assert "Overfull" not in log

@@ -5,6 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 
+from bedside.reports.renderers._latex_columns import column_blocks
 from bedside.reports.renderers.plain_text import plain
 from bedside.reports.table_content import Cell, TableContent
 
@@ -62,32 +63,26 @@ def latex(table: TableContent) -> str:
 
     Needs ``\\usepackage{booktabs}`` and ``\\usepackage{longtable}``; compiles with pdflatex, LuaLaTeX and XeLaTeX.
     """
-    width = len(table.columns)
-    spec = "@{}" + "".join("l" if column.align == "left" else "r" for column in table.columns) + "@{}"
-    header = [
-        r"\toprule",
-        *_latex_spans(table),
-        _latex_row(escape_latex(c.title) for c in table.columns),
-        r"\midrule",
-    ]
-    body = []
-    for position, (group, rows) in enumerate(table.groups()):
-        if group is not None:
-            if position:
-                body.append(r"\addlinespace")
-            body.append(rf"\multicolumn{{{width}}}{{@{{}}l}}{{\textit{{{escape_latex(group)}}}}} \\")
-        body += [_latex_row(map(_latex_cell, row.cells)) for row in rows]
+    count = len(table.columns)
+    wanted = r"\scriptsize" if count > 2 * _WIDE else r"\small" if count > _WIDE else ""
+    size, blocks = column_blocks(table, wanted)
+    sized = [size] if size else []
     caption = rf"\caption{{{escape_latex(table.title)}}}\label{{tab:{table.name}}}"
     notes = [escape_latex(note) + r"\par" for note in table.notes]
-    size = [r"\scriptsize"] if width > 2 * _WIDE else [r"\small"] if width > _WIDE else []
-    if len(body) > _PAGE:
-        lines = [r"\begingroup\parindent0pt\setlength{\LTcapwidth}{\linewidth}", *size,
-                 rf"\begin{{longtable}}{{{spec}}}", caption + r" \\", *header, r"\endfirsthead",
-                 *header, r"\endhead", *body, r"\bottomrule", r"\end{longtable}",
-                 r"\footnotesize", *notes, r"\endgroup"]  # fmt: skip
+    lines: list[str] = []
+    if len(blocks) * len(_body(table)) > _PAGE:
+        lines += [r"\begingroup\parindent0pt\setlength{\LTcapwidth}{\linewidth}", *sized]
+        for number, block in enumerate(blocks):
+            header = _header(block.table)
+            lines += [rf"\begin{{longtable}}{{{block.columns}}}", *([] if number else [caption + r" \\"]), *header,
+                      r"\endfirsthead", *header, r"\endhead", *_body(block.table), r"\bottomrule",
+                      r"\end{longtable}"]  # fmt: skip
+        lines += [r"\footnotesize", *notes, r"\endgroup"]
     else:
-        lines = [r"\begin{table}[htbp]", r"\centering", *size, caption, rf"\begin{{tabular}}{{{spec}}}", *header, *body,
-                 r"\bottomrule", r"\end{tabular}"]  # fmt: skip
+        lines += [r"\begin{table}[htbp]", r"\centering", *sized, caption]
+        for number, block in enumerate(blocks):
+            lines += [*([r"\par\medskip"] if number else []), rf"\begin{{tabular}}{{{block.columns}}}",
+                      *_header(block.table), *_body(block.table), r"\bottomrule", r"\end{tabular}"]  # fmt: skip
         if notes:
             lines += [
                 r"\par\smallskip",
@@ -98,6 +93,25 @@ def latex(table: TableContent) -> str:
         lines.append(r"\end{table}")
     text = "\n".join(lines) + "\n"
     return f"{_FALLBACK}\n{text}" if r"\bedsidecharacter" in text else text
+
+
+def _header(table: TableContent) -> list[str]:
+    """The rows above the first rule."""
+    titles = _latex_row(escape_latex(column.title) for column in table.columns)
+    return [r"\toprule", *_latex_spans(table), titles, r"\midrule"]
+
+
+def _body(table: TableContent) -> list[str]:
+    """The rows under their headings."""
+    body: list[str] = []
+    for position, (group, rows) in enumerate(table.groups()):
+        if group is not None:
+            if position:
+                body.append(r"\addlinespace")
+            heading = rf"\textit{{{escape_latex(group)}}}"
+            body.append(rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l}}{{{heading}}} \\")
+        body += [_latex_row(map(_latex_cell, row.cells)) for row in rows]
+    return body
 
 
 def _latex_spans(table: TableContent) -> list[str]:
