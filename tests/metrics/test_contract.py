@@ -237,3 +237,13 @@ def test_parameters_of_another_type_are_refused() -> None:
     for given in ({"min_words": "ten"}, {"min_words": True}, {"raw": 1}, {"min_words": None}):
         with pytest.raises(RegistryError, match="can't be"):
             FAMILIES.load("readability").settings(given)
+
+
+@pytest.mark.parametrize("role", ["clinician", "patient"])
+def test_of_a_side_that_has_no_turn_nothing_is_known(trial: tuple[Family, dict[str, Any]], role: str) -> None:
+    family, given = trial
+    other = {"clinician": "patient", "patient": "clinician"}[role]
+    alone = conversation((role, "How do you sleep?"), (role, "I feel tired."), (role, "It is the work, I think."))
+    for value in compute(family, alone, all_metrics(family), **given):
+        if value.role == other or value.metric in ("talk_share", "talk_time_balance", "exchanges"):
+            assert value.error, value

@@ -91,17 +91,18 @@ def _lengths(transcript: Transcript, words: bool) -> dict[Role, _Length]:
 def _role_values(
     length: _Length, metric_names: frozenset[str], role: Role, unspaced: bool
 ) -> Iterator[Value]:
-    none = f"no {role} turn"
+    if not length.turns:
+        # One side alone was written down: how much the other said is not known.
+        for metric in _OF_ROLES:
+            if metric in metric_names:
+                yield missing(metric, f"no {role} turn", role=role)
+        return
     if "turns" in metric_names:
         yield Value("turns", float(length.turns), role=role)
     if "characters" in metric_names:
         yield Value("characters", float(length.characters), role=role)
     if "characters_per_turn" in metric_names:
-        yield (
-            Value("characters_per_turn", length.characters / length.turns, role=role)
-            if length.turns
-            else missing("characters_per_turn", none, role=role)
-        )
+        yield Value("characters_per_turn", length.characters / length.turns, role=role)
     if "words" in metric_names:
         yield (
             missing("words", _NO_WORDS, role=role)
@@ -109,23 +110,35 @@ def _role_values(
             else Value("words", float(length.words), role=role)
         )
     if "words_per_turn" in metric_names:
-        if unspaced or not length.turns:
-            yield missing("words_per_turn", _NO_WORDS if length.turns else none, role=role)
-        else:
-            yield Value("words_per_turn", length.words / length.turns, role=role)
+        yield (
+            missing("words_per_turn", _NO_WORDS, role=role)
+            if unspaced
+            else Value("words_per_turn", length.words / length.turns, role=role)
+        )
+
+
+def _silent(lengths: Mapping[Role, _Length]) -> Role | None:
+    """The side that has no turn, where the other has."""
+    silent = [role for role in _ROLES if not lengths[role].turns]
+    return silent[0] if len(silent) == 1 else None
 
 
 def _talk_share(lengths: Mapping[Role, _Length], unspaced: bool) -> Iterator[Value]:
     said = {role: lengths[role].characters if unspaced else lengths[role].words for role in _ROLES}
     total = sum(said.values())
+    silent = _silent(lengths)
     for role in _ROLES:
-        if total:
+        if silent is not None:
+            yield missing("talk_share", f"no {silent} turn", role=role)
+        elif total:
             remark = "by characters" if unspaced else None
             yield Value("talk_share", said[role] / total, role=role, reason=remark)
         else:
             yield missing("talk_share", "neither clinician nor patient says a word", role=role)
 
 
+#: Metrics of a role of which nothing is known where it has no turn.
+_OF_ROLES = ("turns", "characters", "characters_per_turn", "words", "words_per_turn")
 #: Metrics that words have to be counted for.
 _OF_WORDS = frozenset(("words", "words_per_turn", "talk_share"))
 
@@ -144,12 +157,15 @@ def compute(transcript: Transcript, metric_names: frozenset[str], **_: Any) -> I
     if "turns" in metric_names:
         yield Value("turns", float(len(turns)))
     if "exchanges" in metric_names:
-        count = count_exchanges(transcript)
-        yield (
-            Value("exchanges", float(count))
-            if count
-            else missing("exchanges", "no clinician or patient turn")
-        )
+        count, silent = count_exchanges(transcript), _silent(lengths)
+        if silent is not None:
+            yield missing("exchanges", f"no {silent} turn")
+        else:
+            yield (
+                Value("exchanges", float(count))
+                if count
+                else missing("exchanges", "no clinician or patient turn")
+            )
     if "characters" in metric_names:
         yield Value("characters", float(sum(length.characters for length in lengths.values())))
     if "words" in metric_names:

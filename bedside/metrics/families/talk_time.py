@@ -23,6 +23,10 @@ def compute(transcript: Transcript, metric_names: frozenset[str], *, first_and_l
         return
     turns = transcript.turns if first_and_last else transcript.turns[1:-1]
     talk = [turn for turn in turns if turn.role != "other"]
+    sides = {turn.role for turn in transcript.turns} - {"other"}
+    if len(sides) == 1:
+        yield missing(_BALANCE, f"no {'patient' if 'clinician' in sides else 'clinician'} turn")
+        return
     if not talk:
         within = "" if first_and_last else " between the first and the last"
         yield missing(_BALANCE, f"no clinician or patient turn{within}")
