@@ -54,6 +54,9 @@ class MarginTest(MetricRatings):
         better: which way is better; ``none`` where neither is, and only equivalence can be asked.
         n_a, n_b, shared: cases of each system that were used, and those that both have.
         left_out: cases of either system that were left out, for they have no partner.
+        unmatched: transcripts' values of either system left out because the other has none at the same levels of the
+            factors that vary within a case.
+        caseless: transcripts used that name no case, each of which counts as a case of its own.
         mean_a, mean_b: means of the cases used; None where there are none.
         test: both one-sided tests, and the interval of the level 1 − 2 · alpha.
         verdict: ``equivalent``: the interval lies within ± margin. ``not inferior``: it lies above the margin on the
@@ -72,6 +75,8 @@ class MarginTest(MetricRatings):
     n_b: int
     shared: int
     left_out: int
+    unmatched: int
+    caseless: int
     mean_a: float | None
     mean_b: float | None
     test: Result
@@ -225,8 +230,8 @@ def _margin_test(
     better: Direction,
 ) -> MarginTest:
     """Two systems on one metric, rated by one group."""
-    table = matched_rows(view, table, *systems).rows
-    values_a, values_b = (case_values(table, system) for system in systems)
+    matched = matched_rows(view, table, *systems)
+    values_a, values_b = (case_values(matched.rows, system) for system in systems)
     shared = tuple(sorted(set(values_a.cases) & set(values_b.cases)))
     paired = most_cases_pair(len(shared), (values_a.n, values_b.n))
     left_out = 0
@@ -244,6 +249,7 @@ def _margin_test(
     return MarginTest(
         facts=facts, raters=raters, a=systems[0], b=systems[1], margin=margin, better=better,
         n_a=values_a.n, n_b=values_b.n, shared=len(shared), left_out=left_out,
+        unmatched=sum(matched.left_out), caseless=values_a.n_caseless + values_b.n_caseless,
         mean_a=float(values_a.values.mean()) if values_a.n else None,
         mean_b=float(values_b.values.mean()) if values_b.n else None,
         test=test, verdict=_verdict(test, margin, better), people=people,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bedside.analysis.comparison import Comparison, Overall
-from bedside.reports.rater_effects import design_notes
+from bedside.reports.rater_effects import RATERS_APART, design_notes
 from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.stats.result import Result
 from bedside.support.plurals import counted
@@ -80,6 +80,8 @@ def case_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
         "Each case counts once: what is compared are means over the case's transcripts, and over passes and, among "
         "people, raters of each transcript."
     )
+    if any(c.people is not None and c.people.difference is not None for c in comparisons):
+        yield RATERS_APART
     counts: dict[str, tuple[int, int]] = {}
     for c in comparisons:
         for system, cases, transcripts in (

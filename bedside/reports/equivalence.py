@@ -9,7 +9,7 @@ from bedside.analysis.gate import Gate, SafetyCheck
 from bedside.analysis.non_inferiority import ALPHA, MarginTest, Verdict
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.number_text import DASH, decimal, number, p_value
-from bedside.reports.rater_effects import design_notes
+from bedside.reports.rater_effects import RATERS_APART, design_notes
 from bedside.reports.result_text import interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -107,6 +107,8 @@ def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
         f"One-sided tests at {decimal(ALPHA)} and the interval that they invert, on one value a case: a case's "
         "transcripts, passes and raters are averaged first."
     )
+    if any(test.people is not None and test.people.difference is not None for test in tests):
+        notes.append(RATERS_APART)
     meanings = dict.fromkeys((_verdict(test).partition(";")[0], _MEANINGS[test.verdict]) for test in tests)
     notes += [f"{verdict[0].upper()}{verdict[1:]}: {meaning}." for verdict, meaning in meanings]
     if any(test.verdict == "too few cases" and _cases_needed(test) for test in tests):
@@ -114,6 +116,15 @@ def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
     left_out = sum(test.left_out for test in tests)
     if left_out:
         notes.append(f"{counted(left_out, 'case')} had no partner in the other system and were left out.")
+    unmatched = sum(test.unmatched for test in tests)
+    if unmatched:
+        notes.append(
+            f"{counted(unmatched, 'value')} of transcripts in settings that the other system doesn't have there were "
+            "left out."
+        )
+    caseless = max((test.caseless for test in tests), default=0)
+    if caseless:
+        notes.append(f"{counted(caseless, 'transcript')} without a case count as cases of their own.")
     for reason in dict.fromkeys(test.test.missing for test in tests if test.test.missing):
         notes.append(f"{DASH}: {reason}.")
     return notes
@@ -125,6 +136,7 @@ def _record(test: MarginTest, several: frozenset[str]) -> dict[str, Any]:
         "cell": cell_name(test.metric, test.raters, several, f"{test.a}-{test.b}"),
         "metric": test.metric, "raters": test.raters, "a": test.a, "b": test.b,
         "n_a": test.n_a, "n_b": test.n_b, "n_shared": test.shared, "left_out": test.left_out,
+        "unmatched": test.unmatched, "caseless": test.caseless,
         "mean_a": test.mean_a, "mean_b": test.mean_b, "better": test.better, "margin": test.margin,
         "difference": result.estimate, "low": interval.low if interval else None,
         "high": interval.high if interval else None, "level": 1 - 2 * ALPHA, "method": result.method,

@@ -30,6 +30,8 @@ from bedside.support.plurals import counted
 _OF_PAIRS = frozenset(("comparison", "margin", "gate"))
 #: Systems that a table's notes hold against each other.
 _MOST_SYSTEMS = 12
+#: Said where raters are not averaged, beside what says that they are.
+RATERS_APART = "Where the answer is about raters like these, each rater's means count apart."
 #: Warnings and scopes that notes give one by one.
 _MOST = 4
 

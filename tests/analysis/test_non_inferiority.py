@@ -12,6 +12,7 @@ from bedside.analysis.non_inferiority import MarginTest, margins_of, within_marg
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.scales import parse_scale
 from bedside.reports.equivalence import margin_table
+from bedside.reports.rater_effects import RATERS_APART
 from bedside.stats import crossed_raters, equivalence
 from bedside.stats.equivalence import NOT_BELOW
 from bedside.support.errors import DataError
@@ -117,6 +118,25 @@ def test_cases_without_a_partner_are_left_out_and_counted() -> None:
     assert "10 cases had no partner" in str(margin_table([test]))
 
 
+def test_settings_that_the_other_system_lacks_are_left_out_and_counted() -> None:
+    both = rows("A", BASE) + rows("B", BASE - NOISE)
+    more = rows("A", BASE[:4] - 2, transcript="-long")
+    lengths = {name: "8" for name, *_ in both} | {name: "16" for name, *_ in more}
+    (test,) = within_margins(view(both + more, lengths), {"warmth": margins_of("0.3:higher")[None]})
+    (alone,) = within_margins(view(both, lengths), {"warmth": margins_of("0.3:higher")[None]})
+    assert (test.test, test.unmatched, alone.unmatched) == (alone.test, 4, 0)
+    words = "4 values of transcripts in settings that the other system doesn't have there were left out."
+    assert words in margin_table([test]).notes
+    assert not any("settings" in note for note in margin_table([alone]).notes)
+
+
+def test_transcripts_without_a_case_are_counted() -> None:
+    caseless = [(*row[:2], None, *row[3:]) for row in rows("A", BASE) + rows("B", BASE - NOISE)]
+    (test,) = within_margins(view(caseless), {"warmth": margins_of("0.5:higher")[None]})
+    assert (test.shared, test.caseless) == (0, 80)
+    assert "80 transcripts without a case count as cases of their own." in margin_table([test]).notes
+
+
 def test_a_few_shared_cases_count_as_pairs_and_others_too() -> None:
     some = view(rows("A", BASE[:20]) + rows("B", BASE[15:35], shift=15))
     (test,) = within_margins(some, {"warmth": margins_of("0.5:higher")[None]})
@@ -155,10 +175,12 @@ def test_three_people_on_the_same_cases_answer_for_raters_like_them() -> None:
     assert test.test.estimate == pytest.approx(quasi.estimate)
     assert test.test.p == pytest.approx(equivalence.mean_difference(quasi, margin=0.5).p)
     assert "the answer is about raters like these 3" in str(margin_table([test]))
+    assert RATERS_APART in margin_table([test]).notes
     (two,) = within_margins(
         view([row for row in table if row[4] != "human:cleo"]), {"warmth": margins_of("0.5:higher")[None]}
     )
     assert "these 2 raters only" in str(margin_table([two]))
+    assert RATERS_APART not in margin_table([two]).notes
 
 
 def test_margins_are_read_as_they_are_typed() -> None:

@@ -198,6 +198,7 @@ def test_compare_takes_what_the_design_allows() -> None:
     notes = " ".join(comparison_table([pair]).notes)
     assert "quasi-F of cases × raters" in notes
     assert "the answer is about raters like these 3" in notes
+    assert "Where the answer is about raters like these, each rater's means count apart." in notes
     (asked,) = compare(study, test="t").pairs
     assert asked.test.p == pytest.approx(scipy.stats.ttest_rel(X.mean(1), Y.mean(1)).pvalue)
     assert "these 3 raters only: the test that was asked for averages raters first" in " ".join(
