@@ -35,7 +35,7 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
 def _is(value: Any, keys: tuple[str, ...]) -> bool:
     return (
         isinstance(value, dict)
-        and "custom_id" in value
+        and isinstance(value.get("custom_id"), str)
         and any(isinstance(value.get(key), dict) for key in keys)
     )
 
@@ -45,12 +45,19 @@ def _beside(path: Path, keys: tuple[str, ...], name: Any) -> Path | None:
 
     Replies come in any order, so the id is looked for in all the beginning of the file.
     """
-    for entry in sorted(os.listdir(path.parent)):
+    try:
+        entries = sorted(os.listdir(path.parent))
+    except OSError:
+        return None
+    for entry in entries:
         other = path.parent / entry
         if other == path or other.suffix.lower() not in _ENDINGS or not other.is_file():
             continue
-        with other.open("rb") as file:
-            start = file.read(HEAD_SIZE)
+        try:
+            with other.open("rb") as file:
+                start = file.read(HEAD_SIZE)
+        except OSError:
+            continue
         lines = start.splitlines()
         if lines and _is(_loaded(lines[0]), keys) and orjson.dumps(name) in start:
             return other
