@@ -281,35 +281,20 @@ def _spearman(compared: ComparedRatings) -> Result:
 
 
 def _bias(compared: ComparedRatings) -> Result:
-    from bedside.stats import sampled_means
     from bedside.stats.two_raters import bias
 
     numbers = compared.numbers()
-    if compared.sample is not None:
-        return replace(sampled_means.mean(numbers[:, 1] - numbers[:, 0], compared.sample), name="bias")
     return bias(numbers[:, 1], numbers[:, 0], clusters=compared.clusters)
-
-
-#: Standard deviations of differences that limits of agreement lie from their mean.
-_MULTIPLIER = 1.96
 
 
 def _limit(which: Literal["lower", "upper"]) -> Callable[[ComparedRatings], Result]:
     """One of Bland and Altman's limits of agreement, with its own interval."""
 
     def compute(compared: ComparedRatings) -> Result:
-        from bedside.stats.sampled_means import limit_of_agreement
         from bedside.stats.two_raters import bland_altman
 
         numbers = compared.numbers()
-        if compared.sample is not None:
-            multiplier = _MULTIPLIER if which == "upper" else -_MULTIPLIER
-            differences = numbers[:, 1] - numbers[:, 0]
-            limit_of_sample = limit_of_agreement(differences, compared.sample, multiplier=multiplier)
-            return replace(limit_of_sample, name=f"{which} limit of agreement")
-        result = bland_altman(
-            numbers[:, 1], numbers[:, 0], multiplier=_MULTIPLIER, clusters=compared.clusters
-        )
+        result = bland_altman(numbers[:, 1], numbers[:, 0], clusters=compared.clusters)
         name = f"{which} limit"
         limit, low, high = (result.details.get(name + part) for part in ("", ", low", ", high"))
         blank = replace(result, name=f"{name} of agreement", estimate=limit, interval=None, details={})
@@ -318,20 +303,22 @@ def _limit(which: Literal["lower", "upper"]) -> Callable[[ComparedRatings], Resu
         if low is None or high is None or result.interval is None:
             return blank
         return replace(
-            blank, interval=Interval(low, high, result.interval.level, "t (Bland and Altman 1999)")
+            blank,
+            interval=Interval(
+                low,
+                high,
+                result.interval.level,
+                "t (Bland and Altman 1999)" if compared.sample is None else result.interval.method,
+            ),
         )
 
     return compute
 
 
 def _mean_absolute_error(compared: ComparedRatings) -> Result:
-    from bedside.stats import sampled_means
     from bedside.stats.two_raters import mean_absolute_error
 
     numbers = compared.numbers()
-    if compared.sample is not None:
-        distances = np.abs(numbers[:, 0] - numbers[:, 1])
-        return replace(sampled_means.mean(distances, compared.sample), name="mean absolute error")
     return mean_absolute_error(
         numbers[:, 0], numbers[:, 1], clusters=compared.clusters, seed=compared.forms.seed
     )

@@ -285,11 +285,18 @@ def _differences(units: CheckedUnits, view: RatingsView) -> dict[str, Result | N
         )
     return {
         "bias": replace(bias, name="bias"),
-        "limits": two_raters.bland_altman(
-            numbers, average, clusters=units.cases if units.case_count < units.size else None
-        ),
+        "limits": two_raters.bland_altman(numbers, average, clusters=_drawn_together(units)),
         "length": length,
     }
+
+
+def _drawn_together(units: CheckedUnits) -> Any:
+    """The case of each unit where units share one; where they were drawn with unequal chances, with which."""
+    from bedside.stats.sampled_items import sampled_items
+
+    if units.chances == "unequal":
+        return sampled_items(1 / units.weights, strata=np.zeros(units.size), clusters=units.cases)
+    return units.cases if units.case_count < units.size else None
 
 
 def self_agreement(judgements: pl.DataFrame, view: RatingsView, metric: str, seed: int) -> Result:

@@ -137,8 +137,9 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
 
 _DRAWING: Mapping[Chances, str] = {
     "equal": "People's units were drawn with one chance each.",
-    "unequal": "People's units were drawn with chances that differ. κ, AC, ω, ρ, bias, sensitivity, specificity and "
-    "calibration weigh each unit by one over its chance, so that they speak of all units that were drawn from.",
+    "unequal": "People's units were drawn with chances that differ. κ, AC, ω, ρ, bias, limits of agreement, "
+    "sensitivity, specificity and calibration weigh each unit by one over its chance, so that they speak of all units "
+    "that were drawn from.",
     "unknown": "All figures are of the units that people rated: with what chance these were drawn is not known.",
     "none": "All figures are of the units that people rated: each was picked for what it is, and none was drawn.",
 }

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from bedside.stats import sampled_means
 from bedside.stats._joint_ratings import JointCounts, joint_ratings
 from bedside.stats._kappa_arithmetic import chance_corrected, kappa_values, kappa_variances
 from bedside.stats._resampling import (
@@ -37,6 +38,7 @@ from bedside.stats.arrays import (
 )
 from bedside.stats.intervals import mean_bootstrap, mean_t, wilson
 from bedside.stats.result import Interval, Result
+from bedside.stats.sampled_items import SampledItems
 from bedside.support.errors import DataError
 
 KappaInterval = Literal["jackknife", "bca", "percentile", "analytic"]
@@ -320,9 +322,16 @@ def mean_absolute_error(
     level: float = 0.95,
     seed: Seed = 0,
 ) -> Result:
-    r"""Mean of \|a − b\|, in the unit of the ratings, with a BCa bootstrap interval over items or clusters."""
+    r"""Mean of \|a − b\|, in the unit of the ratings, with a BCa bootstrap interval over items or clusters.
+
+    Where ``clusters`` says how items were drawn with unequal chances, it is weighted, with the jackknife's t interval.
+    """
     first, second = vector(a, "a"), vector(b, "b")
     pairs(first, second)
+    if isinstance(clusters, SampledItems):
+        return replace(
+            sampled_means.mean(np.abs(first - second), clusters, level=level), name="mean absolute error"
+        )
     result = mean_bootstrap(
         np.abs(first - second), method="bca", clusters=clusters, resamples=resamples, level=level, seed=seed
     )
@@ -338,10 +347,13 @@ def bias(a: Any, b: Any, *, clusters: Any = None, level: float = 0.95) -> Result
 
     Args:
         clusters: for each item the cluster it belongs to; the interval is then that of :func:`mean_t` over clusters,
-            and there is no p-value.
+            and there is no p-value. Or how items were drawn with unequal chances: the mean is then weighted.
     """
     from bedside.stats import paired
 
+    if isinstance(clusters, SampledItems):
+        weighted = sampled_means.mean(vector(a, "a") - vector(b, "b"), clusters, level=level)
+        return replace(weighted, name="bias", method="weighted mean of differences")
     result = replace(paired.t_test(a, b, level=level), name="bias", effect=None)
     if clusters is None:
         return result
@@ -360,6 +372,7 @@ def bland_altman(
     Estimate and interval are the bias with its t interval. Details hold both limits and their intervals, with the
     standard error √(sd² (1/n + multiplier² / (2 (n − 1)))) and a t quantile (Bland and Altman 1999). With clusters of
     items the standard error is the jackknife's over clusters, and t has one degree of freedom less than clusters.
+    Where ``clusters`` says how items were drawn with unequal chances, means and deviations are weighted.
     """
     from scipy.special import stdtrit
 
@@ -368,6 +381,8 @@ def bland_altman(
         method=f"Bland–Altman limits of agreement, {multiplier} standard deviations",
         options={"multiplier": multiplier, "clusters": clusters is not None, "level": level}, p=None, statistic=None,
     )  # fmt: skip
+    if isinstance(clusters, SampledItems):
+        return _limits_of_sample(result, vector(a, "a") - vector(b, "b"), clusters)
     spread = result.details.get("standard deviation of the differences")
     if result.estimate is None or spread is None:
         return result
@@ -386,6 +401,23 @@ def bland_altman(
             f"{name}, high": None if half is None else limit + half,
         }
     return replace(result, details=details)
+
+
+def _limits_of_sample(bias_of_sample: Result, differences: Array, sample: SampledItems) -> Result:
+    """Limits of agreement of items that were drawn with unequal chances, beside their bias."""
+    multiplier, level = (float(bias_of_sample.options[name]) for name in ("multiplier", "level"))
+    details = dict(bias_of_sample.details)
+    for name, sign in (("lower limit", -1), ("upper limit", 1)):
+        limit = sampled_means.limit_of_agreement(
+            differences, sample, multiplier=sign * multiplier, level=level
+        )
+        bounds = limit.interval
+        details[name] = limit.estimate
+        details |= {
+            f"{name}, low": bounds.low if bounds else None,
+            f"{name}, high": bounds.high if bounds else None,
+        }
+    return replace(bias_of_sample, details=details)
 
 
 def _limit_half_width(a: Any, b: Any, clusters: Any, multiplier: float, tail: float) -> float | None:

@@ -13,7 +13,7 @@ from bedside.stats.many_raters import fleiss_kappa, gwet_ac, mean_pairwise_kappa
 from bedside.stats.reliability import icc, krippendorff_alpha
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems, sampled_items
-from bedside.stats.two_raters import correlation
+from bedside.stats.two_raters import bias, bland_altman, correlation, mean_absolute_error
 from bedside.support.errors import DataError
 from benchmarks.agreement_coverage import DESIGNS, STATISTICS, coverage
 
@@ -199,6 +199,29 @@ def test_missing_values_and_ones_without_spread() -> None:
     three = sampled_means.mean([1, 2, None, 4], sample)
     assert (three.n, three.dropped) == (3, 1)
     assert percent_agreement(rated(4, 2), clusters=sample).interval is not None
+
+
+def test_limits_of_agreement_lie_around_the_weighted_bias() -> None:
+    rng = np.random.default_rng(6)
+    strata = np.repeat([0, 1], [20, 20])
+    a, b = rng.normal(np.where(strata == 0, 2.0, 0.0), 1.0), np.zeros(40)
+    sample = sampled_items(np.where(strata == 0, 0.9, 0.1), strata=strata, clusters=np.arange(40))
+    result = bland_altman(a, b, clusters=sample)
+    weights = np.where(strata == 0, 1 / 0.9, 1 / 0.1)
+    mean = np.average(a, weights=weights)
+    spread = np.sqrt(np.average((a - mean) ** 2, weights=weights) * 40 / 39)
+    assert result.estimate == pytest.approx(mean)
+    assert result.interval == bias(a, b, clusters=sample).interval
+    for name, sign in (("lower limit", -1), ("upper limit", 1)):
+        limit, low, high = (result.details[name + end] for end in ("", ", low", ", high"))
+        assert limit == pytest.approx(mean + sign * 1.96 * spread)
+        assert limit is not None
+        assert low is not None
+        assert high is not None
+        assert low < limit < high
+    assert mean_absolute_error(a, b, clusters=sample).estimate == pytest.approx(
+        np.average(np.abs(a), weights=weights)
+    )
 
 
 @pytest.mark.slow
