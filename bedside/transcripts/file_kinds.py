@@ -22,14 +22,16 @@ class ForeignForm:
         title: what it is, with its article.
         todo: what to do with it.
         begins: how such a file begins.
-        endings: of its names, by which files that begin alike are told apart; empty for any.
+        endings: of its names.
+        told: whether files that begin alike are told apart by these alone.
         part: a file that an archive of this kind has in it, or begins the name of one.
     """
 
     title: str
     todo: str
     begins: re.Pattern[bytes]
-    endings: tuple[str, ...] = ()
+    endings: tuple[str, ...]
+    told: bool = False
     part: str = ""
 
 
@@ -43,67 +45,136 @@ _HTML = rb"(?:\xef\xbb\xbf)?\s{0,256}(?:<!--.{0,1024}?-->\s{0,256})?<(?:html|HTM
 _SQLITE = rb"SQLite format 3\x00"
 
 
-def _kind(title: str, begins: bytes, todo: str, *endings: str, part: str = "") -> ForeignForm:
-    return ForeignForm(title, todo, re.compile(begins, re.DOTALL), endings, part)
+def _kind(
+    title: str, begins: bytes, todo: str, *endings: str, told: bool = False, part: str = ""
+) -> ForeignForm:
+    return ForeignForm(title, todo, re.compile(begins, re.DOTALL), endings, told, part)
 
 
 _OFFICE = r"mimetype:application/vnd.oasis.opendocument."
 #: Asked in order.
 KINDS: tuple[ForeignForm, ...] = (
-    _kind("a PDF", rb"\s{0,64}%PDF-", _TEXT),
-    _kind("an RTF document", rb"\s{0,64}\{\\rtf", _TEXT),
-    _kind("an old Word document (DOC)", _OLE, _TEXT, ".doc", ".dot"),
-    _kind("an old Excel workbook (XLS)", _OLE, _TABLE, ".xls", ".xlt"),
-    _kind("an old PowerPoint file (PPT)", _OLE, _TEXT, ".ppt", ".pps"),
-    _kind("an Outlook message", _OLE, _TEXT, ".msg"),
-    _kind("an NVivo project", _OLE, _CODED, ".nvp"),
+    _kind("a PDF", rb"\s{0,64}%PDF-", _TEXT, ".pdf"),
+    _kind("an RTF document", rb"\s{0,64}\{\\rtf", _TEXT, ".rtf"),
+    _kind("an old Word document (DOC)", _OLE, _TEXT, ".doc", ".dot", told=True),
+    _kind("an old Excel workbook (XLS)", _OLE, _TABLE, ".xls", ".xlt", told=True),
+    _kind("an old PowerPoint file (PPT)", _OLE, _TEXT, ".ppt", ".pps", told=True),
+    _kind("an Outlook message", _OLE, _TEXT, ".msg", told=True),
+    _kind("an NVivo project", _OLE, _CODED, ".nvp", told=True),
     _kind("an old Office file", _OLE, "save it as DOCX, XLSX or text"),
-    _kind("an OpenDocument text (ODT)", _ZIP, _TEXT, part=_OFFICE + "text"),
-    _kind("an OpenDocument spreadsheet (ODS)", _ZIP, _TABLE, part=_OFFICE + "spreadsheet"),
-    _kind("an OpenDocument file", _ZIP, "save it as DOCX, XLSX or text", part=_OFFICE),
-    _kind("an EPUB book", _ZIP, _TEXT, part="mimetype:application/epub+zip"),
-    _kind("a PowerPoint file (PPTX)", _ZIP, _TEXT, part="ppt/"),
-    _kind("a Pages, Numbers or Keynote document", _ZIP, "export it as DOCX, XLSX or text", part="Index/"),
-    _kind("a REFI-QDA project", _ZIP, _CODED, ".qdpx"),
-    _kind("an NVivo project", rb".", _CODED, ".nvpx", ".nvp", ".nvcx"),
-    _kind("a MAXQDA project", rb".", _CODED, ".mx24", ".mx22", ".mx20", ".mx18", ".mx12", ".mx5", ".mex24", ".mx26"),
-    _kind("an ATLAS.ti project", rb".", _CODED, ".atlproj", ".atlproj9", ".hpr7", ".atlcb"),
-    _kind("a Dedoose or QDA Miner project", rb".", _CODED, ".ppj", ".wpj", ".qdp"),
-    _kind("an SPSS data file (SAV)", rb"\$FL[23]@\(#\)", _TABLE),
-    _kind("a Stata data file (DTA)", rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00", _TABLE, ".dta"),
-    _kind("a SAS data file", rb"\x00{12}\xc2\xea\x81\x60|HEADER RECORD\*{7}", _TABLE),
-    _kind("R data (RData, RDS)", rb"RD[XA][23]\n|X\n\x00\x00\x00[\x02\x03]|\x1f\x8b", _TABLE, ".rdata", ".rda", ".rds"),
-    _kind("R data (RData)", rb"RD[XA][23]\n", _TABLE),
-    _kind("an SQLite database", _SQLITE, "export its table as CSV"),
-    _kind("a pickled Python object", rb"\x80[\x02-\x05]", "write it as JSON lines or CSV", ".pkl", ".pickle"),
-    _kind("a NumPy array", rb"\x93NUMPY", "write it as JSON lines or CSV"),
-    _kind("an Arrow or Feather file", rb"ARROW1|FEA1", "write it as Parquet or CSV"),
-    _kind("an HDF5 file", rb"\x89HDF\r\n\x1a\n", "write it as CSV"),
-    _kind("a PNG picture", rb"\x89PNG\r\n\x1a\n", "have its text typed or recognised, and give that"),
-    _kind("a JPEG picture", rb"\xff\xd8\xff", "have its text typed or recognised, and give that"),
-    _kind("a GIF picture", rb"GIF8[79]a", "have its text typed or recognised, and give that"),
-    _kind("a TIFF picture", rb"II\*\x00|MM\x00\*", "have its text typed or recognised, and give that"),
-    _kind("a WebP picture", rb"RIFF....WEBP", "have its text typed or recognised, and give that"),
-    _kind("a picture (HEIC)", rb"....ftyp(?:heic|heix|mif1|avif)", "have its text typed or recognised, and give that"),
-    _kind("a recording (WAV)", rb"(?:RIFF|RF64)....WAVE", _HEARD),
-    _kind("a recording (AVI)", rb"RIFF....AVI ", _HEARD),
-    _kind("a recording (MP3)", rb"ID3[\x02-\x04]", _HEARD),
-    _kind("a recording (MP3)", rb"\xff[\xfb\xfa\xf3\xf2]", _HEARD, ".mp3"),
-    _kind("a recording (FLAC)", rb"fLaC", _HEARD),
-    _kind("a recording (Ogg, Opus)", rb"OggS", _HEARD),
-    _kind("a recording (MP4, M4A, MOV)", rb"....ftyp|....moov", _HEARD),
-    _kind("a recording (Matroska, WebM)", rb"\x1a\x45\xdf\xa3", _HEARD),
-    _kind("a recording (WMA, WMV)", rb"\x30\x26\xb2\x75\x8e\x66\xcf\x11", _HEARD),
-    _kind("a recording (AIFF)", rb"FORM....AIF[FC]", _HEARD),
+    _kind("an OpenDocument text (ODT)", _ZIP, _TEXT, ".odt", part=_OFFICE + "text"),
+    _kind("an OpenDocument spreadsheet (ODS)", _ZIP, _TABLE, ".ods", part=_OFFICE + "spreadsheet"),
+    _kind("an OpenDocument file", _ZIP, "save it as DOCX, XLSX or text", ".odp", ".odg", part=_OFFICE),
+    _kind("an EPUB book", _ZIP, _TEXT, ".epub", part="mimetype:application/epub+zip"),
+    _kind("a PowerPoint file (PPTX)", _ZIP, _TEXT, ".pptx", part="ppt/"),
+    _kind(
+        "a Pages, Numbers or Keynote document",
+        _ZIP,
+        "export it as DOCX, XLSX or text",
+        ".pages",
+        ".numbers",
+        ".key",
+        part="Index/",
+    ),
+    _kind("a REFI-QDA project", _ZIP, _CODED, ".qdpx", told=True),
+    _kind("an NVivo project", rb".", _CODED, ".nvpx", ".nvp", ".nvcx", told=True),
+    _kind(
+        "a MAXQDA project",
+        rb".",
+        _CODED,
+        ".mx24",
+        ".mx22",
+        ".mx20",
+        ".mx18",
+        ".mx12",
+        ".mx5",
+        ".mex24",
+        ".mx26",
+        told=True,
+    ),
+    _kind(
+        "an ATLAS.ti project",
+        rb".",
+        _CODED,
+        ".atlproj",
+        ".atlproj9",
+        ".atlproj22",
+        ".atlproj23",
+        ".atlproj24",
+        ".hpr7",
+        ".atlcb",
+        told=True,
+    ),
+    _kind("a Dedoose or QDA Miner project", rb".", _CODED, ".ppj", ".wpj", ".qdp", told=True),
+    _kind("an SPSS data file (SAV)", rb"\$FL[23]@\(#\)", _TABLE, ".sav", ".zsav"),
+    _kind(
+        "a Stata data file (DTA)", rb"<stata_dta>|[\x69-\x73][\x01\x02]\x01\x00", _TABLE, ".dta", told=True
+    ),
+    _kind("a SAS data file", rb"\x00{12}\xc2\xea\x81\x60|HEADER RECORD\*{7}", _TABLE, ".sas7bdat", ".xpt"),
+    _kind(
+        "R data (RData, RDS)",
+        rb"RD[XA][23]\n|X\n\x00\x00\x00[\x02\x03]|\x1f\x8b",
+        _TABLE,
+        ".rdata",
+        ".rda",
+        ".rds",
+        told=True,
+    ),
+    _kind("R data (RData)", rb"RD[XA][23]\n", _TABLE, ".rdata", ".rda"),
+    _kind("an SQLite database", _SQLITE, "export its table as CSV", ".db", ".sqlite", ".sqlite3"),
+    _kind(
+        "a pickled Python object",
+        rb"\x80[\x02-\x05]",
+        "write it as JSON lines or CSV",
+        ".pkl",
+        ".pickle",
+        told=True,
+    ),
+    _kind("a NumPy array", rb"\x93NUMPY", "write it as JSON lines or CSV", ".npy"),
+    _kind("an Arrow or Feather file", rb"ARROW1|FEA1", "write it as Parquet or CSV", ".arrow", ".feather"),
+    _kind("an HDF5 file", rb"\x89HDF\r\n\x1a\n", "write it as CSV", ".h5", ".hdf5"),
+    _kind("a PNG picture", rb"\x89PNG\r\n\x1a\n", "have its text typed or recognised, and give that", ".png"),
+    _kind(
+        "a JPEG picture",
+        rb"\xff\xd8\xff",
+        "have its text typed or recognised, and give that",
+        ".jpg",
+        ".jpeg",
+    ),
+    _kind("a GIF picture", rb"GIF8[79]a", "have its text typed or recognised, and give that", ".gif"),
+    _kind(
+        "a TIFF picture",
+        rb"II\*\x00|MM\x00\*",
+        "have its text typed or recognised, and give that",
+        ".tif",
+        ".tiff",
+    ),
+    _kind("a WebP picture", rb"RIFF....WEBP", "have its text typed or recognised, and give that", ".webp"),
+    _kind(
+        "a picture (HEIC)",
+        rb"....ftyp(?:heic|heix|mif1|avif)",
+        "have its text typed or recognised, and give that",
+        ".heic",
+    ),
+    _kind("a recording (WAV)", rb"(?:RIFF|RF64)....WAVE", _HEARD, ".wav"),
+    _kind("a recording (AVI)", rb"RIFF....AVI ", _HEARD, ".avi"),
+    _kind("a recording (MP3)", rb"ID3[\x02-\x04]", _HEARD, ".mp3"),
+    _kind("a recording (MP3)", rb"\xff[\xfb\xfa\xf3\xf2]", _HEARD, ".mp3", told=True),
+    _kind("a recording (FLAC)", rb"fLaC", _HEARD, ".flac"),
+    _kind("a recording (Ogg, Opus)", rb"OggS", _HEARD, ".ogg", ".opus"),
+    _kind("a recording (MP4, M4A, MOV)", rb"....ftyp|....moov", _HEARD, ".mp4", ".m4a", ".mov"),
+    _kind("a recording (Matroska, WebM)", rb"\x1a\x45\xdf\xa3", _HEARD, ".mkv", ".webm"),
+    _kind("a recording (WMA, WMV)", rb"\x30\x26\xb2\x75\x8e\x66\xcf\x11", _HEARD, ".wma", ".wmv"),
+    _kind("a recording (AIFF)", rb"FORM....AIF[FC]", _HEARD, ".aiff", ".aif"),
     _kind("a TextGrid in Praat's binary form", rb"ooBinaryFile", "save it in Praat as a text file"),
-    _kind("a 7-Zip archive", rb"7z\xbc\xaf\x27\x1c", "unpack it and give the files in it"),
-    _kind("a RAR archive", rb"Rar!\x1a\x07", "unpack it and give the files in it"),
-    _kind("a file packed by bzip2", rb"BZh[1-9]1AY&SY", "unpack it, or pack it with gzip"),
-    _kind("a file packed by xz", rb"\xfd7zXZ\x00", "unpack it, or pack it with gzip"),
-    _kind("a file packed by Zstandard", rb"\x28\xb5\x2f\xfd", "unpack it, or pack it with gzip"),
-    _kind("an HTML page", _HTML, _TEXT),
-    _kind("an e-mail", rb"[A-Z][\w-]*: [^\n]*\r?\n", _TEXT, ".eml", ".mbox"),
-)  # fmt: skip
+    _kind("a 7-Zip archive", rb"7z\xbc\xaf\x27\x1c", "unpack it and give the files in it", ".7z"),
+    _kind("a RAR archive", rb"Rar!\x1a\x07", "unpack it and give the files in it", ".rar"),
+    _kind("a file packed by bzip2", rb"BZh[1-9]1AY&SY", "unpack it, or pack it with gzip", ".bz2"),
+    _kind("a file packed by xz", rb"\xfd7zXZ\x00", "unpack it, or pack it with gzip", ".xz"),
+    _kind("a file packed by Zstandard", rb"\x28\xb5\x2f\xfd", "unpack it, or pack it with gzip", ".zst"),
+    _kind("an HTML page", _HTML, _TEXT, ".html", ".htm"),
+    _kind("an e-mail", rb"[A-Z][\w-]*: [^\n]*\r?\n", _TEXT, ".eml", ".mbox", told=True),
+)
 _ANY_ARCHIVE = _kind("a ZIP archive", _ZIP, "unpack it and give the files in it")
 
 
@@ -118,7 +189,7 @@ def foreign_kind(source: ByteSource, read: tuple[str, ...] = ()) -> InputError |
     if data[:1] in (b"{", b"[") and not data.startswith(b"{\\rtf"):
         return None  # JSON, of which there may be very many files.
     for kind in KINDS:
-        if kind.endings and source.ending not in kind.endings:
+        if kind.told and source.ending not in kind.endings:
             continue
         if source.ending in read and source.ending in kind.endings:
             continue
