@@ -38,10 +38,8 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
     answer = next((key for key in _ANSWERS if isinstance(item.get(key), str) and item[key].strip()), None)
     if answer is not None:
         messages.append({"role": "assistant", "content": item[answer]})
-    tags = item.get("example_tags")
-    themes = [
-        tag.partition(":")[2] for tag in tags or () if isinstance(tag, str) and tag.startswith("theme:")
-    ]
+    tags = item["example_tags"] if isinstance(item.get("example_tags"), list) else []
+    themes = [tag.partition(":")[2] for tag in tags if isinstance(tag, str) and tag.startswith("theme:")]
     fields = described(item, {"prompt", "prompt_id", "canary", "example_tags", *([answer] if answer else [])})
     if len(themes) == 1:
         fields["factors"]["theme"] = themes[0]
