@@ -30,6 +30,7 @@ from bedside.analysis.choices import (
 )
 from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.selection import NothingError
 from bedside.ratings.names import is_human
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
@@ -140,7 +141,8 @@ def agree(
         seed: of the bootstrap, which draws whole cases.
 
     Raises:
-        DataError: an unknown metric, rater or form of a statistic, or nothing that two raters rated.
+        DataError: an unknown metric, rater or form of a statistic, nothing that two raters rated, or weights for
+            labels without an order.
     """
     _check_forms(weights=weights, alpha=alpha, icc=icc)
     forms = AskedForms(weights=weights, alpha=alpha, icc=icc, seed=seed)
@@ -157,11 +159,12 @@ def agree(
         )
         agreements += _of_metric(view, name, ratings, forms)
     if not agreements:
-        raise DataError(
+        raise NothingError(
             "no unit was rated by two raters",
             where=view.name,
             todo="import people's ratings with bedside ratings import",
         )
+    _check_order(weights, agreements)
     return tuple(agreements)
 
 
@@ -175,6 +178,22 @@ class _ComparedMetric:
     levels: ScaleLevels
     forms: AskedForms
     sample: AgreementSample
+
+
+def _check_order(weights: Weights | None, agreements: Sequence[Agreement]) -> None:
+    """See that weights that were asked for weigh something.
+
+    Raises:
+        DataError: no metric has an order, and some have several labels without.
+    """
+    unordered = {row.metric for row in agreements if row.level == "nominal" and len(row.prevalence) > 2}
+    if weights in (None, "none") or not unordered or any(row.level != "nominal" for row in agreements):
+        return
+    raise DataError(
+        f"weights need an order, and the labels of {', '.join(sorted(unordered))} have no order",
+        where="`weights`",
+        todo="give their scale in its order, `scales=METRIC=low<middle<high`",
+    )
 
 
 def _check_forms(**forms: str | None) -> None:

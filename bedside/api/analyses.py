@@ -7,7 +7,7 @@ can be given, a lone string is one name.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from bedside.analysis.choices import (
@@ -103,9 +103,9 @@ def agree(
     def answer(view: RatingsView) -> Tables[tuple[Agreement, ...]]:
         names, chosen = listed(metrics, "metrics"), listed(raters, "raters")
 
-        def compute() -> tuple[Agreement, ...]:
+        def compute(asked: Sequence[str] | None) -> tuple[Agreement, ...]:
             return run_agree(
-                view, metrics=names, raters=chosen, weights=weights, alpha=alpha, icc=icc, seed=seed
+                view, metrics=asked, raters=chosen, weights=weights, alpha=alpha, icc=icc, seed=seed
             )
 
         return agreement_tables(view, compute, metrics=names, raters=chosen, confusion=confusion, seed=seed)

@@ -14,12 +14,11 @@ from bedside.reports.table import Table, Tables
 from bedside.reports.tables.agreement import agreement_table, audit_notes, confusion_tables
 from bedside.reports.tables.audits import audits_table
 from bedside.reports.tables.retest import retest_table
-from bedside.support.errors import DataError
 
 
 def agreement_tables(
     view: RatingsView,
-    compute: Callable[[], tuple[Agreement, ...]],
+    compute: Callable[[Sequence[str] | None], tuple[Agreement, ...]],
     *,
     metrics: Sequence[str] | None,
     raters: Sequence[str] | None,
@@ -31,26 +30,33 @@ def agreement_tables(
 
     Args:
         view: the ratings.
-        compute: gives the agreements.
-        metrics, raters: names or patterns that chose them; they choose the audits, too.
+        compute: gives the agreements on metrics that match these patterns, or on all.
+        metrics, raters: names or patterns that choose them; they choose the audits, too. A rubric that was only audited
+            is no metric of independent raters.
         confusion: whether to show who gave what.
         seed: of what is drawn at random.
 
     Raises:
-        DataError: there are neither.
+        NothingError: there are neither.
+        DataError: an unknown name or option.
     """
     verdicts = audits(view, metrics=metrics, raters=raters)
+    rated = None if metrics is None else [pattern for pattern in metrics if view.metrics_like(pattern)]
+    agreements: tuple[Agreement, ...] = ()
     try:
-        agreements = compute()
-    except DataError:
+        if rated != [] or not verdicts:
+            agreements = compute(rated)
+    except NothingError:
         if not verdicts:
             raise
-        return Tables([audits_table(verdicts)], ())
-    agreement = agreement_table(agreements)
-    tables = [replace(agreement, notes=(*agreement.notes, *audit_notes(view)))]
-    tables += confusion_tables(agreements) if confusion else ()
+    tables: list[Table] = []
+    if agreements:
+        agreement = agreement_table(agreements)
+        tables.append(replace(agreement, notes=(*agreement.notes, *audit_notes(view))))
+        tables += confusion_tables(agreements) if confusion else ()
     tables += [audits_table(verdicts)] if verdicts else []
-    return Tables([*tables, *_retest_tables(view, metrics, raters, seed)], agreements)
+    tables += _retest_tables(view, rated, raters, seed) if rated != [] else []
+    return Tables(tables, agreements)
 
 
 def _retest_tables(

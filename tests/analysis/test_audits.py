@@ -23,6 +23,7 @@ from bedside.reports.table import Table
 from bedside.reports.tables import TABLES
 from bedside.reports.tables.audits import audits_table
 from bedside.support.errors import DataError
+from tests.analysis.ratings_rows import view as rated_view
 
 JUDGE = "judge:invented"
 LEVELS = Scale((1.0, 2.0, 3.0, 4.0, 5.0), True)
@@ -192,6 +193,22 @@ def test_agreement_points_to_the_table_of_audits(tmp_path: Any) -> None:
     assert [record["estimate"] for record in tables["audits"].records] == [0.5]
 
 
+def test_audits_hide_no_error_and_no_agreement_beside_them() -> None:
+    """Whatever was wrong with the question, a run with audits answered with these alone."""
+    audited = audit_view([(f"t{n}", 4.0, {"anna": None, "ben": 3.0}) for n in range(12)])
+    blind = rated_view(
+        [(f"t{n}", "s", f"t{n}", "calm", f"human:{who}", float(1 + n % 3)) for n in range(12) for who in "xy"]
+    )
+    frame = blind.ratings.vstack(audited.ratings).drop("drawn")
+    how: Any = {"scales": "calm=1-3", "rounds": "all"}
+    assert bedside.agree(frame, metrics=["warmth", "calm"], **how).names == ("agreement", "audits")
+    assert bedside.agree(frame, metrics="warmth", **how).names == ("audits",)
+    with pytest.raises(DataError, match="'rank' is not known"):
+        bedside.agree(frame, alpha="rank", **how)
+    with pytest.raises(DataError, match="no metric 'heat' is rated"):
+        bedside.agree(frame, metrics=["warmth", "heat"], **how)
+
+
 def test_an_audit_of_a_run_stands_in_report_and_command(audited_run: Run) -> None:
     tables = bedside.agree(audited_run)
     assert tables.names == ("audits",)
@@ -286,14 +303,17 @@ def test_audits_are_no_metric_unless_a_pattern_with_a_dot_names_them() -> None:
     rows: list[Audited] = [(f"t{n}", float(1 + n % 5), {"anna": None}) for n in range(10)]
     audited = audit_view(rows)
     blind = frame_of(
-        [(f"t{n}", "s", f"t{n}", "transcript", "warmth", "human:ben", 0, 3.0, None, None, None) for n in range(10)],
+        [
+            (f"t{n}", "s", f"t{n}", "transcript", "warmth", "human:ben", 0, 3.0, None, None, None)
+            for n in range(10)
+        ],
         "blind",
     )
     view = replace(audited, ratings=pl.concat([audited.ratings, blind]))
     assert view.metrics() == view.metrics(["warmth"]) == view.metrics(["w*"]) == ["warmth"]
     assert view.metrics(["warmth.audited"]) == ["warmth.audited"]
     assert view.metrics(["*.a*"]) == ["warmth.agrees", "warmth.audited"]
-    assert [audit.level for audit in audits(view, metrics=["warmth"])][0] is None
+    assert audits(view, metrics=["warmth"])[0].level is None
     assert audits(view, metrics=["warm*"]) == audits(view) == audits(view, metrics=["warmth.agrees"])
     assert audits(audited, metrics=["warmth"]) == audits(audited)
     with pytest.raises(DataError, match="coldness"):
