@@ -113,11 +113,16 @@ def with_people_notes(table: Table, view: RatingsView) -> Table:
         view: the ratings that it was made from.
     """
     metrics = {str(record["metric"]) for record in table.records if record.get("raters") == PEOPLE}
-    by_metric = people_of(view, metrics) if metrics else {}
+    if not metrics:
+        return table
+    by_metric = people_of(view, metrics)
+    # Labels are not what estimate corrects.
+    weighted = "bedside estimate weights them by their strata." if by_metric else ""
+    table = replace(
+        table, notes=(*table.notes, *chance_notes(chances_by_title(view, sorted(metrics)), weighted))
+    )
     if not by_metric:
         return table
-    weighted = "bedside estimate weights them by their strata."
-    table = replace(table, notes=(*table.notes, *chance_notes(chances_by_title(view, by_metric), weighted)))
     if table.name.partition("-")[0] in _OF_PAIRS:
         return table
     # A test of all systems at once that is about raters like these says so itself.

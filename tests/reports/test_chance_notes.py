@@ -9,6 +9,7 @@ from bedside.ratings.table import frame_of
 from bedside.reports.chance_notes import chance_notes, chances_by_title
 from bedside.reports.contents import make_drawing
 from bedside.reports.rater_effects import with_people_notes
+from bedside.reports.tables import TABLES
 from bedside.reports.tables.results import TABLE
 
 
@@ -60,3 +61,20 @@ def test_figures_say_it_too() -> None:
     assert any("were drawn with unequal chances" in note for note in drawing.notes)
     even = make_drawing(view([0.5] * 8), "points", seed=0)
     assert not any("chances" in note for note in even.notes)
+
+
+def test_shares_of_labels_and_severities_say_it_too() -> None:
+    """Labels, and what two people gave the same."""
+    rows = [
+        (f"{system}{case}", system, f"c{case}", "transcript", metric, f"human:{who}", 0, value, label, None, None)
+        for case in range(4) for system in "ab" for who in ("anna", "ben")
+        for metric, value, label in (("empathy", float(case % 4), None), ("style", None, ("cool", "warm")[case % 2]))
+    ]  # fmt: skip
+    ratings = RatingsView(frame_of(rows, "main", [0.5, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1] * 4), {}, None, "ratings")
+    for name, title in (("counts", "Style"), ("raters", "Empathy")):
+        made = TABLES.load(name).make(ratings)
+        assert made is not None
+        notes = with_people_notes(made, ratings).notes
+        (note,) = (note for note in notes if "were drawn with unequal chances" in note)
+        assert note.startswith(f"{title}: ")
+        assert "estimate" not in note
