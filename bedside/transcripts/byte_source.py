@@ -103,6 +103,7 @@ class ByteSource:
         span: the piece of the file that is read; None for all of it.
         options: what the user said of the file.
         account: what was understood of the file.
+        readable: whether a file that may end the process that reads it was read by another; None while untried.
     """
 
     def __init__(self, path: Path, span: Span | None = None, options: ReadOptions | None = None) -> None:
@@ -110,6 +111,7 @@ class ByteSource:
         self.span = span
         self.options = options or ReadOptions()
         self.account = FileAccount()
+        self.readable: bool | None = None
         self.name = printable_path(path)
         self.companions: list[tuple[str, str, int]] = []
         self._hashing: _Hashing | None = None

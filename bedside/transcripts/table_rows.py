@@ -1,4 +1,4 @@
-"""Rows of tables, as text: of CSV and TSV files, and of the worksheets of XLSX files."""
+"""Rows of tables, as text: of CSV, TSV and Parquet files, and of the worksheets of XLSX files."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from bedside.transcripts.delimited_rows import (
     first_line_mark,
     sampled_rows,
 )
+from bedside.transcripts.parquet_rows import is_parquet, parquet_rows
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.spans import Divider, NotDivisible, Owners, Span
 from bedside.transcripts.workbook_rows import Workbook
@@ -41,7 +42,7 @@ class RawTable:
     Attributes:
         sheet: the worksheet's name; empty for a file without any.
         place: of the table, which a row's number follows.
-        numbered: gives the number of each row that isn't blank, from 1, and its cells.
+        numbered: gives the number of each row that isn't blank, from 1 (of Parquet, of the names 0), and its cells.
         sample: the first rows, with their numbers.
         header: number of the row of column names.
     """
@@ -83,6 +84,9 @@ def raw_tables(source: ByteSource) -> list[RawTable]:
         AmbiguousError: several worksheets hold a table, and none is named.
         InputError: there is no such worksheet, or the workbook can't be read.
     """
+    if is_parquet(source):
+        first = [(number, row) for number, row in parquet_rows(source, SAMPLE) if isinstance(row, list)]
+        return [RawTable("", source.name, partial(parquet_rows, source), first, 0)]
     if not is_workbook(source):
         mark = delimiter(source)
         sample = sampled_rows(source, mark)
@@ -266,7 +270,7 @@ def _of_width(rows: Rows, width: int, padded: bool) -> Rows:
 
 
 def table_records(path: Path, options: ReadOptions | None = None) -> Iterator[tuple[str, dict[str, str]]]:
-    """Place (``file:row``) and cells by column name of each row of a CSV, TSV or XLSX file.
+    """Place (``file:row``) and cells by column name of each row of a CSV, TSV, XLSX or Parquet file.
 
     All cells are text; an empty cell is an empty string.
 
@@ -316,7 +320,7 @@ def row_spans(
     Raises:
         NotDivisible: it holds what only a reading of the whole tells rightly, such as a row that is none.
     """
-    if is_workbook(source):
+    if is_workbook(source) or is_parquet(source):
         raise NotDivisible
     mark = delimiter(source)
     sample = sampled_rows(source, mark)

@@ -249,7 +249,7 @@ def _add_readers() -> None:
     for form, (name, content) in _examples().items():
         if "workbook" in form:
             continue
-        if form in ("rows", "cells"):
+        if form in ("rows", "cells", "exchanges"):
             table = list(csv.reader(io.StringIO(content.decode())))
             if form == "rows":
                 table = [

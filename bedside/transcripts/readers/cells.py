@@ -13,6 +13,7 @@ from bedside.transcripts.cell_dialogue import SHORT, Label, dialogue_labels, is_
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
 from bedside.transcripts.message_paths import list_of
+from bedside.transcripts.parquet_rows import is_parquet
 from bedside.transcripts.readers.rows import COLUMNS as ROW_COLUMNS
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.table_ids import TABLE_FIELDS, SheetIds
@@ -180,7 +181,7 @@ def _turn_places(
 ) -> list[str]:
     """The place of each turn: of a text file its line, of a worksheet that of the row."""
     place, _, number = where.rpartition(":")
-    if is_workbook(source) or not number.isdigit():
+    if is_workbook(source) or is_parquet(source) or not number.isdigit():
         return [f"{where}, turn {index}" for index in range(len(labels))]
     after = sum(cell.count("\n") for cell in row[dialogue + 1 :])
     text = row[dialogue]
@@ -192,18 +193,19 @@ def _turn_places(
 
 READER = Reader(
     name="cells",
-    title="table with a dialogue in a cell (CSV, TSV, XLSX)",
+    title="table with a dialogue in a cell (CSV, TSV, XLSX, Parquet)",
     description=(
         "One transcript a row. A cell holds the dialogue, each turn after its speaker's label (`Doctor: …`, `Dr.: …`, "
         "`[doctor] …`, `医生：…`) at the beginning of a line or, where lines have none, within the text; or it holds a "
-        "list of messages of role and content as JSON. What stands like a label is one, so that a third speaker "
-        "(`[patient_guest]`, `mother:`) is asked for where nothing tells the role. The column is found by its content, "
+        "list of messages of role and content as JSON or, in Parquet, as a list of structures. What stands like a "
+        "label is one, so that a third speaker (`[patient_guest]`, `mother:`) is asked for where nothing tells the "
+        "role. The column is found by its content, "
         f"or named with `--columns dialogue=NAME`. {', '.join(f'`{key}`' for key in TABLE_FIELDS)} "
         "are understood; other short cells become factors, long ones go to the reference."
     ),
     example='id,dialogue\na-1,"Doctor: What brings you here?\nPatient: I sleep badly."\n',
     example_name="dialogues.csv",
-    endings=(".csv", ".tsv", ".xlsx"),
+    endings=(".csv", ".tsv", ".xlsx", ".parquet"),
     claims=_claims,
     read=_read,
     spans=row_spans,

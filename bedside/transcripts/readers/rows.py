@@ -322,7 +322,7 @@ def _spans(source: SourceFile, size: int) -> list[Span]:
 
 READER = Reader(
     name="rows",
-    title="table with one utterance a row (CSV, TSV, XLSX), such as AnnoMI",
+    title="table with one utterance a row (CSV, TSV, XLSX, Parquet), such as AnnoMI",
     description=(
         "One utterance a row, with a header; the rows of a transcript stand together. Columns, with the names "
         "understood without `--columns`: "
@@ -338,7 +338,7 @@ READER = Reader(
         "a-1,1,client,I sleep badly.,\n"
     ),
     example_name="utterances.csv",
-    endings=(".csv", ".tsv", ".xlsx"),
+    endings=(".csv", ".tsv", ".xlsx", ".parquet"),
     claims=_claims,
     read=_read,
     spans=_spans,

@@ -1,0 +1,188 @@
+"""Tables of utterances and of exchanges: which rows are one transcript is told, or asked for."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.support.errors import AmbiguousError, InputError
+from bedside.transcripts import Reading, ReadOptions
+from tests.transcripts.files import read, workbook, write
+
+SESSIONS = (
+    "{0},Speaker,Utterance\nS1,therapist,Hello.\nS1,client,Hi.\nS2,therapist,Well?\nS2,client,Fine.\n"
+    "S2,therapist,Good.\n"
+)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Session",
+        "session ID",
+        "conversation",
+        "Dialogue",
+        "dialogID",
+        "Encounter",
+        "interview",
+        "Visit",
+        "file",
+        "Case",
+    ],
+)
+def test_two_sessions_are_two_transcripts(name: str, tmp_path: Path) -> None:
+    reading = Reading([write(tmp_path, "t.csv", SESSIONS.format(name))])
+    assert [(one.id, len(one.turns)) for one in reading] == [("S1", 2), ("S2", 3)]
+    (kind,) = reading.account.kinds
+    assert dict(kind.columns) == {"id": name, "speaker": "Speaker", "text": "Utterance"} | (
+        {"case_id": name} if name == "Case" else {}
+    )
+
+
+def test_what_may_be_an_id_is_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", SESSIONS.format("Block"))
+    with pytest.raises(AmbiguousError) as caught:
+        read(path)
+    assert str(caught.value) == (
+        f"{path}: no column is known to hold the id of a transcript, and 'Block' has 2 values, each in rows that stand "
+        "together: they may be 2 transcripts, or parts of one; say `columns=id=Block` for 2 transcripts, or "
+        "`columns=id=` for one"
+    )
+    assert [one.id for one in read(path, columns={"id": "Block"})] == ["S1", "S2"]
+    (one,) = read(path, columns={"id": ""})
+    assert [turn.meta for turn in one.turns][1:3] == [{"Block": "S1"}, {"Block": "S2"}]
+
+
+def test_a_column_that_is_not_in_blocks_is_no_id(tmp_path: Path) -> None:
+    text = "mood,speaker,text\nlow,doctor,A\nlow,patient,B\nhigh,doctor,C\nlow,patient,D\n"
+    (one,) = read(write(tmp_path, "t.csv", text))
+    assert len(one.turns) == 4
+
+
+NUMBERED = (
+    "id,{0}speaker,text\n163_0,{1}doctor,Hello.\n163_1,{1}patient,Hi.\n163_2,{2}doctor,Well?\n"
+    "163_3,{2}patient,No.\n"
+)
+
+
+def test_the_number_of_an_utterance_is_no_id(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", NUMBERED.format("", "", ""))
+    with pytest.raises(AmbiguousError) as caught:
+        read(path)
+    assert str(caught.value).startswith(
+        f"{path}: the column 'id' has another value in each row: it may tell the transcripts, each of one turn, or "
+        "number the utterances; say "
+    )
+    (one,) = read(path, columns={"id": ""})
+    assert [turn.meta["id"] for turn in one.turns] == ["163_0", "163_1", "163_2", "163_3"]
+    other = write(tmp_path, "u.csv", NUMBERED.format("visit,", "v1,", "v2,"))
+    assert [(each.id, len(each.turns)) for each in read(other)] == [("v1", 2), ("v2", 2)]
+
+
+def test_the_header_may_stand_below_other_rows(tmp_path: Path) -> None:
+    text = "Export of Monday, 3 May\n\nid;speaker;text\na;doctor;3,5 hours?\na;patient;Yes, three.\n"
+    path = write(tmp_path, "t.csv", text)
+    for options in ({}, {"header_row": 3}):
+        reading = Reading([path], ReadOptions(**options))
+        (one,) = reading
+        assert [turn.text for turn in one.turns] == ["3,5 hours?", "Yes, three."]
+        assert [kind.header for kind in reading.account.kinds] == [3]
+        assert reading.account.left_out == {"rows above the column names": 1}
+    with pytest.raises(InputError, match="the table has no row 9"):
+        read(path, header_row=9, format="rows")
+
+
+def test_worksheets_with_the_same_ids(tmp_path: Path) -> None:
+    import openpyxl
+
+    rows = [["id", "speaker", "text"], ["a", "doctor", "Hello."], ["a", "patient", "Hi."]]
+    book = openpyxl.load_workbook(io.BytesIO(workbook(rows)))
+    other = book.create_sheet("Two")
+    for row in rows:
+        other.append(row[::-1])
+    file = io.BytesIO()
+    book.save(file)
+    path = write(tmp_path, "t.xlsx", file.getvalue())
+    with pytest.raises(AmbiguousError, match="2 worksheets have the same columns"):
+        read(path)
+    found = read(path, sheet="all", columns={"system": "sheet"})
+    assert [(one.id, one.case_id, one.system) for one in found] == [
+        ("Sheet/a", "a", "Sheet"),
+        ("Two/a", "a", "Two"),
+    ]
+    (one,) = read(path, sheet="two")
+    assert [turn.text for turn in one.turns] == ["Hello.", "Hi."]
+    with pytest.raises(InputError) as caught:
+        read(path, sheet="Three")
+    assert str(caught.value) == (
+        f"{path}: the workbook has no worksheet 'Three' (`sheet`); name one of 'Sheet', 'Two', or all"
+    )
+
+
+# -- exchanges ------------------------------------------------------------------------------------------
+
+EXCHANGES = "{0},{1},{2}\na,Hello there.,Hi you.\na,Well then?,\nb,How now?,So so.\n"
+
+
+@pytest.mark.parametrize(
+    ("columns", "options", "roles"),
+    [
+        (("doctor", "patient"), {}, ["clinician", "patient", "clinician"]),
+        (("patient", "doctor"), {}, ["patient", "clinician", "patient"]),
+        (("user", "assistant"), {}, ["patient", "clinician", "patient"]),
+        (
+            ("Question", "Answer"),
+            {"roles": {"question": "clinician", "answer": "patient"}},
+            ["clinician", "patient", "clinician"],
+        ),
+        (
+            ("input", "output"),
+            {"roles": {"input": "patient", "output": "clinician"}},
+            ["patient", "clinician", "patient"],
+        ),
+        (
+            ("they", "we"),
+            {
+                "roles": {"they": "patient", "we": "clinician"},
+                "columns": {"question": "they", "answer": "we"},
+            },
+            ["patient", "clinician", "patient"],
+        ),
+    ],
+)
+def test_an_exchange_a_row(
+    columns: tuple[str, str], options: dict[str, Any], roles: list[str], tmp_path: Path
+) -> None:
+    path = write(tmp_path, "t.csv", EXCHANGES.format("id", *columns))
+    reading = Reading([path], ReadOptions(**options))
+    one, two = reading
+    assert reading.inputs[0].format == "exchanges"
+    assert [turn.role for turn in one.turns] == roles
+    assert [turn.text for turn in one.turns] == ["Hello there.", "Hi you.", "Well then?"]
+    assert [turn.speaker for turn in two.turns] == list(columns)
+    assert reading.account.left_out == {"empty cells of those who speak": 1}
+
+
+def test_questions_and_answers_tell_no_role(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", EXCHANGES.format("id", "question", "answer"))
+    with pytest.raises(InputError, match=r"unknown speaker.*question"):
+        read(path)
+
+
+def test_without_an_id_which_rows_are_one_is_asked_for(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", EXCHANGES.format("note", "doctor", "patient"))
+    with pytest.raises(AmbiguousError) as caught:
+        read(path)
+    assert "`columns=id=row`" in str(caught.value.todo)
+    assert [len(one.turns) for one in read(path, columns={"id": ""})] == [5]
+    found = read(path, columns={"id": "row"})
+    assert [(one.id, len(one.turns)) for one in found] == [("t#0", 2), ("t#1", 1), ("t#2", 2)]
+
+
+def test_columns_of_who_is_treated_by_whom_are_no_exchange(tmp_path: Path) -> None:
+    path = write(tmp_path, "t.csv", "patient,doctor,words\nP01,D07,Hello there.\nP02,D08,Hi.\n")
+    with pytest.raises(InputError, match="no column holds the"):
+        read(path)
