@@ -17,6 +17,7 @@ from bedside.stats.arrays import chosen
 from bedside.stats.result import Result
 from bedside.stats.stratified_means import Ratings
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 
 #: With fewer cases rated by people, nothing is corrected: the judge's error can't be told from chance.
 FEWEST_LABELLED = 10
@@ -208,7 +209,7 @@ def _enough(corrected: Result, cases: int) -> Result:
         corrected,
         estimate=None,
         interval=None,
-        missing=f"{cases} rated by people, fewer than {FEWEST_LABELLED}: too few to correct the judge",
+        missing=f"people rated {counted(cases, 'case')}, fewer than {FEWEST_LABELLED}: too few to correct the judge",
     )
 
 

@@ -157,7 +157,7 @@ def mean(
     question = _Question(ratings, about, share, level)
     asked = question.of(units)
     blank = _blank("mean", question, (asked,))
-    reason = _too_few(asked)
+    reason = _too_few(asked, ratings)
     if reason is not None:
         return blank.no_value(reason)
     clusters, by_case = _clusters((asked,), about)
@@ -209,7 +209,7 @@ def difference(
     question = _Question(ratings, about, share, level)
     asked = question.of(x), question.of(y)
     blank = _blank("mean difference", question, asked)
-    reason = _too_few(asked[0]) or _too_few(asked[1])
+    reason = _too_few(asked[0], ratings) or _too_few(asked[1], ratings)
     if reason is not None:
         return blank.no_value(reason)
     clusters, by_case = _clusters(asked, about)
@@ -273,14 +273,15 @@ def _remarks(value: float, share: bool) -> tuple[str, ...]:
     return (f"the corrected share {value:.4g} lies outside 0 to 1 and is put at the end",)
 
 
-def _too_few(units: JudgedUnits) -> str | None:
-    """Why there is no mean."""
+def _too_few(units: JudgedUnits, ratings: Ratings) -> str | None:
+    """Why there is no mean of these ratings, or with them."""
     if units.judge.size == 0:
         return "the judge rated nothing"
     labelled = units.labelled
     for cell in np.unique(units.cells):
         if np.unique(units.cases[labelled & (units.cells == cell)]).size < 2:
-            return "people rated fewer than two cases" + (" of a cell" if units.cells.any() else "")
+            who = "the judge" if ratings == "judge" else "people"
+            return f"{who} rated fewer than two cases" + (" of a cell" if units.cells.any() else "")
     return None
 
 

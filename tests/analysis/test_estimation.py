@@ -137,7 +137,7 @@ def test_a_handful_of_labels_corrects_nothing(tmp_path: Path) -> None:
     found = estimate(open_ratings_view(path), judge="judge:m")[0]
     assert found.labelled == 9
     assert found.corrected.estimate is None
-    assert found.corrected.missing == "9 rated by people, fewer than 10: too few to correct the judge"
+    assert found.corrected.missing == "people rated 9 cases, fewer than 10: too few to correct the judge"
 
 
 def test_transcripts_of_few_cases_are_a_handful_too(tmp_path: Path) -> None:
@@ -146,7 +146,7 @@ def test_transcripts_of_few_cases_are_a_handful_too(tmp_path: Path) -> None:
     path.write_text("item,system,case,anna,judge:m\n" + "\n".join(lines) + "\n")
     (found,) = estimate(open_ratings_view(path), judge="judge:m")
     assert (found.labelled, found.labelled_cases) == (30, 8)
-    assert found.corrected.missing == "8 rated by people, fewer than 10: too few to correct the judge"
+    assert found.corrected.missing == "people rated 8 cases, fewer than 10: too few to correct the judge"
 
 
 def test_what_cannot_be_done_says_so(study: Study) -> None:

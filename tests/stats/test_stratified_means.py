@@ -252,6 +252,9 @@ def test_what_cannot_be_said() -> None:
     lone = judged_units([1, 2, 3, 4], [1, None, 3, 4], cells=[0, 0, 1, 1])
     assert mean(lone).missing == "people rated fewer than two cases of a cell"
     assert difference(lone, lone).missing == "people rated fewer than two cases of a cell"
+    single = judged_units([1.0], [None])
+    assert mean(single, ratings="judge").missing == "the judge rated fewer than two cases"
+    assert mean(single, ratings="people").missing == "people rated fewer than two cases"
     same = judged_units([2, 2, 2], [3, 3, None])
     assert mean(same).estimate == 3
     assert mean(same).missing == "no interval: the ratings don't vary"
