@@ -69,7 +69,7 @@ _SESSION = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Label:
+class SpeakerLabel:
     """Who speaks from a line on.
 
     Attributes:
@@ -95,7 +95,7 @@ class LabelledLines:
         numbered: whether numbers behind labels (``T1:``, ``C1:``) were taken for those of turns.
     """
 
-    labels: list[Label | None] = field(default_factory=list)
+    labels: list[SpeakerLabel | None] = field(default_factory=list)
     lone: list[str] = field(default_factory=list)
     numbered: bool = False
 
@@ -202,7 +202,7 @@ def _is_short(name: str, names: Iterable[str]) -> bool:
     return any(name.casefold() in pair and pair.keys() <= lowered for pair in _SHORT)
 
 
-def _label(form: str, match: re.Match[str], line: str) -> Label:
+def _label(form: str, match: re.Match[str], line: str) -> SpeakerLabel:
     parts = match.groupdict()
     text = line.lstrip()[match.end() :].strip()
     mark = (parts.get("mark") or "").strip()
@@ -210,7 +210,7 @@ def _label(form: str, match: re.Match[str], line: str) -> Label:
         text = text[len(mark) :].strip()
     start = parts.get("start") or parts.get("after")
     stop = parts.get("stop")
-    return Label(
+    return SpeakerLabel(
         name=match["name"].strip(),
         text=text,
         start=seconds(start) if start else None,
@@ -232,7 +232,7 @@ def _number_turns(result: LabelledLines) -> None:
     result.numbered = True
     for (at, label), match in zip(labels, matches, strict=True):
         if match is not None:
-            result.labels[at] = Label(match[1], label.text, label.start, label.stop)
+            result.labels[at] = SpeakerLabel(match[1], label.text, label.start, label.stop)
 
 
 def short_aliases(names: Iterable[str]) -> Mapping[str, Role]:
@@ -264,19 +264,19 @@ def labelled_turns(source: SourceFile, lines: Sequence[tuple[str, str]]) -> Labe
     Raises:
         InputError: no two speakers are named, or the text is of several conversations.
     """
-    found = labelled_lines([text for _, text in lines], source.options.roles)
-    if len(found.speakers) < 2:
+    labelled = labelled_lines([text for _, text in lines], source.options.roles)
+    if len(labelled.speakers) < 2:
         raise InputError(
             "no lines begin with the names of two speakers",
             where=source.name,
             todo="begin each turn with who speaks, such as Doctor: and Patient:, "
             "or say who is who with `roles=NAME=clinician`",
         )
-    _check_one_conversation(lines, found)
-    note_labels(source, found)
+    _check_one_conversation(lines, labelled)
+    note_labels(source, labelled)
     turns = LabelledTurns()
     left_out = source.account.left_out
-    for (place, line), label in zip(lines, found.labels, strict=True):
+    for (place, line), label in zip(lines, labelled.labels, strict=True):
         if label is not None:
             turns.speakers.append(label.name)
             turns.texts.append(label.text)
@@ -295,12 +295,12 @@ def labelled_turns(source: SourceFile, lines: Sequence[tuple[str, str]]) -> Labe
     return turns
 
 
-def note_labels(source: SourceFile, found: LabelledLines) -> None:
+def note_labels(source: SourceFile, labelled: LabelledLines) -> None:
     """Say in the account how labels were understood, and let the source know short ones."""
-    note_short_names(source, found.speakers)
-    if found.numbered:
+    note_short_names(source, labelled.speakers)
+    if labelled.numbered:
         source.account.remark("Numbers behind labels, as in T1 and C1, are taken for those of turns.")
-    for name in dict.fromkeys(found.lone[:5]):
+    for name in dict.fromkeys(labelled.lone[:5]):
         source.account.remark(
             f"{name!r:.60} before a colon stands once and is taken for words of the turn it is in."
         )
@@ -310,22 +310,22 @@ def note_short_names(source: SourceFile, names: Sequence[str]) -> None:
     """Let the source know what short names such as T and C say beside one another, and say so in the account."""
     aliases = short_aliases(names)
     source.aliases = {**source.aliases, **aliases}
-    told = {
+    roles_taken = {
         name: aliases[name.casefold()]
         for name in names
         if name.casefold() in aliases and name not in source.options.roles
     }
-    if told:
+    if roles_taken:
         source.account.remark(
-            f"{' and '.join(f'{name} is taken for the {role}' for name, role in told.items())}."
+            f"{' and '.join(f'{name} is taken for the {role}' for name, role in roles_taken.items())}."
         )
 
 
-def _check_one_conversation(lines: Sequence[tuple[str, str]], found: LabelledLines) -> None:
+def _check_one_conversation(lines: Sequence[tuple[str, str]], labelled: LabelledLines) -> None:
     """An error for a text that has several headings such as "Session 2" with speakers below."""
     begins: list[str] = []
     heading: tuple[str, str] | None = None
-    for (place, line), label in zip(lines, found.labels, strict=True):
+    for (place, line), label in zip(lines, labelled.labels, strict=True):
         if label is None and _SESSION.fullmatch(line.strip()):
             heading = (place, line.strip())
         elif label is not None and heading is not None:

@@ -23,7 +23,7 @@ _TIME = re.compile(TIME)
 
 
 @dataclass(frozen=True, slots=True)
-class Speech:
+class SpeechStretch:
     """A stretch of speech.
 
     Attributes:
@@ -54,7 +54,7 @@ def times(start: float | None, stop: float | None) -> dict[str, Any]:
     return {name: value for name, value in (("start", start), ("stop", stop)) if value is not None}
 
 
-def speech_turns(source: SourceFile, speeches: Iterable[Speech]) -> list[Turn]:
+def speech_turns(source: SourceFile, speeches: Iterable[SpeechStretch]) -> list[Turn]:
     """Checked turns: stretches in order of their start, those of one speaker that follow one another joined.
 
     Speech that overlaps stands whole in order of its start. Where a start is lacking the order is the file's.
@@ -62,7 +62,7 @@ def speech_turns(source: SourceFile, speeches: Iterable[Speech]) -> list[Turn]:
     ordered = list(speeches)
     if all(speech.start is not None for speech in ordered):
         ordered.sort(key=lambda speech: speech.start or 0.0)
-    groups: list[list[Speech]] = []
+    groups: list[list[SpeechStretch]] = []
     for speech in ordered:
         if groups and groups[-1][0].speaker == speech.speaker:
             groups[-1].append(speech)

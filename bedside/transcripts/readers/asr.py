@@ -11,7 +11,7 @@ from bedside.support.json_shape import json_kind
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.language import is_language_tag
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import NO_SPEAKER, Speech, speech_turns
+from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript
 
 #: Speaker (None where the recogniser gives none), text, start and stop in seconds.
@@ -83,7 +83,7 @@ def _transcript(source: SourceFile, item: Any, where: str, name: str) -> Transcr
             raise InputError(f"the text is not text but {json_kind(text)}", where=place, todo=_SEE)
         if text and text.strip():
             speeches.append(
-                Speech(
+                SpeechStretch(
                     NO_SPEAKER if speaker is None else str(speaker),
                     " ".join(text.split()),
                     place,

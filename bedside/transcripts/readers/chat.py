@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import Speech, speech_turns
+from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript, is_speaker_word
 from bedside.transcripts.whole_text import text_lines, whole_text
 
@@ -46,7 +46,7 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
 
 def _transcript(source: SourceFile) -> Transcript:
-    speeches: list[Speech] = []
+    speeches: list[SpeechStretch] = []
     speakers: dict[str, str] = {}
     language: str | None = None
     left_out = source.account.left_out
@@ -121,7 +121,7 @@ def _speakers(source: SourceFile, content: str) -> dict[str, str]:
     return speakers
 
 
-def _utterance(content: str, speaker: str, where: str) -> Speech | None:
+def _utterance(content: str, speaker: str, where: str) -> SpeechStretch | None:
     """What is said in a main tier and when; None where no word is."""
     start = stop = None
     for match in _TIMES.finditer(content):
@@ -129,7 +129,7 @@ def _utterance(content: str, speaker: str, where: str) -> Speech | None:
             start = int(match[1]) / 1000 if start is None else start
             stop = int(match[2]) / 1000
     text = spoken_text(_TIMES.sub(" ", content))
-    return Speech(speaker, text, where, start, stop) if _HAS_WORD.search(text) else None
+    return SpeechStretch(speaker, text, where, start, stop) if _HAS_WORD.search(text) else None
 
 
 def spoken_text(content: str) -> str:

@@ -11,7 +11,7 @@ from xml.parsers import expat
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import Speech, speech_turns
+from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.whole_text import whole_bytes
 
@@ -138,7 +138,7 @@ def _transcript(source: SourceFile) -> Transcript:
                     where=where,
                     todo="align it in ELAN: only then is its place among the turns known",
                 )
-            speeches.append(Speech(tier.participant, text, where, start, stop))
+            speeches.append(SpeechStretch(tier.participant, text, where, start, stop))
     return source.transcript(speech_turns(source, speeches), source.name)
 
 

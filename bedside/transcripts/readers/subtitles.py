@@ -11,7 +11,7 @@ from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.labelled_lines import labelled_lines, note_labels
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import NO_SPEAKER, Speech, joined_text, seconds, speech_turns
+from bedside.transcripts.timed_speech import NO_SPEAKER, SpeechStretch, joined_text, seconds, speech_turns
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.whole_text import text_lines, whole_text
 
@@ -106,7 +106,7 @@ def _plain(text: str, captions: bool) -> str:
     return " ".join((html.unescape(bare) if captions else bare).split())
 
 
-def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[Speech]:
+def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[SpeechStretch]:
     """What is said by whom, where voice tags name who speaks."""
     for cue in cues:
         where = f"{source.name}:{cue.line}"
@@ -120,36 +120,40 @@ def _voiced(source: SourceFile, cues: list[_Cue]) -> Iterator[Speech]:
         if not said:
             source.account.left_out["empty cues"] += 1
         for name, plain in said:
-            yield Speech(name, plain, where, cue.start, cue.stop)
+            yield SpeechStretch(name, plain, where, cue.start, cue.stop)
 
 
-def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[Speech]:
+def _named(source: SourceFile, cues: list[_Cue], captions: bool) -> Iterator[SpeechStretch]:
     """What is said by whom, where names stand before what they say."""
     rows = [(cue, plain) for cue in cues for line in cue.text if (plain := _plain(line, captions))]
     empty = len(cues) - len({cue.line for cue, _ in rows})
     if empty:
         source.account.left_out["empty cues"] += empty
-    found = labelled_lines([line for _, line in rows], source.options.roles)
-    if not found.speakers:
+    labelled = labelled_lines([line for _, line in rows], source.options.roles)
+    if not labelled.speakers:
         raise InputError(
             "the subtitles name nobody who speaks",
             where=source.name,
             todo="export them with the speakers' names, as <v Name> or before each text as Name:",
         )
-    note_labels(source, found)
+    note_labels(source, labelled)
     speaker = NO_SPEAKER
-    speeches: list[Speech] = []
-    for (cue, line), label in zip(rows, found.labels, strict=True):
+    speeches: list[SpeechStretch] = []
+    for (cue, line), label in zip(rows, labelled.labels, strict=True):
         where = f"{source.name}:{cue.line}"
         if label is None and speeches and speeches[-1].where == where:
             last = speeches.pop()
-            speeches.append(Speech(speaker, joined_text([last.text, line]), where, cue.start, cue.stop))
+            speeches.append(
+                SpeechStretch(speaker, joined_text([last.text, line]), where, cue.start, cue.stop)
+            )
             continue
         if label is None:
             source.account.remark("A cue that names nobody is of who spoke in the cue before it.")
         else:
             speaker = label.name
-        speeches.append(Speech(speaker, line if label is None else label.text, where, cue.start, cue.stop))
+        speeches.append(
+            SpeechStretch(speaker, line if label is None else label.text, where, cue.start, cue.stop)
+        )
     yield from speeches
 
 

@@ -13,7 +13,7 @@ from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.timed_speech import Speech, speech_turns
+from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript, is_speaker_word
 from bedside.transcripts.whole_text import whole_text
 
@@ -32,7 +32,7 @@ _PARTS = re.compile(r"(?P<stem>.+?)(?P<mark>[_.\- ])(?P<speaker>[^_.\- ]+)")
 @dataclass(slots=True)
 class _Tier:
     name: str
-    speeches: list[Speech] = field(default_factory=list)
+    speeches: list[SpeechStretch] = field(default_factory=list)
 
 
 def _claims(head: Head) -> Claim | None:
@@ -118,7 +118,7 @@ def _joined(files: dict[str, list[_Tier]]) -> list[_Tier]:
         _Tier(
             speaker := _divided(name)[1],
             [
-                Speech(speaker, speech.text, speech.where, speech.start, speech.stop)
+                SpeechStretch(speaker, speech.text, speech.where, speech.start, speech.stop)
                 for speech in tier.speeches
             ],
         )
@@ -185,7 +185,7 @@ def _tiers(source: SourceFile, text: str, place: str) -> list[_Tier]:
                 left_out["points"] += 1
             elif said.strip():
                 tier.speeches.append(
-                    Speech(tier.name, " ".join(said.split()), where, round(start, 6), round(stop, 6))
+                    SpeechStretch(tier.name, " ".join(said.split()), where, round(start, 6), round(stop, 6))
                 )
         if tier.speeches:
             tiers.append(tier)
