@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,36 +47,39 @@ def kappa_gains(state: RatingState, chosen: Sequence[RatingProposal], seed: int)
             continue
         grid = state.grid(metric)
         rated_twice = (grid.cells != None).sum(axis=1) >= 2  # noqa: E711
-        cells, members = grid.cells[rated_twice], grid.transcripts[rated_twice]
-        transcripts = len(set(members))
+        cells, members = grid.cells[rated_twice], grid.cases[rated_twice]
+        transcripts = len(set(grid.transcripts[rated_twice]))
         if transcripts < FEWEST:
             reason = f"two people rated {transcripts} of it, fewer than {FEWEST}"
             gains.append(ExpectedGain(metric, _QUANTITY, len(cells), added, missing=reason))
             continue
-        gains.append(_kappa_gain(metric, state.scales[metric], cells, members, added=added, seed=seed))
+        # What is drawn are cases, with as many units as those that were rated have.
+        cases = max(1, round(added * len(set(members)) / len(cells)))
+        gain = _kappa_gain(metric, state.scales[metric], cells, members, added=cases, seed=seed)
+        gains.append(replace(gain, added=added))
     return gains
 
 
 def _kappa_gain(
     metric: str, scale: Scale, cells: NDArray[Any], members: NDArray[Any], *, added: int, seed: int
 ) -> ExpectedGain:
-    """What new transcripts would bring that are rated like those there are.
+    """What new cases would bring that are rated like those there are.
 
     Args:
         metric: what is rated.
         scale: its scale.
         cells: a row a unit, a column a rater.
-        members: the transcript of each row.
-        added: how many transcripts are added.
+        members: the case of each row.
+        added: how many cases are added.
         seed: of the simulations.
     """
     rng = np.random.default_rng(seed)
-    transcripts = list(dict.fromkeys(members))
-    cells_by_transcript = {transcript: cells[members == transcript] for transcript in transcripts}
+    cases = list(dict.fromkeys(members))
+    cells_by_case = {case: cells[members == case] for case in cases}
     widths = []
     for _ in range(SIMULATIONS):
-        positions = rng.integers(len(transcripts), size=added)
-        drawn = [cells_by_transcript[transcripts[position]] for position in positions]
+        positions = rng.integers(len(cases), size=added)
+        drawn = [cells_by_case[cases[position]] for position in positions]
         clusters = [members, *(np.full(len(rows), f"new {place}") for place, rows in enumerate(drawn))]
         width = _kappa_half_width(scale, np.concatenate([cells, *drawn]), np.concatenate(clusters))
         if width is not None:
