@@ -45,6 +45,7 @@ _DERIVED = frozenset(
 _DERIVED_PARTS = re.compile("^(mean|avg|average|median|sd|std)_|_(mean|avg|average|median|sd|std)$")
 #: Columns that are sums: of raters something computed, of metrics a metric of its own.
 _SUMS = frozenset(("total", "sum", "total_score", "sum_score", "overall_mean"))
+_KIND = re.compile("(human|judge|algorithm):.")
 #: What nobody calls a metric: a word for people who rate, with a number or a letter.
 _RATER = re.compile(
     "(human:|judge:|algorithm:).+"
@@ -88,6 +89,11 @@ def is_derived(name: str) -> bool:
 def is_sum(name: str) -> bool:
     """Whether a column of this name is a sum: of raters something computed, of metrics a metric of its own."""
     return plain(name) in _SUMS
+
+
+def has_rater_kind(name: str) -> bool:
+    """Whether a name has the kind of rater before it, ``human:``, ``judge:`` or ``algorithm:``: no metric's has."""
+    return bool(_KIND.match(name.strip().casefold()))
 
 
 def names_rater(name: str) -> bool:

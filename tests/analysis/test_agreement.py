@@ -135,7 +135,7 @@ def test_ordered_scales_are_weighted_by_the_whole_scale(tmp_path: Path) -> None:
 
 def test_numbers_off_any_scale_get_interval_alpha(tmp_path: Path) -> None:
     path = tmp_path / "seconds.csv"
-    path.write_text("item,a,b\nx,1.5,1.7\ny,2.5,2.4\nz,9.1,8.8\n")
+    path.write_text("item,rater 1,rater 2\nx,1.5,1.7\ny,2.5,2.4\nz,9.1,8.8\n")
     found = agree(open_ratings_view(path))[0]
     assert found.level == "interval"
     assert list(found.statistics) == ["alpha", "icc", "spearman", "mae"]
@@ -152,7 +152,7 @@ def test_raters_can_be_chosen(example_run: Path) -> None:
 
 def test_constant_ratings_are_undefined_not_perfect(tmp_path: Path) -> None:
     path = tmp_path / "flat.csv"
-    path.write_text("item,a,b\nx,3,3\ny,3,3\nz,3,3\n")
+    path.write_text("item,rater 1,rater 2\nx,3,3\ny,3,3\nz,3,3\n")
     found = agree(open_ratings_view(path, scales=parse_scales(["1-5"])))[0]
     assert found.statistics["kappa"].estimate is None
     assert found.statistics["kappa"].missing
@@ -327,8 +327,11 @@ def test_agreements_are_computed_once_for_a_view(example_run: Path, monkeypatch:
 def wide_file(path: Path, columns: dict[str, list[Any]]) -> Path:
     """A file with a column for each rater; None where there is no rating."""
     rows = zip(*columns.values(), strict=True)
-    lines = [",".join(["item", *columns])]
-    lines += [",".join([f"i{n}", *("" if v is None else str(v) for v in row)]) for n, row in enumerate(rows)]
+    lines = [",".join(["item", "metric", *columns])]
+    lines += [
+        ",".join([f"i{n}", "rating", *("" if v is None else str(v) for v in row)])
+        for n, row in enumerate(rows)
+    ]
     path.write_text("\n".join(lines) + "\n")
     return path
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from bedside.ratings.column_words import names_rater
+from bedside.ratings.column_words import has_rater_kind, names_rater
 from bedside.ratings.form_contract import FormClaim, RatingForm
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
@@ -17,7 +17,9 @@ def _claims(content: RatingContent) -> FormClaim | None:
     columns = content.columns
     if columns is None or "item" not in columns.names or {"metric", "value"} & columns.names.keys():
         return None
-    if not columns.rated or ("rater" not in columns.names and all(map(names_rater, columns.rated))):
+    if not columns.rated or any(map(has_rater_kind, columns.rated)):
+        return None
+    if "rater" not in columns.names and all(map(names_rater, columns.rated)):
         return None
     return possible(
         f"{quoted_columns(columns.rated)} are metrics, all rated by one",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from bedside.ratings.column_words import names_rater
+from bedside.ratings.column_words import has_rater_kind, names_rater
 from bedside.ratings.form_contract import FormClaim, RatingForm
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
@@ -24,7 +24,8 @@ def _claims(content: RatingContent) -> FormClaim | None:
         "`form=by_rater`",
         certain="metric" in columns.names
         or content.reading.metric is not None
-        or all(map(names_rater, raters)),
+        or all(map(names_rater, raters))
+        or any(map(has_rater_kind, raters)),
     )
 
 

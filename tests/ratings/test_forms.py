@@ -1,0 +1,256 @@
+"""Every form of files of ratings: its example, its recognition by content, and what each tool's fields become."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import openpyxl
+import polars as pl
+import pytest
+
+from bedside.ratings.form_contract import RATING_FORMS
+from bedside.ratings.rating_files import RatingFile, read_rating_file
+from bedside.support.errors import AmbiguousError, InputError, RegistryError
+
+FORMS = RATING_FORMS.names()
+
+
+def example(name: str, folder: Path) -> Path:
+    form = RATING_FORMS.load(name)
+    path = folder / form.example_name
+    path.write_text(form.example, encoding="utf-8")
+    return path
+
+
+def keyed(file: RatingFile) -> list[tuple[object, ...]]:
+    columns = ("transcript_id", "unit", "metric", "rater", "replicate", "value", "label")
+    return sorted(file.ratings.select(columns).iter_rows(), key=str)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_says_what_it_is(name: str) -> None:
+    form = RATING_FORMS.load(name)
+    assert form.name == name
+    assert form.title
+    assert form.description.endswith(".")
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_examples_are_recognised_by_content_read_and_accounted_for(name: str, tmp_path: Path) -> None:
+    path = example(name, tmp_path)
+    file = read_rating_file(path)
+    assert file.ratings.height >= 2
+    assert file.account.form == RATING_FORMS.load(name).title
+    assert file.account.ratings == file.ratings.height == len(file.places)
+    assert len(file.account.raters) == 2
+    for place in file.places:
+        assert re.match(rf"{re.escape(str(path))}(:\d+| item \d+)", place), place
+    lines = file.account.lines()
+    assert len(lines) <= 24
+    assert str(path) in lines[0]
+    assert json.loads(json.dumps(file.account.to_json()))["raters"] == 2
+    assert keyed(read_rating_file(path, form=name)) == keyed(file)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_a_form_holds_is_the_same_as_one_rating_a_row(name: str, tmp_path: Path) -> None:
+    """Round trip: the ratings of each form, written as the plainest table, are read as the same ratings."""
+    file = read_rating_file(example(name, tmp_path))
+    long = file.ratings.select(
+        pl.col("transcript_id").alias("item"),
+        "metric",
+        "rater",
+        pl.coalesce("label", pl.col("value").cast(pl.String)).alias("value"),
+    )
+    long.write_csv(tmp_path / "plain.csv")
+    assert keyed(read_rating_file(tmp_path / "plain.csv")) == keyed(file)
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_what_isnt_of_a_form_is_refused_where_it_is_named(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "odd.csv"
+    path.write_text("colour,size\nred,1\nblue,2\n")
+    with pytest.raises(InputError):
+        read_rating_file(path, form=name)
+
+
+def test_a_misspelt_form_is_answered_with_the_nearest(tmp_path: Path) -> None:
+    with pytest.raises(RegistryError, match="by_rater"):
+        read_rating_file(example("long", tmp_path), form="by_raters")
+
+
+def test_label_studio(tmp_path: Path) -> None:
+    tasks = [
+        {
+            "id": 7,
+            "data": {"external_id": "a-1", "system": "A", "dialogue": "Hello"},
+            "annotations": [
+                {
+                    "id": 1, "completed_by": {"id": 3, "email": "anna@example.org"}, "was_cancelled": False,
+                    "result": [
+                        {"from_name": "warm", "type": "choices", "value": {"choices": ["yes"]}},
+                        {"from_name": "stars", "type": "rating", "value": {"rating": 4}},
+                        {"from_name": "score", "type": "number", "value": {"number": 2.5}},
+                        {"from_name": "why", "type": "textarea", "value": {"text": ["kind"]}},
+                        {"from_name": "cues", "type": "choices", "value": {"choices": ["a", "b"]}},
+                        {"from_name": "spans", "type": "labels", "value": {"start": 0, "end": 2, "labels": ["x"]}},
+                    ],
+                },
+                {"id": 2, "completed_by": 4, "was_cancelled": True, "result": []},
+            ],
+            "predictions": [],
+        }
+    ]  # fmt: skip
+    path = tmp_path / "export.json"
+    path.write_text(json.dumps(tasks))
+    file = read_rating_file(path)
+    assert keyed(file) == [
+        ("a-1", "transcript", "score", "human:anna@example.org", 0, 2.5, None),
+        ("a-1", "transcript", "stars", "human:anna@example.org", 0, 4.0, None),
+        ("a-1", "transcript", "warm", "human:anna@example.org", 0, None, "yes"),
+    ]
+    assert file.ratings["system"].to_list() == ["A"] * 3
+    assert file.account.file.left_out == {
+        "texts": 1, "answers of several labels": 1, "rankings and labels of parts of the text": 1,
+        "items that somebody skipped": 1,
+    }  # fmt: skip
+    # No copy of an address goes into a manifest.
+    assert "anna" not in json.dumps(file.account.to_json())
+
+
+def test_prodigy(tmp_path: Path) -> None:
+    base = {"text": "…", "_input_hash": 11, "_task_hash": 12, "_view_id": "choice"}
+    lines = [
+        {
+            **base,
+            "meta": {"transcript_id": "a-1"},
+            "accept": ["open"],
+            "answer": "accept",
+            "_annotator_id": "q-anna",
+        },
+        {**base, "accept": ["open", "closed"], "answer": "accept", "_annotator_id": "q-ben"},
+        {**base, "accept": [], "answer": "ignore", "_annotator_id": "q-ben"},
+        {**base, "accept": ["closed"], "answer": "reject", "_annotator_id": "q-ben"},
+        {**base, "label": "RUDE", "answer": "reject", "_session_id": "q-ben", "_view_id": "classification"},
+    ]
+    path = tmp_path / "prodigy.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    file = read_rating_file(path, metric="question")
+    assert keyed(file) == [
+        ("11", "transcript", "RUDE", "human:q-ben", 0, None, "reject"),
+        ("a-1", "transcript", "question", "human:q-anna", 0, None, "open"),
+    ]
+    assert file.account.file.left_out == {
+        "answers of several labels": 1, "items that somebody skipped": 1, "rejected choices": 1,
+    }  # fmt: skip
+
+
+def test_argilla_nested_and_flat_hold_the_same(tmp_path: Path) -> None:
+    responses = [{"value": 4, "user_id": "u1"}, {"value": 2, "user_id": "u2"}]
+    nested = {
+        "id": "a-1", "fields": {"chat": "…"}, "metadata": {}, "vectors": {}, "_server_id": None,
+        "suggestions": {"empathy": {"value": 5, "score": None, "agent": "m"}}, "responses": {"empathy": responses},
+    }  # fmt: skip
+    (tmp_path / "nested.json").write_text(json.dumps([nested]))
+    flat = {
+        "id": "a-1", "status": "completed", "chat": "…", "empathy.responses": [4, 2, 1],
+        "empathy.responses.users": ["u1", "u2", "u3"], "empathy.responses.status": ["submitted", "submitted", "draft"],
+        "empathy.suggestion": 5,
+    }  # fmt: skip
+    (tmp_path / "flat.json").write_text(json.dumps([flat]))
+    pl.DataFrame([flat]).write_parquet(tmp_path / "flat.parquet")
+    expected = [
+        ("a-1", "transcript", "empathy", "human:u1", 0, 4.0, None),
+        ("a-1", "transcript", "empathy", "human:u2", 0, 2.0, None),
+    ]
+    for name in ("nested.json", "flat.json", "flat.parquet"):
+        assert keyed(read_rating_file(tmp_path / name)) == expected
+    assert read_rating_file(tmp_path / "flat.parquet").account.file.left_out == {
+        "responses of status draft": 1
+    }
+
+
+def test_potato_takes_the_rater_from_the_folder(tmp_path: Path) -> None:
+    folder = tmp_path / "anna"
+    folder.mkdir()
+    annotations = {
+        "empathy": {"scale_4": "4"},
+        "tone": {"warm": "1"},
+        "flags": {"a": True, "b": True, "c": False},
+        "why": {"text_box": "kind words"},
+    }
+    line = {
+        "id": "a-1", "displayed_text": "…", "label_annotations": annotations, "span_annotations": {},
+        "behavioral_data": {"time_string": "1"},
+    }  # fmt: skip
+    path = folder / "annotated_instances.jsonl"
+    path.write_text(json.dumps(line) + "\n")
+    file = read_rating_file(path)
+    assert keyed(file) == [
+        ("a-1", "transcript", "empathy", "human:anna", 0, 4.0, None),
+        ("a-1", "transcript", "tone", "human:anna", 0, None, "warm"),
+    ]
+    assert file.account.file.left_out == {"texts": 1, "answers of several labels": 1}
+    other = tmp_path / "answers.jsonl"
+    other.write_text(json.dumps(line) + "\n")
+    with pytest.raises(InputError, match="nothing says who rated"):
+        read_rating_file(other)
+
+
+def test_qualtrics_leaves_out_previews_and_stops_without_a_rater(tmp_path: Path) -> None:
+    text = RATING_FORMS.load("qualtrics").example
+    path = tmp_path / "q.csv"
+    path.write_text(text + "2025-03-02 09:00:00,Survey Preview,R_3,me@example.org,a-2,1,1\n")
+    file = read_rating_file(path)
+    assert file.ratings["transcript_id"].unique().to_list() == ["a-1"]
+    assert file.account.file.left_out["previews of the survey"] == 1
+    assert sorted(file.account.metrics) == ["Q1", "Q2"]
+    assert [place.rsplit(" column")[0].rsplit(":")[1] for place in file.places] == ["4", "4", "5", "5"]
+    path.write_text(text.replace("RecipientEmail,", "PanelMember,"))
+    with pytest.raises(InputError, match="no column holds the rater; say which with `columns=rater=NAME`"):
+        read_rating_file(path)
+    assert read_rating_file(path, columns={"rater": "PanelMember"}).ratings.height == 4
+
+
+def test_redcap(tmp_path: Path) -> None:
+    path = tmp_path / "redcap.csv"
+    path.write_text(
+        "record_id,redcap_event_name,redcap_repeat_instrument,redcap_repeat_instance,redcap_survey_identifier,"
+        "rating_timestamp,conversation_id,rater,empathy,clarity,comments,rating_complete\n"
+        "1,event_1_arm_1,rating,1,,2025-03-01 10:00:00,a-1,anna,4,5,good,2\n"
+        "1,event_1_arm_1,rating,2,,2025-03-01 10:10:00,a-1,ben,3,5,,2\n"
+    )
+    file = read_rating_file(path)
+    assert list(file.account.metrics) == ["empathy", "clarity"]
+    assert file.account.raters == {"human:anna": 2, "human:ben": 2}
+    assert file.ratings["reason"].to_list() == ["good", "good", None, None]
+    assert {"record_id", "redcap_event_name", "rating_complete"} <= set(file.account.file.unused)
+
+
+@pytest.mark.parametrize("kind", ["csv", "xlsx"])
+def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: str, tmp_path: Path) -> None:
+    rows = [
+        ["item", "anna", None, "ben", None],
+        [None, "warmth", "pace", "warmth", "pace"],
+        ["a-1", 4, 5, 3, 5],
+    ]
+    rows.append(["a-2", 1, 2, 2, "NA"])
+    path = tmp_path / f"r.{kind}"
+    if kind == "csv":
+        path.write_text("".join(",".join("" if c is None else str(c) for c in row) + "\n" for row in rows))
+    else:
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append(row)  # type: ignore[union-attr]
+        book.active.merge_cells("B1:C1")  # type: ignore[union-attr]
+        book.save(path)
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(path)
+    assert "'anna', 'ben' are raters and 'warmth', 'pace' metrics" in str(error.value)
+    assert "'warmth', 'pace' are raters and 'anna', 'ben' metrics" in str(error.value)
+    assert "`form=raters_over_metrics`" in str(error.value)
+    file = read_rating_file(path, form="raters_over_metrics")
+    assert (file.ratings.height, file.empty) == (7, 1)
+    assert file.ratings.filter(transcript_id="a-1", metric="warmth", rater="human:ben")["value"].item() == 3

@@ -1,0 +1,358 @@
+"""What was once read wrongly without a word: it is read rightly now, or asked about."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import openpyxl
+import pytest
+
+import bedside
+from bedside.analysis.ratings_view import known_scale
+from bedside.ratings.rating_files import RatingFile, read_rating_file
+from bedside.ratings.scales import Scale, parse_scale, parse_scales
+from bedside.support.errors import AmbiguousError, InputError
+from tests.conftest import DATA, Call
+
+CRAFT = DATA / "forms" / "craft-md"
+published = pytest.mark.skipif(not CRAFT.is_dir(), reason="the experts' answers are not beside the project")
+
+
+def written(folder: Path, text: str, name: str = "ratings.csv") -> Path:
+    path = folder / name
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def values(file: RatingFile) -> list[object]:
+    return [
+        label if value is None else value
+        for value, label in file.ratings.select("value", "label").iter_rows()
+    ]
+
+
+def remarks(file: RatingFile) -> str:
+    return " ".join(file.account.file.remarks)
+
+
+# -- raters and metrics ----------------------------------------------------------------------------------
+
+
+def test_columns_that_may_be_raters_or_metrics_are_asked_about(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,system,warmth,alliance\na,A,4,5\nb,B,2,3\n")
+    with pytest.raises(AmbiguousError) as error:
+        read_rating_file(path)
+    assert "'warmth', 'alliance' are raters" in str(error.value)
+    assert "'warmth', 'alliance' are metrics" in str(error.value)
+    assert "`form=by_rater`" in str(error.value)
+    assert "`form=by_metric`" in str(error.value)
+    by_rater = read_rating_file(path, form="by_rater")
+    assert set(by_rater.account.raters) == {"human:warmth", "human:alliance"}
+    by_metric = read_rating_file(path, form="by_metric")
+    assert list(by_metric.account.metrics) == ["warmth", "alliance"]
+    assert "No column says who rated" in remarks(by_metric)
+    # Who names the metric says that the columns are no metrics.
+    assert set(read_rating_file(path, metric="quality").account.raters) == {"human:warmth", "human:alliance"}
+
+
+@pytest.mark.parametrize("name", ["anna,ben", "r1,r2", "Q1,Q2", "d1,d2"])
+def test_names_that_prove_nothing_are_asked_about(name: str, tmp_path: Path) -> None:
+    with pytest.raises(AmbiguousError, match="two ways"):
+        read_rating_file(written(tmp_path, f"item,{name}\na,4,5\n"))
+
+
+def test_rubrics_scales_and_words_for_raters_decide(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,system,empathy,alliance\na,A,4,5\nb,B,2,3\n")
+    file = read_rating_file(path, known_scale=known_scale)
+    assert list(file.account.metrics) == ["empathy", "alliance"]
+    path = written(tmp_path, "item,warmth,alliance\na,4,5\n")
+    assert list(read_rating_file(path, scales=parse_scales(["warmth=1-5"])).account.metrics) == [
+        "warmth",
+        "alliance",
+    ]
+    path = written(tmp_path, "item,rater 1,Annotator_b\na,4,5\n")
+    assert set(read_rating_file(path).account.raters) == {"human:rater 1", "human:Annotator_b"}
+    path = written(tmp_path, "item,anna,judge:m\na,4,5\n")
+    assert set(read_rating_file(path).account.raters) == {"human:anna", "judge:m"}
+    path = written(tmp_path, "item,rater,warmth,alliance\na,anna,4,5\n")
+    assert list(read_rating_file(path).account.metrics) == ["warmth", "alliance"]
+
+
+def test_means_dates_durations_and_ids_are_nobody(tmp_path: Path) -> None:
+    path = written(
+        tmp_path,
+        "item,metric,anna,ben,mean,date,duration,participant_id,when,remark\n"
+        "a,warmth,4,2,3,2025-03-01,12.5,7,01.03.2025 10:00,fine\n"
+        "b,warmth,5,3,4,2025-03-02,13.5,8,02.03.2025 10:00,fine\n",
+    )
+    file = read_rating_file(path)
+    assert file.account.raters == {"human:anna": 2, "human:ben": 2}
+    assert file.account.file.unused == ["mean", "date", "duration", "participant_id", "when", "remark"]
+    assert any("Columns not used: mean, date" in line for line in file.account.lines())
+
+
+# -- numbers ---------------------------------------------------------------------------------------------
+
+
+def test_decimal_commas_are_numbers_and_it_is_said(tmp_path: Path) -> None:
+    commas = "item;rater;metric;value\na;anna;x;3,5\na;ben;x;4,0\nb;anna;x;1\nb;ben;x;1,5\nc;anna;x;5\nc;ben;x;4,5\n"
+    file = read_rating_file(written(tmp_path, commas))
+    assert values(file) == [3.5, 4.0, 1.0, 1.5, 5.0, 4.5]
+    assert "a comma before their decimals: 3,5 is 3.5" in remarks(file)
+    points = commas.replace(",", ".")
+    assert values(read_rating_file(written(tmp_path, points, "p.csv"))) == values(file)
+    (alone,) = bedside.agree(tmp_path / "ratings.csv").results
+    assert alone.level == "interval"
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "words"),
+    [
+        ("3,5", "4.0", "'3,5' has a comma and '4.0' a point"),
+        ("1,250", "2,500", "'1,250' may be 1.250 or 1250"),
+    ],
+)
+def test_commas_that_may_be_either_are_asked_about(one: str, two: str, words: str, tmp_path: Path) -> None:
+    path = written(tmp_path, f"item;rater;value\na;anna;{one}\nb;anna;{two}\n")
+    with pytest.raises(AmbiguousError, match=words):
+        read_rating_file(path)
+
+
+def test_each_column_may_have_its_own_decimals(tmp_path: Path) -> None:
+    path = written(tmp_path, "item;metric;anna;ben\na;x;3,5;4.5\nb;x;2,5;1.5\n")
+    assert values(read_rating_file(path)) == [3.5, 4.5, 2.5, 1.5]
+
+
+def test_a_number_that_may_stand_for_no_answer_is_remarked_on(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,value\na,anna,4\nb,anna,99\n")
+    assert "99 (1) beside numbers up to 4" in remarks(read_rating_file(path))
+
+
+# -- words -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "cells", ["4 - agree,2 - disagree", "4: Agree,2", "Agree (4),Disagree (2)", "4) agree,2) no"]
+)
+def test_numbers_with_labels_are_numbers(cells: str, tmp_path: Path) -> None:
+    one, two = cells.split(",")
+    path = written(tmp_path, f"item,rater,value\na,anna,{one}\nb,anna,{two}\n")
+    for scales in ({}, parse_scales(["1-5"])):
+        file = read_rating_file(path, scales=scales)
+        assert values(file) == [4.0, 2.0]
+        assert "the numbers are taken" in remarks(file)
+
+
+def test_one_number_with_two_labels_is_refused(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,value\na,anna,4 - agree\nb,anna,4 - disagree\n")
+    with pytest.raises(
+        InputError, match=r"another label than '4 - agree'.*|.*ratings\.csv:2 and .*ratings\.csv:3"
+    ):
+        read_rating_file(path)
+
+
+def test_amounts_of_time_are_no_numbered_labels(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,value\na,anna,1-2 times\nb,anna,3-4 times\n")
+    assert values(read_rating_file(path)) == ["1-2 times", "3-4 times"]
+
+
+def test_words_of_a_known_order_are_named_with_the_option(tmp_path: Path) -> None:
+    path = written(tmp_path, "item,rater,value\na,anna,never\nb,anna,often\nc,anna,rarely\n")
+    file = read_rating_file(path)
+    assert "have an order, and are read without it; `scales=rating=never<rarely<often`" in remarks(file)
+    ordered = read_rating_file(path, scales=parse_scales(["Never/Rarely/Often"]))
+    assert ordered.scales["rating"] == Scale(("Never", "Rarely", "Often"), True)
+    assert values(ordered) == ["Never", "Often", "Rarely"]
+    assert not remarks(ordered)
+
+
+@pytest.mark.parametrize(
+    ("typed", "levels", "is_ordered"),
+    [
+        ("never/rarely/often", ("never", "rarely", "often"), True),
+        ("severe/moderate/mild", ("mild", "moderate", "severe"), True),
+        ("often/never/rarely", ("often", "never", "rarely"), False),
+        ("none/open/closed", ("none", "open", "closed"), False),
+        ("no/yes", ("no", "yes"), False),
+    ],
+)
+def test_scales_of_words(typed: str, levels: tuple[str, ...], is_ordered: bool) -> None:
+    assert parse_scale(typed) == Scale(levels, is_ordered)
+
+
+def test_ordered_words_are_weighted(tmp_path: Path) -> None:
+    """Labels with an order give the weighted kappa of their places, which scikit-learn computes of numbers."""
+    from sklearn.metrics import cohen_kappa_score
+
+    words = ["never", "rarely", "often"]
+    anna, ben = [0, 1, 2, 2, 0, 1, 2, 0, 1, 1], [0, 2, 2, 1, 0, 1, 1, 1, 0, 1]
+    rows = "".join(
+        f"{item},{who},{words[place]}\n"
+        for who, places in (("anna", anna), ("ben", ben))
+        for item, place in enumerate(places)
+    )
+    path = written(tmp_path, "item,rater,value\n" + rows)
+    for weights in ("linear", "quadratic"):
+        (answer,) = bedside.agree(path, scales="never/rarely/often", weights=weights).results
+        assert answer.level == "ordinal"
+        assert answer.statistics["kappa"].estimate == pytest.approx(
+            cohen_kappa_score(anna, ben, weights=weights)
+        )
+    with pytest.raises(bedside.BedsideError, match=r"have no order.*low<middle<high"):
+        bedside.agree(path, weights="linear")
+
+
+def test_answers_in_words_that_are_none_are_counted_by_word(tmp_path: Path) -> None:
+    words = ["NA", "n.a.", "-", "missing", "don't know", "Skip", "not applicable", "", "NA"]
+    rows = "".join(f"{item},anna,{word}\n" for item, word in enumerate(words))
+    path = written(tmp_path, "item,rater,value\n" + rows + "x,anna,4\n")
+    file = read_rating_file(path)
+    assert file.account.empty == {
+        "NA": 2, "n.a.": 1, "-": 1, "missing": 1, "don't know": 1, "Skip": 1, "not applicable": 1, "": 1,
+    }  # fmt: skip
+    assert file.empty == 9
+    # A word that is on the scale is a rating.
+    path = written(tmp_path, "item,rater,value\na,anna,skip\nb,anna,go\n")
+    assert values(read_rating_file(path, scales=parse_scales(["go/skip"]))) == ["skip", "go"]
+
+
+# -- worksheets ------------------------------------------------------------------------------------------
+
+
+def workbook(path: Path, sheets: dict[str, list[list[object]]]) -> Path:
+    book = openpyxl.Workbook()
+    book.remove(book.worksheets[0])
+    for name, rows in sheets.items():
+        sheet = book.create_sheet(name)
+        for row in rows:
+            sheet.append(row)
+    book.save(path)
+    return path
+
+
+def test_worksheets_of_the_same_items_are_systems_and_it_is_said(tmp_path: Path) -> None:
+    rows: list[list[object]] = [["item", "metric", "anna", "ben"], ["a", "x", 4, 3], ["b", "x", 2, 1]]
+    path = workbook(tmp_path / "r.xlsx", {"GPT-4": rows, "Llama": rows})
+    with pytest.raises(AmbiguousError, match="`sheet=all`"):
+        read_rating_file(path)
+    file = read_rating_file(path, sheet="all")
+    assert file.account.systems == {"GPT-4": 2, "Llama": 2}
+    assert sorted(file.ratings["transcript_id"].unique()) == ["GPT-4/a", "GPT-4/b", "Llama/a", "Llama/b"]
+    assert sorted(file.ratings["case_id"].unique()) == ["a", "b"]
+    assert "each is taken for a system" in remarks(file)
+    assert all(" sheet " in place for place in file.places)
+    rounds = read_rating_file(path, sheet="all", columns={"round": "sheet"})
+    assert sorted(rounds.ratings["round"].unique()) == ["GPT-4", "Llama"]
+    one = read_rating_file(path, sheet="Llama")
+    assert (one.account.file.sheets, one.account.file.other_sheets) == (["Llama"], ["GPT-4"])
+
+
+@pytest.mark.parametrize("names", [("rater 1", "rater 2"), ("pre", "post"), ("round 1", "round 2")])
+def test_worksheets_that_may_be_raters_or_rounds_are_asked_about(
+    names: tuple[str, str], tmp_path: Path
+) -> None:
+    rows: list[list[object]] = [["item", "metric", "anna", "ben"], ["a", "x", 4, 3]]
+    path = workbook(tmp_path / "r.xlsx", dict.fromkeys(names, rows))
+    with pytest.raises(AmbiguousError, match="`columns=system=sheet`"):
+        read_rating_file(path, sheet="all")
+    systems = read_rating_file(path, sheet="all", columns={"system": "sheet"})
+    assert systems.account.systems == dict.fromkeys(names, 1)
+
+
+@published
+def test_all_worksheets_of_the_experts_are_read(call: Call) -> None:
+    """κ of 60 items, computed by scikit-learn of the cells themselves, and not that of the first sheet's 15."""
+    from sklearn.metrics import cohen_kappa_score
+
+    path = CRAFT / "experts_four_sheets.xlsx"
+    both: list[tuple[object, object]] = []
+    for sheet in openpyxl.load_workbook(path).worksheets:
+        header, *rows = sheet.iter_rows(values_only=True)
+        cells = [dict(zip(header, row, strict=True)) for row in rows]
+        both += [(c["d1"], c["d2"]) for c in cells if c["metric"] == "Q1" and c["d1"] and c["d2"]]
+    assert len(both) == 60
+    kappa = cohen_kappa_score([one for one, _ in both], [two for _, two in both])
+    code, _, err = call("agree", path)
+    assert code == 2
+    assert "--sheet all" in err
+    assert "GPT-3.5" in err
+    code, out, err = call("agree", path, "--sheet", "all", "--json")
+    assert code == 0, err
+    json.loads(out)
+    assert "Sheets: GPT-4, GPT-3.5, LLaMA2, Mistral-v2" in err
+    (answer,) = (
+        a for a in bedside.agree(bedside.read_ratings(path, sheet="all")).results if a.metric == "Q1"
+    )
+    assert (answer.units, answer.cases) == (60, 15)
+    assert answer.statistics["kappa"].estimate == pytest.approx(kappa)
+    assert round(kappa, 2) == 0.62
+    (wide,) = (a for a in bedside.agree(CRAFT / "experts_yes_no.csv").results if a.metric == "Q1")
+    assert wide.statistics["kappa"].estimate == pytest.approx(kappa)
+
+
+@published
+def test_a_workbook_as_it_was_published_is_read_below_its_instructions() -> None:
+    path = CRAFT / "expert1_as_published.xlsx"
+    book = openpyxl.load_workbook(path)
+    columns = {"item": "case_id", "system": "sheet"}
+    file = read_rating_file(path, sheet="all", header_row=6, form="by_metric", columns=columns)
+    expected = 0
+    for sheet in book.worksheets:
+        for row in sheet.iter_rows(min_row=7, values_only=True):
+            expected += sum(str(cell).strip() in ("Yes", "No") for cell in row[6:9] if row[0])
+    of_questions = sum(
+        count for name, (_, count) in file.account.metrics.items() if name.strip() in ("Q1", "Q2", "Q3")
+    )
+    assert of_questions == expected
+
+
+# -- what is said ----------------------------------------------------------------------------------------
+
+
+def test_questions_say_what_was_read_on_standard_error_and_json_stays_pure(
+    call: Call, tmp_path: Path
+) -> None:
+    text = "item,rater,system,case,value\n" + "".join(
+        f"{system}-{case},{who},{system},{case},{(case * 7 + len(who) + ord(system)) % 5 + 1}\n"
+        for system in "AB" for case in range(8) for who in ("anna", "ben")
+    )  # fmt: skip
+    path = written(tmp_path, text)
+    for command in (["agree"], ["compare"], ["explain", "--table", "agreement", "--cell", "rating"]):
+        code, out, err = call(command[0], path, *command[1:], "--scale", "1-5", "--json")
+        assert code == 0, err
+        json.loads(out)
+        assert f"{path} was read as a table with one rating a row." in err
+        assert "Raters: human:anna (16), human:ben (16)" in err
+        assert "32 ratings of 16 items; systems: A (8), B (8)" in err
+
+
+def test_what_was_read_is_kept_in_the_manifest(call: Call, tmp_path: Path) -> None:
+    run = bedside.score([bedside.EXAMPLES / "transcripts.jsonl"], tmp_path / "run", metrics=["turns"]).run
+    code, _, err = call(
+        "ratings", "import", run.path, bedside.EXAMPLES / "ratings-wide.csv", "--scale", "1-5"
+    )
+    assert code == 0, err
+    assert "was read as a table with a column for each rater" in err
+    (entry,) = bedside.read_run(run.path).manifest["imports"]
+    assert entry["account"]["form"] == "a table with a column for each rater"
+    assert entry["account"]["columns"] == {"item": "item", "metric": "metric"}
+    assert entry["account"]["raters"] == 2
+
+
+def test_options_are_named_where_a_file_can_be_read_in_two_ways(call: Call, tmp_path: Path) -> None:
+    path = written(tmp_path, "item,system,warmth,alliance\na,A,4,5\nb,B,2,3\n")
+    code, out, err = call("agree", path)
+    assert (code, out) == (2, "")
+    assert "--form by_rater" in err
+    assert "--form by_metric" in err
+    assert len(err.strip().splitlines()) == 1
+
+
+def test_an_account_of_many_columns_is_one_screen(tmp_path: Path) -> None:
+    names = [f"question {number} of the survey" for number in range(60)]
+    rows = "".join(f"t{item},rater-{item}," + ",".join("3" for _ in names) + "\n" for item in range(40))
+    file = read_rating_file(written(tmp_path, "item,rater," + ",".join(names) + "\n" + rows))
+    assert len(file.account.lines()) <= 24
+    assert len(file.account.metrics) == 60
+    assert max(map(len, file.account.lines())) < 700
