@@ -78,13 +78,12 @@ def read(
 
 def _show_transcripts(files: list[str], options: ReadOptions) -> None:
     from bedside.transcripts import Reading
-    from bedside.transcripts.account_lines import account_lines
 
     reading = Reading(files, options)
     first: Transcript | None = None
     for transcript in reading:
         first = first or transcript
-    for line in account_lines(reading.account, longest=None):
+    for line in reading.account.lines(longest=None):
         say(in_options(line))
     for error in reading.skipped:
         say(f"Skipped: {in_options(str(error))}")

@@ -19,9 +19,8 @@ _REASONS, _SKIPPED, _METRICS = 5, 20, 3
 
 def say_scored(summary: ScoringSummary) -> None:
     """Say what was read, and what a scoring did."""
-    from bedside.transcripts.account_lines import account_lines
 
-    note_account(account_lines(summary.account))
+    note_account(summary.account.lines())
     transcripts, turns = counted(summary.transcripts, "transcript"), counted(summary.turns, "turn")
     ratings = counted(summary.ratings, "rating")
     say(

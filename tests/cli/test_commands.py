@@ -339,8 +339,8 @@ def bad(name: str) -> Callable[[Path], Path]:
             file.write('"}]}\n')
         return folder / "t.jsonl"
 
-    def one_role(folder: Path) -> Path:
-        return write_lines(folder / "t.jsonl", talk("a", turns=TALK["turns"][:1]))
+    def no_side(folder: Path) -> Path:
+        return write_lines(folder / "t.jsonl", talk("a", turns=[{"role": "system", "text": "Be kind."}]))
 
     def no_turns(folder: Path) -> Path:
         return write_lines(folder / "t.jsonl", talk("a", turns=[]))
@@ -367,14 +367,15 @@ BAD = [
     ("number", "t.jsonl:1, turn 2: the text is not text but the number 42; "),
     (
         "unknown_speaker",
-        "turn 2: unknown speaker 'Dr Smith'; say who it is with --roles \"Dr Smith\"=clinician",
+        "turn 2: unknown speaker 'Dr Smith' (1 turn in 1 transcript); say who each is: clinician, patient or other; a "
+        'guess by their names and by who asks is --roles "Dr Smith=clinician"',
     ),
     ("duplicate", "t.jsonl:1 and t.jsonl:3: two transcripts have the id 'a'; "),
     ("mixed_encodings", "t.jsonl:2: not UTF-8"),
     ("long_line", "t.jsonl:2: the line is longer than 16 MB; put one transcript on a line"),
     (
-        "one_role",
-        "t.jsonl:1: the transcript has no patient, only clinician; a conversation needs a clinician and a patient; ",
+        "no_side",
+        "t.jsonl:1: the transcript has neither a clinician nor a patient; say who speaks with --roles",
     ),
     ("no_turns", "t.jsonl:1: the transcript has no turns; "),
     ("missing_column", "t.csv:1: no column holds the speaker; say which with --columns speaker=NAME"),

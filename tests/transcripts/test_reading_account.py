@@ -1,0 +1,292 @@
+"""What a reading understood is said: who speaks as whom, what was left out; all that is in doubt is told at once."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bedside
+from bedside.support.errors import InputError
+from bedside.transcripts import Reading, ReadOptions, Transcript
+from bedside.transcripts.reading_account import MOST_LEVELS, SCREEN, WIDTH, ReadingAccount
+from bedside.transcripts.transcript_maker import UnknownSpeakerError
+
+FORMS = Path("/work/shared/data/forms")
+
+
+def line(name: str, *turns: tuple[str, str], **fields: Any) -> str:
+    said = [{"role": speaker, "text": text} for speaker, text in turns]
+    return json.dumps({"id": name, **fields, "turns": said}, ensure_ascii=False) + "\n"
+
+
+def write(folder: Path, name: str, *lines: str) -> Path:
+    path = folder / name
+    path.parent.mkdir(exist_ok=True, parents=True)
+    path.write_text("".join(lines))
+    return path
+
+
+def read(*paths: Path, **options: Any) -> tuple[list[Transcript], ReadingAccount]:
+    reading = Reading(paths, ReadOptions(**options))
+    return list(reading), reading.account
+
+
+TALK = (("Doctor", "How are you?"), ("Patient", "I sleep badly [laughs]."), ("Mother", "He does."))
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Path:
+    return write(
+        tmp_path,
+        "talks.jsonl",
+        line("a", *TALK, system="A", case_id="1", language="en", factors={"setting": 8, "tone": "warm"}),
+        line("b", *TALK, system="B", case_id="1", language="en", factors={"setting": 16, "tone": "warm"}),
+        line("c", ("Doctor", "How are <UNIN/> you?"), ("Doctor", "Well?")),
+    )
+
+
+def test_the_account_says_what_was_read(talks: Path) -> None:
+    _, account = read(talks, roles={"mother": "other"})
+    assert account.lines() == [
+        "Read: 3 transcripts, 8 turns, 1 file",
+        "Form: jsonl, bedside's JSON lines: talks.jsonl",
+        "Speakers: clinician: Doctor (4 turns) · patient: Patient (2) · other: Mother (2)",
+        "One-sided: 1 transcript has no turn of the patient. What needs both sides is missing there.",
+        "Tags: 3 tags of a transcriber, such as [laughs], count as words; `drop_tags` takes them out",
+        "Language: en (2 transcripts) · not stated (1)",
+        "Systems: A (1 transcript) · B (1) · not stated (1)",
+        "Cases: 1; 1 transcript without a case",
+        "Factors: setting: 8, 16 · tone: warm",
+    ]
+    assert str(bedside.read_account(talks, ReadOptions(roles={"mother": "other"}))) == str(account)
+
+
+def test_the_account_is_one_screen(tmp_path: Path) -> None:
+    lines = [
+        line(
+            f"t{n}",
+            (f"Doctor {n}", "How are you?"),
+            ("Patient", "Well."),
+            system=f"a system of a rather long name {n}",
+            factors={f"a factor with a long name {k}": f"level {n} of {k}" for k in range(40)},
+        )
+        for n in range(60)
+    ]
+    path = write(tmp_path, "t.jsonl", *lines)
+    _, account = read(path, roles={f"Doctor {n}": "clinician" for n in range(60)})
+    for number in range(40):
+        account.remarks.append(f"Remark {number} " + "goes on and on " * 20)
+    shown = account.lines()
+    assert len(shown) == SCREEN
+    assert max(map(len, shown)) <= WIDTH
+    assert "54 more (54)" in shown[2] + shown[3] + shown[4]
+
+
+def test_many_levels_are_not_kept(tmp_path: Path) -> None:
+    lines = [line(f"t{n}", *TALK[:2], factors={"n": n}) for n in range(MOST_LEVELS + 1)]
+    _, few = read(write(tmp_path, "few.jsonl", *lines[:-1]))
+    _, many = read(write(tmp_path, "many.jsonl", *lines))
+    assert few.factors["n"] == Counter(range(MOST_LEVELS))
+    assert many.factors == {"n": None}
+
+
+@pytest.mark.parametrize("cut", [1, 7, 30])
+def test_parts_give_the_account_of_the_whole(tmp_path: Path, cut: int) -> None:
+    lines = [
+        line(f"t{n}", *TALK[: 1 + n % 3], system="AB"[n % 2], case_id=str(n // 2), factors={"n": n})
+        for n in range(60)
+    ]
+    _, whole = read(write(tmp_path, "t.jsonl", *lines), roles={"mother": "other"})
+    merged = ReadingAccount()
+    for start in range(0, len(lines), cut):
+        _, part = read(write(tmp_path, "t.jsonl", *lines[start : start + cut]), roles={"mother": "other"})
+        merged.merge(ReadingAccount.of_json(json.loads(json.dumps(part.as_json()))))
+    assert merged.lines() == whole.lines()
+    assert merged.summary() == whole.summary()
+
+
+def test_unknown_speakers_of_all_files_are_told_at_once(tmp_path: Path) -> None:
+    one = write(
+        tmp_path,
+        "one.jsonl",
+        line("a", ("Th", "How are you?"), ("Client 1", "Well."), ("Th", "And then?")),
+        line("b", ("Th", "How are you?"), ("Client 2", "Well."), ("Grandmother's friend", "No.")),
+    )
+    two = write(tmp_path, "two.jsonl", line("c", ("Kim", "How are you?"), ("Lee", "Well."), ("Kim", "Good?")))
+    with pytest.raises(UnknownSpeakerError) as error:
+        read(one, two)
+    assert error.value.what == (
+        "unknown speakers 'Th' (3 turns in 2 transcripts), 'Kim' (2 turns in 1 transcript), 'Client 1' (1 turn in 1 "
+        "transcript), 'Client 2' (1 turn in 1 transcript), \"Grandmother's friend\" (1 turn in 1 transcript), 'Lee' "
+        "(1 turn in 1 transcript)"
+    )
+    assert error.value.todo is not None
+    assert error.value.todo.endswith(
+        '`roles="Th=clinician,Kim=clinician,Client 1=patient,Client 2=patient,'
+        "Grandmother's friend=other,Lee=patient\"`"
+    )
+    assert error.value.where == f"{one}:1, turn 0"
+
+
+@pytest.mark.parametrize(
+    ("turns", "roles"),
+    [
+        ((("Therapist", "Yes."), ("Anna", "Is it? Really?")), {"Anna": "patient"}),
+        ((("Patient", "Is it?"), ("Bob", "It is.")), {"Bob": "clinician"}),
+        ((("Doctor", "Yes."), ("Patient", "Is it?"), ("Kim", "Why?")), {"Kim": "other"}),
+        ((("doctor", "Yes?"), ("patient", "Well."), ("patient_guest", "I am his son.")), {"patient_guest": "other"}),
+        ((("doctor", "Yes?"), ("patient", "Well."), ("nurse", "Come in.")), {"nurse": "other"}),
+        ((("A", "Yes."), ("B", "How is it?"), ("A", "Fine.")), {"A": "patient", "B": "clinician"}),
+        ((("Doctor-AI", "Hello."), ("Patient-AI", "Is it?")), {"Doctor-AI": "clinician", "Patient-AI": "patient"}),
+    ],
+)  # fmt: skip
+def test_guesses(tmp_path: Path, turns: Any, roles: dict[str, str]) -> None:
+    with pytest.raises(UnknownSpeakerError) as error:
+        read(write(tmp_path, "t.jsonl", line("a", *turns)))
+    text = error.value.todo or ""
+    for name, role in roles.items():
+        assert f"{name}={role}" in text
+    assert "guess" in text
+    assert text.count("=") == len(roles) + 1
+
+
+def test_a_guess_can_be_typed_as_it_is_told(tmp_path: Path) -> None:
+    """Whatever the names hold, the command takes what the error says."""
+    import shlex
+
+    from bedside.cli.parsing import read_pairs
+
+    names = ["Smith, John", 'the "Doc" here', "It's $5", "pt. `x`", "a\\b", "Müller", "E=mc"]
+    from bedside.transcripts.unknown_speakers import UnknownSpeakers
+
+    unknown = UnknownSpeakers()
+    unknown.names.update(names)
+    reading = Reading([write(tmp_path, "t.jsonl", *(line(name, (name, "Yes?"), ("Patient", "x")) for name in names))],
+                      ReadOptions(roles=dict.fromkeys(names, "other")))  # fmt: skip
+    for transcript in reading:
+        unknown.add(transcript)
+    typed = unknown.told()[1].partition("`roles=")[2].removesuffix("`")
+    assert set(read_pairs(*shlex.split(typed), "--roles")) == set(names)
+
+
+@pytest.mark.parametrize(
+    ("speakers", "roles"),
+    [
+        (("interviewer", "participant"), ["clinician", "patient"]),
+        (("participant", "patient"), ["clinician", "patient"]),
+        (("speaker", "listener"), ["patient", "clinician"]),
+        (("nurse", "patient"), ["clinician", "patient"]),
+        (("seeker", "supporter"), ["patient", "clinician"]),
+        (("Physician", "interviewee"), ["clinician", "patient"]),
+        (("来访者：", "心理咨询师："), ["patient", "clinician"]),
+        (("咨询师", "来访者"), ["clinician", "patient"]),
+        (("Psychologist", "Client"), ["clinician", "patient"]),
+    ],
+)
+def test_words_for_roles(tmp_path: Path, speakers: tuple[str, str], roles: list[str]) -> None:
+    (talk,), _ = read(write(tmp_path, "t.jsonl", line("a", *((name, "Yes.") for name in speakers))))
+    assert [turn.role for turn in talk.turns] == roles
+
+
+def test_a_word_that_may_be_either_is_told_by_its_partner_in_each_transcript(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "t.jsonl",
+        line("a", ("participant", "Yes."), ("interviewer", "Well?")),
+        line("b", ("participant", "Yes?"), ("patient", "Well.")),
+    )
+    talks, _ = read(path)
+    assert [talk.turns[0].role for talk in talks] == ["patient", "clinician"]
+    with pytest.raises(UnknownSpeakerError, match="'participant'"):
+        read(write(tmp_path, "u.jsonl", line("a", ("participant", "Yes."), ("system", "Well?"))))
+
+
+@pytest.mark.parametrize("role", ["clinician", "patient"])
+def test_a_one_sided_dialogue_is_read_and_counted(tmp_path: Path, role: str) -> None:
+    path = write(tmp_path, "t.jsonl", line("a", (role, "Hello there.")), line("b", *TALK[:2]))
+    talks, account = read(path)
+    assert len(talks) == 2
+    assert account.one_sided == {role: 1}
+    run = bedside.score(path, tmp_path / "run", metrics=["structure", "talk_time"]).run
+    other = {"clinician": "patient", "patient": "clinician"}[role]
+    rows = {
+        (row["metric"], row["error"])
+        for row in run.ratings.filter(transcript_id="a").iter_rows(named=True)
+        if row["error"]
+    }
+    wanted = {f"{name}.{other}" for name in ("turns", "words", "characters")}
+    wanted |= {"exchanges", "talk_share.clinician", "talk_share.patient", "talk_time_balance"}
+    assert {(name, f"no {other} turn") for name in wanted} <= rows
+
+
+def test_empty_turns_are_left_out_where_so_wished(tmp_path: Path) -> None:
+    turns = (
+        ("doctor", "Hello."),
+        ("patient", " \n"),
+        ("doctor", "Yes?"),
+        ("patient", "Well."),
+        ("patient", ""),
+    )
+    path = write(tmp_path, "t.jsonl", line("a", *turns))
+    with pytest.raises(InputError, match=r"turn 1: the turn has no text; .* `drop_empty`"):
+        read(path)
+    (talk,), account = read(path, drop_empty=True)
+    assert [(turn.index, turn.text) for turn in talk.turns] == [(0, "Hello."), (1, "Yes?"), (2, "Well.")]
+    assert account.left_out == {"empty turns": 2}
+    assert "Left out: empty turns (2)" in account.lines()
+    number = {"id": "n", "turns": [{"role": "doctor", "text": "x"}, {"role": "patient", "text": 3}]}
+    with pytest.raises(InputError, match="turn 1: the text is not text but the number 3"):
+        read(write(tmp_path, "n.jsonl", json.dumps(number)), drop_empty=True)
+
+
+def test_tags_are_taken_out_where_so_wished(tmp_path: Path) -> None:
+    turns = (
+        ("doctor", "I <UNSURE>think</UNSURE> so."),
+        ("patient", "<UNIN/>"),
+        ("doctor", "2 < 3 and [sic] [1] stay."),
+        ("patient", "Well [inaudible 00:12:03] yes. [laughs]"),
+    )
+    path = write(tmp_path, "t.jsonl", line("a", *turns))
+    (kept,), account = read(path)
+    assert (kept.turns[3].text, account.tags, account.tag) == (turns[3][1], 5, "<UNSURE>")
+    (talk,), account = read(path, drop_tags=True)
+    assert [turn.text for turn in talk.turns] == ["I think so.", "2 < 3 and [sic] [1] stay.", "Well yes."]
+    assert account.left_out == {"tags of a transcriber": 5, "turns of nothing but tags": 1}
+
+
+def test_the_same_ids_in_the_files_of_systems_are_cases(tmp_path: Path) -> None:
+    for system in ("gpt", "claude"):
+        write(tmp_path, f"{system}.jsonl", line("1", *TALK[:2]), line("2", *TALK[:2]))
+    with pytest.raises(InputError, match=r"two transcripts have the id '1'; .* `path_fields={system}`"):
+        read(tmp_path)
+    talks, account = read(tmp_path, path_fields="{system}")
+    assert [(talk.id, talk.system, talk.case_id) for talk in talks] == [
+        ("claude/1", "claude", "1"), ("claude/2", "claude", "2"), ("gpt/1", "gpt", "1"), ("gpt/2", "gpt", "2")
+    ]  # fmt: skip
+    assert any("taken for cases" in remark for remark in account.remarks)
+
+
+def test_an_id_of_the_files_own_name_and_a_case_that_is_told_stay(tmp_path: Path) -> None:
+    said = [{"role": "doctor", "text": "Hello?"}, {"role": "patient", "text": "Yes."}]
+    write(tmp_path, "gpt/1.jsonl", json.dumps({"turns": said}))
+    write(tmp_path, "claude/1.jsonl", line("x", *TALK[:2], case_id="9"))
+    talks, account = read(tmp_path, path_fields="{system}/{number}")
+    assert [(talk.id, talk.case_id) for talk in talks] == [("x", "9"), ("gpt/1#0", None)]
+    assert not account.remarks
+
+
+def test_a_third_speaker_is_no_other_speakers_words() -> None:
+    path = FORMS / "aci-bench" / "aci_guests.csv"
+    if not path.exists():
+        pytest.skip("the sample is not here")
+    with pytest.raises(UnknownSpeakerError) as error:
+        read(path)
+    text = path.read_text()
+    assert f"'patient_guest' ({text.count('[patient_guest]')} turns in 3 transcripts)" in error.value.what
+    talks, account = read(path, roles={"patient_guest": "other"})
+    assert account.speakers["other"] == {"patient_guest": text.count("[patient_guest]")}
+    assert sum(len(talk.turns) for talk in talks) == account.turns
