@@ -95,16 +95,16 @@ def test_weights_without_a_cluster_are_those_of_a_sample_drawn_without_it() -> N
 def test_a_statistic_is_that_of_the_sample_without_each_cluster_in_turn(place: int) -> None:
     """The jackknife, slowly: a table in which each item stands as often as it weighs, without each case."""
     statistic = STATISTIC_OF_CELLS[place]
-    cells = rated(24, 4)
-    strata = np.repeat([0, 1], [8, 16])
-    sample = sampled_items(np.where(strata == 0, 0.5, 0.25), strata=strata, clusters=np.arange(24) // 2)
+    cells = rated(12, 4)
+    strata = np.repeat([0, 1], [4, 8])
+    sample = sampled_items(np.where(strata == 0, 0.5, 0.25), strata=strata, clusters=np.arange(12) // 2)
     result = statistic(cells, clusters=sample)
 
     def weighted(weights: Any) -> float:
-        # One or two, and without one of four or eight cases four thirds or eight sevenths of that.
-        counts = np.round(21 * weights / sample.weights.min()).astype(int)
+        # One or two, and without one of two or four cases twice or four thirds of that.
+        counts = np.round(3 * weights / sample.weights.min()).astype(int)
         estimate = statistic(
-            cells[np.repeat(np.arange(24), counts)], interval="percentile", resamples=1
+            cells[np.repeat(np.arange(12), counts)], interval="percentile", resamples=1
         ).estimate
         assert estimate is not None
         return estimate
