@@ -67,7 +67,10 @@ UNKNOWN = (
     "unknown speaker 'Anna' (1 turn in 1 transcript); say who each is: clinician, patient or other; a guess by their "
     "names and by who asks is `roles=Anna=patient`"
 )
-NO_TEXT = "the turn has no text; give its text as a string, remove the turn, or leave out all empty ones with `drop_empty`"
+NO_TEXT = (
+    "the turn has no text; give its text as a string, remove the turn, or leave out all empty ones with "
+    "`drop_empty`"
+)
 OF_SYSTEMS = ", or say with `path_fields={system}` that each file or folder is of another system"
 NOT_WORKBOOK = "the XLSX workbook can't be read; save it again as XLSX or CSV"
 GZIP = "the gzip file is truncated or damaged; copy or download it again"
