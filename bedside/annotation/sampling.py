@@ -112,7 +112,7 @@ def make_plan(
         pool, by=by, per=per, priority=priority, focus=focus, random_share=random_share, seed=seed
     )
     if not drawn:
-        raise _nothing_left(run, pool)
+        raise _nothing_left(run, pool, [rubric.name for rubric in rubrics])
     identity = run_identity(run)
     items = _plan_items(drawn, identity, seed, mode)
     repeats = _repeated_items(items, repeat, seed)
@@ -172,10 +172,10 @@ def _drawn_strata(
     return strata, drawn
 
 
-def _nothing_left(run: Run, pool: UnitPool) -> DataError:
+def _nothing_left(run: Run, pool: UnitPool, rubrics: Sequence[str]) -> DataError:
     reasons = "; ".join(f"{count} {reason}" for reason, count in pool.left_out.items())
     return DataError(
-        f"nothing is left to rate{f' ({reasons})' if reasons else ''}",
+        f"nothing is left to rate by {', '.join(rubrics)}{f' ({reasons})' if reasons else ''}",
         where=str(run.path),
         todo="choose other rubrics, or leave out fewer units",
     )

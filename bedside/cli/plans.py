@@ -47,6 +47,12 @@ def open_plan(path: Path, run: Path | None) -> tuple[AnnotationPlan, Run]:
     raise PlanError("the run of the plan is not beside it", where=str(path), todo="name the run with --run")
 
 
+def run_option(plan: Path, run: Run) -> str:
+    """What a command on a plan needs to find its run: nothing where the run is where :func:`open_plan` looks."""
+    beside = (*plan.resolve().parents, plan.resolve().parent / "run", Path("run").resolve())
+    return "" if Path(run.path).resolve() in beside else f" --run {run.path}"
+
+
 def save_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:
     """Write a plan where the user said and, so that it can't be lost, into its run."""
     from bedside.annotation.annotation_plan import plan_hash

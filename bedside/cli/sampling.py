@@ -11,7 +11,7 @@ from bedside.cli import completion as complete
 from bedside.cli.options import OUTPUT, JsonOption, RubricFolderOption, SeedOption
 from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import check_choice, read_names, read_share
-from bedside.cli.plans import save_plan
+from bedside.cli.plans import run_option, save_plan
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
@@ -198,7 +198,8 @@ def sample(
     )
     save_plan(plan, opened, out)
     show_tables(plan_tables(plan, shown_differences(opened, plan)), json)
-    note(f"Wrote {out}. Next: bedside annotate push {out}, or bedside annotate export {out}")
+    named = f"{out}{run_option(out, opened)}"
+    note(f"Wrote {out}. Next: bedside annotate push {named}, or bedside annotate export {named}")
 
 
 def _training(run: Run, mode: Any, rubrics: list[Rubric], training: str | None, seed: int) -> Any:

@@ -52,9 +52,11 @@ def _say_skipped(summary: ScoringSummary) -> None:
 
 def _reasons(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int, str]]:
     """Missing ratings by reason: the reason, how many, and which metrics, most first."""
+    from bedside.ratings.missing_reasons import kinds_of_reasons
+
     counts: dict[str, int] = {}
     metrics: dict[str, list[str]] = {}
-    for row in rows:
+    for row in kinds_of_reasons(rows):
         counts[row["error"]] = counts.get(row["error"], 0) + row["n"]
         metrics.setdefault(row["error"], []).append(row["metric"])
     reasons = []

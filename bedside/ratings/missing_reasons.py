@@ -1,0 +1,45 @@
+"""Reasons for missing ratings that differ only in their numbers are of one kind: ``17 words, fewer than 20``."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+# A whole number or one with decimals, not within a name or an identifier.
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?![\w-])")
+
+
+def kinds_of_reasons(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Counts of missing ratings with the reasons of one kind together, most first.
+
+    Args:
+        rows: ``metric``, ``rater``, ``error`` and ``n``, as :func:`bedside.ratings.table.missing_counts` gives them.
+
+    Returns:
+        The same; a number that varies within a kind is written from its least to its greatest: ``3 to 19 words, fewer
+        than 20``.
+    """
+    groups: dict[tuple[str, str, str], list[Mapping[str, Any]]] = {}
+    for row in rows:
+        groups.setdefault((row["metric"], row["rater"], _NUMBER.sub("#", row["error"])), []).append(row)
+    kinds = [
+        {"metric": metric, "rater": rater, "error": _with_ranges(group), "n": sum(row["n"] for row in group)}
+        for (metric, rater, _), group in groups.items()
+    ]
+    return sorted(kinds, key=lambda row: (-row["n"], row["metric"], row["rater"], row["error"]))
+
+
+def _with_ranges(group: list[Mapping[str, Any]]) -> str:
+    numbers = [_NUMBER.findall(row["error"]) for row in group]
+    columns = iter([sorted(set(column), key=_value) for column in zip(*numbers, strict=True)])
+
+    def span(_: re.Match[str]) -> str:
+        least, *more = next(columns)
+        return f"{least} to {more[-1]}" if more else least
+
+    return _NUMBER.sub(span, group[0]["error"])
+
+
+def _value(number: str) -> float:
+    return float(number.replace(",", ""))
