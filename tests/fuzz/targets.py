@@ -50,6 +50,7 @@ from bedside.llm.tokens import Token
 from bedside.protocols.medconceal import labels as medconceal
 from bedside.protocols.medconceal.policy_parameters import parse_parameters
 from bedside.protocols.note2chat import labels as note2chat
+from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
@@ -898,6 +899,33 @@ def _ratings(name: str, folder: Path, data: bytes) -> None:
         assert not list(run.path.rglob("*.partial"))
 
 
+def _make_form(name: str, random: Random) -> bytes:
+    """A damaged file of a form of ratings, beginning with its example."""
+    example = RATING_FORMS.load(name).example
+    if example[0] == "[":
+        return mutate.json_text(random, json.loads(example))
+    if example[0] == "{":
+        return mutate.json_lines(random, [json.loads(line) for line in example.splitlines()])
+    return mutate.csv_text(random, list(csv.reader(io.StringIO(example))))
+
+
+def _form(name: str, folder: Path, data: bytes) -> None:
+    path = folder / RATING_FORMS.load(name).example_name
+    path.write_bytes(data)
+    refused = 0
+    for form in (None, name):
+        try:
+            file = read_rating_file(path, form=form)
+        except BedsideError as error:
+            refused += 1
+            if refused == 2:
+                raise error
+            continue
+        assert file.ratings.height == len(file.places) == file.account.ratings
+        assert 0 < len(file.account.lines()) <= 24
+        json.dumps(file.account.to_json())
+
+
 @cache
 def _parquet() -> list[bytes]:
     made = []
@@ -971,6 +999,8 @@ def _label_values(protocol: str) -> list[Any]:
 
 def _add_tables() -> None:
     _add("ratings-csv", _make_ratings, partial(_ratings, "ratings.csv"))
+    for form in RATING_FORMS.names():
+        _add(f"ratings-{form}", partial(_make_form, form), partial(_form, form), batch=20)
     # Each input is tried by a process of its own.
     _add("ratings-parquet", _make_parquet, partial(_ratings, "ratings.parquet"), batch=1)
     _add("scale", _make_scale, lambda folder, data: _none(parse_scales([data.decode("utf-8", "replace")])))
