@@ -113,3 +113,14 @@ def test_transcripts_of_one_case_are_drawn_together() -> None:
         assert theirs.interval is not None
         assert mine.interval.low == pytest.approx(theirs.interval.low, abs=1e-9)
         assert mine.interval.high == pytest.approx(theirs.interval.high, abs=1e-9)
+
+
+def test_the_shift_stands_with_its_interval() -> None:
+    ratings, _ = study()
+    (table, found) = TABLE.make(ratings), retests(ratings, metrics=["empathy"])
+    assert table is not None
+    shift = found[0].shift
+    assert shift is not None
+    assert shift.interval is not None
+    text = f"{shift.estimate:+.2f} [{shift.interval.low:.2f}, {shift.interval.high:.2f}]".replace("-", "−")
+    assert table.rows[0].cells[-1].text == text

@@ -11,7 +11,7 @@ from bedside.analysis.selection import NothingError
 from bedside.ratings.names import person_name
 from bedside.reports.chance_notes import chance_notes
 from bedside.reports.number_text import DASH, between, decimal, signed
-from bedside.reports.result_text import bounded_record
+from bedside.reports.result_text import bounded_record, interval_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
@@ -26,7 +26,7 @@ def retest_table(shown: Sequence[Retest]) -> Table:
         title="People beside themselves",
         columns=(
             Column("Rater", "left"), Column("Units"), Column("Same"), Column("95 % CI"), Column("κ"),
-            Column("95 % CI"), Column("Second − first"),
+            Column("95 % CI"), Column("Second − first [95 % CI]"),
         ),
         rows=tuple(
             Row(tuple(Cell(text, record=position) for text in _texts(retest)), retest.facts.title)
@@ -60,8 +60,15 @@ def _texts(retest: Retest) -> tuple[str, ...]:
         _between(retest.same),
         decimal(retest.kappa.estimate),
         _between(retest.kappa),
-        DASH if retest.shift is None or retest.shift.estimate is None else signed(retest.shift.estimate, 2),
+        _shift_words(retest.shift),
     )
+
+
+def _shift_words(shift: Result | None) -> str:
+    if shift is None or shift.estimate is None:
+        return DASH
+    interval = f" {interval_words(shift.interval)}" if shift.interval else ""
+    return signed(shift.estimate, 2) + interval
 
 
 def _between(result: Result) -> str:
