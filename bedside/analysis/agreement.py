@@ -363,13 +363,7 @@ def _row(
         cases=len(set(sample.cases[counted])),
         alone=alone,
         ties=ties,
-        constant={}
-        if kind == "consensus"
-        else {
-            raters[column]: _level_text(level)
-            for column, level in compared_ratings.constant_raters().items()
-            if column < len(raters)
-        },
+        constant={} if kind == "consensus" else _constant_levels(compared_ratings, raters),
         chances=sample.chances,
         partly_known=sample.partly_known,
         picked=sample.picked,
@@ -380,6 +374,12 @@ def _row(
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
         statistics=statistics_of(compared_ratings),
     )
+
+
+def _constant_levels(compared: ComparedRatings, raters: Sequence[str]) -> dict[str, str]:
+    """The raters who give a single level, with that level; of a consensus without one of them nothing is said."""
+    constant = compared.constant_raters().items()
+    return {raters[column]: _level_text(level) for column, level in constant if column < len(raters)}
 
 
 def _prevalence(
