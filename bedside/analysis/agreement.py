@@ -377,7 +377,7 @@ def _row(
 
 
 def _constant_levels(compared: ComparedRatings, raters: Sequence[str]) -> dict[str, str]:
-    """The raters who give a single level, with that level; of a consensus without one of them nothing is said."""
+    """The raters who give a single level, with that level; columns of a consensus have no rater."""
     constant = compared.constant_raters().items()
     return {raters[column]: _level_text(level) for column, level in constant if column < len(raters)}
 
