@@ -54,9 +54,9 @@ def test_partly_shared_cases_are_compared_with_the_others(large: Run) -> None:
     assert (shown.pairs, shown.alone_a, shown.alone_b, shown.kind) == (4, 6, 6, "partly shared")
     assert shown.smallest is not None
     rng = np.random.default_rng(4)
-    a, b = rng.normal(shown.smallest, 1, size=(1500, 10)), rng.normal(0, 1, size=(1500, 10))
+    a, b = rng.normal(shown.smallest, 1, size=(500, 10)), rng.normal(0, 1, size=(500, 10))
     tests = [overlapping.t_test(x[:4], y[:4], x[4:], y[4:]).p for x, y in zip(a, b, strict=True)]
-    assert np.mean([p is not None and p <= LEVEL for p in tests]) == pytest.approx(POWER, abs=0.03)
+    assert np.mean([p is not None and p <= LEVEL for p in tests]) == pytest.approx(POWER, abs=0.05)
     power = plan_tables(plan, differences)[2]
     assert "partly shared" in markdown(power)
     assert "half of the cases or fewer pair, and all count" in markdown(power)
