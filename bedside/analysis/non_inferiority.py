@@ -9,6 +9,7 @@ from typing import Literal
 
 import polars as pl
 
+from bedside.analysis._label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
 from bedside.analysis.rater_effects import RaterDesign, rater_design
@@ -64,6 +65,8 @@ class MarginTest(MetricRatings):
             better. ``too few cases``: none of these, and were there no difference at all the chance to show it would
             be below a half. ``not shown``: none of these.
         people: who rated, where people did; None else.
+        yes: of two labels the one whose share is compared.
+        ordered: labels in order, compared by their places from 0.
     """
 
     raters: str
@@ -82,6 +85,8 @@ class MarginTest(MetricRatings):
     test: Result
     verdict: Verdict
     people: RaterDesign | None
+    yes: str | None = None
+    ordered: tuple[str, ...] = ()
 
     @property
     def is_shown(self) -> bool:
@@ -157,8 +162,10 @@ def within_margins(
     if reference is not None:
         duos = [(system, reference) for system in chosen if system != reference]
     by_metric = _margins_by_metric(view, margins, metrics)
-    values = view.transcript_values(by_metric)
     names = list(by_metric)
+    labels = label_numbers(view, names)
+    view = labels.view
+    values = view.transcript_values(by_metric)
     tests = []
     for (metric, group), table in sorted(
         values.group_by("metric", "group"),
@@ -178,11 +185,15 @@ def within_margins(
                     systems=(a, b),
                     margin=by_metric[str(metric)].width,
                     better=better,
+                    labels=labels,
                 )
             )
     if not tests:
+        refused = "; ".join(f"{name}: {reason}" for name, reason in labels.refused.items())
         raise DataError(
-            "no metric with a margin has a value", where=view.name, todo="name another in `margin`"
+            f"no metric with a margin has a value{f' ({refused})' if refused else ''}",
+            where=view.name,
+            todo="name another in `margin`",
         )
     return tuple(tests)
 
@@ -228,6 +239,7 @@ def _margin_test(
     systems: tuple[str, str],
     margin: float,
     better: Direction,
+    labels: LabelNumbers,
 ) -> MarginTest:
     """Two systems on one metric, rated by one group."""
     matched = matched_rows(view, table, *systems)
@@ -253,6 +265,7 @@ def _margin_test(
         mean_a=float(values_a.values.mean()) if values_a.n else None,
         mean_b=float(values_b.values.mean()) if values_b.n else None,
         test=test, verdict=_verdict(test, margin, better), people=people,
+        yes=labels.yes.get(facts.name), ordered=tuple(labels.ordered.get(facts.name, ())),
     )  # fmt: skip
 
 
@@ -275,8 +288,9 @@ def _tested(
             return equivalence.paired_proportions(x, y, margin=margin, alpha=ALPHA)
         span = None
         if scale is not None and scale.ordered:
-            ends = [float(level) for level in scale.levels]
-            span = max(ends) - min(ends)
+            low, high = scale.levels[0], scale.levels[-1]
+            # Labels in order are places.
+            span = float(len(scale.levels) - 1) if isinstance(low, str) else float(high) - low
         return equivalence.paired_means(x, y, margin=margin, alpha=ALPHA, span=span)
     if not shared:
         test = equivalence.unpaired_proportions if binary else equivalence.unpaired_means

@@ -102,7 +102,9 @@ def ratings_of_rounds(ratings: pl.DataFrame, rounds: Sequence[str] | None, where
     names = sorted(rated["round"].unique())
     for name in rounds:
         if name not in names:
-            todo = nearest(name, [*names, ALL_ROUNDS]) if names else "people rated nothing here"
+            own = [other for other in names if other]
+            nameless = "their ratings are of no round" if names else "people rated nothing here"
+            todo = nearest(name, [*own, ALL_ROUNDS]) if own else f"{nameless}: leave `rounds` out"
             raise DataError(f"there is no round {name!r}", where=where, todo=todo)
     with_round = rated.filter(pl.col("round") != "")["metric"].unique()
     unnamed = (pl.col("round") == "") & ~pl.col("metric").is_in(with_round.implode())

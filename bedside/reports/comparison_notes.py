@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from bedside.analysis.comparison import Comparison, Overall
+from bedside.analysis.non_inferiority import MarginTest
 from bedside.reports.rater_effects import RATERS_APART, design_notes
 from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.stats.result import Result
@@ -25,7 +26,7 @@ def comparison_notes(comparisons: Sequence[Comparison], left_out: Mapping[str, s
         *_interval_notes(comparisons),
         *case_notes(comparisons),
         *_count_notes(comparisons),
-        *_label_notes(comparisons),
+        *label_notes(comparisons),
         *design_notes([comparison.people for comparison in comparisons]),
         *_missing_notes(comparisons),
         *left_out_notes(left_out),
@@ -120,7 +121,8 @@ def _count_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
         )
 
 
-def _label_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def label_notes(comparisons: Sequence[Comparison] | Sequence[MarginTest]) -> Iterator[str]:
+    """What of labels is compared."""
     shares = dict.fromkeys((c.facts.title, c.yes) for c in comparisons if c.yes is not None)
     if shares:
         yield "Shares: " + "; ".join(f"{title}, of “{yes}”" for title, yes in shares) + "."

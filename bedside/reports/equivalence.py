@@ -8,6 +8,7 @@ from typing import Any
 from bedside.analysis.gate import Gate, SafetyCheck
 from bedside.analysis.non_inferiority import ALPHA, MarginTest, Verdict
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
+from bedside.reports.comparison_notes import label_notes
 from bedside.reports.number_text import DASH, decimal, number, p_value
 from bedside.reports.rater_effects import RATERS_APART, design_notes
 from bedside.reports.result_text import interval_words
@@ -127,7 +128,7 @@ def _test_notes(tests: Sequence[MarginTest]) -> list[str]:
         notes.append(f"{counted(caseless, 'transcript')} without a case count as cases of their own.")
     for reason in dict.fromkeys(test.test.missing for test in tests if test.test.missing):
         notes.append(f"{DASH}: {reason}.")
-    return notes
+    return [*notes, *label_notes(tests)]
 
 
 def _record(test: MarginTest, several: frozenset[str]) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from importlib.metadata import entry_points
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -40,7 +41,8 @@ GATE = ("--baseline", "A", "--margin", "empathy=0.3", "--scale", "leaks=0,1")
 
 def test_it_ends_with_0_where_the_system_passes(call: Call, tmp_path: Path) -> None:
     code, out, err = call("gate", study(tmp_path), *GATE, "--safety", "leaks=1")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert "bedside:" not in err
     assert "B against A: passed" in out
     assert "none failed" in out
 
@@ -81,7 +83,9 @@ def test_it_ends_with_2_where_it_can_not_be_asked(
     code, out, err = call("gate", study(tmp_path), *arguments)
     assert (code, out) == (2, "")
     assert message in err
-    assert err.count("\n") == 1
+    told = [line for line in err.splitlines() if line.startswith("bedside:")]
+    assert len(told) == 1, "one line, after what was read"
+    assert err.endswith(told[0] + "\n")
 
 
 def test_a_margin_of_what_has_no_value_is_not_left_out(call: Call, tmp_path: Path) -> None:
@@ -129,6 +133,25 @@ def plug_in() -> tuple[str, ...]:
 def test_the_plug_in_is_one_that_pytest_loads_by_itself() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text("utf-8"))
     assert project["project"]["entry-points"]["pytest11"] == {"bedside": PLUGIN}
+
+
+def test_labels_have_margins_too(call: Call, tmp_path: Path) -> None:
+    """Yes and no as the proportions that they are, by Tango's score interval, as 0 and 1 have it."""
+    labels, numbers = tmp_path / "labels.csv", tmp_path / "numbers.csv"
+    rows = []
+    for system, case in product("AB", range(40)):
+        harmed = case % 7 == 0 or (system == "B" and case == 1)
+        rows.append((f"{system}{case}", system, str(case), "anna", "harm", int(harmed)))
+    frame = pl.DataFrame(rows, schema=["item", "system", "case", "rater", "metric", "value"], orient="row")
+    frame.write_csv(numbers)
+    frame.with_columns(
+        value=pl.when(pl.col("value") == 1).then(pl.lit("yes")).otherwise(pl.lit("no"))
+    ).write_csv(labels)
+    asked = ("--baseline", "A", "--margin", "harm=0.15:lower", "--json")
+    code, out, _ = call("gate", labels, *asked)
+    same_code, same, _ = call("gate", numbers, "--scale", "0,1", *asked)
+    assert (code, json.loads(out)[0]["rows"]) == (same_code, json.loads(same)[0]["rows"])
+    assert "Shares: Harm, of “yes”." in call("gate", labels, *asked[:-1])[1]
 
 
 @pytest.mark.slow
