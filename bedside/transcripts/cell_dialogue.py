@@ -49,7 +49,7 @@ _WITHIN = re.compile(
 _BRACKET_WITHIN = re.compile(r"\[[ \t]*(?P<name>[^\]\n]{1,40}?)[ \t]*\](?:[ \t]*[:：])?")
 
 
-class Label(NamedTuple):
+class DialogueLabel(NamedTuple):
     """A speaker's label: where it begins and ends in the text, and the name."""
 
     start: int
@@ -62,7 +62,7 @@ def is_speaker(name: str, roles: Mapping[str, Role]) -> bool:
     return is_speaker_word(name, roles) or name.strip().casefold() in SHORT
 
 
-def dialogue_labels(text: str, roles: Mapping[str, Role]) -> list[Label]:
+def dialogue_labels(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
     """The speakers' labels of a dialogue, known or not, in order.
 
     At the beginning of a line these are labels: known names; whatever looks like a name (up to three capitalised words,
@@ -88,7 +88,7 @@ def known_labels(text: str, roles: Mapping[str, Role]) -> int:
     return sum(is_speaker(label.name, roles) for label in dialogue_labels(text, roles))
 
 
-def _at_lines(text: str, roles: Mapping[str, Role]) -> list[Label]:
+def _at_lines(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
     matches = list(_LINE.finditer(text))
     names = [match["bracket"] or match["name"].strip() for match in matches]
     known = [is_speaker(name, roles) for name in names]
@@ -106,7 +106,7 @@ def _at_lines(text: str, roles: Mapping[str, Role]) -> list[Label]:
         else:
             chosen = _may_be_named(name, named, counts[name])
         if chosen:
-            labels.append(Label(match.start(), match.end(), name))
+            labels.append(DialogueLabel(match.start(), match.end(), name))
     return labels
 
 
@@ -131,7 +131,9 @@ def _may_be_named(name: str, named: bool, times: int) -> bool:
     )
 
 
-def _behind_sentences(text: str, roles: Mapping[str, Role], labels: list[Label]) -> list[Label]:
+def _behind_sentences(
+    text: str, roles: Mapping[str, Role], labels: list[DialogueLabel]
+) -> list[DialogueLabel]:
     """Labels of known names within lines, where others stand at the beginnings of lines."""
     capital = not labels[0].name[0].islower()
     starts = {label.end for label in labels}
@@ -141,19 +143,22 @@ def _behind_sentences(text: str, roles: Mapping[str, Role], labels: list[Label])
         if name[0].islower() == capital or not is_speaker(name, roles):
             continue
         if not any(label.start <= match.start("name") < label.end for label in labels):
-            more.append(Label(match.start("name"), match.end(), name))
+            more.append(DialogueLabel(match.start("name"), match.end(), name))
     if text[labels[0].start : labels[0].end].lstrip(' \t"“*_').startswith("["):
         more = [
-            Label(match.start(), match.end(), match["name"])
+            DialogueLabel(match.start(), match.end(), match["name"])
             for match in _BRACKET_WITHIN.finditer(text)
             if match.end() not in starts and is_speaker(match["name"], roles)
         ]
     return more
 
 
-def _within(text: str, roles: Mapping[str, Role]) -> list[Label]:
+def _within(text: str, roles: Mapping[str, Role]) -> list[DialogueLabel]:
     """Labels anywhere in running text: known names, and what stands like them behind a sentence."""
-    known = [Label(match.start(1), match.end(), match[1]) for match in _anywhere(tuple(roles)).finditer(text)]
+    known = [
+        DialogueLabel(match.start(1), match.end(), match[1])
+        for match in _anywhere(tuple(roles)).finditer(text)
+    ]
     if len(known) < 2:
         return known
     # In running text "the doctor: …" is no label where labels are capitalised.
@@ -167,7 +172,7 @@ def _within(text: str, roles: Mapping[str, Role]) -> list[Label]:
         ):
             continue
         if lower or not name[0].islower():
-            labels.append(Label(match.start("name"), match.end(), name))
+            labels.append(DialogueLabel(match.start("name"), match.end(), name))
     return sorted(labels)
 
 

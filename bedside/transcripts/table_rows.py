@@ -125,18 +125,18 @@ def _worksheet(source: ByteSource, book: Workbook, name: str) -> RawTable:
 
 def _several(source: ByteSource, tables: Sequence[RawTable]) -> AmbiguousError:
     names = [table.sheet for table in tables]
-    one = f"`sheet={names[0]}` reads one of them"
+    first = f"`sheet={names[0]}` reads one of them"
     if len({frozenset(table.names) for table in tables}) == 1:
         return AmbiguousError(
             f"{len(names)} worksheets have the same columns, and may be read as one table or one alone: "
             f"{_listed(names)}",
             where=source.name,
-            todo=f"`sheet=all` reads all of them, {one}",
+            todo=f"`sheet=all` reads all of them, {first}",
         )
     return AmbiguousError(
         f"{len(names)} worksheets hold a table, each with its own columns: {_listed(names)}",
         where=source.name,
-        todo=f"say which with `sheet=NAME`: {one}",
+        todo=f"say which with `sheet=NAME`: {first}",
     )
 
 
@@ -193,9 +193,10 @@ def table(source: ByteSource) -> tuple[list[str], Rows]:
         return names, rows
     for other, (columns, _) in zip(tables[1:], headed[1:], strict=True):
         if set(columns) != set(names):
-            one, two = sorted(set(names) ^ set(columns))[0], other.sheet
+            column = sorted(set(names) ^ set(columns))[0]
             raise InputError(
-                f"the worksheets {tables[0].sheet!r} and {two!r} differ in their columns: {one!r} is in one only",
+                f"the worksheets {tables[0].sheet!r} and {other.sheet!r} differ in their columns: {column!r} is in one "
+                "only",
                 where=source.name,
                 todo="read one with `sheet=NAME`, or give them the same columns",
             )
@@ -210,11 +211,11 @@ def _joined(
     labelled: bool,
 ) -> Rows:
     """The rows of several worksheets, their cells in the order of the first one's columns."""
-    for one, (columns, rows) in zip(tables, headed, strict=True):
+    for raw, (columns, rows) in zip(tables, headed, strict=True):
         order = [columns.index(name) for name in names]
         for where, row in rows:
             if not isinstance(row, InputError):
-                row = [row[at] for at in order] + ([one.sheet] if labelled else [])
+                row = [row[at] for at in order] + ([raw.sheet] if labelled else [])
             yield where, row
 
 

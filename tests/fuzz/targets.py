@@ -145,6 +145,27 @@ def _workbook(form: str, folder: Path, data: bytes) -> None:
         transcript.to_json()
 
 
+@cache
+def _parquet_with_dialogues() -> bytes:
+    """A Parquet file with a dialogue in a cell and a list of messages in another."""
+    said = [{"role": "assistant", "content": "Hello."}, {"role": "user", "content": "Hi."}]
+    frame = pl.DataFrame({"id": ["a", "b"], "note": ["x", None], "messages": [said, said[::-1]]})
+    file = io.BytesIO()
+    frame.write_parquet(file)
+    return file.getvalue()
+
+
+def _make_parquet_dialogues(random: Random) -> bytes:
+    return mutate.flips(random, _parquet_with_dialogues())
+
+
+def _parquet_dialogues(folder: Path, data: bytes) -> None:
+    path = folder / "t.parquet"
+    path.write_bytes(data)
+    for transcript in Reading([path], ReadOptions(format="cells")):
+        transcript.to_json()
+
+
 def _in_pieces(path: Path, form: str) -> None:
     """A file that can be divided reads the same in pieces."""
     options = ReadOptions(format=form)
@@ -311,6 +332,7 @@ def _add_readers() -> None:
                 partial(_transcripts, form, "t.jsonl.gz"),
                 valid=(packed(content),),
             )
+    _add("parquet-cells", _make_parquet_dialogues, _parquet_dialogues, batch=1)
     for form in ("rows", "cells"):
         name, content = _examples()[f"{form} as workbook"]
         parts = mutate.parts_of(content)

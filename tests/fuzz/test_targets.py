@@ -26,7 +26,7 @@ _LOG = logging.getLogger(__name__)
 FEW = 40
 MANY = budget(10_000, 100_000)
 #: Targets whose few inputs take seconds: one trains first, one starts a process for each input.
-SLOW = ("coder", "ratings-parquet")
+SLOW = ("coder", "parquet-cells", "ratings-parquet")
 #: Draws of hypothesis between two looks at the clock.
 DRAWS = 5
 #: Processor time that a target may take for them: what doesn't fit is left out.

@@ -9,7 +9,7 @@ import orjson
 
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.support.registry import nearest
-from bedside.transcripts.cell_dialogue import SHORT, Label, dialogue_labels, is_speaker
+from bedside.transcripts.cell_dialogue import SHORT, DialogueLabel, dialogue_labels, is_speaker
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, is_message, message_turns
 from bedside.transcripts.message_paths import list_of
@@ -177,7 +177,7 @@ def _turns(source: SourceFile, row: list[str], where: str, dialogue: int) -> lis
 
 
 def _turn_places(
-    source: SourceFile, row: list[str], where: str, dialogue: int, labels: Sequence[Label]
+    source: SourceFile, row: list[str], where: str, dialogue: int, labels: Sequence[DialogueLabel]
 ) -> list[str]:
     """The place of each turn: of a text file its line, of a worksheet that of the row."""
     place, _, number = where.rpartition(":")
