@@ -15,7 +15,7 @@ from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.whole_text import whole_bytes
 
-_ROOT = re.compile(r"(?:\s+|<\?[^>]*\?>|<!--.*?-->)*<ANNOTATION_DOCUMENT[\s>]", re.DOTALL)
+_ROOT = re.compile(r"(?:\s++|<\?[^>]*\?>|<!--.*?-->)*+<ANNOTATION_DOCUMENT[\s>]", re.DOTALL)
 
 
 @dataclass(slots=True)
