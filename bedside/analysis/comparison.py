@@ -102,6 +102,7 @@ class Overall(MetricRatings):
         test: Friedman's, Cochran's or Kruskal and Wallis' test of case means, or the smallest p of the pairs where all
             of them have a quasi-F of cases × raters; its p corrected within its family.
         raters_like: how many people the answer is about raters like; 0 where it is about the raters themselves.
+        left_out: cases left out of matched ones because not all systems have a value of them.
     """
 
     raters: str
@@ -110,6 +111,7 @@ class Overall(MetricRatings):
     why: str
     test: Result
     raters_like: int = 0
+    left_out: int = 0
 
 
 _Compared = TypeVar("_Compared", Comparison, Overall)
@@ -377,6 +379,8 @@ def systems_at_once(
         count = min(len(design.raters) for design in designs)
         why = f"{count} people rated the same cases, an answer for raters like them"
         return Overall(facts, raters, tuple(by_system), paired, why, some_difference(for_others), count)
+    every = {case for values in of_systems for case in values.cases}
+    left_out = len(every) - len(shared) if paired else 0
     if paired:
         matched = [values.of(shared) for values in of_systems]
         table = np.column_stack([values.values for values in matched])
@@ -384,10 +388,10 @@ def systems_at_once(
         result = several.cochran_q(table) if test == "auto" and binary else several.friedman(table)
     else:
         result = several.kruskal_wallis([values.values for values in of_systems])
-        if test == "auto" and len({case for values in of_systems for case in values.cases}) < result.n:
+        if test == "auto" and len(every) < result.n:
             reason = "some cases are shared, too few for a test of all systems at once"
             result = replace(result, estimate=None, statistic=None, p=None, details={}, missing=reason)
-    return Overall(facts, raters, tuple(by_system), paired, why, result)
+    return Overall(facts, raters, tuple(by_system), paired, why, result, left_out=left_out)
 
 
 def _corrected(

@@ -13,6 +13,7 @@ from statsmodels.stats.multitest import multipletests
 
 from bedside.analysis.comparison import Comparison, Comparisons, SystemValues, compare, means_differ
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.reports.tables.comparison import overall_table
 from bedside.support.errors import DataError
 
 
@@ -134,6 +135,19 @@ def test_three_systems_are_also_tested_at_once(tmp_path: Path) -> None:
     assert "Mann–Whitney" in asked.pairs[0].test.method
     with pytest.raises(DataError, match="friedman needs three systems"):
         compare(table, systems=["A", "B"], test="friedman")
+
+
+def test_cases_that_a_system_lacks_are_left_out_of_a_test_of_all_and_counted(tmp_path: Path) -> None:
+    rows = [
+        (f"{s}{i}", s, str(i), v)
+        for s, vs in (("A", A), ("B", B), ("C", B[:1:-1])) for i, v in enumerate(vs)
+    ]  # fmt: skip
+    (found,) = compare(view(tmp_path, rows)).overall
+    expected = scipy.stats.friedmanchisquare(A[:6], B[:6], B[:1:-1])
+    assert (found.left_out, found.test.n) == (2, 6)
+    assert found.test.statistic == pytest.approx(expected.statistic)
+    table = overall_table([found])
+    assert "Cases that not all systems have a value of are left out (at most 2 cases)." in table.notes
 
 
 def test_permutations_of_a_pair_share_their_null_whatever_the_metric(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import Options, TableKind
 from bedside.stats.result import Result
+from bedside.support.plurals import counted
 
 
 def comparison_table(
@@ -181,6 +182,7 @@ def overall_table(overall: Sequence[Overall]) -> Table:
                 "raters_like": overall_test.raters_like or None,
                 "n": test.n,
                 "dropped": test.dropped,
+                "left_out": overall_test.left_out,
                 "method": test.method,
                 "statistic": test.statistic,
                 "p": test.p,
@@ -199,6 +201,11 @@ def overall_table(overall: Sequence[Overall]) -> Table:
         titles = ", ".join(o.facts.title for o in overall if o.raters_like == count)
         notes.append(
             f"People ({titles}): the answer is about raters like these {count}. Cases and raters are both drawn."
+        )
+    most = max(overall_test.left_out for overall_test in overall)
+    if most:
+        notes.append(
+            f"Cases that not all systems have a value of are left out (at most {counted(most, 'case')})."
         )
     notes += [
         f"{DASH}: {reason}." for reason in dict.fromkeys(o.test.missing for o in overall if o.test.missing)
