@@ -162,7 +162,9 @@ def validate(
         raise DataError(
             "no metric was rated by a judge and by a person",
             where=view.name,
-            todo="import people's ratings with bedside ratings import",
+            todo="import people's ratings with bedside ratings import"
+            if chosen
+            else "have a judge rate with bedside score … --judge MODEL",
         )
     return tuple(
         JudgeCard(judge, _card(view, judge, validations), tuple(validations))

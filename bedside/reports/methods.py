@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +48,7 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
             f"computed {', '.join(titles)} ({raters}): {entry['ratings']:,} ratings, {missing:,} of them missing with "
             f"the reason kept."
         )
-    for entry in run.manifest["imports"]:
+    for entry in _last_imports(run.manifest["imports"]):
         scales = "; ".join(f"{name} {levels_words(levels)}" for name, levels in entry["scales"].items())
         paragraphs.append(
             f"{entry['ratings']:,} ratings were imported from {Path(entry['file']).name}"
@@ -58,6 +58,14 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
     paragraphs += [part] if part else []
     paragraphs += [" ".join((_DONE[table.name], *table.notes)) for table in tables if table.name in _DONE]
     return tuple(paragraphs)
+
+
+def _last_imports(imports: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
+    """Of imports of one file's same metrics and rounds the last, whose ratings took the place of those before."""
+    last = {
+        (entry["file"], *sorted(entry["scales"]), None, *entry.get("rounds", ())): entry for entry in imports
+    }
+    return last.values()
 
 
 def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
