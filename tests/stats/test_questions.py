@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.contingency_tables import cochrans_q
@@ -77,7 +77,9 @@ def test_corrections_published() -> None:
     )
 
 
+# statsmodels collects garbage at each correction, which takes a tenth of a second.
 @pytest.mark.slow
+@settings(max_examples=30)
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=12), st.sampled_from(sorted(families.CORRECTIONS)))
 def test_corrections_keep_order_and_only_raise(p: list[float], method: str) -> None:
     found = families.adjusted(p, method=method)
