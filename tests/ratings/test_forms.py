@@ -147,6 +147,13 @@ def test_prodigy(tmp_path: Path) -> None:
     }  # fmt: skip
 
 
+def test_a_dict_in_place_of_prodigys_answer_is_told_in_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "prodigy.jsonl"
+    path.write_text('{"answer": {"a": 1}, "_input_hash": 1}\n')
+    with pytest.raises(InputError, match="of no form that ratings are read from"):
+        read_rating_file(path)
+
+
 def test_argilla_nested_and_flat_hold_the_same(tmp_path: Path) -> None:
     responses = [{"value": 4, "user_id": "u1"}, {"value": 2, "user_id": "u2"}]
     nested = {

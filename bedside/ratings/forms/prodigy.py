@@ -24,7 +24,8 @@ _ANSWERS = frozenset(("accept", "reject", "ignore"))
 
 def _claims(content: RatingContent) -> FormClaim | None:
     first = content.first
-    if not isinstance(first, dict) or first.get("answer") not in _ANSWERS:
+    answer = first.get("answer") if isinstance(first, dict) else None
+    if not isinstance(answer, str) or answer not in _ANSWERS:
         return None
     return CERTAIN if "_input_hash" in first or "_annotator_id" in first or "_session_id" in first else None
 
