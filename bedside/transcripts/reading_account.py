@@ -392,18 +392,16 @@ def _columns(kind: FileKind) -> str:
 
 
 def _speakers(account: ReadingAccount) -> Iterator[str]:
-    unit = " turns"
+    first = True
     for role in ROLES:
         turns = sum(account.speakers[role].values())
         if not turns:
             continue
         names = account.spoken_by(role)
         shown = []
-        for name, n in names[:_NAMES]:
-            shown.append(f"{name:.40} ({n:,}{unit})")
-            unit = ""
-        if not names:
-            shown.append(f"many names ({turns:,}{unit})")
+        for name, n in names[:_NAMES] or [("many names", turns)]:
+            shown.append(f"{name:.40} ({counted(n, 'turn') if first else f'{n:,}'})")
+            first = False
         if len(names) > _NAMES:
             shown.append(f"{len(names) - _NAMES:,} more ({sum(n for _, n in names[_NAMES:]):,})")
         yield f"{role}: {', '.join(shown)}"
