@@ -228,8 +228,8 @@ def test_limits_of_agreement_lie_around_the_weighted_bias() -> None:
 @pytest.mark.parametrize("name", list(STATISTICS))
 def test_intervals_hold_the_agreement_of_all(name: str) -> None:
     """The bound is three standard errors of a share of 95 % below it; the benchmark has 2,000 studies a cell."""
-    runs = 150
+    runs = 80
     for design in DESIGNS:
-        if design.per == 50:
+        if design.per == 50 and (design.systems == 2 or design.missing or design.unweighted):
             share, _ = coverage(design, STATISTICS[name], runs)
-            assert (share < 0.8) if design.unweighted else (share > 0.896), design.name
+            assert (share < 0.8) if design.unweighted else (share > 0.877), design.name
