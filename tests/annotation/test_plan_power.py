@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -67,3 +69,9 @@ def test_too_few_cases_promise_nothing(large: Run) -> None:
     differences = shown_differences(large, plan)
     assert differences[0].smallest is None
     assert "–: too few cases to show any difference." in markdown(plan_tables(plan, differences)[2])
+
+
+def test_an_audit_promises_no_difference_of_systems(large: Run) -> None:
+    plan = rating_plan(large, by=("system",), per=12)
+    assert shown_differences(large, plan)
+    assert shown_differences(large, replace(plan, mode="audit")) == (), "it measures the judge"
