@@ -91,6 +91,13 @@ def cells(count: int) -> Iterator[str]:
         )
 
 
+def exchanges(count: int) -> Iterator[str]:
+    yield "id,doctor,patient\n"
+    for number in range(count):
+        for _ in range(25):
+            yield f't{number},"{"sleep " * 60}","{"sleep, " * 50}"\n'
+
+
 def convokit(count: int) -> Iterator[str]:
     for number in range(count):
         for turn in range(50):
@@ -111,11 +118,12 @@ def convokit(count: int) -> Iterator[str]:
         ("t.json", json_array, 100 * MB),
         ("t.csv", table, 100 * MB),
         ("t.csv", cells, 100 * MB),
+        ("t.csv", exchanges, 100 * MB),
         ("utterances.jsonl", convokit, 100 * MB),
         ("t.jsonl.gz", json_lines, 100 * MB),
         ("t.json.gz", json_array, 50 * MB),
     ],
-    ids=["json lines", "json array", "table", "cells", "convokit", "json lines gz", "json array gz"],
+    ids=["json lines", "json array", "table", "cells", "exchanges", "convokit", "json lines gz", "json array gz"],
 )
 def test_memory_stays_flat(
     name: str, content: Callable[[int], Iterator[str]], size: int, base: int, tmp_path: Path
