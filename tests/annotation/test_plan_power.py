@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from scipy import stats
@@ -74,4 +72,4 @@ def test_too_few_cases_promise_nothing(large: Run) -> None:
 def test_an_audit_promises_no_difference_of_systems(large: Run) -> None:
     plan = rating_plan(large, by=("system",), per=12)
     assert shown_differences(large, plan)
-    assert shown_differences(large, replace(plan, mode="audit")) == (), "it measures the judge"
+    assert shown_differences(large, plan.model_copy(update={"mode": "audit"})) == (), "it measures the judge"
