@@ -21,6 +21,7 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import open_source, read_names, read_numbers
+from bedside.cli.rating_source import rating_source
 from bedside.support.errors import DataError, InputError
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ def drift(
             )
         return Tables([drift_table(drifts)], drifts)
 
-    view = open_source(source, rounds=rounds, where=where)
+    view = open_source(rating_source(source), rounds=rounds, where=where)
     tables = answered(view, within, answer, besides=[by])
     show_and_write(tables, source=source, out=out, as_json=json)
 

@@ -105,7 +105,10 @@ def reads_ratings(command: Command) -> Command:
 
 
 def rating_source(
-    source: Path, scale: list[str] | None, columns: str | None, reading: TypedReading
+    source: Path,
+    scale: list[str] | None = None,
+    columns: str | None = None,
+    reading: TypedReading = TYPED_NOTHING,
 ) -> RatingSource:
     """A run's folder as it is; a file of ratings read, after which is said what was understood."""
     from bedside.api import read_ratings

@@ -13,6 +13,7 @@ from bedside.cli.help import App
 from bedside.cli.options import JsonOption, RoundOption, SeedOption, WhereOption
 from bedside.cli.output import show_tables
 from bedside.cli.parsing import open_source, read_names, read_numbers
+from bedside.cli.rating_source import rating_source
 from bedside.support.errors import DataError
 
 plan_app = App("Say how many transcripts and raters a study needs.")
@@ -112,7 +113,7 @@ def plan_difference(
         raise DataError("no study is large enough to find a difference of 0", where="--difference")
     differences = None
     if pilot is not None:
-        view = open_source(pilot, rounds=rounds, where=where)
+        view = open_source(rating_source(pilot), rounds=rounds, where=where)
         differences = pilot_differences(view, metric, read_names(systems))
     elif sd is None:
         raise DataError("give --sd, or --pilot with --metric and --systems", where="plan difference")
