@@ -5,6 +5,9 @@ from __future__ import annotations
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
 
+#: Most lines of a transcript.
+MAX_LINES = 200_000
+
 
 def whole_bytes(source: ByteSource) -> bytes:
     """The content of a file, unpacked, a text's in UTF-8.
@@ -30,6 +33,10 @@ def whole_text(source: ByteSource) -> str:
         InputError: it is larger than a transcript may be, or not in its encoding.
     """
     data = whole_bytes(source)
+    if max(data.count(b"\n"), data.count(b"\r")) > MAX_LINES:
+        raise InputError(
+            f"the transcript has more than {MAX_LINES:,} lines", where=source.name, todo="split it"
+        )
     try:
         return data.decode()
     except UnicodeDecodeError as error:

@@ -29,7 +29,7 @@ from tests.fuzz import child
 from tests.fuzz.child import TAKERS
 from tests.fuzz.targets import _judged, one_line
 from tests.soak import budget
-from tests.transcripts.files import GOOD, workbook
+from tests.transcripts.files import GOOD, document, workbook
 
 preload(
     "tests.fuzz.child", "bedside.annotation.plan_file", "bedside.coders.learned.trained_coder",
@@ -163,6 +163,85 @@ def test_a_workbook_of_many_parts(parts: dict[str, bytes], tmp_path: Path) -> No
     path = tmp_path / "t.xlsx"
     path.write_bytes(file.getvalue())
     refused("transcripts", path, "the workbook is larger than")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("part", "piece", "times", "words"),
+    [
+        ("word/document.xml", b"<w:p/>", 40 * MB // 6, "the document is larger than 64 MB"),
+        ("word/styles.xml", b"<w:style/>", 40 * MB // 10, "the document is larger than 64 MB"),
+        ("word/media/image1.bin", bytes(MB), 80, "the document is larger than 64 MB"),
+        ("word/document.xml", b"<w:p>", 100_000, "the Word document can't be read"),
+    ],
+)
+def test_a_document_that_unpacks_to_too_much(
+    part: str, piece: bytes, times: int, words: str, tmp_path: Path
+) -> None:
+    packed = zipfile.ZipFile(io.BytesIO(document("Doctor: Hello.", "Patient: Hi.")))
+    parts = {name: packed.read(name) for name in packed.namelist()}
+    head, end, tail = parts.get(part, b"").partition(
+        b"<w:body>" if part.endswith("t.xml") else b"<w:docDefaults>"
+    )
+    path = tmp_path / "t.docx"
+    path.write_bytes(
+        grown(parts, part, iter([head, end, *[piece * min(times, 1000)] * (times // min(times, 1000)), tail]))
+    )
+    assert path.stat().st_size < MB
+    refused("transcripts", path, words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "head", "piece", "tail", "words"),
+    [
+        (
+            "t.txt.gz",
+            b"Doctor: Hello.\nPatient: Hi.\n",
+            b"Doctor: x\n" * 1000,
+            b"",
+            "the transcript is larger than 16 MB",
+        ),
+        ("t.eaf.gz", b"<ANNOTATION_DOCUMENT>", b"<TIER>" * 1000, b"", "the transcript is larger than 16 MB"),
+        (
+            "t.vtt.gz",
+            b"WEBVTT\n\n",
+            b"00:01.000 --> 00:02.000\n<v A>x\n\n" * 1000,
+            b"",
+            "the transcript is larger than 16 MB",
+        ),
+    ],
+)
+def test_a_recording_that_unpacks_to_too_much(
+    name: str, head: bytes, piece: bytes, tail: bytes, words: str, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(head + piece * (40 * MB // len(piece)) + tail, 1))
+    refused("transcripts", path, words)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("t.txt", b"T: a\nC: b\n" + b"\n" * 15 * MB),
+        ("t.txt", b"T: a\nC: b\n" * (15 * MB // 10)),
+        ("t.srt", b"1\n00:00:01,0 --> 00:00:02,0\nT: a\n\n" + b"x\n\n" * 5 * MB),
+        ("t.cha", b"@Begin\n" + b"*A:\tx\n" * (15 * MB // 6)),
+    ],
+    ids=["blank", "turns", "cues", "utterances"],
+)
+def test_a_text_of_too_many_lines(name: str, content: bytes, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    refused("transcripts", path, "the transcript has more than 200,000 lines", megabytes=400)
+
+
+@pytest.mark.slow
+def test_elements_of_elan_that_are_only_many(tmp_path: Path) -> None:
+    path = tmp_path / "t.eaf"
+    path.write_bytes(b"<ANNOTATION_DOCUMENT>" + b"<TIER><ANNOTATION>" * (15 * MB // 18))
+    refused("transcripts", path, "more than 10,000 tiers")
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.whole_text import whole_bytes
 
+#: Most tiers of a file.
+MAX_TIERS = 10_000
 _ROOT = re.compile(r"(?:\s++|<\?[^>]*\?>|<!--.*?-->)*+<ANNOTATION_DOCUMENT[\s>]", re.DOTALL)
 
 
@@ -52,7 +54,7 @@ class _Document:
         self.times: dict[str, float] = {}
         self.tiers: list[_EafTier] = []
         self._value: list[str] | None = None
-        self._parser = expat.ParserCreate()
+        self._parser = expat.ParserCreate("utf-8")  # as which the file is given, whatever it says
         self._parser.buffer_text = True
         self._parser.StartElementHandler = self._start
         self._parser.EndElementHandler = self._end
@@ -87,6 +89,10 @@ class _Document:
             if value.isascii() and value.isdigit() and len(value) < 13:
                 self.times[attributes.get("TIME_SLOT_ID", "")] = int(value) / 1000
         elif name == "TIER":
+            if len(self.tiers) == MAX_TIERS:
+                raise InputError(
+                    f"the file has more than {MAX_TIERS:,} tiers", where=self.where(), todo="split it"
+                )
             tier = attributes.get("TIER_ID", "").strip()
             who = attributes.get("PARTICIPANT", "").strip() or tier
             self.tiers.append(_EafTier(tier, who, "PARENT_REF" in attributes))
