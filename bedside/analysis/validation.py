@@ -162,9 +162,9 @@ def validate(
         raise DataError(
             "no metric was rated by a judge and by a person",
             where=view.name,
-            todo="import people's ratings with bedside ratings import"
-            if chosen
-            else "have a judge rate with bedside score … --judge MODEL",
+            todo="have a judge rate with bedside score … --judge MODEL"
+            if _metrics_of_people(view, metrics)
+            else "import people's ratings with bedside ratings import",
         )
     return tuple(
         JudgeCard(judge, _card(view, judge, validations), tuple(validations))
