@@ -98,7 +98,12 @@ def _transcript(source: SourceFile) -> Transcript:
             place = printable_path(source.companions[-1][0])
             if len(data) > MAX_RECORD:
                 raise InputError(f"the file is larger than {MAX_RECORD // 2**20} MB", where=place)
-            files[name] = _tiers(source, data.decode("utf-8", "replace"), place)
+            try:
+                files[name] = _tiers(source, data.decode(), place)
+            except UnicodeDecodeError as error:
+                raise InputError(
+                    "not UTF-8", where=place, todo="say which encoding the files are in with `encoding=NAME`"
+                ) from error
         tiers = _joined(files)
         folder, _, _ = source.stem.rpartition("/")
         source.stem = f"{folder}/{_divided(source.path.name)[0]}".lstrip("/")
