@@ -186,6 +186,7 @@ def test_two_columns_of_dialogues_are_asked_for(tmp_path: Path) -> None:
     assert len(read(path, columns={"dialogue": "second"})) == 1
 
 
+@pytest.mark.slow
 def test_the_experts_workbook_as_published() -> None:
     path = sample("craft-md/expert1_as_published.xlsx")
     with pytest.raises(AmbiguousError, match="4 worksheets have the same columns") as caught:

@@ -95,6 +95,7 @@ def test_a_text_in_doubt_stops_with_two_encodings_and_reads_with_the_right_one(
     assert tuple(turn.text for turn in one.turns) == SAID[language]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-be"])
 @pytest.mark.parametrize("zipped", [False, True])
 def test_a_large_file_is_recoded_as_it_streams(encoding: str, zipped: bool, tmp_path: Path) -> None:
@@ -125,6 +126,7 @@ def test_what_its_encoding_does_not_have_is_told_where_it_stands(tmp_path: Path)
     assert [one.id for one in reading] == ["c"]
 
 
+@pytest.mark.slow
 def test_latin_bytes_far_into_a_large_file_are_told_as_what_they_may_be(tmp_path: Path) -> None:
     rows = "".join(f"t{n},doctor,How are you?\nt{n},patient,{'bad ' * 40}\n" for n in range(30_000))
     path = write(
