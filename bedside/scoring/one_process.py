@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +45,7 @@ class ScoringSummary:
     replaced: int
     skipped: tuple[str, ...]
     ignored: int
-    account: ReadingAccount
+    account: ReadingAccount = field(repr=False)
     resumed: int = 0
 
 
