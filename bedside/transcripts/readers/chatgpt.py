@@ -57,7 +57,7 @@ def _path(nodes: dict[str, Any], last: Any, where: str) -> list[dict[str, Any]]:
         last = leaves[-1] if leaves else None
     path: list[dict[str, Any]] = []
     while last is not None:
-        node = nodes.get(last)
+        node = nodes.get(last) if isinstance(last, str) else None
         if not isinstance(node, dict) or len(path) > len(nodes):
             raise InputError("the conversation's nodes don't hang together", where=where, todo=_SEE)
         path.append(node)
