@@ -11,7 +11,7 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.options import HOW, JUDGES, FormatOption, JsonOption, RolesOption, TextColumnsOption
-from bedside.cli.output import list_entries, note, say, show_tables
+from bedside.cli.output import list_entries, note, note_account, say, show_tables
 from bedside.cli.parsing import read_names, read_options
 from bedside.cli.progress import fold_progress
 from bedside.support.errors import InputError
@@ -170,6 +170,7 @@ def coders_train(
             progress=progress,
         )
     save_coder(training.coder, out)
+    note_account(reading.account.lines())
     show_tables(coder_tables(training.evaluation), json)
     note(f"Wrote {out}: {training.coder.coder().rater}. Use it with --set behaviour.coders=human,{out}")
 

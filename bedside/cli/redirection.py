@@ -11,7 +11,7 @@ import typer
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
 from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, TextColumnsOption
-from bedside.cli.output import note, say
+from bedside.cli.output import note, note_account, say
 from bedside.cli.parsing import read_options
 from bedside.support.plurals import counted
 
@@ -107,6 +107,7 @@ def redirection_fit(
         seed=seed,
     )
     tuned = fine_tune(reading, model, out, tuning, _show_step)
+    note_account(reading.account.lines())
     say(
         f"Tuned by {tuned.method} on {counted(tuned.trained, 'transcript')} in {counted(tuned.steps, 'step')}. "
         f"The loss on {counted(tuned.held_out, 'other')}, in nats per token: {tuned.before:.3f} before, "
