@@ -12,6 +12,7 @@ import polars as pl
 from bedside.ratings.names import is_turn, turn_index
 from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
+from bedside.ratings.scales import Scale
 from bedside.ratings.table import IMPORTED, SCHEMA, check_round
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
@@ -33,8 +34,8 @@ def import_ratings(
 
     Raises:
         DataError: no round can have this name.
-        InputError: the run has no such transcript, or a turn is past its transcript's end; nothing is
-            changed then.
+        InputError: the run has no such transcript, a turn is past its transcript's end, or a metric has another
+            scale in the run; nothing is changed then.
     """
     check_round(round)
     turns_of = dict(run.index.select("id", "turns").iter_rows())
@@ -55,6 +56,7 @@ def import_ratings(
         .with_columns(pl.when(pl.col("round") == "").then(pl.lit(round)).otherwise("round").alias("round"))
         .select(SCHEMA.names())
     )
+    _check_scales(run, str(path), file)
     entry = {
         "file": str(path),
         "sha256": hashlib.sha256(Path(path).read_bytes()).hexdigest(),
@@ -69,3 +71,22 @@ def import_ratings(
         manifest = {**run.manifest, "imports": [*run.manifest["imports"], entry]}
         replaced = run.add(frame.lazy(), manifest)
     return frame.height, replaced
+
+
+def _check_scales(run: Run, path: str, file: RatingFile) -> None:
+    """Raise InputError where a metric has another scale in the run; the same file may correct its own."""
+    for entry in run.manifest["imports"]:
+        for metric, levels in entry["scales"].items():
+            scale = file.scales.get(metric)
+            if scale is not None and entry["file"] != path and scale != Scale.from_json(levels):
+                raise InputError(
+                    f"{metric} is rated on another scale than in {entry['file']}: {_levels(scale)}, not "
+                    f"{_levels(Scale.from_json(levels))}",
+                    where=path,
+                    todo="give the scale that both were rated on with `scales`, or import the ratings under another "
+                    "metric's name",
+                )
+
+
+def _levels(scale: Scale) -> str:
+    return ", ".join(f"{level:g}" if isinstance(level, float | int) else level for level in scale.levels)

@@ -20,6 +20,7 @@ from bedside.ratings.names import rated_by_humans
 from bedside.ratings.rating_files import read_rating_file
 from bedside.ratings.rating_import import import_ratings
 from bedside.ratings.run import Run
+from bedside.ratings.scales import parse_scales
 from bedside.support.errors import DataError, InputError
 from tests.annotation.study import RATERS, USERS, exported, rating_plan
 
@@ -134,6 +135,20 @@ def test_imports_of_two_rounds_stand_side_by_side(run: Run, tmp_path: Path) -> N
         added, replaced = import_ratings(run, file, read_rating_file(file), round)
         assert (added, replaced) == (1, number // 2)
     assert dict(people(run).select("round", "value").iter_rows()) == {"pilot": 1.0, "main": 3.0}
+
+
+def test_a_metric_has_one_scale_in_a_run(run: Run, tmp_path: Path) -> None:
+    """Before, the later import's scale was taken for all, and ratings on 0 to 1 were averaged with those on 1 to 5."""
+    name = run.index["id"][0]
+    for number, scale in enumerate(("1-5", "1-5", "0,1")):
+        file = tmp_path / f"{number}.csv"
+        file.write_text(f"item,rater,metric,value\n{name},anna,warmth,1\n")
+        ratings = read_rating_file(file, scales=parse_scales([f"warmth={scale}"]))
+        if number < 2:
+            import_ratings(run, file, ratings)
+            continue
+        with pytest.raises(InputError, match=r"another scale than in .*0\.csv: 0, 1, not 1, 2, 3, 4, 5"):
+            import_ratings(run, file, ratings)
 
 
 def test_a_file_says_round_and_chance_of_each_rating(run: Run, tmp_path: Path) -> None:

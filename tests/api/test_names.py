@@ -38,6 +38,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
     "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},
     "preview_judging": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question"},
+    "read_account": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
 #: Whose arguments are transcripts or a corpus, never names.

@@ -243,7 +243,9 @@ def test_parameters_of_another_type_are_refused() -> None:
 def test_of_a_side_that_has_no_turn_nothing_is_known(trial: tuple[Family, dict[str, Any]], role: str) -> None:
     family, given = trial
     other = {"clinician": "patient", "patient": "clinician"}[role]
-    alone = conversation((role, "How do you sleep?"), (role, "I feel tired."), (role, "It is the work, I think."))
+    alone = conversation(
+        (role, "How do you sleep?"), (role, "I feel tired."), (role, "It is the work, I think.")
+    )
     for value in compute(family, alone, all_metrics(family), **given):
         if value.role == other or value.metric in ("talk_share", "talk_time_balance", "exchanges"):
             assert value.error, value

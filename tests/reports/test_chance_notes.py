@@ -70,7 +70,9 @@ def test_shares_of_labels_and_severities_say_it_too() -> None:
         for case in range(4) for system in "ab" for who in ("anna", "ben")
         for metric, value, label in (("empathy", float(case % 4), None), ("style", None, ("cool", "warm")[case % 2]))
     ]  # fmt: skip
-    ratings = RatingsView(frame_of(rows, "main", [0.5, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1] * 4), {}, None, "ratings")
+    ratings = RatingsView(
+        frame_of(rows, "main", [0.5, 0.5, 0.5, 0.5, 0.1, 0.1, 0.1, 0.1] * 4), {}, None, "ratings"
+    )
     for name, title in (("counts", "Style"), ("raters", "Empathy")):
         made = TABLES.load(name).make(ratings)
         assert made is not None
