@@ -79,6 +79,7 @@ def test_annomi_equals_other_implementations_on_the_file_itself(annomi: Path, an
         assert mine.statistics["percent agreement"].estimate == pytest.approx(np.mean(same), abs=1e-12)
 
 
+@pytest.mark.slow
 def test_annomi_four_sessions_lie_near_the_published_seven(annomi_run: Path) -> None:
     """Wu et al. (2022) give Fleiss' kappa .74 for main behaviour and .47 for client talk on all seven sessions."""
     found = agree(open_ratings_view(annomi_run), metrics=["main_behaviour", "client_talk"])
@@ -209,6 +210,7 @@ def test_a_judge_stands_beside_each_person_the_consensus_and_the_ceiling(tmp_pat
     assert mine.ties == sum(a != b for x, y in combinations(people, 2) for a, b in zip(x, y, strict=True))
 
 
+@pytest.mark.slow
 def test_two_raters_equal_pingouin_and_scipy(tmp_path: Path) -> None:
     import pingouin
     import scipy.stats
@@ -384,6 +386,7 @@ def test_a_constant_rater_is_named_and_kappa_is_shown_without(tmp_path: Path) ->
     assert f"of the other pairs κ is {np.mean(pairs):.2f}".replace("0.", ".") in note
 
 
+@pytest.mark.slow
 def test_alpha_and_icc_come_in_the_form_that_is_asked(tmp_path: Path) -> None:
     import pingouin
 

@@ -53,6 +53,7 @@ def by_kind(agreements: tuple[Agreement, ...]) -> dict[str, Agreement]:
     return {f"{a.kind} {a.between}": a for a in agreements}
 
 
+@pytest.mark.slow
 def test_weighted_statistics_are_those_of_units_that_stand_there_as_often_as_they_weigh() -> None:
     """A unit drawn with chance .2 stands for five, one drawn with chance .5 for two."""
     cells = ratings(40, 1, raters=4)

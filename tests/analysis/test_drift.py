@@ -126,6 +126,7 @@ def test_why_lengths_do_not_pair_is_said() -> None:
 numbers = st.none() | st.integers(0, 5)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(
     st.dictionaries(

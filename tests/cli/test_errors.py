@@ -57,6 +57,7 @@ def accepted_names() -> set[str]:
     return names
 
 
+@pytest.mark.slow
 def test_an_argument_that_an_error_names_is_one() -> None:
     parameters = {parameter.name for command in commands() for parameter in command.params}
     accepted = parameters | set(_OTHER_NAMES) | accepted_names()

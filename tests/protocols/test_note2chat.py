@@ -144,6 +144,7 @@ def script(messages: int, conveyed: list[int | None], hits: list[bool]) -> tuple
     return recall, precision, 2 * precision * recall / (precision + recall) if precision + recall else 0.0
 
 
+@pytest.mark.slow
 @given(
     st.integers(1, 6),
     st.lists(st.tuples(st.one_of(st.none(), st.integers(1, 99)), st.booleans()), max_size=8),

@@ -291,6 +291,7 @@ def test_all_worksheets_of_the_experts_are_read(call: Call) -> None:
     assert wide.statistics["kappa"].estimate == pytest.approx(kappa)
 
 
+@pytest.mark.slow
 @published
 def test_a_workbook_as_it_was_published_is_read_below_its_instructions() -> None:
     path = CRAFT / "expert1_as_published.xlsx"

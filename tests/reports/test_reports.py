@@ -56,6 +56,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
     return Run(made.path)
 
 
+@pytest.mark.slow
 def test_every_cell_of_the_results_is_a_mean_of_ratings(run: Run) -> None:
     table = build_tables(open_ratings_view(run.path), ["results"])[0]
     ratings = run.ratings.to_dicts()
@@ -95,6 +96,7 @@ def test_the_best_is_bold_where_a_direction_is_known(run: Run) -> None:
     assert bold["Empathy ↑"] == {"steady"}, "a rubric brings its direction"
 
 
+@pytest.mark.slow
 def test_missing_values_are_counted_where_they_are(run: Run) -> None:
     results, missing = build_tables(open_ratings_view(run.path), ["results", "missing"])
     cells = next(row.cells for row in results.rows if row.cells[0].text.startswith("Complex reflections"))

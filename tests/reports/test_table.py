@@ -97,6 +97,7 @@ def test_words_and_numbers_of_one_column_are_words() -> None:
     assert Tables((), None).to_polars().height == 0
 
 
+@pytest.mark.slow
 def test_every_report_makes_one_frame(tmp_path: Path) -> None:
     run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", suite="calm-it").run
     found = bedside.tables(run)

@@ -119,6 +119,7 @@ def clustered(values: list[float], cases: list[str]) -> tuple[float, float] | No
     return mean - half, mean + half
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None)
 @given(
     evaluations(),

@@ -79,6 +79,7 @@ def test_what_is_imported_is_declared() -> None:
     assert set(missing) <= beside, missing
 
 
+@pytest.mark.slow
 def test_what_the_core_declares_is_used() -> None:
     assert declared([""]) <= imported().keys()
 

@@ -306,6 +306,7 @@ def test_shares_of_clustered_values() -> None:
     assert nothing.high > intervals.wilson(0, 8).interval.high  # type: ignore[union-attr]
 
 
+@pytest.mark.slow
 def test_intervals_of_clustered_shares_cover_the_truth() -> None:
     rng = np.random.default_rng(6)
     cases, each, truth = 20, 5, 0.2
