@@ -61,6 +61,15 @@ def unit_notes(agreements: Sequence[Agreement]) -> list[str]:
         notes.append(
             "n: the units that a statistic rests on, where they are fewer: ICC and Fleiss κ need all raters."
         )
+    if any(
+        a.kind in ("people", "mean") and len(a.raters) > 2 and r.estimate is not None and r.n < a.units
+        for a in agreements
+        for r in a.statistics.values()
+    ):
+        notes.append(
+            "Agreement is the mean over units of the share of raters who say the same, κ the mean over pairs of "
+            "raters: where not everybody rated everything, they are not means of the same."
+        )
     people = [a for a in agreements if a.kind == "people" and not a.title.endswith(": any or none")]
     beside = [a for a in agreements if a.kind == "consensus" and not a.title.endswith(": any or none")]
     alone, ties = sum(a.alone for a in people), sum(a.ties for a in beside)

@@ -97,6 +97,21 @@ def test_question(text: str, label: str) -> None:
     assert question(text) == label
 
 
+@pytest.mark.parametrize(
+    ("text", "label"),
+    [
+        ("You slept well this week, which is a good sign.", "none"),
+        ("How did you manage that, which is a good sign?", "open"),
+        ("Do you drink less, which would be a start?", "closed"),
+        ("What do you think about it, which is what the doctor said?", "open"),
+        ("Of these, which is the worst?", "closed"),
+        ("There are two ways, which would you choose", "closed"),
+    ],
+)
+def test_a_clause_about_what_was_said_asks_nothing(text: str, label: str) -> None:
+    assert question(text) == label
+
+
 def test_type_is_forced_where_no_question_is_seen() -> None:
     assert question("You would start with what") == "none"
     assert question_type("You would start with what") == "open"

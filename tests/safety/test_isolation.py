@@ -81,7 +81,7 @@ def test_the_demo_suites_statistics_reports_and_families_that_load_a_model(tmp_p
     commands += [[command, "run"] for command in ("agree", "compare", "trend")]
     # The demonstration writes a report in every form.
     commands += [["report", "run", "--format", "html,csv"]]
-    commands += [[command, "run", "--judge", "algorithm:rules@1"] for command in ("validate", "estimate")]
+    commands += [[command, "run", "--judge", "algorithm:rules@2"] for command in ("validate", "estimate")]
     commands += [["explain", "run", "--cell", "words_per_turn.clinician/steady"]]
     commands += [["sample", "run", "--per", "1", "--overlap", "1", "--raters", "anna", "--rubrics", "empathy", "--out",
                   "plan.json"], ["annotate", "export", "plan.json", "--out", "pages"]]  # fmt: skip

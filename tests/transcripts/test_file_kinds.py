@@ -78,7 +78,7 @@ def arrow() -> bytes:
         ("a.sav", b"$FL2@(#) SPSS DATA FILE", "an SPSS data file (SAV)", "CSV or XLSX"),
         ("a.dta", b"<stata_dta><header>", "a Stata data file (DTA)", "CSV or XLSX"),
         ("a.sas7bdat", bytes(12) + b"\xc2\xea\x81\x60" + bytes(50), "a SAS data file", "CSV or XLSX"),
-        ("a.RData", gzip.compress(b"RDX3\nX\n"), "R data", "CSV or XLSX"),
+        ("a.RData", gzip.compress(b"RDX3\nX\n", mtime=0), "R data", "CSV or XLSX"),
         ("a.db", database(), "an SQLite database", "export its table as CSV"),
         ("a.npy", array(), "a NumPy array", "JSON lines"),
         ("a.arrow", arrow(), "an Arrow or Feather file", "Parquet or CSV"),

@@ -134,6 +134,9 @@ _HEAD = re.compile(
     rf"|(?:^(?={_WH})|{_CLAUSE}(?=what|how|why)|{_WONDER} )(?P<first>{_WH})(?P<first_rest>(?: [\w'-]+)?)"
     rf"|(?:{_CLAUSE}|\b(?:then|now|here) )(?P<auxiliary>{_AUXILIARY} (?:not )?{_SUBJECT})"
 )
+#: A clause that says something of what was said before it: "…, which is a good sign". With a pronoun it asks: "…, which
+#: would you choose?"
+_ASIDE = re.compile(rf", which {_AUXILIARY}(?! {_PRONOUN}\b)[^,;:]*")
 _ASKS_MEASURE = re.compile(rf" (?:\w+ )?{_MEASURED}")
 
 
@@ -144,14 +147,15 @@ def _sentence(body: str, marked: bool) -> str | None:
     body = _OPENERS.sub("", body)
     if _ACCOUNT_ASKED.search(body):
         return "open"
-    if marked or _ASKS.search(body):
+    if marked or _ASKS.search(_ASIDE.sub("", body)):
         return _type(body)
     return None
 
 
 def _type(body: str) -> str:
     """``open`` or ``closed``, by the last question in the sentence; a statement that asks for a yes is closed."""
-    body = _TRAILING.sub("", body)
+    plain = _ASIDE.sub("", body)
+    body = _TRAILING.sub("", plain if _HEAD.search(plain) else body)
     if _TAG.search(body) or _ON_SCALE.search(body):
         return "closed"
     if _INVITES.search(body):
@@ -209,7 +213,7 @@ CODER = Coder(
         "auxiliaries, the order of subject and auxiliary, requests for an account, tags, scales and amounts. Works "
         "where question marks are missing. The turn's last question decides. It gives no other code."
     ),
-    version="1",
+    version="2",
     codes=("question",),
     source="Lexicon and rules of this project; question types as in MITI 4.2.1 (Moyers et al. 2014).",
     code=_code,
