@@ -17,6 +17,7 @@ from bedside.analysis.ratings_view import MetricFacts
 from bedside.stats.arrays import differences
 from bedside.stats.result import Effect, Interval, Result
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 
 Values = npt.NDArray[np.float64]
 PAIRED = frozenset(("wilcoxon", "permutation", "t", "mcnemar", "friedman"))
@@ -160,7 +161,11 @@ def _test_and_reason(
     if kind == "overlapping":
         fewest = min(arm.n for arm in arms)
         return "overlapping", f"only {shared} of {fewest} cases pair, which count as pairs beside the others"
-    why = f"{shared} cases of both systems pair" if kind == "paired" else "no cases pair"
+    why = (
+        f"{counted(shared, 'case')} of both systems pair{'s' if shared == 1 else ''}"
+        if kind == "paired"
+        else "no cases pair"
+    )
     plain, of_binary = ("wilcoxon", "mcnemar") if kind == "paired" else ("mannwhitney", "fisher")
     if not binary:
         return plain, why

@@ -112,7 +112,8 @@ def _count_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
         )
     alone = sum(c.alone_a + c.alone_b for c in comparisons)
     if alone:
-        yield f"{alone} values had no partner on their case and were left out; the CSV has them by comparison."
+        had = "had no partner on its case and was" if alone == 1 else "had no partner on their case and were"
+        yield f"{counted(alone, 'value')} {had} left out; the CSV has them by comparison."
     unmatched = sum(c.unmatched_a + c.unmatched_b for c in comparisons)
     if unmatched:
         yield (
