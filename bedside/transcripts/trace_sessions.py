@@ -101,7 +101,7 @@ def _key(message: dict[str, Any]) -> tuple[Any, bytes]:
     return message["role"], orjson.dumps(message.get("content"))
 
 
-def chat(value: Any, role: str) -> list[dict[str, Any]]:
+def chat(value: Any, role: str, depth: int = 20) -> list[dict[str, Any]]:
     """The messages in what a service recorded as input or output, as objects of role and content.
 
     OpenAI's messages and choices, LangChain's messages (serialised or not) and generations, OpenInference's
@@ -110,16 +110,17 @@ def chat(value: Any, role: str) -> list[dict[str, Any]]:
     Args:
         value: what was recorded.
         role: who says a lone text: ``user`` for an input, ``assistant`` for an output.
+        depth: how many levels of objects, lists and texts of JSON are looked into.
     """
     if isinstance(value, str):
         loaded = _loaded(value)
         if loaded is None:
             return [{"role": role, "content": value}] if value.strip() else []
-        return chat(loaded, role)
-    if isinstance(value, list):
-        return [message for part in value for message in chat(part, role)]
-    if not isinstance(value, dict):
+        value = loaded
+    if depth == 0 or not isinstance(value, dict | list):
         return []
+    if isinstance(value, list):
+        return [message for part in value for message in chat(part, role, depth - 1)]
     message = _message(value, role)
     if message is not None:
         return [message] if message["content"] or "tool_calls" in message else []
@@ -135,7 +136,7 @@ def chat(value: Any, role: str) -> list[dict[str, Any]]:
         "text",
     ):
         if value.get(key):
-            return chat(value[key], role)
+            return chat(value[key], role, depth - 1)
     return []
 
 
@@ -145,8 +146,9 @@ def _message(value: dict[str, Any], role: str) -> dict[str, Any] | None:
     if value.get("lc") and isinstance(kind, list) and kind and isinstance(value.get("kwargs"), dict):
         speaker = str(kind[-1]).removesuffix("Chunk").removesuffix("Message").casefold()
         return {"role": _LANGCHAIN.get(speaker, speaker), "content": value["kwargs"].get("content")}
-    if value.get("type") in _LANGCHAIN and "content" in value:
-        return {"role": _LANGCHAIN[value["type"]], "content": value["content"]}
+    said_by = value.get("type")
+    if isinstance(said_by, str) and said_by in _LANGCHAIN and "content" in value:
+        return {"role": _LANGCHAIN[said_by], "content": value["content"]}
     if "message.role" in value:
         return {"role": value["message.role"], "content": value.get("message.content")}
     if is_message(value):

@@ -11,6 +11,7 @@ from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.trace_sessions import TracedCall, TracedSession, sessions
 from bedside.transcripts.transcript import Transcript
+from bedside.transcripts.transcript_maker import check_nesting
 
 
 def traced_values(source: SourceFile) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -54,6 +55,12 @@ def traced_transcripts(source: SourceFile, calls: Iterable[TracedCall]) -> Itera
 def _has_messages(source: SourceFile, call: TracedCall) -> bool:
     if not call.messages:
         source.account.left_out["records without messages"] += 1
+    return source.attempt(_sound, call) or False
+
+
+def _sound(call: TracedCall) -> bool:
+    """Whether a call has messages; an error where they are nested too deep to be compared with others."""
+    check_nesting(call.messages, call.place)
     return bool(call.messages)
 
 

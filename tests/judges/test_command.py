@@ -103,8 +103,9 @@ def test_a_dead_server_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture
             tmp_path / "run",
         )
     assert code == 2
-    assert err.count("\n") == 1
-    assert err.startswith("bedside: ")
+    assert err.startswith("Read: 12 transcripts")
+    (line,) = [line for line in err.splitlines() if line.startswith("bedside: ")]
+    assert err.endswith(f"{line}\n")
 
 
 @pytest.mark.parametrize(

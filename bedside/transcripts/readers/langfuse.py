@@ -51,7 +51,7 @@ def _calls(source: SourceFile) -> Iterator[TracedCall]:
                 session=str(session or name),
                 time=str(_first(part, _TIME) or ""),
                 messages=[*chat(part.get("input"), "user"), *chat(part.get("output"), "assistant")],
-                model=_first(part, _MODEL),
+                model=next((part[key] for key in _MODEL if isinstance(part.get(key), str)), None),
                 place=where,
             )
 
