@@ -225,13 +225,14 @@ def _rate_in_browser(
 
 def _agreement_is_of_what_was_typed(run: Run, typed: dict[tuple[str, str], int], table: Path) -> None:
     """Every statistic of the pulled ratings is that of the same levels in a table that was never on a server."""
-    lines = [f"{name},transcript,empathy,human:{rater},{level}" for (name, rater), level in typed.items()]
-    table.write_text("\n".join(["transcript_id,unit,metric,rater,value", *lines]) + "\n")
+    cases = dict(run.index.select("id", "case_id").iter_rows())
+    lines = [f"{name},{cases[name]},empathy,human:{rater},{level}" for (name, rater), level in typed.items()]
+    table.write_text("\n".join(["transcript_id,case,metric,rater,value", *lines]) + "\n")
     human = ["human:*"]
     pulled = agree(open_ratings_view(run.path), metrics=["empathy"], raters=human)
     # The plan has all transcripts; a table doesn't say with what chance its items were drawn.
-    assert {agreement.chances for agreement in pulled} == {(1.0,)}
-    found = tuple(replace(agreement, chances=()) for agreement in pulled)
+    assert {agreement.chances for agreement in pulled} == {"equal"}
+    found = tuple(replace(agreement, chances="unknown") for agreement in pulled)
     assert found == agree(open_ratings_view(table), metrics=["empathy"], raters=human)
     among = next(row for row in found if row.kind == "people")
     assert (among.units, among.raters) == (12, tuple(f"human:{rater}" for rater in RATERS))
