@@ -94,7 +94,12 @@ def _extend(said: list[dict[str, Any]], messages: list[dict[str, Any]]) -> None:
     if before and now[: len(before)] == before:
         said[:] = messages
     elif before[: len(now)] != now:
-        said.extend(message for message in messages if message["role"] != "system" or not said)
+        # A call may be sent the end only of what was said.
+        shared = next(
+            n for n in range(min(len(before), len(now)), -1, -1) if before[len(before) - n :] == now[:n]
+        )
+        added = messages if not said else [message for message in messages if message["role"] != "system"]
+        said.extend(added[shared:])
 
 
 def _key(message: dict[str, Any]) -> tuple[Any, bytes]:

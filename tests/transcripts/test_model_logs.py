@@ -378,6 +378,20 @@ def test_calls_that_are_sent_only_what_is_new(tmp_path: Path) -> None:
     assert said(transcript) == [*TALK, ("patient", "A year."), ("clinician", "I see.")]
 
 
+def test_calls_that_are_sent_the_end_of_what_was_said(tmp_path: Path) -> None:
+    """A model that is sent the last messages only: what it was sent again would stand in the talk twice."""
+    words = ["I sleep badly.", "Since when?", "A year.", "I see.", "And I am tired.", "Always?"]
+    messages = [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(words)]
+    system = {"role": "system", "content": "You are a doctor."}
+    runs = [
+        {"run_type": "llm", "start_time": str(end), "extra": {"metadata": {"thread_id": "s"}},
+         "inputs": {"messages": [system, *messages[max(0, end - 4) : end - 1]]}, "outputs": messages[end - 1]}
+        for end in (2, 4, 6)
+    ]  # fmt: skip
+    (transcript,) = read(write(tmp_path, "runs.jsonl", lines(*runs)))
+    assert [text for _, text in said(transcript)] == ["You are a doctor.", *words]
+
+
 def test_spans_with_names_in_objects(tmp_path: Path) -> None:
     message = {"message": {"role": "user", "content": "I sleep badly."}}
     span = {
