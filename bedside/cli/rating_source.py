@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_type_hints
 import typer
 
 from bedside.cli import completion as _complete
-from bedside.cli.options import READING
+from bedside.cli.options import READING, EncodingOption, HeaderRowOption, SheetOption
 from bedside.cli.output import note_account
 from bedside.cli.parsing import read_pairs
 
@@ -50,34 +50,9 @@ _OPTIONS: dict[str, Any] = {
             rich_help_panel=READING,
         ),
     ],
-    "sheet": Annotated[
-        str | None,
-        typer.Option(
-            "--sheet",
-            metavar="NAME",
-            help="Worksheet of a workbook; all takes every one that holds a table.",
-            rich_help_panel=READING,
-        ),
-    ],
-    "header_row": Annotated[
-        int | None,
-        typer.Option(
-            "--header-row",
-            min=1,
-            metavar="NUMBER",
-            help="Line or row of a table's column names, from 1. Without it, it is found.",
-            rich_help_panel=READING,
-        ),
-    ],
-    "encoding": Annotated[
-        str | None,
-        typer.Option(
-            "--encoding",
-            metavar="NAME",
-            help="Encoding of a text file, such as cp1252. Without it, it is recognised.",
-            rich_help_panel=READING,
-        ),
-    ],
+    "sheet": SheetOption,
+    "header_row": HeaderRowOption,
+    "encoding": EncodingOption,
 }
 
 

@@ -189,8 +189,7 @@ class MetricAnswers:
             )
 
     def _off_scale(self, text: str, where: str) -> InputError:
-        levels = self.scale.levels if self.scale is not None else ()
-        shown = ", ".join(f"{level:g}" if isinstance(level, float) else str(level) for level in levels)
+        shown = ", ".join(self.scale.level_texts()) if self.scale is not None else ""
         return InputError(
             f"{text!r} is not on the scale of {self.metric}",
             where=where,

@@ -163,7 +163,7 @@ def rating_account(
 def _scale_text(scale: Scale | None, part: pl.DataFrame) -> str:
     """A metric's scale in words, or what was given where it has none."""
     if scale is not None:
-        levels = [f"{level:g}" if isinstance(level, float) else str(level) for level in scale.levels]
+        levels = scale.level_texts()
         if not isinstance(scale.levels[0], str):
             return f"numbers {_range(levels)}"
         return (

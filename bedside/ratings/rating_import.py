@@ -79,14 +79,10 @@ def _check_scales(run: Run, path: str, file: RatingFile) -> None:
         for metric, levels in entry["scales"].items():
             scale = file.scales.get(metric)
             if scale is not None and entry["file"] != path and scale != Scale.from_json(levels):
+                now, before = (", ".join(one.level_texts()) for one in (scale, Scale.from_json(levels)))
                 raise InputError(
-                    f"{metric} is rated on another scale than in {entry['file']}: {_levels(scale)}, not "
-                    f"{_levels(Scale.from_json(levels))}",
+                    f"{metric} is rated on another scale than in {entry['file']}: {now}, not {before}",
                     where=path,
                     todo="give the scale that both were rated on with `scales`, or import the ratings under another "
                     "metric's name",
                 )
-
-
-def _levels(scale: Scale) -> str:
-    return ", ".join(f"{level:g}" if isinstance(level, float | int) else level for level in scale.levels)

@@ -27,6 +27,10 @@ class Scale:
     levels: tuple[float, ...] | tuple[str, ...]
     ordered: bool
 
+    def level_texts(self) -> list[str]:
+        """The levels as they are shown, in their order."""
+        return [f"{level:g}" if isinstance(level, float) else str(level) for level in self.levels]
+
     def to_json(self) -> list[float] | list[str]:
         """The levels as a list, for a manifest; ordered labels as one text with their order, ``low<middle<high``."""
         labels = [level for level in self.levels if isinstance(level, str)]
