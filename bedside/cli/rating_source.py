@@ -38,18 +38,19 @@ class TypedReading:
 
 #: What is typed of a file that says all of itself.
 TYPED_NOTHING = TypedReading()
+RatingFormOption = Annotated[
+    str | None,
+    typer.Option(
+        "--form",
+        metavar="NAME",
+        help="Form of a file of ratings, such as by_rater or by_metric, where bedside doesn't recognise it.",
+        autocompletion=_complete.rating_forms,
+        rich_help_panel=READING,
+    ),
+]
 #: The options, by the name of what they say.
 _OPTIONS: dict[str, Any] = {
-    "form": Annotated[
-        str | None,
-        typer.Option(
-            "--form",
-            metavar="NAME",
-            help="Form of a file of ratings, such as by_rater or by_metric, where bedside doesn't recognise it.",
-            autocompletion=_complete.rating_forms,
-            rich_help_panel=READING,
-        ),
-    ],
+    "form": RatingFormOption,
     "sheet": SheetOption,
     "header_row": HeaderRowOption,
     "encoding": EncodingOption,

@@ -20,6 +20,7 @@ from bedside.cli.options import (
 )
 from bedside.cli.output import say
 from bedside.cli.parsing import read_options
+from bedside.cli.rating_source import RatingFormOption
 from bedside.cli.score import ScoredFilesArgument
 from bedside.support.errors import AmbiguousError, BedsideError, InputError
 
@@ -42,15 +43,17 @@ def read(
     drop_empty: DropEmptyOption = False,
     drop_tags: DropTagsOption = False,
     on_error: OnErrorOption = "stop",
+    form: RatingFormOption = None,
 ) -> None:
     """Show what bedside understands of files, and the first turns; nothing is scored or written.
 
-    A file of ratings is shown too: its raters, metrics and scales.
+    A file of ratings is shown too: its raters, metrics and scales. With --form it is read as ratings and nothing else.
 
     Examples:
         $ bedside read talks/
         $ bedside read talks/ --path-fields '{system}/{case_id}'
         $ bedside read interview.csv --roles "Dr Smith=clinician,Anna=patient"
+        $ bedside read stars.csv --form by_metric
     """
     options = read_options(
         format_=format_,
@@ -64,16 +67,29 @@ def read(
         drop_tags=drop_tags,
         on_error=on_error,
     )
+    if form is not None:
+        _show_ratings(_only_file(files, options), options, form)
+        return
+    _show_either(files, options)
+
+
+def _show_either(files: list[str], options: ReadOptions) -> None:
+    """Show what is understood of transcripts, or of the file of ratings that it is in their place."""
+    from bedside.transcripts.transcript_maker import UnknownSpeakerError
+
     try:
         _show_transcripts(files, options)
-    except AmbiguousError:
+    except (AmbiguousError, UnknownSpeakerError):
         raise
     except InputError as error:
-        lines = _lines_of_ratings(files, options)
-        if lines is None:
-            raise error
-        for line in lines:
-            say(in_options(line))
+        if len(files) != 1 or not Path(files[0]).is_file() or options.format is not None:
+            raise
+        try:
+            _show_ratings(files[0], options)
+        except AmbiguousError:
+            raise
+        except BedsideError:
+            raise error from None  # It is neither: told is what most people mean to read.
 
 
 def _show_transcripts(files: list[str], options: ReadOptions) -> None:
@@ -95,19 +111,39 @@ def _show_transcripts(files: list[str], options: ReadOptions) -> None:
             say(line if len(line) <= _WIDTH else f"{line[: _WIDTH - 1]}…")
 
 
-def _lines_of_ratings(files: list[str], options: ReadOptions) -> list[str] | None:
-    """What is understood of a file of ratings; None where the files are none."""
+def _only_file(files: list[str], options: ReadOptions) -> str:
+    """The file that is said to hold ratings.
+
+    Raises:
+        InputError: there are several, or it is said to hold transcripts too.
+    """
+    if options.format is not None:
+        raise InputError(
+            "--form names a form of ratings, and --format one of transcripts",
+            where="--form",
+            todo="give the one that fits the file",
+        )
+    if len(files) != 1:
+        raise InputError(f"{len(files)} files were given", where="--form", todo="name one file of ratings")
+    return files[0]
+
+
+def _show_ratings(file: str, options: ReadOptions, form: str | None = None) -> None:
+    """Show what is understood of a file of ratings.
+
+    Raises:
+        AmbiguousError: it can be read in two ways.
+        BedsideError: it holds no ratings, or something is wrong with them.
+    """
     from bedside.api import read_ratings
 
-    if len(files) != 1 or not Path(files[0]).is_file() or options.format is not None:
-        return None
-    try:
-        return read_ratings(
-            files[0],
-            columns=options.columns,
-            sheet=options.sheet,
-            header_row=options.header_row,
-            encoding=options.encoding,
-        ).account.lines()
-    except BedsideError:
-        return None
+    ratings = read_ratings(
+        file,
+        form=form,
+        columns=options.columns,
+        sheet=options.sheet,
+        header_row=options.header_row,
+        encoding=options.encoding,
+    )
+    for line in ratings.account.lines():
+        say(in_options(line))

@@ -325,6 +325,32 @@ def test_read_shows_a_file_of_ratings(call: Call) -> None:
     assert "human:anna" in out
 
 
+def test_read_asks_about_ratings_that_can_be_read_in_two_ways(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "ratings.csv"
+    path.write_text("item,system,warmth,closeness\na,A,4,5\nb,B,2,3\n")
+    err = refused(call, tmp_path, "read", path)
+    assert "'warmth', 'closeness' are raters" in err
+    assert "--form by_rater" in err
+    assert "--form by_metric" in err
+    code, out, _ = call("read", path, "--form", "by_rater")
+    assert code == 0
+    assert "human:warmth" in out
+    assert "Metric warmth" in call("read", path, "--form", "by_metric")[1]
+    assert "no form of ratings is called 'by_rates'" in refused(
+        call, tmp_path, "read", path, "--form", "by_rates"
+    )
+    assert "2 files were given" in refused(call, tmp_path, "read", path, path, "--form", "by_rater")
+    assert "one of transcripts" in refused(
+        call, tmp_path, "read", path, "--form", "by_rater", "--format", "rows"
+    )
+
+
+def test_read_never_takes_a_conversation_for_ratings(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "talk.csv"
+    path.write_text("id,coder,turn,speaker,utterance,warmth,pace\ns,A,0,Zed,Hello,1,2\ns,A,1,Yor,Hm,1,2\n")
+    assert "unknown speakers 'Yor'" in refused(call, tmp_path, "read", path)
+
+
 def test_scoring_says_what_was_read_and_keeps_it(call: Call, tmp_path: Path) -> None:
     talks = write_lines(
         tmp_path / "t.jsonl", talk("a", turns=[*TALK["turns"], {"role": "Mother", "text": "Hm."}])
