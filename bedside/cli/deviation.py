@@ -26,7 +26,7 @@ from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source
 
 if TYPE_CHECKING:
     from bedside.analysis.deviation import Deviation
-    from bedside.analysis.ratings_view import RatingsView
+    from bedside.analysis.ratings_view import RatingSource, RatingsView
 
 
 @reads_ratings
@@ -63,11 +63,13 @@ def deviation(
     from bedside.reports.table import Tables
     from bedside.reports.tables.deviation import deviation_table
 
-    corpus = (
-        open_source(rating_source(Path(reference), scale, columns, reading), scale)
-        if Path(reference).exists()
-        else reference
-    )
+    # What says how a file is read is meant for whichever of the two is a file.
+    of_a_file = source.is_file() or Path(reference).is_file()
+
+    def opened(path: Path) -> RatingSource:
+        return path if path.is_dir() and of_a_file else rating_source(path, scale, columns, reading)
+
+    corpus = open_source(opened(Path(reference)), scale) if Path(reference).exists() else reference
 
     def answer(view: RatingsView) -> Tables[tuple[Deviation, ...]]:
         deviations = deviations_from(
@@ -79,6 +81,5 @@ def deviation(
         )
         return Tables([deviation_table(deviations, Path(reference).name)], deviations)
 
-    opened = rating_source(source, scale, columns, reading)
-    view = open_source(opened, scale, rounds=rounds, where=where)
+    view = open_source(opened(source), scale, rounds=rounds, where=where)
     show_and_write(answered(view, within, answer), source=source, out=out, as_json=json)

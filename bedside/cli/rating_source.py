@@ -15,6 +15,7 @@ from bedside.cli import completion as _complete
 from bedside.cli.options import READING, EncodingOption, HeaderRowOption, SheetOption
 from bedside.cli.output import note_account
 from bedside.cli.parsing import read_pairs
+from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
     from bedside.analysis.ratings_view import RatingSource
@@ -86,13 +87,31 @@ def rating_source(
     columns: str | None = None,
     reading: TypedReading = TYPED_NOTHING,
 ) -> RatingSource:
-    """A run's folder as it is; a file of ratings read, after which is said what was understood."""
+    """A run's folder as it is; a file of ratings read, after which is said what was understood.
+
+    Raises:
+        InputError: a run is said to be read in some way.
+    """
     from bedside.api import read_ratings
 
     if not source.is_file():
+        _check_nothing_typed(source, columns, reading)
         return source
     file = read_ratings(
         source, scales=scale or (), columns=read_pairs(columns, "--columns"), **asdict(reading)
     )
     note_account(file.account.lines())
     return file
+
+
+def _check_nothing_typed(source: Path, columns: str | None, reading: TypedReading) -> None:
+    """See that nothing says how a run is read, which is read as it is."""
+    said = {"columns": columns, **asdict(reading)}
+    typed = [f"--{name.replace('_', '-')}" for name, value in said.items() if value is not None]
+    if typed and source.is_dir():
+        raise InputError(
+            f"{' and '.join(typed)} {'says' if len(typed) == 1 else 'say'} how a file of ratings is read, and a run "
+            "was read before",
+            where=str(source),
+            todo="leave out what is said of files, or name the file in place of the run",
+        )

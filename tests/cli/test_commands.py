@@ -351,6 +351,24 @@ def test_read_never_takes_a_conversation_for_ratings(call: Call, tmp_path: Path)
     assert "unknown speakers 'Yor'" in refused(call, tmp_path, "read", path)
 
 
+def test_what_says_how_a_file_is_read_is_refused_beside_a_run(call: Call, tmp_path: Path) -> None:
+    call("score", EXAMPLES / "transcripts.jsonl", "--metrics", "structure", "--out", "run")
+    err = refused(call, tmp_path, "compare", "run", "--sheet", "all", "--encoding", "utf-8")
+    assert "run: --sheet and --encoding say how a file of ratings is read" in err
+    for option in (
+        ["--columns", "item=a"], ["--header-row", "2"], ["--form", "long"], ["--sheet", "A"], ["--encoding", "ascii"]
+    ):  # fmt: skip
+        assert f"run: {option[0]} says how a file" in refused(call, tmp_path, "agree", "run", *option)
+    assert "--form says how" in refused(
+        call, tmp_path, "deviation", "run", "--reference", "run", "--form", "long"
+    )
+    # Of a run and a file, the file is meant.
+    table = tmp_path / "turns.csv"
+    table.write_text("talk,rater,metric,value\nx,a,turns,3\ny,a,turns,5\nz,a,turns,4\n")
+    _, _, err = call("deviation", "run", "--reference", table, "--columns", "item=talk")
+    assert "turns.csv was read as" in err
+
+
 def test_scoring_says_what_was_read_and_keeps_it(call: Call, tmp_path: Path) -> None:
     talks = write_lines(
         tmp_path / "t.jsonl", talk("a", turns=[*TALK["turns"], {"role": "Mother", "text": "Hm."}])
