@@ -1,0 +1,235 @@
+"""Asking until a reply can be used: the one table of retries of all simulators.
+
+The patient and the evaluator are asked three times in all, and told what was wrong the second and third time. What
+can't be used after that ends the conversation as theirs, unless the fault is one that is kept and flagged. The
+clinician under test is asked once more for an empty or cut-off message and else taken as it is: its faults are results.
+A clinician's decision that can't be read takes a neutral course that the caller states.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bedside.simulators.calls import ActorReply, Call, Exchange
+from bedside.simulators.contract import UnusableConversationError
+
+#: Attempts of a patient's or evaluator's call, and of a clinician's message.
+ATTEMPTS = 3
+CLINICIAN_ATTEMPTS = 2
+#: What stands before an answer of models that think aloud.
+_THOUGHT = re.compile(r"\A\s*<(think|thinking)>(.*?)</\1>", re.DOTALL | re.IGNORECASE)
+_THOUGHT_END = re.compile(r"\A(.*?)</(?:think|thinking)>", re.DOTALL | re.IGNORECASE)
+_QUOTES = (('"', '"'), ("“", "”"), ("「", "」"), ("『", "』"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """What is wrong with a reply.
+
+    Attributes:
+        reason: the kind, in a few words: what is counted.
+        objection: what the actor is told when it is asked again, a whole sentence; it repeats nothing that is hidden.
+        kept: whether the reply is taken and flagged where it is still wrong at the last attempt.
+    """
+
+    reason: str
+    objection: str
+    kept: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """A message as it was accepted.
+
+    Attributes:
+        text: the words; empty only where a clinician said nothing.
+        thought: what the model thought aloud before it, in its own marks.
+        fields: what else an actor gave with its message; None where it gave words only.
+        flags: reasons of faults that it has all the same.
+        refused: what was replied before and not taken, with the reasons.
+    """
+
+    text: str
+    thought: str = ""
+    fields: Mapping[str, Any] | None = None
+    flags: tuple[str, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """An object that was replied.
+
+    Attributes:
+        value: it, checked; the neutral one where no reply could be read.
+        readable: whether a reply could be read.
+        refused: what was replied before and not taken, with the reasons.
+    """
+
+    value: Any
+    readable: bool = True
+    refused: tuple[tuple[str, str], ...] = ()
+
+
+def ask_patient(
+    call: Call, check: Callable[[str], Fault | None], *, fallback: Callable[[], str] | None = None
+) -> Exchange[Spoken]:
+    """A message of the patient, asked for until it passes the check.
+
+    Args:
+        call: what is asked.
+        check: what is wrong with a text; None where nothing is.
+        fallback: what is said where the last attempt fails too and its fault isn't one that is kept; the message is
+            flagged ``fallback``. Without one the conversation ends.
+
+    Raises:
+        UnusableConversationError: no reply could be used.
+    """
+    refused: list[tuple[str, str]] = []
+    while True:
+        (reply,) = yield (call,)
+        thought, text = without_thought(reply.text)
+        text = plain_text(text)
+        fault = _no_words(reply, text) or check(text)
+        if fault is None:
+            return Spoken(text, thought, refused=tuple(refused))
+        if call.attempt == ATTEMPTS:
+            break
+        refused.append((text, fault.reason))
+        call = call.again(fault.objection)
+    if fault.kept and text:
+        return Spoken(text, thought, flags=(fault.reason,), refused=tuple(refused))
+    refused.append((text, fault.reason))
+    if fallback is not None:
+        return Spoken(fallback(), flags=("fallback",), refused=tuple(refused))
+    raise UnusableConversationError(
+        "patient", fault.reason, f"{call.purpose} {call.ordinal}: {fault.reason}, {ATTEMPTS} times"
+    )
+
+
+def ask_clinician(call: Call, watch: Callable[[str], tuple[str, ...]]) -> Exchange[Spoken]:
+    """A message of the clinician under test, taken as it is; asked for once more where it is empty or cut off.
+
+    Args:
+        call: what is asked; where it has a schema, a reply that is an object of it gives its words as ``message``.
+        watch: the reasons of faults that a text has: it is kept and flagged.
+    """
+    refused: list[tuple[str, str]] = []
+    while True:
+        (reply,) = yield (call,)
+        thought, words = without_thought(reply.text)
+        fields = _fields(words) if call.schema is not None else None
+        text = plain_text(words if fields is None else str(fields.pop("message", "") or ""))
+        ends = fields is not None and any(fields.values())
+        fault = None if ends else _no_words(reply, text)
+        if fault is None:
+            return Spoken(text, thought, fields, watch(text) if text else (), tuple(refused))
+        if call.attempt == CLINICIAN_ATTEMPTS:
+            break
+        refused.append((text, fault.reason))
+        call = call.again(fault.objection)
+    flags = (fault.reason, *(watch(text) if text else ()))
+    return Spoken(text, thought, fields, flags, tuple(refused))
+
+
+def ask_for_data(
+    call: Call,
+    read: Callable[[Any], Any],
+    *,
+    neutral: Any = None,
+) -> Exchange[Decided]:
+    """An object that fits the call's schema, asked for until it can be read.
+
+    Args:
+        call: what is asked; it has a schema.
+        read: makes the value of the object, or raises a ValueError that says what is wrong with it.
+        neutral: what a clinician's decision that can't be read is taken as.
+
+    Raises:
+        UnusableConversationError: no reply of the patient or evaluator could be read.
+    """
+    refused: list[tuple[str, str]] = []
+    while True:
+        (reply,) = yield (call,)
+        try:
+            return Decided(read(_object(reply)), refused=tuple(refused))
+        except ValueError as error:
+            problem = " ".join(str(error).split())[:300]
+        refused.append((reply.text, problem))
+        if call.attempt == ATTEMPTS:
+            break
+        call = call.again(f"Your last reply could not be used: {problem}. Reply with the JSON object only.")
+    if call.actor == "clinician":
+        return Decided(neutral, readable=False, refused=tuple(refused))
+    raise UnusableConversationError(
+        "patient" if call.actor == "patient" else "evaluator",
+        "reply can't be read",
+        f"{call.purpose} {call.ordinal}: {problem}",
+    )
+
+
+def without_thought(text: str) -> tuple[str, str]:
+    """What a model thought aloud between its own marks, and the rest."""
+    match = _THOUGHT.match(text)
+    if match:
+        return match[2].strip(), text[match.end() :]
+    match = _THOUGHT_END.match(text)
+    return (match[1].strip(), text[match.end() :]) if match else ("", text)
+
+
+def plain_text(text: str) -> str:
+    """A text without white space and one pair of quotes around it; nothing else is ever taken away."""
+    text = text.strip()
+    for opening, closing in _QUOTES:
+        inner = text[1:-1]
+        if (
+            len(text) >= 2
+            and text[0] == opening
+            and text[-1] == closing
+            and not set(opening + closing) & set(inner)
+        ):
+            return inner.strip()
+    return text
+
+
+def _no_words(reply: ActorReply, text: str) -> Fault | None:
+    if reply.declined:
+        return Fault("refusal", "Stay in your role and answer as this person would.")
+    if not text:
+        return Fault("empty", "Your last reply was empty. Write your message.")
+    if reply.cut:
+        return Fault(
+            "cut off", "Your last reply was cut off at the limit of length. Write a shorter message."
+        )
+    return None
+
+
+def _fields(text: str) -> dict[str, Any] | None:
+    """The object that a message came in; None where it is words only."""
+    try:
+        value = orjson.loads(_unfenced(text))
+    except orjson.JSONDecodeError:
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _object(reply: ActorReply) -> Any:
+    if reply.declined:
+        raise ValueError(f"the model declined: {reply.declined}")
+    _, text = without_thought(reply.text)
+    try:
+        return orjson.loads(_unfenced(text))
+    except orjson.JSONDecodeError as error:
+        raise ValueError("it is cut off" if reply.cut else f"it is not JSON ({error.msg})") from None
+
+
+def _unfenced(text: str) -> str:
+    """JSON without the fence that models put around it."""
+    text = text.strip()
+    match = re.fullmatch(r"```(?:json)?\s*(.*?)\s*```", text, re.DOTALL | re.IGNORECASE)
+    return match[1] if match else text

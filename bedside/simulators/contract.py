@@ -1,0 +1,185 @@
+"""The contract of simulators: each is one folder, and makes the conversations of one protocol.
+
+A simulator states what it needs of a case and which settings it has, and gives a controller: a generator without input
+or output (see :mod:`bedside.simulators.calls`). The rules of the protocol live in it, never only in a prompt. What a
+side must not know is in no call to it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
+from bedside.simulators.case import Case, Persona
+from bedside.simulators.draws import Draws
+from bedside.support.registry import Registry
+
+#: Whose doing it is that a conversation can't be used.
+Culprit = Literal["patient", "evaluator", "infrastructure"]
+
+
+class UnusableConversationError(Exception):
+    """A conversation can't go on for a reason that is not the clinician's: it is missing, and counted as such.
+
+    Args:
+        whose: whose doing it is.
+        reason: which fault, in a few words that many conversations can share, e.g. ``reveals what is hidden``.
+        detail: what exactly, with the call's purpose.
+        states: the hidden states up to there.
+    """
+
+    def __init__(
+        self, whose: Culprit, reason: str, detail: str = "", states: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        super().__init__(f"{whose}: {reason}")
+        self.whose = whose
+        self.reason = reason
+        self.detail = detail
+        self.states = tuple(states)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What one conversation starts from.
+
+    Attributes:
+        case: whose conversation it is.
+        persona: how the patient is; None where the protocol has none.
+        setting: one of the simulator's settings.
+        length: target length, where the protocol has one.
+        options: a value for each of the simulator's options.
+        draws: chance in this conversation.
+        shared_draws: chance in what all conversations about the case share.
+    """
+
+    case: Case
+    persona: Persona | None
+    setting: str
+    length: int | None
+    options: Mapping[str, Any]
+    draws: Draws
+    shared_draws: Draws
+
+
+@dataclass(frozen=True, slots=True)
+class SpokenTurn:
+    """A turn of the conversation as it is written down.
+
+    Attributes:
+        role: who speaks.
+        text: the words, as they were replied.
+        meta: as in a transcript's turn.
+    """
+
+    role: Literal["clinician", "patient"]
+    text: str
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a conversation came to.
+
+    Attributes:
+        turns: what was said.
+        stop: why it ended, in a word or two.
+        completed: whether it ended as the protocol means conversations to end.
+        reference: what the protocol's suite needs of it, beside what the simulation adds.
+        factors: likewise.
+        states: the hidden states, decisions and candidates: flat objects with ``turn`` (index) and ``purpose``.
+        flags: what is to be counted of it, such as fallback lines.
+    """
+
+    turns: tuple[SpokenTurn, ...]
+    stop: str
+    completed: bool
+    reference: Mapping[str, Any] = field(default_factory=dict)
+    factors: Mapping[str, Any] = field(default_factory=dict)
+    states: tuple[Mapping[str, Any], ...] = ()
+    flags: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatorOption:
+    """A choice that ``--set`` makes.
+
+    Attributes:
+        name: as it is written after the protocol's name and a point.
+        default: its value where nobody sets it; its type is the option's.
+        description: one sentence.
+        choices: the values it can have; empty for any of the type.
+        own: whether it is bedside's own where the source is silent, rather than the source's.
+    """
+
+    name: str
+    default: bool | int | float | str
+    description: str
+    choices: tuple[Any, ...] = ()
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatorSetting:
+    """A way of holding the conversations, such as a task with a number of turns.
+
+    Attributes:
+        name: as it is typed.
+        title: what the tables write, e.g. ``confirmation, 8 turns``.
+        description: one sentence.
+    """
+
+    name: str
+    title: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Simulator:
+    """A simulator of one protocol.
+
+    Attributes:
+        name: the entry's name, equal to its folder and to the protocol's suite.
+        title: what it is called.
+        version: of its rules and prompts; part of every conversation's key.
+        source: the publication.
+        languages: codes of the languages that it has prompts in.
+        settings: the first is used unless others are named.
+        lengths: target lengths that are used unless others are named; empty where it has none.
+        personas: file of its personas; None where it has none.
+        cases: file of its bundled cases, all invented.
+        scripts: folder of its scripted clinicians, ``NAME.yaml`` each.
+        options: what can be set.
+        check_case: what a case lacks or has wrong for this protocol, a sentence each.
+        briefs: what a clinician under test is told at the start, by setting, for a case: one can read it.
+        converse: the controller.
+        rules: actors that need no model, by role: they reply to a call from its material. Toys, named so in tables.
+        most_calls: the most calls that a conversation can take, by role, attempts included.
+        parameters: what is bedside's own where the source gives no figure, a sentence each, for the simulation card.
+    """
+
+    name: str
+    title: str
+    version: int
+    source: str
+    languages: tuple[str, ...]
+    settings: tuple[SimulatorSetting, ...]
+    cases: Path
+    converse: Callable[[Situation], Exchange[Outcome]]
+    check_case: Callable[[Case], Iterator[str]]
+    briefs: Callable[[Case, str], str]
+    rules: Mapping[ActorRole, Callable[[Call], ActorReply]]
+    most_calls: Callable[[Situation], Mapping[ActorRole, int]]
+    lengths: tuple[int, ...] = ()
+    personas: Path | None = None
+    scripts: Path | None = None
+    options: tuple[SimulatorOption, ...] = ()
+    parameters: tuple[str, ...] = ()
+
+
+#: Simulators by name.
+SIMULATORS: Registry[Simulator] = Registry(
+    "bedside.simulators", "SIMULATOR", "simulator", Simulator, folders=True
+)
