@@ -7,7 +7,7 @@ of one session, in order of time; a call that is sent all that was said before a
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,14 @@ from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_COMPANION
 from bedside.transcripts.message_lists import SPEAKER_KEYS, TEXT_KEYS, is_message
 
+#: What the account calls messages that hold nothing, and what stands where messages should and is none.
+EMPTY, UNKNOWN = "empty messages", "parts of calls that are of no known shape"
+#: Keys under which messages stand, within each other.
+_INNER = ("messages", "choices", "generations", "message", "kwargs", "content", "input", "output", "text")
+#: How many levels of objects, lists and texts of JSON are looked into.
+_DEPTH = 20
+#: Keys of what a message calls.
+_CALLS = ("tool_calls", "function_call")
 #: LangChain's names of who speaks.
 _LANGCHAIN = {"human": "user", "ai": "assistant", "system": "system", "tool": "tool", "function": "tool"}
 
@@ -28,14 +36,14 @@ class TracedCall:
     Attributes:
         session: what it belongs to.
         time: when it began, as written; calls of a session are put in this order.
-        messages: what the model was sent and what it answered.
+        said: what the model was sent and what it answered.
         model: its name, where known.
         place: of the record in its file.
     """
 
     session: str
     time: str
-    messages: list[dict[str, Any]]
+    said: RecordedChat
     model: str | None
     place: str
 
@@ -49,12 +57,14 @@ class TracedSession:
         place: of its first call.
         messages: all that was said, in order.
         models: who answered.
+        left_out: what of its calls was no message that says something, by :data:`EMPTY` or :data:`UNKNOWN`.
     """
 
     name: str
     place: str
     messages: list[dict[str, Any]] = field(default_factory=list)
     models: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
 
 
 def sessions(calls: Iterable[TracedCall], file: str) -> Iterator[TracedSession]:
@@ -70,7 +80,7 @@ def sessions(calls: Iterable[TracedCall], file: str) -> Iterator[TracedSession]:
     by_session: dict[str, list[TracedCall]] = {}
     size = 0
     for call in calls:
-        size += sum(len(str(message.get("content"))) for message in call.messages)
+        size += sum(len(str(message.get("content"))) for message in call.said.messages)
         if size > MAX_COMPANION:
             raise InputError(
                 f"the calls hold more than {MAX_COMPANION // 2**20} MB of text",
@@ -80,10 +90,14 @@ def sessions(calls: Iterable[TracedCall], file: str) -> Iterator[TracedSession]:
         by_session.setdefault(call.session, []).append(call)
     for name, members in by_session.items():
         session = TracedSession(name, members[0].place)
+        left_out: Counter[tuple[str, bytes]] = Counter()
         for call in sorted(members, key=lambda call: call.time):
-            _extend(session.messages, call.messages)
+            _extend(session.messages, call.said.messages)
+            # Calls repeat what was said before: counted is what one of them has most of.
+            left_out |= call.said.left_out
             if call.model:
                 session.models[call.model] += 1
+        session.left_out = by_noun(left_out)
         yield session
 
 
@@ -106,43 +120,71 @@ def _key(message: dict[str, Any]) -> tuple[Any, bytes]:
     return message["role"], orjson.dumps(message.get("content"))
 
 
-def chat(value: Any, role: str, depth: int = 20) -> list[dict[str, Any]]:
-    """The messages in what a service recorded as input or output, as objects of role and content.
+class RecordedChat:
+    """The messages in what a service recorded of a call, as objects of role and content.
 
     OpenAI's messages and choices, LangChain's messages (serialised or not) and generations, OpenInference's
     ``message.role`` and ``message.content``, JSON within text, and a lone text.
 
     Args:
-        value: what was recorded.
-        role: who says a lone text: ``user`` for an input, ``assistant`` for an output.
-        depth: how many levels of objects, lists and texts of JSON are looked into.
+        sent: what was recorded as input; a lone text is the user's.
+        answered: what was recorded as output; a lone text is the assistant's.
+
+    Attributes:
+        messages: those that say something or call a tool.
+        left_out: what else stands there, by :data:`EMPTY` or :data:`UNKNOWN` and what it is.
     """
-    if isinstance(value, str):
-        loaded = _loaded(value)
-        if loaded is None:
-            return [{"role": role, "content": value}] if value.strip() else []
-        value = loaded
-    if depth == 0 or not isinstance(value, dict | list):
-        return []
-    if isinstance(value, list):
-        return [message for part in value for message in chat(part, role, depth - 1)]
-    message = _message(value, role)
-    if message is not None:
-        return [message] if message["content"] or "tool_calls" in message else []
-    for key in (
-        "messages",
-        "choices",
-        "generations",
-        "message",
-        "kwargs",
-        "content",
-        "input",
-        "output",
-        "text",
-    ):
-        if value.get(key):
-            return chat(value[key], role, depth - 1)
-    return []
+
+    def __init__(self, sent: Any, answered: Any) -> None:
+        self.messages: list[dict[str, Any]] = []
+        self.left_out: Counter[tuple[str, bytes]] = Counter()
+        self._add(sent, "user", _DEPTH)
+        self._add(answered, "assistant", _DEPTH)
+
+    def _add(self, value: Any, role: str, depth: int) -> None:
+        if isinstance(value, str):
+            loaded = _loaded(value)
+            value = {"role": role, "content": value} if loaded is None else loaded
+        if value is None or value in ([], {}):
+            return
+        if depth == 0 or not isinstance(value, dict | list):
+            self._leave_out(UNKNOWN, value)
+            return
+        if isinstance(value, list):
+            for part in value:
+                self._add(part, role, depth - 1)
+            return
+        message = _message(value, role)
+        inner = next((key for key in _INNER if value.get(key)), None)
+        if message is None and inner is not None:
+            self._add(value[inner], role, depth - 1)
+        elif message is None:
+            self._leave_out(EMPTY if value.keys() & set(_INNER) else UNKNOWN, value)
+        elif _says_nothing(message):
+            self._leave_out(EMPTY, message)
+        else:
+            self.messages.append(message)
+
+    def _leave_out(self, noun: str, value: Any) -> None:
+        try:
+            key = orjson.dumps(value)
+        except TypeError:
+            key = b""  # Too deep to be told from others.
+        self.left_out[noun, key] += 1
+
+
+def by_noun(left_out: Mapping[tuple[str, bytes], int]) -> Counter[str]:
+    """How much was left out, by what it is called."""
+    counts: Counter[str] = Counter()
+    for (noun, _), times in left_out.items():
+        counts[noun] += times
+    return counts
+
+
+def _says_nothing(message: dict[str, Any]) -> bool:
+    content = message["content"]
+    empty = not content.strip() if isinstance(content, str) else not content
+    return empty and not message.keys() & set(_CALLS)
 
 
 def _message(value: dict[str, Any], role: str) -> dict[str, Any] | None:
@@ -161,7 +203,7 @@ def _message(value: dict[str, Any], role: str) -> dict[str, Any] | None:
         if not isinstance(speaker, str):
             return None
         message = {"role": speaker, "content": next(value[key] for key in TEXT_KEYS if key in value)}
-        return message | ({"tool_calls": value["tool_calls"]} if value.get("tool_calls") else {})
+        return message | {key: value[key] for key in _CALLS if value.get(key)}
     return None
 
 

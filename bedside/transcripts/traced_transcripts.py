@@ -9,7 +9,7 @@ from bedside.support.errors import InputError
 from bedside.support.json_shape import json_kind
 from bedside.transcripts.message_lists import MODEL_SPEAKERS, message_turns
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.trace_sessions import TracedCall, TracedSession, sessions
+from bedside.transcripts.trace_sessions import TracedCall, TracedSession, by_noun, sessions
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_maker import check_nesting
 
@@ -47,21 +47,23 @@ def traced_transcripts(source: SourceFile, calls: Iterable[TracedCall]) -> Itera
             todo="export the calls of models with their input and output",
         )
     for session in sessions(calls, source.name):
+        source.account.left_out.update(session.left_out)
         transcript = source.attempt(_transcript, source, session)
         if transcript is not None:
             yield transcript
 
 
 def _has_messages(source: SourceFile, call: TracedCall) -> bool:
-    if not call.messages:
+    if not call.said.messages:
         source.account.left_out["records without messages"] += 1
+        source.account.left_out.update(by_noun(call.said.left_out))
     return source.attempt(_sound, call) or False
 
 
 def _sound(call: TracedCall) -> bool:
     """Whether a call has messages; an error where they are nested too deep to be compared with others."""
-    check_nesting(call.messages, call.place)
-    return bool(call.messages)
+    check_nesting(call.said.messages, call.place)
+    return bool(call.said.messages)
 
 
 def _transcript(source: SourceFile, session: TracedSession) -> Transcript:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.trace_sessions import TracedCall, chat
+from bedside.transcripts.trace_sessions import RecordedChat, TracedCall
 from bedside.transcripts.traced_transcripts import traced_transcripts, traced_values
 from bedside.transcripts.transcript import Transcript
 
@@ -50,7 +50,7 @@ def _calls(source: SourceFile) -> Iterator[TracedCall]:
             yield TracedCall(
                 session=str(session or name),
                 time=str(_first(part, _TIME) or ""),
-                messages=[*chat(part.get("input"), "user"), *chat(part.get("output"), "assistant")],
+                said=RecordedChat(part.get("input"), part.get("output")),
                 model=next((part[key] for key in _MODEL if isinstance(part.get(key), str)), None),
                 place=where,
             )

@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.trace_sessions import TracedCall, chat
+from bedside.transcripts.trace_sessions import RecordedChat, TracedCall
 from bedside.transcripts.traced_transcripts import traced_transcripts, traced_values
 from bedside.transcripts.transcript import Transcript
 
@@ -42,7 +42,7 @@ def _calls(source: SourceFile) -> Iterator[TracedCall]:
             yield TracedCall(
                 session=str(thread or run.get("trace_id") or run.get("id") or name),
                 time=str(run.get("start_time") or ""),
-                messages=[*chat(run.get("inputs"), "user"), *chat(run.get("outputs"), "assistant")],
+                said=RecordedChat(run.get("inputs"), run.get("outputs")),
                 model=next((str(metadata[key]) for key in _MODEL if metadata.get(key)), None),
                 place=where,
             )

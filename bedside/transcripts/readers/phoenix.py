@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from bedside.transcripts.contract import Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.trace_sessions import TracedCall, chat
+from bedside.transcripts.trace_sessions import RecordedChat, TracedCall
 from bedside.transcripts.traced_transcripts import traced_transcripts, traced_values
 from bedside.transcripts.transcript import Transcript
 
@@ -34,10 +34,7 @@ def _calls(source: SourceFile) -> Iterator[TracedCall]:
         yield TracedCall(
             session=str(session or name),
             time=str(span.get("start_time") or ""),
-            messages=[
-                *chat(_messages(span, "input"), "user"),
-                *chat(_messages(span, "output"), "assistant"),
-            ],
+            said=RecordedChat(_messages(span, "input"), _messages(span, "output")),
             model=None if model is None else str(model),
             place=where,
         )
