@@ -72,11 +72,14 @@ class SpokenTurn:
         role: who speaks.
         text: the words, as they were replied.
         meta: as in a transcript's turn.
+        labels: what the evaluator says of the turn, by protocol, as in a label file. A controller doesn't know who the
+            evaluator is: it is written to ``meta`` as ``{protocol: {rater: labels}}`` under the evaluator's rater.
     """
 
     role: Literal["clinician", "patient"]
     text: str
     meta: Mapping[str, Any] = field(default_factory=dict)
+    labels: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,8 @@ class Outcome:
         stop: why it ended, in a word or two.
         completed: whether it ended as the protocol means conversations to end.
         reference: what the protocol's suite needs of it, beside what the simulation adds.
+        simulation: what goes into ``reference["simulation"]`` beside what the simulation adds, such as the hash of a
+            parameter file. Where a turn has labels, ``turn_rater`` stands there too: the evaluator's rater.
         factors: likewise.
         states: the hidden states, decisions and candidates: flat objects with ``turn`` (index) and ``purpose``.
         flags: what is to be counted of it, such as fallback lines.
@@ -100,6 +105,7 @@ class Outcome:
     factors: Mapping[str, Any] = field(default_factory=dict)
     states: tuple[Mapping[str, Any], ...] = ()
     flags: Mapping[str, int] = field(default_factory=dict)
+    simulation: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
