@@ -2,15 +2,19 @@
 
 import sys
 
+from bedside.support.stopping import stoppable
+
 
 def main() -> None:
     """Run the command line; Ctrl-C while it is loaded ends it in one line too."""
     try:
-        from bedside.cli import main as run
+        with stoppable(process_ends=True):
+            from bedside.cli import main as run
+
+            run()
     except KeyboardInterrupt:
         sys.stderr.write("bedside: stopped\n")
         sys.exit(2)
-    run()
 
 
 if __name__ == "__main__":

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import io
 import os
-import signal
 import sys
-import threading
 from collections.abc import Callable
 from functools import cache
-from types import FrameType
 from typing import Annotated, Any, NoReturn
 
 import typer
@@ -46,6 +43,7 @@ from bedside.cli.study_size import plan_app
 from bedside.cli.trend import trend
 from bedside.cli.validation import validate
 from bedside.support.errors import BedsideError
+from bedside.support.stopping import stoppable
 
 _STOPPED = "stopped; nothing is left half-written. Run the same command again to go on"
 #: What typer returns after Ctrl-C.
@@ -115,12 +113,6 @@ def _root(
     pass
 
 
-def _stop(_: int, frame: FrameType | None) -> None:
-    """Do at a signal to end what Ctrl-C does; it may be ignored itself, as of what a shell runs in the background."""
-    at_interrupt = signal.getsignal(signal.SIGINT)
-    (at_interrupt if callable(at_interrupt) else signal.default_int_handler)(signal.SIGINT, frame)
-
-
 def _fail(message: str) -> NoReturn:
     typer.echo(f"bedside: {message}", err=True)
     sys.exit(2)
@@ -173,11 +165,11 @@ def main(arguments: list[str] | None = None) -> None:
     if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
         # A system whose language has no arrows or Greek letters, as Windows where output goes to a file.
         sys.stdout.reconfigure(errors="backslashreplace")
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):  # Windows has no SIGHUP
-            number = getattr(signal, name, None)
-            if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-                signal.signal(number, _stop)
+    with stoppable():
+        _run(arguments)
+
+
+def _run(arguments: list[str] | None) -> NoReturn:
     if "_BEDSIDE_COMPLETE" in os.environ:
         answer(app, os.environ["_BEDSIDE_COMPLETE"])
     try:

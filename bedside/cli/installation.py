@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import importlib.util
 import os
 import platform
@@ -17,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import bedside
 from bedside.support.errors import BedsideError
+from bedside.support.stopping import run_coroutine
 from bedside.support.urls import holds_secret, without_secrets
 
 if TYPE_CHECKING:
@@ -163,7 +163,7 @@ def _answer(name: ModelName, what: str) -> InstallationFact:
             await client.close()
 
     try:
-        asyncio.run(ask())
+        run_coroutine(ask())
     except BedsideError as error:
         return InstallationFact("judge", what, False, error.what, error.todo or "")
     except (FaultError, RefusedError, NotAskableError) as error:

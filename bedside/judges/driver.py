@@ -23,6 +23,7 @@ from bedside.llm.endpoints import rooms
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Client
 from bedside.llm.sharing import open_client
+from bedside.support.stopping import run_coroutine
 
 #: Of calls that wait for one of several endpoints, as many as they take at once, times this.
 _AHEAD = 3
@@ -125,7 +126,7 @@ def _run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
     try:
         asyncio.get_running_loop()
     except RuntimeError:
-        return asyncio.run(work())
+        return run_coroutine(work())
     results: list[T] = []
     errors: list[BaseException] = []
 
