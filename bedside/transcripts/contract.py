@@ -78,6 +78,8 @@ class Reader:
             The first reader that claims a file gets it.
         read: yields the transcripts of a :class:`SourceFile`.
         priority: readers are asked in order of this number, most specific format first.
+        main_file: given a :class:`Head` that is claimed as ``"companion"``, the file whose reading reads it along, where
+            what it holds is lost without that; None where nothing is.
         spans: pieces of about so many bytes that a file can be read in, one apart from the other; None where the format
             can't be divided. It may raise NotDivisible for a file.
     """
@@ -91,6 +93,7 @@ class Reader:
     claims: Callable[[Head], Claim | None]
     read: Callable[[SourceFile], Iterator[Transcript]]
     priority: int = 50
+    main_file: Callable[[Head], Path | None] | None = None
     spans: Callable[[SourceFile, int], list[Span]] | None = None
 
 

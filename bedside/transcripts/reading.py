@@ -164,8 +164,14 @@ class Reading:
         """What is checked when all files are read.
 
         Raises:
-            InputError: there was no transcript.
+            InputError: there was no transcript, or what is read along with another file stands without it.
         """
+        read = {file.path for file in self.inputs} | self.companions
+        for path in self.files:
+            lone = None if printable_path(path) in read else self._without_main(path)
+            if lone is not None and self.options.on_error == "stop":
+                raise lone
+            self.skipped += [] if lone is None else [lone]
         self.account.skipped, self.account.ignored = len(self.skipped), len(self.ignored)
         if not any(file.transcripts for file in self.inputs) and not self.skipped:
             raise InputError(
@@ -173,6 +179,22 @@ class Reading:
                 where=printable_path(self.root),
                 todo="see bedside readers",
             )
+
+    def _without_main(self, path: Path) -> InputError | None:
+        """The error for a file that wasn't read, where it holds a part of what a file begins that isn't given."""
+        try:
+            source = self._source(path)
+            reader, claim = self._recognise(source)
+            main = reader.main_file(Head(source)) if claim == "companion" and reader.main_file else None
+        except InputError:
+            return None  # It was told before.
+        if main is None or os.path.abspath(main) in map(os.path.abspath, self.files):
+            return None
+        return InputError(
+            f"this file is read along with {main.name}, which is not among the files",
+            where=printable_path(path),
+            todo=f"give {printable_path(main)} too, or the folder that holds both",
+        )
 
     def spans(self, path: Path, size: int) -> tuple[list[Span], str]:
         """Pieces of about so many bytes that a file can be read in, and its SHA-256; none where it can't be divided."""

@@ -295,6 +295,8 @@ def test_batches_are_joined_with_their_replies(tmp_path: Path) -> None:
     assert (said(x), said(y), said(z)) == (TALK, TALK, TALK[:1])
     assert (x.id, x.system) == ("x", "A")
     assert [file.format for file in reading.inputs] == ["batch", "batch (companion)"]
+    with pytest.raises(InputError, match=r"read along with requests\.jsonl.*give .*requests\.jsonl too"):
+        read(path)
     (tmp_path / "requests.jsonl").unlink()
     with pytest.raises(InputError, match="without what was asked"):
         read(path)

@@ -620,6 +620,12 @@ def test_a_convokit_corpus(old: bool, tmp_path: Path) -> None:
     ]
 
 
+def test_speakers_of_a_corpus_alone_say_what_is_missing(tmp_path: Path) -> None:
+    _corpus(tmp_path)
+    with pytest.raises(InputError, match=r"read along with utterances\.jsonl"):
+        list(Reading(tmp_path / "speakers.json"))
+
+
 def test_a_corpus_whose_conversations_are_mixed_must_be_sorted(tmp_path: Path) -> None:
     _corpus(tmp_path)
     path = tmp_path / "utterances.jsonl"

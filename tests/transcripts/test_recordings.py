@@ -256,6 +256,24 @@ def test_a_file_for_each_speaker(tiers: tuple[str, str], tmp_path: Path) -> None
     assert [transcript.to_json() for transcript in again] == [transcripts[0].to_json()]
 
 
+def test_one_speakers_file_alone_says_what_is_missing(tmp_path: Path) -> None:
+    first = write(tmp_path, "v1_doctor.TextGrid", grid({"Doctor": DOCTOR}))
+    second = write(tmp_path, "v1_patient.TextGrid", grid({"Patient": PATIENT}))
+    missing = r"v1_patient\.TextGrid: this file is read along with v1_doctor\.TextGrid.*; give .*v1_doctor\.TextGrid"
+    with pytest.raises(InputError, match=missing):
+        list(Reading(second))
+    # Beside others it isn't left out without a word, either.
+    other = write(tmp_path, "talk.txt", "Doctor: What brings you here?\nPatient: I sleep badly.\n")
+    with pytest.raises(InputError, match=missing):
+        list(Reading([other, second]))
+    reading = Reading([other, second], ReadOptions(on_error="skip"))
+    assert [transcript.id for transcript in reading] == ["talk"]
+    assert ["v1_doctor" in str(error) for error in reading.skipped] == [True]
+    # The first brings the other along.
+    (joined,) = Reading(first)
+    assert {turn.role for turn in joined.turns} == {"clinician", "patient"}
+
+
 def test_files_that_share_a_stem_and_name_no_speaker_are_not_joined(tmp_path: Path) -> None:
     both = grid({"Doctor": DOCTOR, "Patient": PATIENT})
     for name in ("study_one.TextGrid", "study_two.TextGrid", "visit_1.TextGrid", "visit_2.TextGrid"):

@@ -32,6 +32,11 @@ def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     return None
 
 
+def _main_file(head: Head) -> Path | None:
+    """The requests that replies belong to."""
+    return _beside(head.path, _REQUEST, head.first["custom_id"])
+
+
 def _is(value: Any, keys: tuple[str, ...]) -> bool:
     return (
         isinstance(value, dict)
@@ -161,6 +166,7 @@ READER = Reader(
     ),
     example_name="requests.jsonl",
     endings=_ENDINGS,
+    main_file=_main_file,
     claims=_claims,
     read=_read,
     priority=20,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Literal
 
 import orjson
@@ -22,14 +23,18 @@ _SEE = "see bedside readers show convokit"
 
 def _claims(head: Head) -> Literal["transcripts", "companion"] | None:
     if head.path.name in _COMPANIONS:
-        if any(head.path.with_name(f"utterances.jsonl{gz}").exists() for gz in ("", ".gz")):
-            return "companion"
-        return None
+        return None if _main_file(head) is None else "companion"
     first = head.first
     if not isinstance(first, dict) or head.is_array or "text" not in first:
         return None
     named = ("speaker" in first or "user" in first) and ("conversation_id" in first or "root" in first)
     return "transcripts" if named else None
+
+
+def _main_file(head: Head) -> Path | None:
+    """The utterances beside what ConvoKit keeps of conversations and speakers; None where there are none."""
+    beside = (head.path.with_name(f"utterances.jsonl{gz}") for gz in ("", ".gz"))
+    return next((path for path in beside if path.exists()), None)
 
 
 def _read(source: SourceFile) -> Iterator[Transcript]:
@@ -107,6 +112,7 @@ READER = Reader(
     ),
     example_name="utterances.jsonl",
     endings=(".jsonl", ".json"),
+    main_file=_main_file,
     claims=_claims,
     read=_read,
     spans=_spans,

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from pathlib import Path
 
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD
@@ -40,6 +41,11 @@ def _claims(head: Head) -> Claim | None:
         return None
     siblings = _siblings(head.source)
     return "companion" if siblings and head.path.name != siblings[0] else "transcripts"
+
+
+def _main_file(head: Head) -> Path:
+    """The first of the files that are one conversation with this one."""
+    return head.path.with_name(_siblings(head.source)[0])
 
 
 def _siblings(source: SourceFile) -> list[str]:
@@ -215,6 +221,7 @@ READER = Reader(
     ),
     example_name="interview.TextGrid",
     endings=(_ENDING,),
+    main_file=_main_file,
     claims=_claims,
     read=_read,
     priority=20,
