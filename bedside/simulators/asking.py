@@ -77,7 +77,11 @@ class Decided:
 
 
 def ask_patient(
-    call: Call, check: Callable[[str], Fault | None], *, fallback: Callable[[], str] | None = None
+    call: Call,
+    check: Callable[[str], Fault | None],
+    *,
+    fallback: Callable[[], str] | None = None,
+    review: Callable[[str, int], Exchange[Fault | None]] | None = None,
 ) -> Exchange[Spoken]:
     """A message of the patient, asked for until it passes the check.
 
@@ -86,6 +90,8 @@ def ask_patient(
         check: what is wrong with a text; None where nothing is.
         fallback: what is said where the last attempt fails too and its fault isn't one that is kept; the message is
             flagged ``fallback``. Without one the conversation ends.
+        review: a part of the controller that asks somebody else what is wrong with a text that passes the check, and
+            with which attempt.
 
     Raises:
         UnusableConversationError: no reply could be used.
@@ -96,6 +102,8 @@ def ask_patient(
         thought, text = without_thought(reply.text)
         text = plain_text(text)
         fault = _no_words(reply, text) or check(text)
+        if fault is None and review is not None:
+            fault = yield from review(text, call.attempt)
         if fault is None:
             return Spoken(text, thought, refused=tuple(refused))
         if call.attempt == ATTEMPTS:

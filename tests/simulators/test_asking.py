@@ -12,7 +12,15 @@ from bedside.simulators.asking import (
     plain_text,
     without_thought,
 )
-from bedside.simulators.calls import CLOSING_LINE, OPENING_LINE, ActorReply, Call, Line, together
+from bedside.simulators.calls import (
+    CLOSING_LINE,
+    OPENING_LINE,
+    ActorReply,
+    Call,
+    Exchange,
+    Line,
+    together,
+)
 from bedside.simulators.contract import UnusableConversationError
 from tests.simulators.playing import Table, run_exchange
 
@@ -49,6 +57,23 @@ def test_a_fault_that_is_kept_is_flagged_at_the_last_attempt() -> None:
     kept = Fault("long", "Be brief.", kept=True)
     spoken, calls, _ = run_exchange(ask_patient(ASK, lambda text: kept), Table({"speak": "blah"}))
     assert (spoken.text, spoken.flags, len(calls)) == ("blah", ("long",), 3)
+
+
+def test_somebody_else_may_review_what_passes_the_check() -> None:
+    def review(text: str, attempt: int) -> Exchange[Fault | None]:
+        (reply,) = yield (Call("evaluator", "review", attempt, instruction=text),)
+        return Fault("conflict", "Keep to the note.", kept=True) if reply.text == "no" else None
+
+    table = Table({"speak": ["rude", "wrong", "right"], "review": ["no", "yes"]})
+    spoken, calls, _ = run_exchange(ask_patient(ASK, rude, review=review), table)
+    assert (spoken.text, spoken.flags) == ("right", ())
+    assert spoken.refused == (("rude", "rude"), ("wrong", "conflict"))
+    assert [(call.purpose, call.ordinal, call.attempt) for call in calls] == [
+        ("speak", 1, 1), ("speak", 1, 2), ("review", 2, 1), ("speak", 1, 3), ("review", 3, 1),
+    ]  # fmt: skip
+    table = Table({"speak": "wrong", "review": "no"})
+    spoken, _, _ = run_exchange(ask_patient(ASK, rude, review=review), table)
+    assert (spoken.text, spoken.flags) == ("wrong", ("conflict",))
 
 
 def test_a_fallback_is_said_after_the_last_attempt() -> None:
