@@ -104,6 +104,15 @@ def rubric_notes() -> str:
     return "\n".join(f"- {', '.join(names)}: {notes}" for notes, names in having.items())
 
 
+def rubric_deviations() -> str:
+    """What the shipped rubrics ask otherwise than their sources, each with the rubrics that do."""
+    having: dict[str, list[str]] = {}
+    for name, rubric in RUBRICS.all().items():
+        for deviation in rubric.deviations:
+            having.setdefault(deviation, []).append(f"`{name}`")
+    return "\n".join(f"- {', '.join(names)}: {deviation}" for deviation, names in having.items())
+
+
 def _protocol(rubric: Rubric) -> str:
     return rubric.source.replace(",", " ").split()[0]
 
@@ -116,7 +125,11 @@ def pages() -> dict[Path, str]:
     made = f"{before}{MARK}columns -->\n{ratings_table()}\n<!-- end -->{after}"
     rubrics = DOCS / "rubrics.md"
     text = rubrics.read_text("utf-8")
-    for name, part in (("rubrics", rubrics_table()), ("rubric notes", rubric_notes())):
+    for name, part in (
+        ("rubrics", rubrics_table()),
+        ("rubric deviations", rubric_deviations()),
+        ("rubric notes", rubric_notes()),
+    ):
         head, rest = text.split(f"{MARK}{name} -->\n", 1)
         tail = rest.split(f"<!-- end {name} -->", 1)[1]
         text = f"{head}{MARK}{name} -->\n{part}\n<!-- end {name} -->{tail}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from operator import itemgetter
@@ -188,15 +188,12 @@ class Question:
     ) -> Prompt:
         rubric, transcript = self.rubric, conversation.transcript
         material = []
-        first, last = 0, len(transcript.turns) - 1
-        if turn is not None:
-            first = 0 if rubric.window is None else max(0, turn.index - rubric.window)
-            last = turn.index
-            material.append(conversation.part(first, last))
+        turns = _turns_shown(rubric, transcript, turn)
+        if len(turns) < len(transcript.turns) and rubric.transcript:
+            material.append(conversation.part(turns))
         elif rubric.transcript:
             material.append(conversation.whole)
         counts = {"turns": len(transcript.turns)}
-        turns = transcript.turns[first : last + 1] if rubric.transcript else ()
         shown: dict[str, Sequence[int]] = {"turns": [shown_turn.index for shown_turn in turns]}
         for item in rubric.inputs:
             value = (
@@ -207,7 +204,8 @@ class Question:
             counts[item.name] = _count(value)
             shown[item.name] = range(counts[item.name])
             material.append(conversation.input(item.name, item.description, value))
-        rated = PromptPiece(_rated(rubric, turn, asked, first))
+        left_out = _left_out(rubric, transcript, turn, turns)
+        rated = PromptPiece(_rated(rubric, turn, asked, left_out))
         if order == "transcript-first":
             pieces = (conversation.introduction, *material, self.text, rated)
         else:
@@ -222,13 +220,13 @@ class Conversation:
 
     def __init__(self, transcript: Transcript) -> None:
         self.transcript = transcript
-        self._lines = [_line(turn) for turn in transcript.turns]
+        self._lines = {turn.index: _line(turn) for turn in transcript.turns}
         self.code = self._code()
         self.introduction = PromptPiece(_INTRODUCTION.format(code=self.code))
 
     def _code(self) -> str:
         """Twelve hexadecimal digits, worked out of the transcript, that occur nowhere in it."""
-        content = "\n".join(self._lines)
+        content = "\n".join(self._lines.values())
         reference = orjson.dumps(
             self.transcript.reference, default=str, option=orjson.OPT_NON_STR_KEYS
         ).decode()
@@ -244,11 +242,11 @@ class Conversation:
     @cached_property
     def whole(self) -> PromptPiece:
         """The whole conversation, fenced."""
-        return self._fenced("conversation", "", "\n".join(self._lines))
+        return self._fenced("conversation", "", "\n".join(self._lines.values()))
 
-    def part(self, first: int, last: int) -> PromptPiece:
-        """The turns from ``first`` to ``last``, fenced."""
-        return self._fenced("conversation", "", "\n".join(self._lines[first : last + 1]))
+    def part(self, turns: Iterable[Turn]) -> PromptPiece:
+        """Some of the turns, fenced."""
+        return self._fenced("conversation", "", "\n".join(self._lines[turn.index] for turn in turns))
 
     def input(self, name: str, description: str, value: object) -> PromptPiece:
         """Something beside the conversation, fenced."""
@@ -268,6 +266,54 @@ def objection(problem: str) -> str:
         f"That reply can't be used: {problem}. Reply again, with one JSON object of the form described and "
         "nothing else."
     )
+
+
+# -- which turns are shown --------------------------------------------------------------------------
+
+
+def _turns_shown(rubric: Rubric, transcript: Transcript, turn: Turn | None) -> Sequence[Turn]:
+    """The turns that a rubric shows: the rated ``turn`` with what came before it, or those of a conversation."""
+    if not rubric.transcript:
+        return ()
+    if turn is None:
+        return _of_stage(rubric, transcript) or transcript.turns
+    before = [
+        earlier
+        for earlier in transcript.turns
+        if earlier.index < turn.index and rubric.window_role in (None, earlier.role)
+    ]
+    return [*before[max(0, len(before) - rubric.window) if rubric.window is not None else 0 :], turn]
+
+
+def _of_stage(rubric: Rubric, transcript: Transcript) -> list[Turn]:
+    """The turns of the rated role in the rubric's stage; none where no turn carries it, or the rubric names none."""
+    if rubric.stage is None:
+        return []
+    return [
+        turn
+        for turn in transcript.turns
+        if rubric.role in (None, turn.role)
+        and turn.meta
+        and _stage_name(turn.meta.get("stage")) == _stage_name(rubric.stage)
+    ]
+
+
+def _stage_name(stage: object) -> str:
+    """A stage's name without what writing it differently changes: ``Providing_information`` and the like."""
+    return " ".join(re.split(r"[\W_]+", str(stage).casefold())).strip()
+
+
+def _left_out(rubric: Rubric, transcript: Transcript, turn: Turn | None, turns: Sequence[Turn]) -> str:
+    """What a judge is told of the turns that it isn't shown; empty where it is shown all it should expect."""
+    if turn is None:
+        if not _of_stage(rubric, transcript):
+            return ""
+        whose = f"the {rubric.role}'s turns" if rubric.role else "the turns"
+        return f"Of the conversation only {whose} of the stage “{rubric.stage}” are shown."
+    if rubric.window_role is not None:
+        at_most = "" if rubric.window is None else f", the last {rubric.window} of them at most"
+        return f"Of the turns before it only the {rubric.window_role}'s are shown{at_most}."
+    return f"The turns before turn {turns[0].index} are left out." if turns[0].index else ""
 
 
 # -- material ---------------------------------------------------------------------------------------
@@ -388,15 +434,15 @@ def _part_lines(part: RubricPart, indent: str) -> list[str]:
     return lines
 
 
-def _rated(rubric: Rubric, turn: Turn | None, asked: tuple[int, ...] | None, first: int) -> str:
+def _rated(rubric: Rubric, turn: Turn | None, asked: tuple[int, ...] | None, left_out: str) -> str:
     lines = []
     if turn is not None:
         lines.append(f"Rate turn {turn.index}, the last one shown.")
-        if first:
-            lines.append(f"The turns before turn {first} are left out.")
+    if left_out:
+        lines.append(left_out)
     if asked is not None:
         about = "turns" if rubric.each == "turns" else (rubric.each or "").replace("_", " ")
         lines.append(f"Answer about these {about}, by number: {', '.join(map(str, asked))}.")
-    if not lines:
+    if turn is None and asked is None:
         lines.append("Rate now.")
     return "\n" + " ".join(lines) + "\n"

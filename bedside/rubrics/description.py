@@ -26,6 +26,8 @@ def describe(rubric: Rubric) -> str:
         lines.append(f"- a transcript fails at {rubric.fails_at} or worse")
     if not shown.transcript:
         lines.append("- the conversation is not shown")
+    if rubric.stage is not None:
+        lines.append(f"- shown: {_shown_by_stage(rubric)}")
     lines += [f"- needs: {_input(item.name, item.description)}" for item in shown.inputs]
     if shown.not_applicable:
         lines.append(f"- missing where: {shown.not_applicable}")
@@ -43,6 +45,8 @@ def describe(rubric: Rubric) -> str:
     ):
         if text:
             lines += ["", f"**{heading}.** {text}"]
+    if rubric.deviations:
+        lines += ["", "**Deviates from its source.**", "", *(f"- {text}" for text in rubric.deviations)]
     return "\n".join(lines)
 
 
@@ -85,8 +89,14 @@ def _rated(rubric: Rubric) -> str:
         return rated
     if rubric.each == "turns":
         return f"{rated}; all turns in one reply"
-    before = "all turns before it" if rubric.window is None else f"the {rubric.window} turns before it"
+    whose = "turns" if rubric.window_role is None else f"{rubric.window_role} turns"
+    before = f"all {whose} before it" if rubric.window is None else f"the {rubric.window} {whose} before it"
     return f"{rated}; one by one, with {before} shown"
+
+
+def _shown_by_stage(rubric: Rubric) -> str:
+    whose = f"the {rubric.role}'s turns" if rubric.role else "the turns"
+    return f"{whose} of the stage “{rubric.stage}” where turns carry it, else the whole conversation"
 
 
 def _input(name: str, description: str) -> str:

@@ -16,6 +16,8 @@ from bedside.rubrics.rubric import Rubric, named_inputs
 MIN_LEVEL_WORDS = 5
 MIN_LABEL_WORDS = 3
 MIN_DEFINITION_WORDS = 8
+#: Fewer words than this can't say what the source does and what the rubric does in its place.
+MIN_DEVIATION_WORDS = 6
 
 _NUMBER_WORDS = {
     word: str(number)
@@ -55,9 +57,10 @@ def check(rubric: Rubric) -> tuple[Remark, ...]:
     """Everything the linter finds, errors first.
 
     Errors: a gap in a scale of whole numbers; two descriptors that are the same but for a number or a word; an input
-    that a text names and that is not declared, or that is declared and named nowhere. Warnings: a level, label,
-    part or definition described too briefly; a scale in words (“1 to 5”) that is not the rubric's; one question, or one
-    level, that asks two things; a scale without a better and a worse end.
+    that a text names and that is not declared, or that is declared and named nowhere; an input in braces in a
+    deviation, which no judge reads. Warnings: a level, label, part, definition or deviation described too briefly; a
+    scale in words (“1 to 5”) that is not the rubric's; one question, or one level, that asks two things; a scale
+    without a better and a worse end.
     """
     remarks = [remark for rule in _RULES for remark in rule(rubric)]
     return tuple(sorted(remarks, key=lambda remark: remark.severity))
@@ -107,6 +110,19 @@ def _brief(rubric: Rubric) -> Iterator[Remark]:
     for key, part in _parts(rubric.answer, "answer"):
         if len(_words(part.descriptor)) < MIN_LABEL_WORDS:
             yield _warning(key, f"{part.name} is described in fewer than {MIN_LABEL_WORDS} words")
+
+
+def _deviations(rubric: Rubric) -> Iterator[Remark]:
+    for position, text in enumerate(rubric.deviations):
+        key = f"deviations.{position}"
+        for name in sorted(named_inputs(text)):
+            yield _error(
+                key, f"writes {{{name}}}; braces are for texts that a judge is shown, so write {name}"
+            )
+        if len(_words(text)) < MIN_DEVIATION_WORDS:
+            yield _warning(
+                key, f"under {MIN_DEVIATION_WORDS} words don't say what the source does and what is done here"
+            )
 
 
 def _inputs(rubric: Rubric) -> Iterator[Remark]:
@@ -173,6 +189,7 @@ _RULES: Sequence[Callable[[Rubric], Iterator[Remark]]] = (
     _gaps,
     _alike,
     _inputs,
+    _deviations,
     _brief,
     _scale_in_words,
     _two_things,

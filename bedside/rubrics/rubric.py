@@ -53,7 +53,7 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
 
 _REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 #: Keys that neither judge nor person sees.
-_UNSEEN = {"name", "direction", "fails_at", "source", "notes"}
+_UNSEEN = {"name", "direction", "fails_at", "source", "notes", "deviations"}
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -95,11 +95,17 @@ class Rubric:
             ``role``), ``turns``. One reply then holds an answer for each of them, and a long list can be split.
         window: for turns asked about one by one: how many turns before the rated one are shown; all of them if
             None. Later turns never are.
+        window_role: for turns asked about one by one: the role whose turns are shown before the rated one and counted
+            by ``window``; everybody's if None.
+        stage: for whole conversations: where turns of the rated ``role`` carry this stage (``Turn.meta["stage"]``),
+            they alone are shown; a conversation without such turns is shown whole.
         transcript: whether the conversation is shown at all.
         not_applicable: when no answer can be given; the reply is null then and the rating missing, with the reason.
         instructions: anything else to tell the judge, such as how doubtful cases are decided.
         source: citation.
         notes: known defects of the source and what was done about them.
+        deviations: what this rubric asks otherwise than its source, in substance, and so may move its ratings; one
+            text each.
     """
 
     name: FieldName
@@ -117,11 +123,14 @@ class Rubric:
     inputs: tuple[Input, ...] = ()
     each: FieldName | None = None
     window: StrictInt | None = None
+    window_role: Role | None = None
+    stage: FieldText | None = None
     transcript: StrictBool = True
     not_applicable: FieldText | None = None
     instructions: FieldText | None = None
     source: FieldText
     notes: FieldText | None = None
+    deviations: tuple[FieldText, ...] = ()
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -161,6 +170,13 @@ class Rubric:
             raise ValueError("each: turns are asked about where the unit is turn")
         if self.window is not None and (self.unit != "turn" or self.each or self.window < 0):
             raise ValueError("window: a number of turns, for turns that are asked about one by one")
+        if self.window_role is not None and (self.unit != "turn" or self.each):
+            raise ValueError("window_role: whose turns are shown, for turns that are asked about one by one")
+        if self.window_role is not None and self.window == 0:
+            raise ValueError("window_role: no turn before the rated one is shown, where the window is 0")
+        if self.stage is not None and (self.unit == "turn" or not self.transcript):
+            raise ValueError("stage: which turns are shown, where a whole conversation is")
+        check_distinct("deviations", self.deviations)
         if not self.transcript and self.unit == "turn":
             raise ValueError("transcript: a turn can't be rated without the conversation")
         if self.not_applicable and self.kind not in ("level", "label"):
@@ -172,7 +188,7 @@ class Rubric:
         """The first 12 hexadecimal digits of the SHA-256 of what a judge sees.
 
         It changes with any change of wording, scale, inputs or form, and with nothing else: not with notes, source,
-        direction, ``fails_at`` or name, nor with the order of keys in the file.
+        direction, ``fails_at``, deviations or name, nor with the order of keys in the file.
         """
         seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN, exclude_defaults=True)
         return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
@@ -181,7 +197,7 @@ class Rubric:
         """The rubric as a judge sees it: in its texts, inputs in braces have become plain words.
 
         A prompt or a labelling page takes its words from here, and shows none of name, direction, ``fails_at``,
-        source and notes.
+        source, notes and deviations.
         """
         return read(_worded(_RUBRIC.dump_python(self)))
 

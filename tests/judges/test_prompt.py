@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import pytest
 from hypothesis import given, settings
@@ -262,19 +262,84 @@ def test_the_same_is_the_same_and_anything_else_is_not() -> None:
     assert len({base, *(prompt.digest() for prompt in others)}) == 4
 
 
+def one_by_one(**keys: object) -> list[Prompt | NotAskable]:
+    """The prompts of a made-up rubric that asks about the clinician's turns one by one."""
+    level = {"value": 0, "descriptor": "Nothing of it in the rated turn."}
+    rubric = read(
+        {"name": "made", "title": "Made", "construct": "Anything", "definition": "How much of it there is.",
+         "unit": "turn", "kind": "level", "role": "clinician", "direction": "higher", "source": "made up",
+         "scale": [level, {**level, "value": 1}], **keys}
+    )  # fmt: skip
+    return list(Question(rubric).prompts(Conversation(talk_of(*TEXTS * 4))))
+
+
 def test_turns_are_pointed_at_and_later_ones_not_shown() -> None:
-    prompts = asked("turn_evaluator", talk_of(*TEXTS * 4))
+    prompts = one_by_one(window=6)
     assert [prompt.unit for prompt in prompts] == [f"turn:{index}" for index in range(0, 24, 2)]
-    window = find_rubric("turn_evaluator").window
-    assert window is not None
     for prompt in prompts:
         assert isinstance(prompt, Prompt)
         rated = int(prompt.unit.removeprefix("turn:"))
         found = read_back(prompt.text)
-        assert [turn[0] for turn in found.turns] == list(range(max(0, rated - window), rated + 1))
+        assert [turn[0] for turn in found.turns] == list(range(max(0, rated - 6), rated + 1))
         assert any(line.startswith(f"Rate turn {rated}, the last one shown.") for line in found.outside)
-        left_out = f"The turns before turn {rated - window} are left out."
-        assert (left_out in prompt.text) == (rated > window)
+        left_out = f"The turns before turn {rated - 6} are left out."
+        assert (left_out in prompt.text) == (rated > 6)
+
+
+def test_a_window_of_one_roles_turns_shows_no_other_ones() -> None:
+    """The turn evaluator sees the three clinician turns before; of the patient's words only the open question."""
+    for prompts, shown, told in (
+        (asked("turn_evaluator", talk_of(*TEXTS * 4)), 3, ", the last 3 of them at most."),
+        (one_by_one(window_role="clinician"), 24, "."),
+    ):
+        assert [prompt.unit for prompt in prompts] == [f"turn:{index}" for index in range(0, 24, 2)]
+        for prompt in prompts:
+            assert isinstance(prompt, Prompt)
+            rated = int(prompt.unit.removeprefix("turn:"))
+            found = read_back(prompt.text)
+            clinician = list(range(0, rated, 2))
+            assert [turn[0] for turn in found.turns] == [*clinician[max(0, len(clinician) - shown) :], rated]
+            assert {turn[1] for turn in found.turns} == {"clinician"}
+            line = f"Rate turn {rated}, the last one shown. Of the turns before it only the clinician's are shown"
+            assert f"{line}{told}" in found.outside
+
+
+def staged(*stages: object) -> Transcript:
+    """A conversation whose turns carry these stages; None for a turn without one."""
+    talk = talk_of(*TEXTS[: len(stages)])
+    turns = (
+        replace(turn, meta={} if stage is None else {"stage": stage})
+        for turn, stage in zip(talk.turns, stages, strict=True)
+    )
+    return replace(talk, turns=tuple(turns))
+
+
+@pytest.mark.parametrize("rubric", ["diagnostic_accuracy_soft", "diagnostic_accuracy_hard"])
+@pytest.mark.parametrize(
+    ("stages", "shown"),
+    [
+        # The patient's answer carries the stage of the message it answers, and is no message of the diagnosis.
+        (
+            ("gathering information", None, "providing information", "providing information", "exit", None),
+            [2],
+        ),
+        (("Providing_Information", None, "PROVIDING  information ", None, "exit", None), [0, 2]),
+        # Without such a message everything is shown, so that a diagnosis given elsewhere is seen.
+        ((None,) * 6, [0, 1, 2, 3, 4, 5]),
+        (("exit", "providing information", "exit", None, 3, None), [0, 1, 2, 3, 4, 5]),
+    ],
+)
+def test_a_diagnosis_is_judged_by_the_message_that_gives_it(
+    rubric: str, stages: tuple[object, ...], shown: list[int]
+) -> None:
+    prompt = one(rubric, staged(*stages))
+    found = read_back(prompt.text)
+    assert [turn[0] for turn in found.turns] == shown
+    told = "Of the conversation only the clinician's turns of the stage “providing information” are shown."
+    assert (told in prompt.text) == (len(shown) < 6)
+    assert found.outside[-1].endswith("Rate now.")
+    # A rubric that names no stage shows the whole conversation whatever stages there are.
+    assert len(read_back(one("conversation_flow", staged(*stages)).text).turns) == 6
 
 
 def test_turns_asked_about_together_are_split_into_calls() -> None:

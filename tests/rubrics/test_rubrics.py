@@ -90,7 +90,8 @@ SCALES = {
     (
         1,
         10,
-    ): "professionalism communication_doctor communication_patient fluency_flow fluency_repetition similarity",
+    ): "professionalism professionalism_by_diagnosis communication_doctor communication_patient fluency_flow "
+    "fluency_repetition similarity",
 }
 OTHERS = {
     "values_detected": "set", "open_question": "label", "turn_evaluator": "vector", "concern_matching": "pairs",
@@ -166,7 +167,7 @@ def test_rubrics_that_need_an_input_name_it() -> None:
         "goal_alignment": {"goal"},
         "diagnostic_accuracy_soft": {"diagnosis"},
         "diagnostic_accuracy_hard": {"diagnosis"},
-        "professionalism": {"diagnosis"},
+        "professionalism_by_diagnosis": {"diagnosis"},
         "concern_matching": {"submitted_findings", "concerns"},
         "finding_check": {"findings"},
         "finding_category": {"findings"},
@@ -184,6 +185,100 @@ def test_partnership_does_not_repeat_softening_sustain_talk() -> None:
     assert "sustain" not in json.dumps(list(descriptors[0]))
 
 
+# What each rubric separates, by the published protocols (SPEC 5 and 10).
+
+
+@pytest.mark.parametrize("name", ["perceived_susceptibility", "perceived_severity", "perceived_benefits"])
+def test_a_neutral_tone_without_information_is_at_the_lowest_level(name: str) -> None:
+    rubric = RUBRICS.load(name)
+    lowest, second, *informed = [level.descriptor for level in rubric.scale]
+    assert lowest.startswith("Says nothing of")
+    assert "neutral" in lowest
+    assert second.startswith("Says nothing of")
+    assert "empathetic" in second
+    assert "draws the patient into" in " ".join(second.split())
+    assert not any(descriptor.startswith("Says nothing") for descriptor in informed)
+    assert rubric.instructions is not None
+    # Nothing in the instructions opens level 2 to a tone that its descriptor doesn't have.
+    assert "better tone" not in rubric.instructions
+    assert "both empathetic and engaging" in rubric.instructions
+
+
+def test_a_hard_diagnosis_is_an_exact_match() -> None:
+    hard, soft = RUBRICS.load("diagnostic_accuracy_hard"), RUBRICS.load("diagnostic_accuracy_soft")
+    assert hard.stage == soft.stage == "providing information"
+    assert hard.instructions is not None
+    assert (
+        "A list of conditions that holds the true one among others is not the same diagnosis"
+        in hard.instructions
+    )
+    assert "equally likely" not in hard.instructions
+
+
+def test_the_six_stages_are_told_and_an_absent_one_is_missing() -> None:
+    flow = RUBRICS.load("conversation_flow")
+    stages = (
+        "fostering the relationship", "gathering information", "providing information", "decision making",
+        "responding to emotions", "exit",
+    )  # fmt: skip
+    for number, stage in enumerate(stages, start=1):
+        told = re.search(rf"\({number}\) {stage}: ([^;]+)[;.]", flow.definition)
+        assert told is not None, stage
+        assert len(told[1].split()) >= 6, stage
+    assert flow.instructions is not None
+    assert "A stage that doesn't occur is missing" in flow.instructions
+    assert "counts as present" not in flow.instructions
+
+
+def test_what_either_side_says_conveys_a_finding_and_what_a_clinician_infers_is_one() -> None:
+    check_text = describe(RUBRICS.load("finding_check"))
+    assert "a message of the patient or of the doctor that states it" in check_text
+    assert "What only the doctor says is not conveyed" not in check_text
+    extraction = RUBRICS.load("finding_extraction")
+    assert extraction.instructions is not None
+    assert "whether or not the patient has said them" in extraction.definition
+    assert "only infers" in extraction.instructions
+
+
+def test_a_meta_probe_goes_by_the_intent_and_the_window_is_of_clinician_turns() -> None:
+    evaluator = RUBRICS.load("turn_evaluator")
+    assert (evaluator.window, evaluator.window_role) == (3, "clinician")
+    assert evaluator.notes is not None
+    assert "goes by this intent" in evaluator.notes
+
+
+def test_interviews_without_a_label_are_rated_for_professionalism() -> None:
+    professionalism, variant = RUBRICS.load("professionalism"), RUBRICS.load("professionalism_by_diagnosis")
+    assert professionalism.references == ()
+    assert variant.references == ("diagnosis",)
+    assert professionalism.version != variant.version
+
+
+def test_safety_counts_leaks() -> None:
+    safety = RUBRICS.load("safety")
+    assert safety.direction == "lower"
+    assert "leaked" in safety.scale[1].descriptor
+    assert "leaked" not in safety.scale[0].descriptor
+
+
+def test_deviations_are_declared_where_ours_is_not_the_sources() -> None:
+    declared = {name: len(rubric.deviations) for name, rubric in RUBRICS.all().items() if rubric.deviations}
+    assert declared == {
+        "perceived_susceptibility": 1, "perceived_severity": 1, "perceived_benefits": 1, "conversation_flow": 2,
+        "diagnostic_accuracy_soft": 1, "diagnostic_accuracy_hard": 1, "partnership": 1, "realignment": 1,
+        "softening_sustain_talk": 1, "finding_extraction": 1, "turn_evaluator": 2, "finding_check": 2,
+        "finding_category": 1, "professionalism": 1, "professionalism_by_diagnosis": 2, "communication_doctor": 1,
+        "communication_patient": 1, "fluency_flow": 1, "fluency_repetition": 1, "similarity": 1, "safety": 1,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_notes_hold_no_deviation(name: str) -> None:
+    """What the words “ours” or “here” speak of belongs under deviations, where reports show it."""
+    notes = RUBRICS.load(name).notes or ""
+    assert not re.search(r"\bours\b|\bour own\b", notes), notes
+
+
 @pytest.mark.parametrize("name", SHIPPED)
 def test_description_shows_everything(name: str) -> None:
     rubric = RUBRICS.load(name)
@@ -195,14 +290,15 @@ def test_description_shows_everything(name: str) -> None:
         assert label.descriptor in text
     for part in shown.answer:
         assert part.descriptor in text
-    for words in (shown.definition, shown.instructions, shown.not_applicable, rubric.source, rubric.notes):
+    said = (shown.definition, shown.instructions, shown.not_applicable, rubric.source, rubric.notes)
+    for words in (*said, *rubric.deviations):
         assert words is None or words in text
     assert rubric.version in text
     assert "{" not in text
 
 
 def test_the_level_at_which_a_transcript_fails_is_one_of_the_scale() -> None:
-    assert RUBRICS.load("safety").fails_at == 0
+    assert RUBRICS.load("safety").fails_at == 1
     for wrong in ({"fails_at": 99}, {"fails_at": 1, "direction": "none"}):
         with pytest.raises(ValueError, match="fails_at: one of the scale's levels"):
             read({**PACING, **wrong})
@@ -210,7 +306,8 @@ def test_the_level_at_which_a_transcript_fails_is_one_of_the_scale() -> None:
 
 # -- versions ---------------------------------------------------------------------------------------
 
-UNSEEN = {"name": "other", "direction": "lower", "fails_at": 1, "source": "Another.", "notes": "A note."}
+UNSEEN = {"name": "other", "direction": "lower", "fails_at": 1, "source": "Another.", "notes": "A note.",
+          "deviations": ["The source asks about the whole visit; here the talk alone counts."]}  # fmt: skip
 SEEN: dict[str, Any] = {
     "title": "Tempo",
     "construct": "Pace",
@@ -264,7 +361,14 @@ def test_version_changes_with_what_a_judge_sees(key: str) -> None:
 
 
 def test_every_key_is_either_seen_or_not() -> None:
-    rest = {"kind", "labels", "answer", "window"}  # they come with another form of the answer
+    rest = {
+        "kind",
+        "labels",
+        "answer",
+        "window",
+        "window_role",
+        "stage",
+    }  # they come with another form of the answer
     assert {field.name for field in dataclasses.fields(Rubric)} == set(UNSEEN) | set(SEEN) | rest
 
 
@@ -385,6 +489,19 @@ MALFORMED: dict[str, tuple[dict[str, Any] | str, str]] = {
                 answer=[{"name": "a", "type": "text", "descriptor": "x", "labels": PACING["inputs"]}]),
         "answer.0.labels.0",
     ),
+    "one deviation twice": (changed(deviations=["It asks for more."] * 2), "deviations: 'It asks for more.' is there"),
+    "a deviation that is no text": (changed(deviations=[3]), "deviations.0: "),
+    "deviations that are no list": (changed(deviations="It asks for more."), "deviations: "),
+    "a stage of single turns": (changed(unit="turn", stage="exit"), "stage: which turns are shown"),
+    "a stage of nothing": (changed(transcript=False, stage="exit"), "stage: which turns are shown"),
+    "a role's window of the whole": (changed(window_role="clinician"), "window_role: whose turns are shown"),
+    "a window of no turns": (
+        changed(unit="turn", window=0, window_role="clinician"), "window_role: no turn before the rated one"
+    ),
+    "an input in a deviation": (
+        changed(deviations=["The source shows no {background}; here the rater is shown it."]),
+        "deviations.0: writes {background}",
+    ),
     "part called reason": (
         changed(kind="vector", scale=None, answer=[{"name": "reason", "type": "number", "descriptor": "x"}]),
         "answer: the name reason is taken",
@@ -463,6 +580,7 @@ WARNINGS: dict[str, tuple[dict[str, Any], str, str]] = {
         "grants one thing and denies another",
     ),
     "no better end": (changed(direction="none"), "direction", "without a better end"),
+    "short deviation": (changed(deviations=["Levels are ours."]), "deviations.0", "under 6 words"),
 }  # fmt: skip
 
 
