@@ -1,0 +1,196 @@
+"""A form for a person at the keyboard, made from the JSON Schema that a language model's reply would have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+#: Says a line to the person.
+Show = Callable[[str], None]
+#: Asks the person for a line, which comes without white space around it.
+Ask = Callable[[str], str]
+
+_YES, _NO = ("y", "yes", "true", "1"), ("n", "no", "false", "0")
+
+
+@dataclass(frozen=True, slots=True)
+class KeyboardForm:
+    """Asks for a value that fits a schema, field by field, until each is one that fits.
+
+    Attributes:
+        ask: asks for a line.
+        show: says a line.
+        notes: what the person noted before, offered where a list of such entries is wanted.
+    """
+
+    ask: Ask
+    show: Show
+    notes: Sequence[str] = field(default=())
+
+    def fill(self, schema: Mapping[str, Any], name: str = "") -> Any:
+        """A value that fits ``schema``; ``name`` is what it is called."""
+        if "enum" in schema:
+            return self._choice(list(schema["enum"]), name)
+        kind = _kind(schema)
+        if kind == "object":
+            return self._object(schema)
+        if kind == "array":
+            return self._list(schema, name)
+        if kind == "boolean":
+            return self._yes(name)
+        if kind in ("integer", "number"):
+            return self._number(schema, name, whole=kind == "integer")
+        return self._text(schema, name)
+
+    def _object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
+        return {
+            name: self.fill(part, _spoken(name, part)) for name, part in schema.get("properties", {}).items()
+        }
+
+    def _list(self, schema: Mapping[str, Any], name: str) -> list[Any]:
+        """Entries, one a line; an empty line ends them."""
+        read = self._entry_reader(schema.get("items", {}))
+        least, most = int(schema.get("minItems", 0)), schema.get("maxItems")
+        entries = self._noted(read)
+        self.show(f"{name or 'List'}: {read.hint}. An empty line ends the list.")
+        while most is None or len(entries) < most:
+            line = self.ask(f"{len(entries) + 1}. ")
+            if not line:
+                if len(entries) >= least:
+                    break
+                self.show(f"At least {least} {'is' if least == 1 else 'are'} wanted.")
+                continue
+            try:
+                entries.append(read.entry(line))
+            except ValueError as error:
+                self.show(str(error))
+        return entries
+
+    def _noted(self, read: _EntryReader) -> list[Any]:
+        """The notes that the person hands in."""
+        entries = []
+        for note in self.notes if read.takes_notes else ():
+            self.show(f"You noted: {note}")
+            try:
+                entry = read.entry(note)
+            except ValueError as error:
+                self.show(f"It isn't taken over: {error}")
+                continue
+            if self._yes("Hand it in"):
+                entries.append(entry)
+        return entries
+
+    def _entry_reader(self, schema: Mapping[str, Any]) -> _EntryReader:
+        """How one line of a list is read."""
+        parts = dict(schema.get("properties", {}))
+        chosen = [name for name, part in parts.items() if "enum" in part]
+        texts = [name for name, part in parts.items() if "enum" not in part and _kind(part) == "string"]
+        if len(chosen) == len(texts) == 1 and len(parts) == 2:
+            choices = [str(value) for value in parts[chosen[0]]["enum"]]
+            return _EntryReader(
+                lambda line: _categorised(line, choices, chosen[0], texts[0]),
+                f"one a line, as CATEGORY: TEXT; categories are {_numbered(choices)}",
+                takes_notes=True,
+            )
+        if parts:
+            return _EntryReader(
+                lambda line: self._object_after(line, schema), "one a line, then what is asked of it"
+            )
+        return _EntryReader(lambda line: line, "one a line")
+
+    def _object_after(self, line: str, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """An object whose first field was typed already."""
+        (first, part), *more = schema["properties"].items()
+        if "enum" in part:
+            value: Any = _chosen(line, list(part["enum"]))
+        elif _kind(part) == "string":
+            value = line
+        else:
+            raise ValueError(f"{first} can't be typed on one line.")
+        return {first: value, **{name: self.fill(rest, _spoken(name, rest)) for name, rest in more}}
+
+    def _choice(self, choices: list[Any], name: str) -> Any:
+        while True:
+            line = self.ask(f"{name or 'Choose'} ({_numbered(map(str, choices))}): ")
+            try:
+                return _chosen(line, choices)
+            except ValueError as error:
+                self.show(str(error))
+
+    def _yes(self, name: str) -> bool:
+        while True:
+            line = self.ask(f"{name}? (y or n): ").casefold()
+            if line in _YES or line in _NO:
+                return line in _YES
+            self.show("Type y for yes or n for no.")
+
+    def _number(self, schema: Mapping[str, Any], name: str, *, whole: bool) -> float | int:
+        least, most = schema.get("minimum"), schema.get("maximum")
+        wanted = "a whole number" if whole else "a number"
+        if least is not None and most is not None:
+            wanted += f" from {least} to {most}"
+        while True:
+            line = self.ask(f"{name} ({wanted}): ")
+            try:
+                value = int(line) if whole else float(line)
+            except ValueError:
+                value = None
+            if value is not None and value == value and (least is None or value >= least) and (
+                most is None or value <= most
+            ):  # fmt: skip
+                return value
+            self.show(f"Type {wanted}.")
+
+    def _text(self, schema: Mapping[str, Any], name: str) -> str:
+        while True:
+            line = self.ask(f"{name or 'Text'}: ")
+            if line or not schema.get("minLength"):
+                return line
+            self.show("Something must be typed here.")
+
+
+@dataclass(frozen=True, slots=True)
+class _EntryReader:
+    entry: Callable[[str], Any]
+    hint: str
+    takes_notes: bool = False
+
+
+def _kind(schema: Mapping[str, Any]) -> str:
+    """The type of a value; of several, the first that isn't null."""
+    kinds = schema.get("type", "object" if "properties" in schema else "string")
+    if isinstance(kinds, str):
+        return kinds
+    return next((str(kind) for kind in kinds if kind != "null"), "string")
+
+
+def _spoken(name: str, schema: Mapping[str, Any]) -> str:
+    """What a field is called: its title, or its name in words."""
+    title = schema.get("title")
+    return str(title) if title else name.replace("_", " ").capitalize()
+
+
+def _numbered(choices: Any) -> str:
+    return ", ".join(f"{number} {choice}" for number, choice in enumerate(choices, 1))
+
+
+def _chosen(line: str, choices: Sequence[Any]) -> Any:
+    """The choice that was typed: its number, its name, or letters that only it begins with."""
+    if line.isdecimal() and 1 <= int(line) <= len(choices):
+        return choices[int(line) - 1]
+    typed = line.casefold()
+    names = [str(choice).casefold() for choice in choices]
+    if typed in names:
+        return choices[names.index(typed)]
+    begun = [choice for choice, name in zip(choices, names, strict=True) if typed and name.startswith(typed)]
+    if len(begun) == 1:
+        return begun[0]
+    raise ValueError(f"{line!r} is none of {_numbered(map(str, choices))}.")
+
+
+def _categorised(line: str, choices: list[str], category: str, text: str) -> dict[str, Any]:
+    chosen, colon, words = line.partition(":")
+    if not colon or not words.strip():
+        raise ValueError(f"Write CATEGORY: TEXT; categories are {_numbered(choices)}.")
+    return {category: _chosen(chosen.strip(), choices), text: words.strip()}

@@ -1,0 +1,265 @@
+"""A person at the keyboard: what they see, what they can type, what is kept of it."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.simulation.person import PersonAtKeyboard
+from bedside.simulation.typed_lines import TypedLines
+from bedside.simulators.calls import Call, Line
+from bedside.support.errors import InputError
+
+CATEGORIES = ["emotional discomfort or fear", "financial or insurance concern"]
+FINDINGS = {
+    "type": "object",
+    "properties": {
+        "findings": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"category": {"enum": CATEGORIES}, "text": {"type": "string"}},
+            },
+        }
+    },
+}
+DIAGNOSES = {
+    "type": "object",
+    "properties": {
+        "message": {"type": "string"},
+        "diagnoses": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
+    },
+}
+ENDING = {
+    "type": "object",
+    "properties": {"message": {"type": "string"}, "end": {"type": "boolean"}},
+}
+
+
+class Paper:
+    """What is shown is written down, and what is typed stands there already; each line takes ``seconds``."""
+
+    def __init__(self, *typed: str, seconds: float = 0.0) -> None:
+        self.typed = list(typed)
+        self.seconds = seconds
+        self.now = 0.0
+        self.lines: list[str] = []
+        self.reminders: list[tuple[float, str]] = []
+
+    def show(self, text: str) -> None:
+        self.lines.append(text)
+
+    def line(self, prompt: str) -> str:
+        if not self.typed:
+            raise EOFError
+        self.now += self.seconds
+        return self.typed.pop(0)
+
+    @contextlib.contextmanager
+    def reminding(self, reminders: Iterable[tuple[float, str]]) -> Iterator[None]:
+        self.reminders += list(reminders)
+        yield
+
+    @property
+    def text(self) -> str:
+        return "\n".join(self.lines)
+
+
+def person(paper: Paper, folder: Path, minutes: float | None = None) -> PersonAtKeyboard:
+    return PersonAtKeyboard(
+        paper, TypedLines(folder / "typed.jsonl"), minutes=minutes, clock=lambda: paper.now
+    )
+
+
+def message(ordinal: int = 1, *history: Line, **fields: Any) -> Call:
+    return Call("clinician", "message", ordinal, "You are the doctor.", tuple(history), **fields)
+
+
+def replied(paper: Paper, folder: Path, call: Call, minutes: float | None = None) -> str:
+    return person(paper, folder, minutes).reply("one", call).text
+
+
+def test_the_brief_the_others_words_and_what_is_typed(tmp_path: Path) -> None:
+    paper = Paper("Where does it hurt?", "Since when?")
+    somebody = person(paper, tmp_path)
+    first = somebody.reply("one", message(1, Line("patient", "I am ill.")))
+    history = (Line("patient", "I am ill."), Line("clinician", first.text), Line("patient", "My knee."))
+    second = somebody.reply("one", message(2, *history))
+    assert (first.text, second.text) == ("Where does it hurt?", "Since when?")
+    assert paper.text.count("You are the doctor.") == 1
+    assert paper.lines[-2:] == ["Patient: I am ill.", "Patient: My knee."]
+    assert "Where does it hurt?" not in paper.text, "the terminal shows what is typed itself"
+
+
+def test_of_a_brief_that_changes_what_is_new_is_shown(tmp_path: Path) -> None:
+    paper = Paper("a", "b")
+    somebody = person(paper, tmp_path)
+    somebody.reply("one", Call("patient", "reply", 1, "Your knee hurts.\nYou are shy."))
+    somebody.reply(
+        "one", Call("patient", "reply", 2, "Your knee hurts.\nSay now that you fell.\nYou are shy.")
+    )
+    assert paper.lines[-2:] == ["New for you:", "Say now that you fell."]
+
+
+def test_chart_plan_and_help(tmp_path: Path) -> None:
+    paper = Paper("/chart", "/plan", "/help", "/nonsense", "", "Hello.")
+    material = {"chart": {"Age": "44"}, "intervention": {"preference": "tablets", "plan": "exercise"}}
+    assert replied(paper, tmp_path, message(material=material)) == "Hello."
+    assert "Age: 44" in paper.text
+    assert "plan: exercise" in paper.text
+    assert paper.text.count("/find CATEGORY: TEXT") == 2
+    assert "There is no command /nonsense here." in paper.text
+    assert "Type your message" in paper.text
+
+
+def test_a_patient_has_no_chart_of_the_clinician(tmp_path: Path) -> None:
+    paper = Paper("/plan", "/chart", "Hello.")
+    call = Call("patient", "reply", 1, "Your knee hurts.")
+    assert replied(paper, tmp_path, call) == "Hello."
+    assert "There is no command /plan here." in paper.text
+    assert paper.text.count("Your knee hurts.") == 2
+
+
+def test_findings_that_were_noted_are_offered_at_the_end(tmp_path: Path) -> None:
+    paper = Paper(
+        "/find emotional: fears the scan", "/find 2: can't pay", "/find nonsense", "/find", "Hello."
+    )
+    somebody = person(paper, tmp_path)
+    somebody.reply("one", message())
+    assert "fears the scan\n2: can't pay" in paper.text
+    paper.typed = ["y", "n", "money: rent", "financial: rent", ""]
+    form = Call("clinician", "findings", 1, kind="data", schema=FINDINGS)
+    assert json.loads(somebody.reply("one", form).text) == {
+        "findings": [
+            {"category": CATEGORIES[0], "text": "fears the scan"},
+            {"category": CATEGORIES[1], "text": "rent"},
+        ]
+    }
+    assert "It isn't taken over: Write CATEGORY: TEXT" in paper.text
+    assert "'money' is none of" in paper.text
+
+
+def test_notes_of_another_conversation_are_not_offered(tmp_path: Path) -> None:
+    paper = Paper("/find 1: fears the scan", "Hello.", "")
+    somebody = person(paper, tmp_path)
+    somebody.reply("one", message())
+    form = Call("clinician", "findings", 1, kind="data", schema=FINDINGS)
+    assert json.loads(somebody.reply("two", form).text) == {"findings": []}
+
+
+def test_the_end_is_asked_for_and_brings_the_list_of_diagnoses(tmp_path: Path) -> None:
+    paper = Paper("/end", "n", "/end", "y", "", "gout", "arthritis", "")
+    assert json.loads(replied(paper, tmp_path, message(schema=DIAGNOSES))) == {
+        "message": "",
+        "diagnoses": ["gout", "arthritis"],
+    }
+    assert "At least 1 is wanted." in paper.text
+    assert json.loads(replied(Paper("/end", "yes"), tmp_path / "..", message(schema=ENDING), None)) == {
+        "message": "",
+        "end": True,
+    }
+
+
+def test_a_conversation_that_ends_by_itself_is_not_ended(tmp_path: Path) -> None:
+    paper = Paper("/end", "Goodbye.")
+    assert replied(paper, tmp_path, message()) == "Goodbye."
+    assert "it ends by itself" in paper.text
+
+
+def test_a_form_of_choices_numbers_and_texts(tmp_path: Path) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "decision": {"enum": ["STOP", "CONTINUE"]},
+            "sure": {"type": "boolean"},
+            "turns": {"type": "integer", "minimum": 1, "maximum": 3},
+            "reason": {"type": "string", "minLength": 1},
+            "aims": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"name": {"type": "string"}, "weight": {"type": "number"}},
+                },
+            },
+        },
+    }
+    paper = Paper(
+        "perhaps", "cont", "?", "y", "4", "2.5", "2", "", "so", "/help", "warmth", "nan", ".5", ""
+    )  # fmt: skip
+    call = Call("clinician", "decision", 1, kind="data", schema=schema)
+    assert json.loads(replied(paper, tmp_path, call)) == {
+        "decision": "CONTINUE",
+        "sure": True,
+        "turns": 2,
+        "reason": "so",
+        "aims": [{"name": "warmth", "weight": 0.5}],
+    }
+
+
+def test_each_line_is_kept_at_once_and_not_typed_again(tmp_path: Path) -> None:
+    call = message(schema=DIAGNOSES)
+    with pytest.raises(EOFError):
+        replied(Paper("/find 1: fear", "/end", "y", "gout"), tmp_path, call)
+    kept = [json.loads(line)["text"] for line in (tmp_path / "typed.jsonl").read_text().splitlines()]
+    assert kept == ["/find 1: fear", "/end", "y", "gout"]
+    assert (tmp_path / "typed.jsonl").stat().st_mode & 0o077 == 0
+    paper = Paper("arthritis", "")
+    assert json.loads(replied(paper, tmp_path, call))["diagnoses"] == ["gout", "arthritis"]
+    assert "1. gout" in paper.text
+
+
+def test_a_line_that_was_cut_off_by_a_stop_is_typed_again(tmp_path: Path) -> None:
+    replied(Paper("/find 1: fear", "Hello."), tmp_path, message())
+    file = tmp_path / "typed.jsonl"
+    file.write_bytes(file.read_bytes()[:-9])
+    assert replied(Paper("Good day."), tmp_path, message()) == "Good day."
+    assert [json.loads(line)["text"] for line in file.read_text().splitlines()] == [
+        "/find 1: fear",
+        "Good day.",
+    ]
+
+
+def test_a_broken_file_of_lines_is_one_error(tmp_path: Path) -> None:
+    (tmp_path / "typed.jsonl").write_text("{}\n")
+    with pytest.raises(InputError, match="line 1"):
+        TypedLines(tmp_path / "typed.jsonl")
+
+
+def test_who_comes_back_sees_the_conversation_again(tmp_path: Path) -> None:
+    paper = Paper("Since when?")
+    replied(paper, tmp_path, message(2, Line("clinician", "Hello."), Line("patient", "My knee.")))
+    assert paper.lines[-2:] == ["You: Hello.", "Patient: My knee."]
+
+
+def test_time_is_told_at_two_minutes_and_ends_the_conversation(tmp_path: Path) -> None:
+    paper = Paper("a", "b", "c", "gout", "", seconds=240.0)
+    somebody = person(paper, tmp_path, minutes=10)
+    replies = [somebody.reply("one", message(n, schema=DIAGNOSES)).text for n in range(1, 5)]
+    assert [json.loads(reply)["message"] for reply in replies] == ["a", "b", "c", ""]
+    assert json.loads(replies[3])["diagnoses"] == ["gout"]
+    assert (480.0, "[2 minutes left]") in paper.reminders
+    assert (240.0, "[2 minutes left]") in paper.reminders
+    assert "Your time for this conversation is over." in paper.text
+
+
+def test_time_goes_on_where_it_was(tmp_path: Path) -> None:
+    replied(Paper("a", seconds=540), tmp_path, message(1), minutes=10)
+    paper = Paper("b", seconds=120)
+    replied(paper, tmp_path, message(2), minutes=10)
+    assert "[1.0 minutes left]" in paper.text
+    after = Paper("c")
+    assert replied(after, tmp_path, message(3), minutes=10) == "c"
+    assert "It can't be ended early" in after.text
+
+
+def test_nothing_that_is_shown_commands_the_terminal(tmp_path: Path) -> None:
+    paper = Paper("x")
+    replied(paper, tmp_path, message(1, Line("patient", "red \x1b[31m\x07 bell")))
+    assert "\x1b" not in paper.text
+    assert "\x07" not in paper.text
+    assert "red \\x1b[31m" in paper.text
