@@ -101,8 +101,8 @@ def _show_transcripts(files: list[str], options: ReadOptions) -> None:
         first = first or transcript
     for line in reading.account.lines(longest=None):
         say(in_options(line))
-    for error in reading.skipped:
-        say(f"Skipped: {in_options(str(error))}")
+    for reason in reading.reasons:
+        say(f"Skipped: {in_options(reason)}")
     if first is not None:
         say()
         say(f"The first turns of {first.id}:")

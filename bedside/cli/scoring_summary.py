@@ -42,10 +42,10 @@ def say_scored(summary: ScoringSummary) -> None:
 
 
 def _say_skipped(summary: ScoringSummary) -> None:
-    say(f"{len(summary.skipped):,} skipped:")
-    for reason in summary.skipped[:_SKIPPED]:
+    say(f"{summary.skipped:,} skipped:")
+    for reason in summary.reasons[:_SKIPPED]:
         say(f"  {in_options(reason)}")
-    more = len(summary.skipped) - _SKIPPED
+    more = len(summary.reasons) - _SKIPPED
     if more > 0:
         say(f"  … and {more:,} more; all are in {summary.run.path / MANIFEST}")
 

@@ -81,9 +81,7 @@ class JoinedReading:
         refused: set[tuple[str, str]] = set()
         for transcript in read.transcripts:
             if isinstance(transcript, SkippedTranscript):
-                reading.skipped.append(
-                    InputError(transcript.what, where=transcript.where, todo=transcript.todo)
-                )
+                reading.skipped.append(transcript.error())
                 continue
             record = reading.inputs[number]
             try:

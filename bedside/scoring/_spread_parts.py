@@ -14,11 +14,12 @@ import orjson
 
 import bedside
 from bedside.scoring.versions import library_versions
-from bedside.support.errors import EngineError, InputError, RunError
+from bedside.support.errors import BedsideError, EngineError, InputError, RunError
 from bedside.support.files import write_bytes
 from bedside.transcripts import ReadOptions
 from bedside.transcripts.reading import InputFile
 from bedside.transcripts.spans import Span
+from bedside.transcripts.transcript_maker import UnknownSpeakerError
 
 #: Beside a part's tables: what was read for it.
 PART_FILE = "part.json"
@@ -120,11 +121,22 @@ class ScoredTranscript:
 
 @dataclass(frozen=True, slots=True)
 class SkippedTranscript:
-    """A transcript that was left out, and why."""
+    """A transcript that was left out, and why; ``unknown_speaker``, whether for a speaker of no known role."""
 
     what: str
     where: str | None
     todo: str | None
+    unknown_speaker: bool = False
+
+    @staticmethod
+    def of(error: BedsideError) -> SkippedTranscript:
+        """What an error says."""
+        return SkippedTranscript(error.what, error.where, error.todo, isinstance(error, UnknownSpeakerError))
+
+    def error(self) -> InputError:
+        """The error that says it."""
+        kind = UnknownSpeakerError if self.unknown_speaker else InputError
+        return kind(self.what, where=self.where, todo=self.todo)
 
 
 @dataclass(slots=True)

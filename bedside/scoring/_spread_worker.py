@@ -138,7 +138,7 @@ def _score_piece(
     def note_skipped() -> None:
         nonlocal noted
         for error in reading.skipped[noted:]:
-            read.transcripts.append(SkippedTranscript(error.what, error.where, error.todo))
+            read.transcripts.append(SkippedTranscript.of(error))
         noted = len(reading.skipped)
 
     try:

@@ -31,7 +31,8 @@ class ScoringSummary:
         run: the run.
         transcripts, turns, ratings, missing: counts of this scoring.
         replaced: ratings of the same key that were there before.
-        skipped: what was left out, and why.
+        skipped: how many transcripts and files were left out.
+        reasons: why they were left out, in which all unknown speakers are told at once.
         ignored: number of files in searched folders that no reader is for.
         account: what was understood of what was read.
         resumed: parts that an interrupted call had scored before.
@@ -43,7 +44,8 @@ class ScoringSummary:
     ratings: int
     missing: int
     replaced: int
-    skipped: tuple[str, ...]
+    skipped: int
+    reasons: tuple[str, ...]
     ignored: int
     account: ReadingAccount = field(repr=False)
     resumed: int = 0
@@ -147,7 +149,7 @@ class ScoringPass:
     def check(self) -> None:
         """Raise InputError where nothing was scored."""
         if not self.transcripts:
-            first = self.reading.skipped[0]
+            first = self.reading.reasons[0]
             raise InputError(f"every transcript was skipped, the first because: {first}")
 
     def end(self) -> None:
@@ -168,7 +170,8 @@ class ScoringPass:
             ratings=counts["ratings"],
             missing=sum(row["n"] for row in counts["missing"]),
             replaced=replaced,
-            skipped=tuple(str(error) for error in self.reading.skipped),
+            skipped=len(self.reading.skipped),
+            reasons=tuple(self.reading.reasons),
             ignored=len(self.reading.ignored),
             account=self.reading.account,
             resumed=self.resumed,

@@ -78,7 +78,7 @@ class Reader:
             The first reader that claims a file gets it.
         read: yields the transcripts of a :class:`SourceFile`.
         priority: readers are asked in order of this number, most specific format first.
-        main_file: given a :class:`Head` that is claimed as ``"companion"``, the file whose reading reads it along, where
+        main_file: given a :class:`Head` that is claimed as ``"companion"``, the file that it is read along with, where
             what it holds is lost without that; None where nothing is.
         spans: pieces of about so many bytes that a file can be read in, one apart from the other; None where the format
             can't be divided. It may raise NotDivisible for a file.

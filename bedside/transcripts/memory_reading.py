@@ -62,7 +62,7 @@ class MemoryReading:
 
     Attributes:
         inputs: what is known of the transcripts, complete once the iteration is over.
-        skipped, ignored: empty.
+        skipped, reasons, ignored: empty.
         account: what came by, complete once the iteration is over.
         options: the usual ones; they say nothing of what is in memory.
 
@@ -75,6 +75,7 @@ class MemoryReading:
         self.options = ReadOptions()
         self.inputs = [MemoryInput()]
         self.skipped: list[BedsideError] = []
+        self.reasons: list[str] = []
         self.ignored: list[Path] = []
         self.account = ReadingAccount()
 

@@ -15,6 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 from bedside.support.errors import BedsideError, InputError
+from bedside.support.plurals import counted
 from bedside.transcripts.contract import READERS, Claim, Head, Reader, readers_by_priority, transcript_endings
 from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
 from bedside.transcripts.path_names import ending_of, printable_path, without_endings
@@ -55,6 +56,8 @@ class Reading:
     Attributes:
         inputs: what is known of each file read, complete once the iteration is over.
         skipped: the errors of transcripts and files that were left out (``on_error="skip"``).
+        reasons: why they were left out, in which all unknown speakers are told at once; complete once the iteration is
+            over.
         ignored: files of a searched folder whose ending is no transcript format's.
         companions: files that were read along with others, as shown.
         root: the folder common to all files, below which ids begin.
@@ -70,6 +73,7 @@ class Reading:
         self.options = options or ReadOptions()
         self.inputs: list[InputFile] = []
         self.skipped: list[BedsideError] = []
+        self.reasons: list[str] = []
         self.ignored: list[Path] = []
         self.account = ReadingAccount()
         if self.options.format is None:
@@ -149,12 +153,28 @@ class Reading:
         """An error as it is; in place of an unknown speaker's, one that tells all unknown speakers of all files."""
         if not isinstance(error, UnknownSpeakerError):
             return error
+        told = self._unknown_speakers()
+        # A reader may have asked in another way than by the name.
+        return error if told is None else UnknownSpeakerError(told[0], where=error.where, todo=told[1])
+
+    def _unknown_speakers(self) -> tuple[str, str] | None:
+        """What is wrong with all unknown speakers of all files, and what to do; None where there are none."""
         survey = SpeakerSurvey(self.files, replace(self.options, on_error="skip"), self.root)
         unknown = survey.speakers()
-        if not unknown.speakers:
-            return error  # A reader asked in another way than by the name.
-        what, todo = unknown.told()
-        return UnknownSpeakerError(what, where=error.where, todo=todo)
+        return unknown.told() if unknown.speakers else None
+
+    def _told_reasons(self) -> list[str]:
+        """Why transcripts were left out, unknown speakers at once."""
+        of_speakers = [error for error in self.skipped if isinstance(error, UnknownSpeakerError)]
+        told = self._unknown_speakers() if of_speakers else None
+        if told is None:
+            return [str(error) for error in self.skipped]
+        all_at_once = InputError(f"{counted(len(of_speakers), 'transcript')} with {told[0]}", todo=told[1])
+        return [
+            str(all_at_once if error is of_speakers[0] else error)
+            for error in self.skipped
+            if error is of_speakers[0] or not isinstance(error, UnknownSpeakerError)
+        ]
 
     def is_companion(self, path: Path) -> bool:
         """Whether a file was read along with another."""
@@ -172,6 +192,7 @@ class Reading:
             if lone is not None and self.options.on_error == "stop":
                 raise lone
             self.skipped += [] if lone is None else [lone]
+        self.reasons = self._told_reasons()
         self.account.skipped, self.account.ignored = len(self.skipped), len(self.ignored)
         if not any(file.transcripts for file in self.inputs) and not self.skipped:
             raise InputError(

@@ -49,6 +49,10 @@ def line(name: str, words: str = "How do you sleep these days?") -> str:
     return json.dumps({"id": name, "system": name[0], "turns": turns}) + "\n"
 
 
+def spoken_by(name: str, speaker: str) -> str:
+    return line(name).replace('"clinician"', f'"{speaker}"')
+
+
 @pytest.fixture(autouse=True)
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(_spread_division, "_SMALLEST", 3000)
@@ -97,7 +101,7 @@ def both(tmp_path: Path, *paths: Path, **how: Any) -> tuple[ScoringSummary, Scor
     spread = score(paths, tmp_path / "spread", engine=Here(), **how)
     assert_same(tmp_path / "plain", tmp_path / "spread")
     assert_nothing_kept(tmp_path / "spread")
-    for part in ("transcripts", "turns", "ratings", "missing", "skipped", "ignored"):
+    for part in ("transcripts", "turns", "ratings", "missing", "skipped", "reasons", "ignored"):
         assert getattr(plain, part) == getattr(spread, part)
     return plain, spread
 
@@ -194,6 +198,11 @@ BAD = {
     "an id twice before a bad line": [("b", 4, line("a3")), ("b", 5, "{\n")],
     "a bad line before an id twice": [("b", 4, "{\n"), ("b", 5, line("a3"))],
     "three of one id": [("a", 9, line("a3")), ("b", 4, line("a3")), ("b", 5, line("a3"))],
+    "speakers of no known role": [
+        ("a", 4, spoken_by("a4", "Zed")),
+        ("b", 3, "{\n"),
+        ("b", 4, spoken_by("b4", "Yor")),
+    ],
     "a file of nothing": [("d", 0, "\n")],
     "a file of something else": [("d", 0, "once upon a time\n")],
 }
@@ -210,8 +219,8 @@ def test_what_is_bad_is_told_as_by_one_process(folder: Path, tmp_path: Path, cas
     assert not (tmp_path / "run").exists()
 
 
-#: Two are enough for the fast lane: a run is written twice for each.
-FEW = {"an id twice in a part", "an id twice before a bad line"}
+#: Three are enough for the fast lane: a run is written twice for each.
+FEW = {"speakers of no known role", "an id twice in a part", "an id twice before a bad line"}
 
 
 @pytest.mark.parametrize(
@@ -221,6 +230,10 @@ def test_what_is_skipped_is_the_same(folder: Path, tmp_path: Path, case: str) ->
     spoil(folder, *BAD[case])
     plain, _ = both(tmp_path, folder, options=ReadOptions(on_error="skip"))
     assert plain.skipped
+    if case == "speakers of no known role":
+        speakers = next(reason for reason in plain.reasons if "unknown" in reason)
+        assert "2 transcripts with unknown speakers 'Yor' (1 turn in 1 transcript), 'Zed'" in speakers
+        assert len(plain.reasons) == plain.skipped - 1
 
 
 def test_bad_labels_of_a_corpus_are_told_once(tmp_path: Path) -> None:
@@ -232,7 +245,7 @@ def test_bad_labels_of_a_corpus_are_told_once(tmp_path: Path) -> None:
         label = json.dumps({"ICD_Code": "F32", "Diagnosis_Result": "x"}) if number else "{"
         (tmp_path / "in" / "labels" / f"patient_{number}_label.json").write_text(label)
     plain, _ = both(tmp_path, tmp_path / "in", metrics=["turns"], options=ReadOptions(on_error="skip"))
-    assert len(plain.skipped) == 1
+    assert plain.skipped == len(plain.reasons) == 1
 
 
 def test_a_file_that_all_is_wrong_with(tmp_path: Path) -> None:

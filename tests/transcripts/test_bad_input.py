@@ -344,7 +344,7 @@ def test_bad_input_is_one_line_that_says_where_and_what_to_do(
     assert [transcript.id for transcript in reading] == [*others, "z"]
     assert reading.skipped
     if isinstance(reading.skipped[0], UnknownSpeakerError):
-        # The files are not gone through once more for what is left out.
+        # Each transcript's own error; all unknown speakers stand in the reasons at once.
         assert str(reading.skipped[0]).startswith(expected[: expected.index(" (1 turn")])
         assert "`roles=" in str(reading.skipped[0])
     elif "left out" not in str(reading.skipped[0]):

@@ -14,8 +14,9 @@ from bedside.support.errors import InputError
 from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.reading_account import MOST_LEVELS, SCREEN, WIDTH, ReadingAccount
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
+from tests.conftest import DATA
 
-FORMS = Path("/work/shared/data/forms")
+FORMS = DATA / "forms"
 
 
 def line(name: str, *turns: tuple[str, str], **fields: Any) -> str:
@@ -130,6 +131,27 @@ def test_unknown_speakers_of_all_files_are_told_at_once(tmp_path: Path) -> None:
         "Grandmother's friend=other,Lee=patient\"`"
     )
     assert error.value.where == f"{one}:1, turn 0"
+
+
+def test_unknown_speakers_of_all_that_is_skipped_are_told_at_once(tmp_path: Path) -> None:
+    path = write(
+        tmp_path,
+        "one.jsonl",
+        line("a", ("doctor", "How are you?"), ("patient", "Well.")),
+        "{}\n",
+        line("b", ("Kim", "How are you?"), ("Lee", "Well."), ("Kim", "Good?")),
+        line("c", ("Kim", "How are you?"), ("Ann", "Well.")),
+    )
+    reading = Reading([path], ReadOptions(on_error="skip"))
+    assert [transcript.id for transcript in reading] == ["a"]
+    assert len(reading.skipped) == reading.account.skipped == 3
+    other, speakers = reading.reasons
+    assert other.startswith(f"{path}:2: ")
+    assert speakers == (
+        "2 transcripts with unknown speakers 'Kim' (3 turns in 2 transcripts), 'Ann' (1 turn in 1 transcript), 'Lee' "
+        "(1 turn in 1 transcript); say who each is: clinician, patient or other; a guess by their names and by who "
+        "asks is `roles=Kim=clinician,Ann=patient,Lee=patient`"
+    )
 
 
 @pytest.mark.parametrize(
