@@ -1,0 +1,1 @@
+"""Kinds of actors, one file each; see :mod:`bedside.simulation.actor_contract`."""
