@@ -1,0 +1,76 @@
+"""``human:NAME``: a person at the keyboard. Lines are kept as they are typed; what was typed isn't asked for again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bedside.llm.prices import Price
+from bedside.llm.queue import CallRecord
+from bedside.ratings.names import human_rater
+from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
+from bedside.simulators.calls import ActorReply, Call
+from bedside.simulators.contract import Simulator
+from bedside.support.errors import InputError
+
+_BEGINNING = "human:"
+
+
+class HumanActor:
+    """Asks a person in the terminal, one conversation at a time."""
+
+    room = 1
+    conversations: int | None = 1
+    stateful = False
+    price: Price | None = None
+
+    def __init__(self, settings: ActorSettings) -> None:
+        from bedside.simulation.person import PersonAtKeyboard
+        from bedside.simulation.terminal import TerminalScreen
+        from bedside.simulation.typed_lines import TYPED_LINES, TypedLines
+
+        self.parameters: dict[str, Any] = {} if settings.minutes is None else {"minutes": settings.minutes}
+        self._person = PersonAtKeyboard(
+            TerminalScreen(), TypedLines(settings.folder / TYPED_LINES), minutes=settings.minutes
+        )
+
+    async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
+        """Wait for what the person types; nothing else goes on meanwhile.
+
+        Raises:
+            KeyboardInterrupt: they want to stop, by Ctrl-C or Ctrl-D.
+        """
+        try:
+            return self._person.reply(place.conversation, call)
+        except EOFError:
+            raise KeyboardInterrupt from None
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
+    return [_name(text) for text in names]
+
+
+def _name(text: str) -> ActorName:
+    person = text.removeprefix(_BEGINNING)
+    if not person or not person.isprintable() or set(person) & set("/ "):
+        raise InputError(
+            f"{text!r} names no person",
+            todo="write human:NAME, such as human:anna, without spaces or slashes",
+        )
+    return ActorName(text, "human", text, human_rater(person), detail=person)
+
+
+def _open(name: ActorName, settings: ActorSettings) -> HumanActor:
+    return HumanActor(settings)
+
+
+ACTOR = ActorKind(
+    name="human",
+    title="a person at the keyboard",
+    takes=lambda text: text.startswith(_BEGINNING),
+    read=_read,
+    open=_open,
+)
