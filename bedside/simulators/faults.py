@@ -1,0 +1,207 @@
+"""What is wrong with a text as a message: one list for all simulators, in English and Chinese.
+
+Patterns are narrow: they are to be sure rather than complete, since a patient's message that they find is asked for
+again and, where it is no better the third time, ends the conversation (:mod:`.fault_patterns`). A message is never
+changed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+
+from bedside.simulators.asking import Fault
+from bedside.simulators.fault_patterns import (
+    ABBREVIATION,
+    ABROAD,
+    ARRIVAL,
+    CLINICIAN_LABEL,
+    GREETING,
+    HAN,
+    HELPER,
+    MACHINE,
+    MADE_UP,
+    PATIENT_LABEL,
+    SENTENCE_END,
+    STAGE,
+    THINKING,
+    WORD,
+)
+
+#: Words of a clinician's message above which it is flagged.
+CLINICIAN_WORDS = 400
+#: Share of their words that two messages have in common, and words that each needs, to be the same message again.
+SHARED, COMPARED = 0.9, 8
+#: Words from which an equal message is one that is repeated: "No, never." is an answer to many questions.
+SHORT = 4
+#: Han characters and other words that a message needs for its language to show.
+LANGUAGE_UNITS = 4
+#: Share of Han characters among them in a Chinese message; of Latin words in an English one; and of frequent words of
+#: other languages above which it isn't English. English that names many drugs or foods stays far below that.
+HAN_SHARE, OWN_SCRIPT, ABROAD_SHARE = 0.5, 0.5, 0.25
+#: Han characters that are counted as a word: words of running Chinese text have one and a half on average.
+HAN_PER_WORD = 1.5
+
+
+def patient_fault(
+    text: str, *, language: str, earlier: Sequence[str] = (), sentences: int | None, words: int | None
+) -> Fault | None:
+    """The first thing wrong with a patient's message, as to its form; None where nothing is.
+
+    Faults for which a conversation is given up come before those that are kept and flagged (a message that repeats,
+    that begins the conversation anew, that is too long). What it must not reveal is its protocol's to say.
+
+    Args:
+        text: the message.
+        language: ``en`` or ``zh``.
+        earlier: the patient's own messages before it; leave out those whose words the protocol fixes.
+        sentences: most sentences; None for any number.
+        words: most words; of Chinese, three characters are two words.
+    """
+    if not any(character.isalnum() for character in text):
+        return Fault("empty", "Your last reply held no words. Write your message.")
+    for reason, objection in _role_faults(text):
+        return Fault(reason, objection)
+    if _wrong_language(text, language):
+        wanted = {"en": "English", "zh": "Chinese (中文)"}[language]
+        return Fault("wrong language", f"Your last reply was not in {wanted}. Write it in {wanted}.")
+    if _repeats(text, earlier):
+        return Fault(
+            "repeats itself",
+            "You have said that before in the same words. Answer what was said last, in other words.",
+            kept=True,
+        )
+    if _begins_anew(text, earlier):
+        return Fault(
+            "begins anew",
+            "The conversation is already under way: don't greet again or say again why you came. "
+            "Answer what was said last.",
+            kept=True,
+        )
+    if (sentences is not None and sentence_count(text) > sentences) or (
+        words is not None and word_count(text) > words
+    ):
+        limits = [
+            f"{limit} {noun if limit > 1 else noun[:-1]}"
+            for limit, noun in ((sentences, "sentences"), (words, "words"))
+            if limit is not None
+        ]
+        return Fault(
+            "too long",
+            f"Your last reply was too long. Answer in at most {' and '.join(limits)}.",
+            kept=True,
+        )
+    return None
+
+
+def clinician_flags(text: str, *, language: str, earlier: Sequence[str] = ()) -> tuple[str, ...]:
+    """The reasons of all faults that a clinician's message has, as to its form: it is kept as it is.
+
+    Args:
+        text: the message.
+        language: ``en`` or ``zh``.
+        earlier: the clinician's own messages before it.
+    """
+    flags = {
+        "leaked reasoning": THINKING.search(text),
+        "speaks for the patient": PATIENT_LABEL.search(text),
+        "stage directions": STAGE.search(text),
+        "refusal": MACHINE.search(text),
+        "wrong language": _wrong_language(text, language),
+        "repeats itself": _repeats(text, earlier),
+        "too long": word_count(text) > CLINICIAN_WORDS,
+    }
+    return tuple(reason for reason, present in flags.items() if present)
+
+
+def word_count(text: str) -> int:
+    """Words of a text: those of scripts with spaces, and two for three Han characters, rounded up."""
+    return len(WORD.findall(text)) + -int(-len(HAN.findall(text)) // HAN_PER_WORD)
+
+
+def sentence_count(text: str) -> int:
+    """Sentences of a text: up to a sign that ends one, or to the end of a line; one at least where there are words."""
+    whole = ABBREVIATION.sub(lambda match: match[0].replace(".", ""), text)
+    return sum(any(map(str.isalnum, part)) for part in SENTENCE_END.split(whole))
+
+
+def _role_faults(text: str) -> Iterator[tuple[str, str]]:
+    if THINKING.search(text):
+        yield (
+            "leaked reasoning",
+            "Your last reply held your reasoning. Write only the words that are said aloud.",
+        )
+    if CLINICIAN_LABEL.search(text):
+        yield (
+            "speaks for the clinician",
+            "Your last reply held words of the clinician. Write only what you, the patient, say next.",
+        )
+    if PATIENT_LABEL.search(text):
+        yield (
+            "speaker label",
+            "Your last reply named who speaks. Write only the words that are said aloud, without a name before them.",
+        )
+    if MACHINE.search(text):
+        yield "refusal", "Stay in your role: answer as this person would, in their own words."
+    if MADE_UP.search(text):
+        yield (
+            "speaks of the case",
+            "Your last reply spoke of a case, a prompt or a role. To this person the conversation is real: "
+            "answer in their own words.",
+        )
+    if HELPER.search(text):
+        yield (
+            "becomes the helper",
+            "Your last reply helped or questioned the clinician as a helper would. You are the one who needs help: "
+            "answer as this person would.",
+        )
+    if STAGE.search(text):
+        yield (
+            "stage directions",
+            "Your last reply described gestures or used marks. Write only the words that are said aloud.",
+        )
+
+
+def _wrong_language(text: str, language: str) -> bool:
+    """Whether a message is surely in another language than English or Chinese; short ones may pass."""
+    han = len(HAN.findall(text))
+    words = [word.replace("’", "'") for word in WORD.findall(text.casefold())]
+    units = han + len(words)
+    if units < LANGUAGE_UNITS:
+        return False
+    if language == "zh":
+        return han < HAN_SHARE * units
+    latin = sum(any("a" <= character <= "\u024f" for character in word) for word in words)
+    number = sum(word.isnumeric() for word in words)
+    if latin < OWN_SCRIPT * (units - number):
+        return True
+    return sum(map(ABROAD.__contains__, words)) > ABROAD_SHARE * units
+
+
+def _repeats(text: str, earlier: Sequence[str]) -> bool:
+    units = _units(text)
+    if len(units) < SHORT:
+        return False
+    kinds = set(units)
+    for message in earlier:
+        others = _units(message)
+        if units == others:
+            return True
+        if min(len(units), len(others)) >= COMPARED:
+            other_kinds = set(others)
+            if len(kinds & other_kinds) >= SHARED * len(kinds | other_kinds):
+                return True
+    return False
+
+
+def _units(text: str) -> list[str]:
+    """Words without differences of case and marks; of Chinese, its pairs of neighbouring characters."""
+    plain = text.casefold().replace("’", "'")
+    characters = HAN.findall(plain)
+    pairs = ["".join(pair) for pair in pairwise(characters)]
+    return [*WORD.findall(plain), *pairs]
+
+
+def _begins_anew(text: str, earlier: Sequence[str]) -> bool:
+    """Whether a message that isn't the first says hello and why its speaker came."""
+    return bool(earlier) and bool(GREETING.search(text)) and bool(ARRIVAL.search(text))
