@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -236,6 +237,7 @@ def coders_evaluate(
     from bedside.transcripts import Reading
 
     reading = Reading(files, read_options(format_=format_, roles=roles, columns=columns))
+    tables: Sequence[Table]
     if judge is None:
         if dry_run:
             raise InputError("no judge is named", where="--dry-run", todo="add --judge MODEL")
@@ -251,12 +253,13 @@ def coders_evaluate(
                 quality=quality,
             )
         )
-        show_tables(tables, json)
-        return
-    if coder is not None:
+    elif coder is not None:
         raise InputError("a coder and a judge are named", where="--judge", todo="name one of them")
-    judge_coding = _JudgeCoding(judge, read_names(codes), store, turns_per_call, max_concurrency, max_calls)
-    show_tables(judge_coding.plan(reading) if dry_run else judge_coding.test(reading), json)
+    else:
+        coding = _JudgeCoding(judge, read_names(codes), store, turns_per_call, max_concurrency, max_calls)
+        tables = coding.plan(reading) if dry_run else coding.test(reading)
+    note_account(reading.account.lines())
+    show_tables(tables, json)
 
 
 def _coder_tables(

@@ -45,7 +45,7 @@ from bedside.cli.options import (
     SheetOption,
     TextColumnsOption,
 )
-from bedside.cli.output import say, show_tables
+from bedside.cli.output import note_account, say, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.scoring_summary import say_scored
@@ -281,11 +281,13 @@ class _JudgedCall:
             check_apart(self.settings, text=call.text)
 
     def preview(self) -> None:
-        """Print what judges would be asked; write nothing."""
+        """Print what was read and what judges would be asked; write nothing."""
         from bedside.judges.raters import endpoint_lines
         from bedside.reports.judgements import plan_table
         from bedside.scoring.preview import preview_judging
+        from bedside.transcripts.reading import read_account
 
+        note_account(read_account(self.call.files, self.call.reading).lines())
         plans = preview_judging(
             self.call.out,
             self.call.files,

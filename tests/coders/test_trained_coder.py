@@ -422,8 +422,9 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
     with pytest.raises(SystemExit) as ended:
         main(["coder", "evaluate", coded, "--folds", "2", "--json"])
     assert ended.value.code == 0
-    tables = json.loads(capsys.readouterr().out)
-    assert len(tables) == 4
+    printed = capsys.readouterr()
+    assert len(json.loads(printed.out)) == 4
+    assert "Read: 12 transcripts" in printed.err
 
 
 @pytest.mark.parametrize(

@@ -59,11 +59,12 @@ def test_a_suite_is_judged_and_resumed(tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_a_dry_run_asks_and_writes_nothing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with JudgeServer() as server:
-        code, out, _ = run(
+        code, out, err = run(
             capsys, "score", EXAMPLE, "--suite", "mdd5k", "--judge", server.judge, "--dry-run", "--json",
             "--price", "in=1,out=2", "--out", tmp_path / "run",
         )  # fmt: skip
         assert code == 0
+        assert err.splitlines() == bedside.read_account(EXAMPLE).lines()
         assert not server.received
     rows = json.loads(out)[0]["rows"]
     assert len(rows) == 7
@@ -201,7 +202,7 @@ def test_codes_of_turns_join_the_run_and_stand_beside_people(
             folder,
         )
         code, _, err = run(capsys, *command, "--dry-run")
-        assert (code, err, server.received) == (0, "", [])
+        assert (code, err[:20], server.received) == (0, "Read: 12 transcripts", [])
         assert run(capsys, *command)[0] == 0
     ratings = bedside.read_run(folder).ratings.filter(pl.col("rater").str.starts_with("judge:"))
     assert set(ratings.filter(metric="question")["label"]) <= {"none", "open", "closed"}

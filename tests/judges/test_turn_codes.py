@@ -531,7 +531,12 @@ def test_from_the_command_line(tmp_path: Path, capsys: pytest.CaptureFixture[str
             main([str(each) for each in command])
         assert not ended.value.code
         assert server.most_in_flight <= 2
-    assert " .400 " in capsys.readouterr().out
+        printed = capsys.readouterr()
+        assert " .400 " in printed.out
+        assert "Read: 5 transcripts" in printed.err
+        with pytest.raises(SystemExit):
+            main([*map(str, command), "--dry-run"])
+        assert "Read: 5 transcripts" in capsys.readouterr().err
 
 
 @pytest.mark.server

@@ -10,9 +10,10 @@ import pytest
 from bedside.support.errors import AmbiguousError, InputError
 from bedside.transcripts import Reading, ReadOptions
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
+from tests.conftest import DATA
 from tests.transcripts.files import GOOD, document, read, workbook, write
 
-FORMS = Path("/work/shared/data/forms")
+FORMS = DATA / "forms"
 HELLO = [("clinician", "Hello."), ("patient", "I sleep badly.")]
 TRACKED = "<w:ins w:id='1' w:author='a'><w:r><w:t>x</w:t></w:r></w:ins>"
 

@@ -16,9 +16,10 @@ from bedside.transcripts.readers.chat import spoken_text
 from bedside.transcripts.timed_speech import joined_text, seconds
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.transcript_maker import UnknownSpeakerError
+from tests.conftest import DATA
 from tests.transcripts.files import read, write
 
-FORMS = Path("/work/shared/data/forms")
+FORMS = DATA / "forms"
 samples = pytest.mark.skipif(not FORMS.exists(), reason="the samples of forms are not here")
 
 
