@@ -29,7 +29,12 @@ class KeyboardForm:
     notes: Sequence[str] = field(default=())
 
     def fill(self, schema: Mapping[str, Any], name: str = "") -> Any:
-        """A value that fits ``schema``; ``name`` is what it is called."""
+        """A value that fits ``schema``; ``name`` is what it is called. What may be null is, where nothing is typed."""
+        schema, nullable = _without_null(schema)
+        value = self._value(schema, name)
+        return None if nullable and value in ("", []) else value
+
+    def _value(self, schema: Mapping[str, Any], name: str) -> Any:
         if "enum" in schema:
             return self._choice(list(schema["enum"]), name)
         kind = _kind(schema)
@@ -45,7 +50,8 @@ class KeyboardForm:
 
     def _object(self, schema: Mapping[str, Any]) -> dict[str, Any]:
         return {
-            name: self.fill(part, _spoken(name, part)) for name, part in schema.get("properties", {}).items()
+            name: self.fill(part, field_title(name, part))
+            for name, part in schema.get("properties", {}).items()
         }
 
     def _list(self, schema: Mapping[str, Any], name: str) -> list[Any]:
@@ -108,7 +114,7 @@ class KeyboardForm:
             value = line
         else:
             raise ValueError(f"{first} can't be typed on one line.")
-        return {first: value, **{name: self.fill(rest, _spoken(name, rest)) for name, rest in more}}
+        return {first: value, **{name: self.fill(rest, field_title(name, rest)) for name, rest in more}}
 
     def _choice(self, choices: list[Any], name: str) -> Any:
         while True:
@@ -157,15 +163,27 @@ class _EntryReader:
     takes_notes: bool = False
 
 
+def neutral_value(schema: Mapping[str, Any]) -> Any:
+    """What says nothing in a field: null where that may be, else no, or an empty list or text."""
+    schema, nullable = _without_null(schema)
+    return None if nullable else {"boolean": False, "array": [], "string": ""}.get(_kind(schema))
+
+
+def _without_null(schema: Mapping[str, Any]) -> tuple[Mapping[str, Any], bool]:
+    """A schema of what isn't null, the first of several; and whether null fits too."""
+    kinds = schema.get("type")
+    choices = schema.get("anyOf", schema.get("oneOf")) or (
+        [{**schema, "type": kind} for kind in kinds] if isinstance(kinds, list) else [schema]
+    )
+    values = [choice for choice in choices if choice.get("type") != "null"]
+    return (values[0] if values else {}), len(values) < len(choices)
+
+
 def _kind(schema: Mapping[str, Any]) -> str:
-    """The type of a value; of several, the first that isn't null."""
-    kinds = schema.get("type", "object" if "properties" in schema else "string")
-    if isinstance(kinds, str):
-        return kinds
-    return next((str(kind) for kind in kinds if kind != "null"), "string")
+    return str(schema.get("type", "object" if "properties" in schema else "string"))
 
 
-def _spoken(name: str, schema: Mapping[str, Any]) -> str:
+def field_title(name: str, schema: Mapping[str, Any]) -> str:
     """What a field is called: its title, or its name in words."""
     title = schema.get("title")
     return str(title) if title else name.replace("_", " ").capitalize()

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 import orjson
 
-from bedside.simulation.keyboard_form import KeyboardForm
+from bedside.simulation.keyboard_form import KeyboardForm, field_title, neutral_value
 from bedside.simulation.typed_lines import TypedAt, TypedLine, TypedLines
 from bedside.simulators.calls import ActorReply, Call
 
@@ -126,8 +126,10 @@ class PersonAtKeyboard:
             elif resumed:
                 self.say(f"You: {line.text}")
         sitting.shown = max(sitting.shown, len(call.history))
-        if call.instruction and call.instruction != sitting.instruction:
-            self.say(call.instruction)
+        if call.instruction != sitting.instruction:
+            # How a reply is written down is for models.
+            lines = (line for line in call.instruction.splitlines() if "JSON" not in line)
+            self.say("\n".join(lines).strip())
             sitting.instruction = call.instruction
         if call.objection:
             self.say(call.objection)
@@ -166,7 +168,7 @@ class _Asking:
             elif not line:
                 self._say("Type your message and press Enter.")
             elif not self._command(line):
-                return line if self.call.schema is None else orjson.dumps({"message": line}).decode()
+                return line if self.call.schema is None else self._with_fields(line)
 
     def data(self) -> str:
         """An object that the call's schema describes, in JSON."""
@@ -178,14 +180,20 @@ class _Asking:
         fields: Mapping[str, Any] = (self.call.schema or {}).get("properties", {})
         return {name: schema for name, schema in fields.items() if name != "message"}
 
+    def _with_fields(self, message: str) -> str:
+        """A message that doesn't end the conversation, beside fields that say so."""
+        fields = {name: neutral_value(schema) for name, schema in self._endings().items()}
+        return orjson.dumps({"message": message, **fields}).decode()
+
     def _end(self) -> str:
+        """What ends the conversation; its last message lists what is handed in."""
         form = KeyboardForm(self._answer, self._say, self._notes())
-        reply: dict[str, Any] = {"message": ""}
+        fields: dict[str, Any] = {}
         for name, schema in self._endings().items():
-            reply[name] = schema.get("type") == "boolean" or form.fill(
-                schema, str(schema.get("title") or name.replace("_", " ").capitalize())
-            )
-        return orjson.dumps(reply).decode()
+            fields[name] = schema.get("type") == "boolean" or form.fill(schema, field_title(name, schema))
+        entries = [str(entry) for value in fields.values() if isinstance(value, list) for entry in value]
+        message = "\n".join(f"{number}. {entry}" for number, entry in enumerate(entries, 1))
+        return orjson.dumps({"message": message, **fields}).decode()
 
     def _answer(self, prompt: str) -> str:
         """A line that is no command."""

@@ -32,7 +32,9 @@ DIAGNOSES = {
     "type": "object",
     "properties": {
         "message": {"type": "string"},
-        "diagnoses": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 3},
+        "diagnoses": {
+            "anyOf": [{"type": "null"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]
+        },
     },
 }
 ENDING = {
@@ -155,7 +157,7 @@ def test_notes_of_another_conversation_are_not_offered(tmp_path: Path) -> None:
 def test_the_end_is_asked_for_and_brings_the_list_of_diagnoses(tmp_path: Path) -> None:
     paper = Paper("/end", "n", "/end", "y", "", "gout", "arthritis", "")
     assert json.loads(replied(paper, tmp_path, message(schema=DIAGNOSES))) == {
-        "message": "",
+        "message": "1. gout\n2. arthritis",
         "diagnoses": ["gout", "arthritis"],
     }
     assert "At least 1 is wanted." in paper.text
@@ -240,7 +242,8 @@ def test_time_is_told_at_two_minutes_and_ends_the_conversation(tmp_path: Path) -
     paper = Paper("a", "b", "c", "gout", "", seconds=240.0)
     somebody = person(paper, tmp_path, minutes=10)
     replies = [somebody.reply("one", message(n, schema=DIAGNOSES)).text for n in range(1, 5)]
-    assert [json.loads(reply)["message"] for reply in replies] == ["a", "b", "c", ""]
+    assert [json.loads(reply)["message"] for reply in replies] == ["a", "b", "c", "1. gout"]
+    assert all(json.loads(reply)["diagnoses"] is None for reply in replies[:3])
     assert json.loads(replies[3])["diagnoses"] == ["gout"]
     assert (480.0, "[2 minutes left]") in paper.reminders
     assert (240.0, "[2 minutes left]") in paper.reminders
@@ -263,3 +266,28 @@ def test_nothing_that_is_shown_commands_the_terminal(tmp_path: Path) -> None:
     assert "\x1b" not in paper.text
     assert "\x07" not in paper.text
     assert "red \\x1b[31m" in paper.text
+
+
+def test_how_a_reply_is_written_down_is_not_said_to_a_person(tmp_path: Path) -> None:
+    paper = Paper("x")
+    instruction = "This is your last message.\n\nReply with a JSON object of two keys."
+    replied(paper, tmp_path, message(instruction=instruction, schema=DIAGNOSES))
+    assert paper.lines[-1] == "This is your last message."
+    assert "JSON" not in paper.text
+
+
+@pytest.mark.parametrize(
+    ("schema", "typed", "value"),
+    [
+        ({"type": ["string", "null"]}, "", None),
+        ({"type": ["null", "string"]}, "gout", "gout"),
+        ({"oneOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}, "", None),
+        ({"type": "string"}, "", ""),
+    ],
+)
+def test_nothing_typed_is_null_where_it_may_be(
+    tmp_path: Path, schema: dict[str, Any], typed: str, value: str | None
+) -> None:
+    form = {"type": "object", "properties": {"x": schema}}
+    call = Call("clinician", "decision", 1, kind="data", schema=form)
+    assert json.loads(replied(Paper(typed), tmp_path, call)) == {"x": value}
