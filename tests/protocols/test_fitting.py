@@ -18,9 +18,10 @@ from bedside.protocols.medconceal import (
     read_turns,
 )
 from bedside.protocols.medconceal.labelled_courses import LabelledCourse
+from bedside.protocols.medconceal.policy import Step, address_probability, reveal_probability
 from bedside.protocols.medconceal.policy_parameters import parse_parameters, write_parameters
 from bedside.protocols.medconceal.policy_regression import address_data, regressed, reveal_data
-from bedside.protocols.medconceal.trace import Step, address_probability, replay, reveal_probability
+from bedside.protocols.medconceal.trace import replay
 from bedside.support.errors import DataError, InputError
 
 DEFAULT = PARAMETERS.load("default")
@@ -76,7 +77,7 @@ def drawn_turns(
                 turn,
                 False,
                 tuple(reveal_probability(z, o[place], categories[place], parameters) for place in (0, 1)),
-                address_probability(z, parameters),
+                address_probability(z, None, parameters),
             )
             for turn, z, o in made
         ]
@@ -252,3 +253,36 @@ def test_bad_rows_name_file_line_and_key(tmp_path: Path) -> None:
     path.write_text('{"case": "1"}\n')
     with pytest.raises(InputError, match=r"turns.jsonl: turn: Field required"):
         read_turns(path)
+
+
+def with_address_deltas() -> Parameters:
+    address = {**TRUTH.address.model_dump(), "by_category": {CATEGORIES[0]: {}}}
+    return Parameters.model_validate({**TRUTH.model_dump(), "address": address})
+
+
+@pytest.mark.slow
+def test_address_weights_of_categories_minimise_the_penalised_loss() -> None:
+    from scipy.optimize import minimize
+
+    made = courses(drawn_turns(120, 5, replayed=False))
+    found = regressed(address_data(made, with_address_deltas()), 1.0, "x")
+    plain = address_data(made, TRUTH)
+    # Whose primary concern is of which category, from the courses themselves.
+    category = np.array([CATEGORIES.index(made[case].rows[0][0].category) for case in plain.case])
+    width = len(FEATURES)
+
+    def loss(weights: np.ndarray) -> float:
+        v, delta = weights[:width], weights[width:].reshape(len(CATEGORIES), width)
+        logit = (plain.x * (v + delta[category])).sum(axis=1)
+        return float(np.logaddexp(0, -np.where(plain.y, logit, -logit)).sum() + (weights**2).sum() / 2)
+
+    direct = minimize(loss, np.zeros(5 * width), method="BFGS", options={"gtol": 1e-6})
+    assert found == pytest.approx(direct.x, abs=2e-3)
+
+
+@pytest.mark.slow
+def test_a_fit_has_address_weights_of_categories_where_its_base_has_some() -> None:
+    rows = drawn_turns(40, 5, replayed=False)
+    for base, categories in ((with_address_deltas(), set(CATEGORIES)), (TRUTH, set())):
+        found = fit(rows, seed=0, folds=2, base=base, reveal_grid=SMALL_REVEAL, address_grid=SMALL_ADDRESS)
+        assert set(found.parameters.address.by_category) == categories

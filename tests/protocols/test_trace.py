@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from bedside.protocols.medconceal import FEATURES, PARAMETERS, Concern, Parameters, Trace, replay, trace
 from bedside.protocols.medconceal.labels import ConcernTurnLabels
 from bedside.protocols.medconceal.overlap import content, overlap
+from bedside.protocols.medconceal.policy import Step, address_probability, reveal_probability, sigmoid
 from bedside.protocols.medconceal.policy_parameters import parse_parameters, write_parameters
-from bedside.protocols.medconceal.trace import Step, address_probability, reveal_probability, sigmoid
 from bedside.support.errors import DataError, RegistryError
 from tests.conftest import conversation
 
@@ -268,7 +268,7 @@ def test_probabilities_are_the_formulas() -> None:
     total += (weights["overlap"] + more.get("overlap", 0)) * 0.4
     assert reveal_probability(z, 0.4, FEAR, DEFAULT) == pytest.approx(1 / (1 + math.exp(-total)))
     total = sum(DEFAULT.address.weights[name] * value for name, value in zip(FEATURES, z, strict=True))
-    assert address_probability(z, DEFAULT) == pytest.approx(1 / (1 + math.exp(-total)))
+    assert address_probability(z, None, DEFAULT) == pytest.approx(1 / (1 + math.exp(-total)))
 
 
 def test_sigmoid_does_not_overflow() -> None:
@@ -319,12 +319,11 @@ def test_a_turn_without_labels_is_no_trace() -> None:
         trace(conversation(("patient", "x")), [CONCERN], {}, DEFAULT)
 
 
-def test_blocked_by_intent_or_by_risk() -> None:
+def test_blocked_by_intent_and_without_one_by_risk() -> None:
     found = trace(TALK, [CONCERN], {0: labels("meta_probe"), 2: labels(meta_probe_risk=0.5)}, DEFAULT)
     assert found.blocked == 2
-    assert (
-        trace(TALK, [CONCERN], {0: labels("explain"), 2: labels(meta_probe_risk=0.49)}, DEFAULT).blocked == 0
-    )
+    spoken = {0: labels("explain", meta_probe_risk=0.9), 2: labels(meta_probe_risk=0.49)}
+    assert trace(TALK, [CONCERN], spoken, DEFAULT).blocked == 0, "an intent decides alone"
 
 
 def test_talk_about_nothing_never_reveals_with_the_default_parameters() -> None:

@@ -27,6 +27,7 @@ from bedside.protocols.medconceal.labels import (
 )
 from bedside.protocols.medconceal.matching import CaseScore, case_level, micro, score_case
 from bedside.protocols.medconceal.measures import CaseTrace, measure, summarise
+from bedside.protocols.medconceal.policy import Policy, PolicyState, Step, turn_step
 from bedside.protocols.medconceal.policy_parameters import PARAMETERS, Parameters, write_parameters
 from bedside.protocols.medconceal.trace import Trace, replay, trace
 
@@ -47,6 +48,9 @@ __all__ = [
     "ConcernLabels",
     "PARAMETERS",
     "Parameters",
+    "Policy",
+    "PolicyState",
+    "Step",
     "MatchProposal",
     "Trace",
     "ConcernTurnLabels",
@@ -64,6 +68,7 @@ __all__ = [
     "score_case",
     "summarise",
     "trace",
+    "turn_step",
     "with_labels",
     "write_parameters",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from typing import Any, Literal
@@ -103,8 +103,20 @@ class Fit:
     remarks: tuple[str, ...]
 
 
-def _with_address(parameters: Parameters, weights: NDArray[np.float64]) -> Parameters:
-    return _replaced(parameters, "address", weights=dict(zip(FEATURES, weights.tolist(), strict=True)))
+def _divided(
+    features: Sequence[str], weights: NDArray[np.float64], categories: Collection[CategoryName]
+) -> dict[str, Any]:
+    """A regression's weights as a file's ``weights`` and, for some categories, ``by_category``."""
+    width = len(features)
+    parts = [weights[start : start + width].tolist() for start in range(0, len(weights), width)]
+    return {
+        "weights": dict(zip(features, parts[0], strict=True)),
+        "by_category": {
+            name: dict(zip(features, part, strict=True))
+            for name, part in zip(CATEGORIES, parts[1:], strict=False)
+            if name in categories
+        },
+    }
 
 
 def _replaced(parameters: Parameters, part: str, **values: Any) -> Parameters:
@@ -183,18 +195,11 @@ class _Regressions:
 
     def with_reveal(self, parameters: Parameters, weights: NDArray[np.float64]) -> Parameters:
         """Parameters with the weights of the reveal."""
-        width = len(REVEAL_FEATURES)
-        parts = [weights[start : start + width].tolist() for start in range(0, len(weights), width)]
-        return _replaced(
-            parameters,
-            "reveal",
-            weights=dict(zip(REVEAL_FEATURES, parts[0], strict=True)),
-            by_category={
-                name: dict(zip(REVEAL_FEATURES, part, strict=True))
-                for name, part in zip(CATEGORIES, parts[1:], strict=True)
-                if name in self.categories
-            },
-        )
+        return _replaced(parameters, "reveal", **_divided(REVEAL_FEATURES, weights, self.categories))
+
+    def with_address(self, parameters: Parameters, weights: NDArray[np.float64]) -> Parameters:
+        """Parameters with the weights of the address."""
+        return _replaced(parameters, "address", **_divided(FEATURES, weights, self.categories))
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +230,7 @@ def _cross_fit(
         cross.reveal.add(regressions.reveal.of(out), weights)
         if regressions.addressing:
             weights = regressed(regressions.address.of(kept), regressions.penalty, "the address (in a fold)")
-            fitted = _with_address(fitted, weights)
+            fitted = regressions.with_address(fitted, weights)
             cross.address.add(regressions.address.of(out), weights)
         cross.cases.extend((courses[number], fitted) for number in out)
     return cross
@@ -278,7 +283,8 @@ def _chosen(
         if course.primary is not None
     ]
     address_results = _searched(with_primary, "address", address_points)
-    final = _with_address(final, regressed(regressions.address, regressions.penalty, "the address"))
+    weights = regressed(regressions.address, regressions.penalty, "the address")
+    final = regressions.with_address(final, weights)
     return _replaced(final, "address", **address_results[0].values), reveal_results, address_results
 
 
@@ -310,7 +316,8 @@ def fit(
 
     The regressions have no intercept (the policy has none) and a squared penalty, which keeps δ small where a
     category has few turns. w and δ are fitted on the unblocked turns up to a concern's disclosure, v on those from the
-    primary one's disclosure to its address. For the thresholds cases are divided into folds at random; each case is
+    primary one's disclosure to its address; with a δ of each category, as w has, where the base has
+    ``address.by_category``. For the thresholds cases are divided into folds at random; each case is
     replayed with weights fitted on the other folds, at every point of the grid. The point with the lowest mean
     absolute difference between replayed and labelled turn is taken; a concern that isn't revealed (addressed) counts
     as one turn after the last. Final weights come from all cases.

@@ -15,8 +15,9 @@ from bedside.protocols.medconceal.labels import (
 )
 from bedside.protocols.medconceal.matching import CaseScore, score_case
 from bedside.protocols.medconceal.measures import CaseTrace, measure
+from bedside.protocols.medconceal.policy import is_blocked
 from bedside.protocols.medconceal.policy_parameters import Parameters, find_parameters
-from bedside.protocols.medconceal.trace import Trace, is_blocked, trace
+from bedside.protocols.medconceal.trace import Trace, trace
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import DataError
 from bedside.transcripts.transcript import Transcript

@@ -8,16 +8,10 @@ from collections.abc import Iterable, Sequence
 from pydantic import Field
 
 from bedside.protocols.label_files import Bit, Index, Share, Strict, Text, read_models
-from bedside.protocols.medconceal.labels import Category, Features, Intent
+from bedside.protocols.medconceal.labels import Category, CategoryName, Features, Intent
+from bedside.protocols.medconceal.policy import Step, address_probability, is_blocked, reveal_probability
 from bedside.protocols.medconceal.policy_parameters import Parameters
-from bedside.protocols.medconceal.trace import (
-    Step,
-    Trace,
-    address_probability,
-    is_blocked,
-    replay,
-    reveal_probability,
-)
+from bedside.protocols.medconceal.trace import Trace, replay
 from bedside.support.errors import DataError
 
 
@@ -89,6 +83,13 @@ class LabelledCourse:
             )
         self.primary = marked.pop() if marked else None
 
+    @property
+    def primary_category(self) -> CategoryName | None:
+        """The category of the primary concern; None where no concern is marked by labels of its address."""
+        if self.primary is None:
+            return None
+        return self.rows[0][self.concerns.index(self.primary)].category
+
     def blocked(self, place: int, parameters: Parameters) -> bool:
         """Whether a turn, by its place, is blocked."""
         row = self.rows[place][0]
@@ -133,7 +134,7 @@ class LabelledCourse:
                     reveal_probability(feature_values(each), each.o, each.category, parameters)
                     for each in row
                 ),
-                address_probability(feature_values(row[0]), parameters),
+                address_probability(feature_values(row[0]), self.primary_category, parameters),
             )
             for place, (turn, row) in enumerate(zip(self.turns, self.rows, strict=True))
         ]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
+import orjson
 import yaml
 from pydantic import AfterValidator, Field, ValidationError, model_validator
 
@@ -43,6 +45,7 @@ def _of(features: tuple[str, ...], *, every: bool) -> Callable[[Mapping[str, flo
 RevealWeights = Annotated[Mapping[str, Number], AfterValidator(_of(REVEAL_FEATURES, every=True))]
 CategoryWeights = Annotated[Mapping[str, Number], AfterValidator(_of(REVEAL_FEATURES, every=False))]
 AddressWeights = Annotated[Mapping[str, Number], AfterValidator(_of(FEATURES, every=True))]
+AddressCategoryWeights = Annotated[Mapping[str, Number], AfterValidator(_of(FEATURES, every=False))]
 
 
 class Reveal(Strict):
@@ -78,6 +81,8 @@ class Address(Strict):
 
     Attributes:
         weights: v, of the ten features.
+        by_category: δ, added to v where the primary concern is of a category; what isn't given is 0. The equations of
+            the publication have it for the reveal only, its appendix for both.
         decay: β.
         probability: η, the least p of a hit.
         evidence: T_A, the least evidence of a hit.
@@ -86,6 +91,7 @@ class Address(Strict):
     """
 
     weights: AddressWeights
+    by_category: Mapping[Category, AddressCategoryWeights] = {}
     decay: Decay
     probability: Threshold
     evidence: Threshold
@@ -113,7 +119,9 @@ class Parameters(Strict):
         title: what kind of patient it describes.
         origin: where the numbers come from.
         reveal, address: the latent policy.
-        meta_probe: a turn whose meta-probe risk is this or more is blocked.
+        meta_probe_by: what blocks a turn as probing for categories: its intent alone, as published, or a risk of
+            ``meta_probe`` or more as well.
+        meta_probe: the risk that blocks; where the intent alone counts, only that of turns whose labels name none.
         measures: settings of the measures.
     """
 
@@ -122,8 +130,15 @@ class Parameters(Strict):
     origin: Text
     reveal: Reveal
     address: Address
+    meta_probe_by: Literal["intent", "intent or risk"]
     meta_probe: Annotated[float, Field(gt=0, le=1, strict=True)]
     measures: Measures
+
+    def digest(self) -> str:
+        """SHA-256 of all parameters (64 hexadecimal digits), however a file puts them."""
+        return hashlib.sha256(
+            orjson.dumps(self.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+        ).hexdigest()
 
 
 def parse_parameters(path: Path) -> Parameters:

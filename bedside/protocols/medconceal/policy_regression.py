@@ -53,8 +53,10 @@ def reveal_data(courses: Sequence[LabelledCourse], parameters: Parameters) -> Re
 
 
 def address_data(courses: Sequence[LabelledCourse], parameters: Parameters) -> RegressionData:
-    """Unblocked turns from the primary concern's disclosure on, up to the one that addresses it."""
+    """Unblocked turns from the primary concern's disclosure on, up to the one that addresses it; δ_category as for the
+    reveal, where the parameters have one."""
     x, y, case = [], [], []
+    by_category = CATEGORIES if parameters.address.by_category else ()
     for number, course in enumerate(courses):
         if course.primary is None:
             continue
@@ -64,10 +66,12 @@ def address_data(courses: Sequence[LabelledCourse], parameters: Parameters) -> R
             label = row[place].addressed
             if label is None or course.blocked(turn, parameters):
                 continue
-            x.append(list(feature_values(row[place])))
+            features = feature_values(row[place])
+            deltas = (value * (row[place].category == name) for name in by_category for value in features)
+            x.append([*features, *deltas])
             y.append(label)
             case.append(number)
-    return _data(x, y, case, len(FEATURES))
+    return _data(x, y, case, (1 + len(by_category)) * len(FEATURES))
 
 
 def _data(x: list[list[float]], y: list[int], case: list[int], width: int) -> RegressionData:

@@ -2,40 +2,14 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bedside.protocols.medconceal.labels import (
-    FEATURES,
-    CategoryName,
-    Concern,
-    ConcernTurnLabels,
-    Features,
-    Intent,
-    primary_of,
-)
-from bedside.protocols.medconceal.overlap import content, overlap
-from bedside.protocols.medconceal.policy_parameters import REVEAL_FEATURES, Parameters
+from bedside.protocols.medconceal.labels import Concern, ConcernTurnLabels, primary_of
+from bedside.protocols.medconceal.policy import Policy, Step, turn_step
+from bedside.protocols.medconceal.policy_parameters import Parameters
 from bedside.support.errors import DataError
 from bedside.transcripts.transcript import Transcript
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """What a clinician turn brings to the latent policy.
-
-    Attributes:
-        turn: index in the transcript.
-        blocked: whether it is taken as probing for categories of concerns, so that nothing changes.
-        reveal: p of each concern, in the concerns' order, 0 to 1.
-        address: p of addressing the primary concern.
-    """
-
-    turn: int
-    blocked: bool
-    reveal: tuple[float, ...]
-    address: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,47 +68,10 @@ class Trace:
         return sum(at <= number for at in self.revealed_at.values())
 
 
-def sigmoid(x: float) -> float:
-    """``1 / (1 + e^−x)``, without overflow."""
-    return 1 / (1 + math.exp(-x)) if x >= 0 else math.exp(x) / (1 + math.exp(x))
-
-
-def is_blocked(z: Features, intent: Intent | None, parameters: Parameters) -> bool:
-    """Whether a turn counts as meta-category probing: by its intent, or by its risk."""
-    return intent == "meta_probe" or z.meta_probe_risk >= parameters.meta_probe
-
-
-def reveal_probability(
-    z: Sequence[float], shared: float, category: CategoryName, parameters: Parameters
-) -> float:
-    """``p = σ((w + δ_category) · [z; o])`` of a turn with features ``z`` and overlap ``shared`` (o)."""
-    weights, more = parameters.reveal.weights, parameters.reveal.by_category.get(category, {})
-    return sigmoid(
-        sum(
-            (weights[name] + more.get(name, 0.0)) * value
-            for name, value in zip(REVEAL_FEATURES, (*z, shared), strict=True)
-        )
-    )
-
-
-def address_probability(z: Sequence[float], parameters: Parameters) -> float:
-    """``p = σ(v · z)``."""
-    weights = parameters.address.weights
-    return sigmoid(sum(weights[name] * value for name, value in zip(FEATURES, z, strict=True)))
-
-
-def tightened(threshold: float, progressive: float, before: int) -> float:
-    """A threshold after ``before`` concerns were revealed: each takes it ``progressive`` of the way to 1."""
-    return threshold + (1 - threshold) * (1 - (1 - progressive) ** before)
-
-
 def replay(
     steps: Sequence[Step], concerns: Sequence[str], primary: str | None, parameters: Parameters
 ) -> Trace:
-    """Run the latent policy over the turns.
-
-    A blocked turn changes nothing: neither evidence nor rows of turns nor the number of turns since the reveal. All
-    concerns of a turn meet the thresholds that held before it.
+    """Run the latent policy over the turns: :meth:`Policy.step`, one after the other.
 
     Args:
         steps: the clinician turns in order.
@@ -142,45 +79,23 @@ def replay(
         primary: id of the concern that can be addressed; without one none is.
         parameters: thresholds and decays.
     """
-    reveal, address = parameters.reveal, parameters.address
-    evidence = [0.0] * len(concerns)
-    rows = [0] * len(concerns)  # turns in a row with evidence of the low threshold
-    revealed_at: dict[str, int] = {}
-    since = 0  # turns since the primary concern was revealed
-    address_evidence, hits, addressed_at = 0.0, 0, None
+    policy = Policy(parameters, tuple(concerns), primary)
+    state = policy.start()
     history = []
-    for number, step in enumerate(steps, start=1):
-        now: list[str] = []
-        hit = False
-        if not step.blocked:
-            since += primary in revealed_at
-            high, low = (
-                tightened(each, reveal.progressive, len(revealed_at)) for each in (reveal.high, reveal.low)
-            )
-            for place, concern in enumerate(concerns):
-                evidence[place] = reveal.decay * evidence[place] + (1 - reveal.decay) * step.reveal[place]
-                rows[place] = rows[place] + 1 if evidence[place] >= low else 0
-                if concern not in revealed_at and (
-                    evidence[place] >= high or rows[place] >= reveal.consecutive
-                ):
-                    now.append(concern)
-            revealed_at |= dict.fromkeys(now, number)
-            address_evidence = address.decay * address_evidence + (1 - address.decay) * step.address
-            hit = (
-                primary in revealed_at
-                and since >= address.lag
-                and step.address >= address.probability
-                and address_evidence >= address.evidence
-            )
-            hits = hits + 1 if hit else 0
-            if addressed_at is None and hits >= address.consecutive:
-                addressed_at = number
+    for step in steps:
+        state = policy.step(state, step)
         history.append(
             TurnState(
-                number, step, tuple(evidence), tuple(now), address_evidence, hit, addressed_at is not None
+                state.number,
+                step,
+                tuple(state.evidence),
+                state.revealed_now,
+                state.address_evidence,
+                not step.blocked and state.hits > 0,
+                state.addressed_at is not None,
             )
         )
-    return Trace(tuple(concerns), primary, revealed_at, addressed_at, tuple(history))
+    return Trace(policy.concerns, primary, state.revealed_at, state.addressed_at, tuple(history))
 
 
 def trace(
@@ -207,21 +122,8 @@ def trace(
     if lacking:
         some = ", ".join(map(str, lacking[:3])) + (", …" if len(lacking) > 3 else "")
         raise DataError(f"no labels of {len(lacking)} of the {len(turns)} clinician turns ({some})")
-    wordings = [content(concern.text) for concern in concerns]
-    steps = []
-    for turn in turns:
-        turn_labels = labels[turn.index]
-        z = tuple(turn_labels.z.model_dump().values())
-        words = content(turn.text)
-        steps.append(
-            Step(
-                turn.index,
-                is_blocked(turn_labels.z, turn_labels.intent, parameters),
-                tuple(
-                    reveal_probability(z, overlap(words, wording), concern.category, parameters)
-                    for concern, wording in zip(concerns, wordings, strict=True)
-                ),
-                address_probability(z, parameters),
-            )
-        )
+    steps = [
+        turn_step(turn.index, turn.text, labels[turn.index], concerns=concerns, parameters=parameters)
+        for turn in turns
+    ]
     return replay(steps, [concern.id for concern in concerns], primary_of(concerns), parameters)
