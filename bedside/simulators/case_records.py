@@ -1,0 +1,266 @@
+"""The objects of case files with their places: JSON, JSON lines, YAML, tables with a header, and folders of them."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from pathlib import Path
+from typing import Any, NoReturn
+
+from bedside.support.errors import InputError, RegistryError
+from bedside.support.files import contents
+from bedside.support.model_errors import KeyPath
+from bedside.support.yaml_files import plain_yaml
+
+#: Largest file, in bytes; YAML files are smaller (:data:`bedside.support.yaml_files.MOST_BYTES`).
+MOST_BYTES = 2**27
+_JSON, _YAML, _TABLES = (".json", ".jsonl", ".ndjson"), (".yaml", ".yml"), {".csv": ",", ".tsv": "\t"}
+SUFFIXES = (*_JSON, *_YAML, *_TABLES)
+PathOrPaths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
+
+_SPACE = re.compile(r"[ \t\n\r]*")
+
+
+@dataclass(frozen=True, slots=True)
+class FileRecord:
+    """One object of a file.
+
+    Attributes:
+        path: the file.
+        number: its position among the file's objects, from 0.
+        value: what it holds.
+        line_of: the line of a part of it, from 1, by the part's path; of the whole by the empty path.
+    """
+
+    path: Path
+    number: int
+    value: Any
+    line_of: Callable[[KeyPath], int]
+
+    def place(self, path: KeyPath = ()) -> str:
+        """File and line, as messages write them."""
+        return f"{self.path}:{self.line_of(path)}"
+
+
+def records(paths: PathOrPaths, noun: str) -> Iterator[FileRecord]:
+    """All objects of files, and of the files of folders, in order; files of a folder by name.
+
+    Args:
+        paths: a file or folder, or several.
+        noun: what the files are, for messages, such as ``case file``.
+
+    Raises:
+        InputError: a file can't be read, is of no form that is known or not of the form that its name says, or a folder
+            holds none; the line is named.
+    """
+    several = [paths] if isinstance(paths, str | os.PathLike) else paths
+    for path in (file for each in several for file in _files(Path(each), noun)):
+        suffix = path.suffix.lower()
+        if suffix in _YAML:
+            yield from _yaml_records(path, noun)
+        elif suffix in _TABLES:
+            yield from _table_records(path, _text(path), _TABLES[suffix])
+        else:
+            yield from _json_records(path, _text(path))
+
+
+def _files(path: Path, noun: str) -> list[Path]:
+    if not path.is_dir():
+        if path.suffix.lower() not in SUFFIXES:
+            raise InputError(
+                f"a {noun} ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}",
+                where=str(path),
+                todo="call it so",
+            )
+        return [path]
+    files = sorted(
+        file
+        for file in path.iterdir()
+        if file.suffix.lower() in SUFFIXES and not file.name.startswith((".", "_"))
+    )
+    if not files:
+        raise InputError(f"the folder holds no {noun}", where=str(path), todo="check its path")
+    return files
+
+
+def _text(path: Path) -> str:
+    try:
+        return contents(path, MOST_BYTES).decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(
+            f"it can't be read ({error.strerror or error})", where=str(path), todo="check its path"
+        ) from error
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"it is not UTF-8 (byte {error.start})", where=str(path), todo="save it as UTF-8"
+        ) from error
+
+
+def _json_records(path: Path, text: str) -> Iterator[FileRecord]:
+    """Objects of a list, a single object, or one object a line: that is decided by whether the first line is whole."""
+    start = _SPACE.match(text).end()  # type: ignore[union-attr]
+    first, rest = text[start:].partition("\n")[::2]
+    if text[start : start + 1] == "{" and rest.strip() and _is_json(first):
+        line = text.count("\n", 0, start)
+        for number, (own, content) in enumerate(
+            (line + offset, content)
+            for offset, content in enumerate(text[start:].split("\n"), start=1)
+            if content.strip()
+        ):
+            value = _json(content, path, own - 1)
+            yield FileRecord(path, number, value, lambda _, own=own: own)  # type: ignore[misc]
+        return
+    whole = _json(text, path, 0)
+    if not isinstance(whole, list):
+        yield FileRecord(path, 0, whole, lambda part: _json_line(text, part))
+        return
+    for number, value in enumerate(whole):
+        yield FileRecord(
+            path,
+            number,
+            value,
+            lambda part, number=number: _json_line(text, (number, *part)),  # type: ignore[misc]
+        )
+
+
+def _is_json(text: str) -> bool:
+    try:
+        json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+def _json(text: str, path: Path, lines_before: int) -> Any:
+    try:
+        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_number)
+    except json.JSONDecodeError as error:
+        place = f"{path}:{lines_before + error.lineno}"
+        raise InputError(
+            f"it is not JSON ({error.msg[:1].lower()}{error.msg[1:]}, column {error.colno})", where=place
+        ) from error
+    except (ValueError, RecursionError) as error:
+        why = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        place = f"{path}:{lines_before + 1}" if lines_before else str(path)
+        raise InputError(why, where=place) from error
+
+
+def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    keys: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in keys:
+            raise ValueError(f"the key {key!r} is there twice in an object")
+        keys[key] = value
+    return keys
+
+
+def _no_number(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no number of JSON")
+
+
+def _json_line(text: str, path: KeyPath) -> int:
+    """The line of a part of a JSON text; of the nearest part around it where it isn't there."""
+    at = _skipped(text, 0)
+    for step in path:
+        inner = _member(text, at, step)
+        if inner is None:
+            break
+        at = inner
+    return text.count("\n", 0, at) + 1
+
+
+def _member(text: str, at: int, step: int | str) -> int | None:
+    """Where a member of the object or list at a place stands: its key, or the item."""
+    decoder = json.JSONDecoder()
+    if text[at] == '"':  # the key of the last step: its value follows the colon
+        _, at = decoder.raw_decode(text, at)
+        at = _skipped(text, _skipped(text, at) + 1)
+    if text[at] not in "{[":
+        return None
+    wanted_list, at = text[at] == "[", _skipped(text, at + 1)
+    for number in count():
+        if text[at] in "}]":
+            return None
+        key, end = (number, at) if wanted_list else decoder.raw_decode(text, at)
+        if key == step:
+            return at
+        value = at if wanted_list else _skipped(text, _skipped(text, end) + 1)
+        _, at = decoder.raw_decode(text, value)
+        at = _skipped(text, at)
+        if text[at] == ",":
+            at = _skipped(text, at + 1)
+    return None
+
+
+def _skipped(text: str, at: int) -> int:
+    return _SPACE.match(text, at).end()  # type: ignore[union-attr]
+
+
+def _yaml_records(path: Path, noun: str) -> Iterator[FileRecord]:
+    try:
+        whole = plain_yaml(path, noun)
+    except RegistryError as error:
+        raise InputError(error.what, where=error.where, todo=error.todo) from error
+    several = isinstance(whole, list)
+    for number, value in enumerate(whole if several else [whole]):
+        start: KeyPath = (number,) if several else ()
+        yield FileRecord(
+            path,
+            number,
+            value,
+            lambda part, start=start: _yaml_line(path, (*start, *part)),  # type: ignore[misc]
+        )
+
+
+def _yaml_line(path: Path, part: KeyPath) -> int:
+    """The line of a part of a file that is known to be plain YAML."""
+    import yaml
+
+    node: Any = yaml.compose(_text(path), yaml.SafeLoader)
+    line = node.start_mark.line if node is not None else 0
+    for step in part:
+        if isinstance(node, yaml.MappingNode):
+            pair = next((pair for pair in node.value if pair[0].value == step), None)
+            if pair is None:
+                break
+            line, node = pair[0].start_mark.line, pair[1]
+        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
+            node = node.value[step]
+            line = node.start_mark.line
+        else:
+            break
+    return int(line) + 1
+
+
+def _table_records(path: Path, text: str, delimiter: str) -> Iterator[FileRecord]:
+    """An object a row, by the header's names; cells are texts."""
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
+    try:
+        header = next(reader, [])
+        line = reader.line_num + 1
+        number = 0
+        for row in reader:
+            own, line = line, reader.line_num + 1
+            if not any(map(str.strip, row)):
+                continue
+            if len(row) != len(header):
+                raise InputError(
+                    f"the row has {len(row)} cells, and the header {len(header)}",
+                    where=f"{path}:{own}",
+                    todo="check its quotation marks",
+                )
+            yield FileRecord(
+                path,
+                number,
+                dict(zip(header, row, strict=True)),
+                lambda _, own=own: own,  # type: ignore[misc]
+            )
+            number += 1
+    except csv.Error as error:
+        raise InputError(f"it is no table ({error})", where=f"{path}:{reader.line_num}") from error
