@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bedside.transcripts.transcript import Turn
+from bedside.transcripts.transcript import Role, Turn
 
 if TYPE_CHECKING:
     from bedside.transcripts.source_file import SourceFile
@@ -32,6 +32,7 @@ class SpeechStretch:
         where: its place in the file, for messages.
         start: seconds; None where the file doesn't say.
         stop: likewise.
+        role: of the speaker, where the user says it of what is said; None where the name tells it.
     """
 
     speaker: str
@@ -39,6 +40,7 @@ class SpeechStretch:
     where: str
     start: float | None = None
     stop: float | None = None
+    role: Role | None = None
 
 
 def seconds(time: str) -> float:
@@ -64,12 +66,15 @@ def speech_turns(source: SourceFile, speeches: Iterable[SpeechStretch]) -> list[
         ordered.sort(key=lambda speech: speech.start or 0.0)
     groups: list[list[SpeechStretch]] = []
     for speech in ordered:
-        if groups and groups[-1][0].speaker == speech.speaker:
+        if groups and (groups[-1][0].speaker, groups[-1][0].role) == (speech.speaker, speech.role):
             groups[-1].append(speech)
         else:
             groups.append([speech])
     if len(groups) < len(ordered):
         source.account.remark(JOINED)
+    roles = None
+    if any(group[0].role for group in groups):
+        roles = [group[0].role or source.role(group[0].speaker, group[0].where) for group in groups]
     return source.turns(
         [group[0].speaker for group in groups],
         [joined_text([speech.text for speech in group]) for group in groups],
@@ -81,6 +86,7 @@ def speech_turns(source: SourceFile, speeches: Iterable[SpeechStretch]) -> list[
             )
             for group in groups
         ],
+        roles,
     )
 
 

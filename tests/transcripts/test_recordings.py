@@ -257,6 +257,44 @@ def test_a_file_for_each_speaker(tiers: tuple[str, str], tmp_path: Path) -> None
     assert [transcript.to_json() for transcript in again] == [transcripts[0].to_json()]
 
 
+def test_tiers_can_be_chosen(tmp_path: Path) -> None:
+    notes = [(0.0, 6.0, "He looks tired.")]
+    sounds = [(start, stop, "w o t") for start, stop, _ in DOCTOR]
+    tiers = {"A words": DOCTOR, "A sounds": sounds, "B words": PATIENT, "notes": notes, "empty": []}
+    path = write(tmp_path, "a.TextGrid", grid(tiers))
+    with pytest.raises(InputError, match="unknown speaker"):
+        one(path)
+    roles = {"A words": "clinician", "B words": "patient"}
+    by_text = one(path, columns={"text": "* words"}, roles=roles)
+    by_role = one(path, columns={"clinician": "A words", "patient": "B *"})
+    plain = one(write(tmp_path, "b.TextGrid", grid({"A words": DOCTOR, "B words": PATIENT})), roles=roles)
+    assert brief(by_text) == brief(by_role) == brief(plain)
+    assert {turn.speaker for turn in by_role.turns} == {"A words", "B words"}
+    reading = Reading([path], ReadOptions(columns={"clinician": "A words", "patient": "B words"}))
+    assert len(list(reading)) == 1
+    told = "\n".join(reading.account.lines())
+    assert "clinician = A words, patient = B words; not used: A sounds, notes, empty" in told
+    for columns, message in (
+        ({"text": "C*"}, "there is no tier 'C\\*'; tiers: A words, A sounds"),
+        ({"text": "A words", "patient": "* words"}, "the tier 'A words' is chosen as text and as patient"),
+        ({"tier": "A words"}, "knows no column 'tier'"),
+    ):
+        with pytest.raises(InputError, match=message):
+            one(path, columns=columns)
+
+
+def test_tiers_of_a_file_for_each_speaker_can_be_chosen(tmp_path: Path) -> None:
+    for who, said in (("doctor", DOCTOR), ("patient", PATIENT)):
+        sounds = [(start, stop, "w o t") for start, stop, _ in said]
+        write(tmp_path, f"v1_{who}.TextGrid", grid({"words": said, "sounds": sounds}))
+        write(tmp_path / "plain", f"v1_{who}.TextGrid", grid({"words": said}))
+    with pytest.raises(InputError, match=r"v1_doctor.* 2 tiers that may hold the words: 'words', 'sounds'"):
+        list(Reading(tmp_path / "v1_doctor.TextGrid"))
+    (chosen,) = Reading(tmp_path / "v1_doctor.TextGrid", ReadOptions(columns={"text": "words"}))
+    (plain,) = Reading(tmp_path / "plain")
+    assert brief(chosen) == brief(plain)
+
+
 def test_one_speakers_file_alone_says_what_is_missing(tmp_path: Path) -> None:
     first = write(tmp_path, "v1_doctor.TextGrid", grid({"Doctor": DOCTOR}))
     second = write(tmp_path, "v1_patient.TextGrid", grid({"Patient": PATIENT}))
@@ -428,10 +466,46 @@ def test_elan_as_another_library_reads_and_writes_it(tmp_path: Path) -> None:
     assert reading.account.left_out == {"dependent tiers": 1, "empty annotations": 1}
 
 
+def test_tiers_of_elan_can_be_chosen(tmp_path: Path) -> None:
+    """Of each speaker a tier of words and one of notes, and a translation, which has the times of the words."""
+    from pympi import Elan
+
+    eaf = Elan.Eaf(author="bedside")
+    eaf.add_linguistic_type("translation", constraints="Symbolic_Association", timealignable=False)
+    said = {"D": [(0, 2000, "你好。"), (2500, 3000, "睡得好吗？")], "P": [(2800, 4000, "睡不好。")]}
+    translated = {"D": ["Hello.", "Do you sleep well?"], "P": ["I sleep badly."]}
+    for who, pieces in said.items():
+        for kind in ("words", "notes"):
+            eaf.add_tier(f"{who}-{kind}", part=who)
+        eaf.add_tier(f"{who}-english", ling="translation", parent=f"{who}-words", part=who)
+        for (start, stop, text), english in zip(pieces, translated[who], strict=True):
+            eaf.add_annotation(f"{who}-words", start, stop, text)
+            eaf.add_annotation(f"{who}-notes", start, stop, "calm")
+            eaf.add_ref_annotation(f"{who}-english", f"{who}-words", start + 1, english)
+    path = tmp_path / "a.eaf"
+    eaf.to_file(str(path))
+    with pytest.raises(
+        InputError, match="has 2 tiers that may hold the words: 'D-words', 'D-notes'; say which do"
+    ):
+        one(path)
+    for tier, texts in (
+        ("words", ["你好。睡得好吗？", "睡不好。"]),
+        ("english", ["Hello. Do you sleep well?", "I sleep badly."]),
+    ):
+        transcript = one(path, columns={"clinician": f"D-{tier}", "patient": f"P-{tier}"})
+        assert [turn.text for turn in transcript.turns] == texts
+        spans = [
+            (turn.role, turn.speaker, turn.meta["start"], turn.meta["stop"]) for turn in transcript.turns
+        ]
+        assert spans == [("clinician", "D", 0.0, 3.0), ("patient", "P", 2.8, 4.0)]
+        by_text = one(path, columns={"text": f"*-{tier}"}, roles={"D": "clinician", "P": "patient"})
+        assert by_text.to_json() == transcript.to_json()
+
+
 def test_elan_where_nothing_tells_the_tier_of_the_words(tmp_path: Path) -> None:
     text = READERS.load("elan").example.replace('PARTICIPANT="Patient"', 'PARTICIPANT="Doctor"')
     with pytest.raises(
-        InputError, match="the participant 'Doctor' has 2 tiers that depend on no other: 'D', 'P'"
+        InputError, match="the participant 'Doctor' has 2 tiers that may hold the words: 'D', 'P'"
     ):
         read(write(tmp_path, "a.eaf", text))
 

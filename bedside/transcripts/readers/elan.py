@@ -11,10 +11,13 @@ from xml.parsers import expat
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.speaker_tiers import chosen_tiers
 from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.whole_text import whole_bytes
 
+#: Longest chain of annotations that depend on one another.
+_DEEPEST = 20
 #: Most tiers of a file.
 MAX_TIERS = 10_000
 _ROOT = re.compile(r"(?:\s++|<\?[^>]*\?>|<!--.*?-->)*+<ANNOTATION_DOCUMENT[\s>]", re.DOTALL)
@@ -23,8 +26,9 @@ _ROOT = re.compile(r"(?:\s++|<\?[^>]*\?>|<!--.*?-->)*+<ANNOTATION_DOCUMENT[\s>]"
 @dataclass(slots=True)
 class _Annotation:
     line: int
-    start: str
-    stop: str
+    start: float | None
+    stop: float | None
+    parent: str
     text: list[str] = field(default_factory=list)
 
 
@@ -53,6 +57,7 @@ class _Document:
         self._source = source
         self.times: dict[str, float] = {}
         self.tiers: list[_EafTier] = []
+        self._annotations: dict[str, _Annotation] = {}
         self._value: list[str] | None = None
         self._parser = expat.ParserCreate("utf-8")  # as which the file is given, whatever it says
         self._parser.buffer_text = True
@@ -71,6 +76,15 @@ class _Document:
                 where=f"{self._source.name}:{error.lineno}",
                 todo="save it again in ELAN",
             ) from error
+
+    def span(self, annotation: _Annotation) -> tuple[float | None, float | None]:
+        """When an annotation begins and ends: as it says, or as that does which it depends on."""
+        for _ in range(_DEEPEST):
+            parent = self._annotations.get(annotation.parent)
+            if annotation.start is not None or parent is None:
+                break
+            annotation = parent
+        return annotation.start, annotation.stop
 
     def where(self) -> str:
         return f"{self._source.name}:{self._parser.CurrentLineNumber}"
@@ -101,13 +115,14 @@ class _Document:
                 raise InputError(
                     "an annotation stands outside a tier", where=self.where(), todo="save it again in ELAN"
                 )
-            self.tiers[-1].annotations.append(
-                _Annotation(
-                    self._parser.CurrentLineNumber,
-                    attributes.get("TIME_SLOT_REF1", ""),
-                    attributes.get("TIME_SLOT_REF2", ""),
-                )
+            annotation = _Annotation(
+                self._parser.CurrentLineNumber,
+                self.times.get(attributes.get("TIME_SLOT_REF1", "")),
+                self.times.get(attributes.get("TIME_SLOT_REF2", "")),
+                attributes.get("ANNOTATION_REF", ""),
             )
+            self.tiers[-1].annotations.append(annotation)
+            self._annotations[attributes.get("ANNOTATION_ID", "")] = annotation
         elif name == "ANNOTATION_VALUE" and self.tiers and self.tiers[-1].annotations:
             self._value = self.tiers[-1].annotations[-1].text
 
@@ -123,28 +138,29 @@ class _Document:
 def _transcript(source: SourceFile) -> Transcript:
     document = _Document(source)
     document.read(whole_bytes(source))
-    tiers = [tier for tier in document.tiers if tier.annotations]
-    depending = sum(tier.depends for tier in tiers)
-    if depending:
-        source.account.left_out["dependent tiers"] += depending
-    tiers = [tier for tier in tiers if not tier.depends]
-    _check_one_tier_each(source, tiers)
+    chosen = [(tier, role) for tier, role in chosen_tiers(source, document.tiers) if tier.annotations]
+    if not source.options.columns:
+        depending = sum(tier.depends for tier, _ in chosen)
+        if depending:
+            source.account.left_out["dependent tiers"] += depending
+        chosen = [(tier, role) for tier, role in chosen if not tier.depends]
+    _check_one_tier_each(source, [tier for tier, _ in chosen])
     speeches = []
-    for tier in tiers:
+    for tier, role in chosen:
         for annotation in tier.annotations:
             text = " ".join("".join(annotation.text).split())
             if not text:
                 source.account.left_out["empty annotations"] += 1
                 continue
             where = f"{source.name}:{annotation.line}"
-            start, stop = document.times.get(annotation.start), document.times.get(annotation.stop)
+            start, stop = document.span(annotation)
             if start is None:
                 raise InputError(
                     "the annotation has no time at which it begins",
                     where=where,
                     todo="align it in ELAN: only then is its place among the turns known",
                 )
-            speeches.append(SpeechStretch(tier.participant, text, where, start, stop))
+            speeches.append(SpeechStretch(tier.participant, text, where, start, stop, role))
     return source.transcript(speech_turns(source, speeches), source.name)
 
 
@@ -155,9 +171,10 @@ def _check_one_tier_each(source: SourceFile, tiers: list[_EafTier]) -> None:
         if times > 1:
             names = ", ".join(repr(tier.name) for tier in tiers if tier.participant == who)
             raise InputError(
-                f"the participant {who!r} has {times} tiers that depend on no other: {names:.200}",
+                f"the participant {who!r} has {times} tiers that may hold the words: {names:.200}",
                 where=source.name,
-                todo="save a copy that has only the tier with the words of each speaker",
+                todo="say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in which "
+                "* stands for any letters",
             )
 
 
@@ -169,7 +186,8 @@ READER = Reader(
         "speaker one tier that depends on no other holds the words. Turns stand in order of their start, also "
         "where speech overlaps; annotations of one speaker that follow one another are one turn, with `start` "
         "and `stop` in its `meta`, in seconds. Left out and counted: tiers that depend on others (glosses, "
-        "codes) and empty annotations."
+        "codes) and empty annotations. `--columns clinician=TIER,patient=TIER` chooses tiers by their names and says "
+        "whose they are, `--columns text=PATTERN` chooses them alone."
     ),
     example=(
         '<?xml version="1.0" encoding="UTF-8"?>\n<ANNOTATION_DOCUMENT AUTHOR="" '

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,6 +15,7 @@ from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.source_file import SourceFile
+from bedside.transcripts.speaker_tiers import chosen_tiers
 from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript, is_speaker_word
 from bedside.transcripts.whole_text import whole_text
@@ -33,6 +35,7 @@ _PARTS = re.compile(r"(?P<stem>.+?)(?P<mark>[_.\- ])(?P<speaker>[^_.\- ]+)")
 @dataclass(slots=True)
 class _Tier:
     name: str
+    path: Path
     speeches: list[SpeechStretch] = field(default_factory=list)
 
 
@@ -96,46 +99,55 @@ def _read(source: SourceFile) -> Iterator[Transcript]:
 
 def _transcript(source: SourceFile) -> Transcript:
     siblings = [name for name in _siblings(source) if name != source.path.name]
-    tiers = _tiers(source, whole_text(source), source.name)
+    tiers = _tiers(source, whole_text(source), source.path)
+    for name in siblings:
+        data = source.companion(name) or b""
+        path = Path(source.companions[-1][0])
+        if len(data) > MAX_RECORD:
+            raise InputError(f"the file is larger than {MAX_RECORD // 2**20} MB", where=printable_path(path))
+        try:
+            tiers += _tiers(source, data.decode(), path)
+        except UnicodeDecodeError as error:
+            raise InputError(
+                "not UTF-8",
+                where=printable_path(path),
+                todo="say which encoding the files are in with `encoding=NAME`",
+            ) from error
+    chosen = [(tier, role) for tier, role in chosen_tiers(source, tiers) if tier.speeches]
+    speaker_of = {id(tier): tier.name for tier, _ in chosen}
     if siblings:
-        files = {source.path.name: tiers}
-        for name in siblings:
-            data = source.companion(name) or b""
-            place = printable_path(source.companions[-1][0])
-            if len(data) > MAX_RECORD:
-                raise InputError(f"the file is larger than {MAX_RECORD // 2**20} MB", where=place)
-            try:
-                files[name] = _tiers(source, data.decode(), place)
-            except UnicodeDecodeError as error:
-                raise InputError(
-                    "not UTF-8", where=place, todo="say which encoding the files are in with `encoding=NAME`"
-                ) from error
-        tiers = _joined(files)
+        speaker_of = _speakers(source, [tier for tier, _ in chosen])
         folder, _, _ = source.stem.rpartition("/")
         source.stem = f"{folder}/{_divided(source.path.name)[0]}".lstrip("/")
         source.account.remark(
             "Files that differ by who speaks alone are one conversation, joined by their times."
         )
-    speeches = [speech for tier in tiers for speech in tier.speeches]
+    speeches = [
+        replace(speech, speaker=speaker_of[id(tier)], role=role)
+        for tier, role in chosen
+        for speech in tier.speeches
+    ]
     return source.transcript(speech_turns(source, speeches), source.name)
 
 
-def _joined(files: dict[str, list[_Tier]]) -> list[_Tier]:
-    """The tiers of several files, by the speakers of the files' names where the tiers' own are the same."""
-    names = [tier.name.casefold() for tiers in files.values() for tier in tiers]
-    if len({*names}) == len(names):
-        return [tier for tiers in files.values() for tier in tiers]
-    return [
-        _Tier(
-            speaker := _divided(name)[1],
-            [
-                SpeechStretch(speaker, speech.text, speech.where, speech.start, speech.stop)
-                for speech in tier.speeches
-            ],
-        )
-        for name, tiers in files.items()
-        for tier in tiers
-    ]
+def _speakers(source: SourceFile, tiers: list[_Tier]) -> dict[int, str]:
+    """Who speaks in each of the tiers of several files, by their identity: whom its name tells, or whom its file's name
+    does where the tiers' own are the same.
+
+    Raises:
+        InputError: a file has several tiers of the same names as another's, so that nothing tells which has the words.
+    """
+    if len({tier.name.casefold() for tier in tiers}) == len(tiers):
+        return {id(tier): tier.name for tier in tiers}
+    for path, number in Counter(tier.path for tier in tiers).items():
+        if number > 1:
+            names = ", ".join(repr(tier.name) for tier in tiers if tier.path == path)
+            raise InputError(
+                f"the file of one speaker has {number} tiers that may hold the words: {names:.200}",
+                where=printable_path(path),
+                todo="say which does with `columns=text=TIER`",
+            )
+    return {id(tier): _divided(tier.path.name)[1] for tier in tiers}
 
 
 class _Tokens:
@@ -172,9 +184,9 @@ class _Tokens:
         return float(self.next("number", what)[0])
 
 
-def _tiers(source: SourceFile, text: str, place: str) -> list[_Tier]:
-    """The tiers that hold speech; empty intervals and tiers of points are left out and counted."""
-    tokens = _Tokens(text, place)
+def _tiers(source: SourceFile, text: str, path: Path) -> list[_Tier]:
+    """The tiers with their speech; empty intervals and tiers of points have none, and points are counted."""
+    tokens = _Tokens(text, printable_path(path))
     left_out = source.account.left_out
     for what in ("the kind of file", "the class of what it holds"):
         tokens.next("text", what)
@@ -186,7 +198,7 @@ def _tiers(source: SourceFile, text: str, place: str) -> list[_Tier]:
         kind, where = tokens.next("text", "the kind of a tier")
         if kind not in ("IntervalTier", "TextTier"):
             raise InputError(f"{kind!r:.40} is no kind of tier", where=where, todo="save it again in Praat")
-        tier = _Tier(tokens.next("text", "the name of a tier")[0].strip())
+        tier = _Tier(tokens.next("text", "the name of a tier")[0].strip(), path)
         tokens.number("the beginning of a tier"), tokens.number("the end of a tier")
         for _ in range(int(tokens.number("the number of a tier's intervals"))):
             start = tokens.number("the time of an interval")
@@ -198,8 +210,7 @@ def _tiers(source: SourceFile, text: str, place: str) -> list[_Tier]:
                 tier.speeches.append(
                     SpeechStretch(tier.name, " ".join(said.split()), where, round(start, 6), round(stop, 6))
                 )
-        if tier.speeches:
-            tiers.append(tier)
+        tiers.append(tier)
     return tiers
 
 
@@ -212,7 +223,8 @@ READER = Reader(
         "speaker behind the last `_`, `-` or `.` alone (`s1_doctor.TextGrid`, `s1_patient.TextGrid`) are one "
         "transcript, `s1`. Turns stand in order of their start, also where speech overlaps, and intervals of "
         "one speaker that follow one another are one turn, with `start` and `stop` in its `meta`. Empty "
-        "intervals are left out, tiers of points too, and the latter are counted."
+        "intervals are left out, tiers of points too, and the latter are counted. `--columns text=TIER` chooses tiers by "
+        "their names (`*` stands for any letters), `--columns clinician=TIER,patient=TIER` says whose they are, too."
     ),
     example=(
         'File type = "ooTextFile"\nObject class = "TextGrid"\n\n0\n4\n<exists>\n2\n'
