@@ -81,6 +81,9 @@ class NoteFinding(Strict):
     categories: tuple[str, ...] = Field(
         default=(), description="Aspects of history taking that it belongs to."
     )
+    unanswered: tuple[str, ...] = Field(
+        default=(), description="Aspects of which it is not known whether it belongs to them."
+    )
 
 
 class ClinicalNote(Strict):

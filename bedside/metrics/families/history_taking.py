@@ -102,14 +102,15 @@ def _rated(
 
 def _by_words(transcript: Transcript, labels: HistoryLabels | None, names: list[str]) -> Iterator[Value]:
     """Shares of replies by kind; without labels by their words."""
-    from bedside.protocols.note2chat.history import dont_know_and_repeats
+    from bedside.protocols.note2chat.history import dont_know_and_repeats, fixed_sentences_of
     from bedside.transcripts.language import not_english
 
     wanted = [name for name in _BY_WORDS if name in names]
     if not wanted:
         return
     said = " ".join(turn.text for turn in transcript.of("patient"))
-    why = not_english(said, transcript.language) if labels is None else None
+    by_words = labels is None and not fixed_sentences_of(transcript)
+    why = not_english(said, transcript.language) if by_words else None
     for name, share in zip(_BY_WORDS, dont_know_and_repeats(transcript, labels), strict=True):
         if name in wanted:
             yield missing(name, why) if why is not None and said else _value(name, share)
@@ -344,9 +345,9 @@ METRICS = (
     _metric(
         "dont_know_share",
         '"Don\'t know" replies',
-        "Share of the patient's replies that say only that the patient doesn't know: by their words (English), and by "
-        "each rater's labels where there are some. Replies are the patient turns after the opening complaint and "
-        "before the diagnosis.",
+        "Share of the patient's replies that say only that the patient doesn't know: by their words (English, and the "
+        "sentences fixed for a simulated patient), and by each rater's labels where there are some. Replies are the "
+        "patient turns after the opening complaint and before the diagnosis.",
         1 / 4,
         "1 of 4 replies",
         direction="none",
@@ -355,8 +356,8 @@ METRICS = (
     _metric(
         "already_asked_share",
         '"Already asked" replies',
-        "Share of the patient's replies that say that this was asked before: by their words (English), and by each "
-        "rater's labels where there are some.",
+        "Share of the patient's replies that say that this was asked before: by their words (English, and the "
+        "sentences fixed for a simulated patient), and by each rater's labels where there are some.",
         1 / 4,
         "1 of 4 replies",
         direction="lower",

@@ -49,12 +49,13 @@ def span(
     """The part that counts, or why it can't be told.
 
     The final diagnosis message is the labelled one; without a label, the last message where that is the clinician's.
+    A simulated conversation in which only the patient speaks is one of a clinician that was asked and said nothing.
     """
     said = [turn for turn in transcript.turns if turn.role != "other"]
     opening = next((turn.index for turn in said if turn.role == "patient"), None)
     if opening is None:
         return "no patient turn"
-    if all(turn.role == "patient" for turn in said):
+    if all(turn.role == "patient" for turn in said) and "simulation" not in transcript.reference:
         return "no clinician turn"
     diagnosis: int | None
     if labels is not None and "diagnosis_message" in labels.model_fields_set:
@@ -218,19 +219,29 @@ def replies(transcript: Transcript, labels: HistoryLabels | None = None) -> list
     return [turn for turn in transcript.of("patient") if part.within(turn.index)] or "no patient reply"
 
 
+def fixed_sentences_of(transcript: Transcript) -> Mapping[str, str]:
+    """What the simulated patient says word for word, by kind of reply; nothing where the reference doesn't say."""
+    sentences = transcript.reference.get("patient_sentences")
+    if not isinstance(sentences, Mapping):
+        return {}
+    return {kind: sentence for kind, sentence in sentences.items() if isinstance(sentence, str)}
+
+
 def dont_know_and_repeats(
     transcript: Transcript, labels: HistoryLabels | None = None
 ) -> tuple[Measured, Measured]:
     """Shares of the patient's replies that say "don't know" and "already asked".
 
-    By the labels of the replies where ``labels`` are given, by the words (:func:`reply_kind`) without.
+    By the labels of the replies where ``labels`` are given, by the words (:func:`reply_kind`) without; the sentences
+    fixed for a simulated patient stand in the reference as ``patient_sentences``.
     """
     patient_replies = replies(transcript, labels)
     if isinstance(patient_replies, str):
         return Measured(missing=patient_replies), Measured(missing=patient_replies)
     kinds: list[Reply]
     if labels is None:
-        kinds = [reply_kind(turn.text) for turn in patient_replies]
+        sentences = fixed_sentences_of(transcript)
+        kinds = [reply_kind(turn.text, sentences) for turn in patient_replies]
     else:
         labelled = [labels.turns[turn.index].reply for turn in patient_replies if turn.index in labels.turns]
         kinds = [kind for kind in labelled if kind is not None]

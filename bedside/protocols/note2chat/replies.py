@@ -1,8 +1,9 @@
-"""Kinds of patient reply, told by their words (English)."""
+"""Kinds of patient reply, told by their words: by the sentences fixed for a simulated patient, else in English."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from bedside.protocols.note2chat.labels import Reply
 
@@ -33,9 +34,36 @@ _DONT_KNOW = re.compile(
 _ALREADY_ASKED = re.compile("|".join(ALREADY_ASKED))
 
 
-def reply_kind(text: str) -> Reply:
-    """``already_asked`` where the reply says so, ``dont_know`` where that is all it says, else ``answer``."""
-    plain = " ".join(text.casefold().replace("’", "'").split())
+#: What surrounds the words of a reply and doesn't count.
+_EDGES = " .,!?…。，！？\"'“”"
+
+
+def reply_kind(text: str, sentences: Mapping[str, str] | None = None) -> Reply:
+    """What kind of reply a text is.
+
+    ``already_asked`` where it says so, ``dont_know`` where that is all it says, else ``answer``.
+
+    Args:
+        text: the reply.
+        sentences: what this patient says word for word, as ``dont_know`` and ``already_asked``: such a reply is of that
+            kind in any language (see :func:`says`).
+    """
+    if sentences is not None:
+        if "already_asked" in sentences and says(text, sentences["already_asked"]):
+            return "already_asked"
+        if "dont_know" in sentences and says(text, sentences["dont_know"]):
+            return "dont_know"
+    plain = _folded(text)
     if _ALREADY_ASKED.search(plain):
         return "already_asked"
     return "dont_know" if _DONT_KNOW.match(plain) else "answer"
+
+
+def says(text: str, sentence: str) -> bool:
+    """Whether a text is a sentence and no more; case, white space and marks at either end don't count."""
+    plain = _folded(text).strip(_EDGES)
+    return bool(plain) and plain == _folded(sentence).strip(_EDGES)
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.casefold().replace("’", "'").split())
