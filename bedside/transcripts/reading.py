@@ -21,6 +21,7 @@ from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
 from bedside.transcripts.path_names import ending_of, printable_path, without_endings
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import ReadingAccount
+from bedside.transcripts.simulation_folder import without_simulators_own
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.transcript import Transcript
@@ -113,9 +114,10 @@ class Reading:
         return list(files)
 
     def _in_folder(self, folder: Path) -> list[Path]:
-        """The transcript files below a folder, by their endings; other files are noted as ignored."""
+        """The transcript files below a folder, by their endings; other files are noted as ignored. Of a simulation,
+        its transcripts are read, and the rest is neither."""
         chosen: list[Path] = []
-        for inside in _files(str(folder)):
+        for inside in without_simulators_own(list(_files(str(folder)))):
             fits = ending_of(inside) in self._endings and not self._is_aside(Path(inside))
             (chosen if fits else self.ignored).append(Path(inside))
         if not chosen:

@@ -30,8 +30,8 @@ Tier = TypeVar("Tier", bound=NamedTier)
 def chosen_tiers(source: SourceFile, tiers: Sequence[Tier]) -> Iterator[tuple[Tier, Role | None]]:
     """The tiers that ``columns`` chooses, in their order, each with the role that it gives; all where it chooses none.
 
-    ``text=NAME`` takes tiers whose speaker tells the role, ``clinician=NAME``, ``patient=NAME`` and ``other=NAME`` those
-    of a role; in each, ``*`` stands for any letters. What is left out is noted in the source's account.
+    ``text=NAME`` takes tiers whose speaker tells the role, ``clinician=NAME``, ``patient=NAME`` and ``other=NAME``
+    those of a role; in each, ``*`` stands for any letters. What is left out is noted in the source's account.
 
     Raises:
         InputError: there is no such tier, one is chosen twice, or ``columns`` names something else.

@@ -173,8 +173,8 @@ def _check_one_tier_each(source: SourceFile, tiers: list[_EafTier]) -> None:
             raise InputError(
                 f"the participant {who!r} has {times} tiers that may hold the words: {names:.200}",
                 where=source.name,
-                todo="say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in which "
-                "* stands for any letters",
+                todo="say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in "
+                "which * stands for any letters",
             )
 
 

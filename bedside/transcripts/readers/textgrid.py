@@ -223,8 +223,8 @@ READER = Reader(
         "speaker behind the last `_`, `-` or `.` alone (`s1_doctor.TextGrid`, `s1_patient.TextGrid`) are one "
         "transcript, `s1`. Turns stand in order of their start, also where speech overlaps, and intervals of "
         "one speaker that follow one another are one turn, with `start` and `stop` in its `meta`. Empty "
-        "intervals are left out, tiers of points too, and the latter are counted. `--columns text=TIER` chooses tiers by "
-        "their names (`*` stands for any letters), `--columns clinician=TIER,patient=TIER` says whose they are, too."
+        "intervals are left out, tiers of points too, and the latter are counted. `--columns text=TIER` chooses tiers "
+        "by their names (`*` stands for any letters), `--columns clinician=TIER,patient=TIER` says whose they are, too."
     ),
     example=(
         'File type = "ooTextFile"\nObject class = "TextGrid"\n\n0\n4\n<exists>\n2\n'
