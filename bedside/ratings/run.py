@@ -27,6 +27,7 @@ from bedside.support.errors import RunError
 from bedside.support.files import empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.support.locks import hold
+from bedside.transcripts.simulation_folder import simulation_manifest
 from bedside.transcripts.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -80,6 +81,12 @@ class Run:
 
     def _read_manifest(self) -> dict[str, Any]:
         file = self.path / MANIFEST
+        if simulation_manifest(self.path) is not None:
+            raise RunError(
+                "the folder is a simulation, and no run",
+                where=str(self.path),
+                todo=f"score it: bedside score {self.path} --out run",
+            )
         if not is_run(self.path):
             raise RunError(
                 f"the folder is not a run (it has no {MANIFEST})",

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from bedside.ratings.run import FORMAT, Run, new_run, write_new_run
 from bedside.ratings.run_folder import is_run
+from bedside.ratings.run_simulations import keep_simulations
 from bedside.ratings.table import wordless
 from bedside.scoring.one_process import ScoringPass, ScoringSummary
 from bedside.scoring.plan import ScoringPlan, suite_plan
@@ -162,6 +163,7 @@ def _score_anew(target: Path, scoring: ScoringPass, entry: dict[str, Any]) -> Sc
             "scorings": [{**entry, **run_versions(), **counts, "read": reading.account.summary(names=text)}],
             "imports": [],
         }
+        keep_simulations(folder, (file.path for file in reading.inputs if file.path))
         write_new_run(folder, ratings, manifest)
     scoring.end()
     return scoring.summary(Run(target), counts, 0)
@@ -185,6 +187,7 @@ def _score_again(run: Run, scoring: ScoringPass, entry: dict[str, Any]) -> Scori
             "scorings": [*run.manifest["scorings"], {**entry, **run_versions(), **counts, "read": read}],
         }
         replaced = run.add(ratings, manifest)
+        keep_simulations(run.path, (file.path for file in scoring.reading.inputs if file.path))
     scoring.end()
     return scoring.summary(run, counts, replaced)
 

@@ -1,0 +1,39 @@
+"""The folder of a simulation, as others see it: it stands for the transcripts in it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+#: The file that says what was simulated, the conversations that can be used, and the others.
+MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.jsonl"
+#: What the manifest of a simulation has, and no other.
+_KEYS = {"protocol", "clinicians", "patient", "conversations"}
+
+
+def simulation_manifest(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
+    """What a simulation says of itself; None where the folder holds none."""
+    try:
+        manifest = json.loads((Path(folder) / MANIFEST).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return None
+    return manifest if isinstance(manifest, dict) and manifest.keys() >= _KEYS else None
+
+
+def simulation_of(file: str | os.PathLike[str]) -> Path | None:
+    """The folder of the simulation that a file holds the transcripts of; None for any other file."""
+    path = Path(file)
+    return path.parent if path.name == TRANSCRIPTS and simulation_manifest(path.parent) is not None else None
+
+
+def without_simulators_own(files: list[str]) -> list[str]:
+    """Files of searched folders without what a simulation has beside its transcripts: hidden states, failures, log."""
+    folders = {os.path.dirname(file) for file in files if os.path.basename(file) == MANIFEST}
+    simulations = {folder for folder in folders if simulation_manifest(folder) is not None}
+    return [
+        file
+        for file in files
+        if os.path.dirname(file) not in simulations or os.path.basename(file) == TRANSCRIPTS
+    ]
