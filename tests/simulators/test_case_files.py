@@ -35,7 +35,7 @@ CASES: list[dict[str, Any]] = [
             "concerns": [
                 {
                     "id": "needles",
-                    "category": "emotional discomfort",
+                    "category": "emotional discomfort or fear",
                     "text": "He is terrified of needles since a fainting fit at school.",
                     "primary": True,
                     "voiced": ["I fainted from a needle at school."],
@@ -45,9 +45,6 @@ CASES: list[dict[str, Any]] = [
     },
     {"id": "cough", "note": {"chief_complaint": "Cough", "findings": [{"text": "Fever for three days"}]}},
 ]
-CASES[0]["hidden"]["concerns"][0]["category"] = json.loads(case_schema())["$defs"]["HiddenConcern"][
-    "properties"
-]["category"]["enum"][0]
 TEXTS = {
     "list.json": json.dumps(CASES, indent=2),
     "lines.jsonl": "\n".join(map(json.dumps, CASES)) + "\n\n",
