@@ -24,7 +24,7 @@ from bedside.support.errors import DataError, RegistryError
 from bedside.support.registry import nearest
 
 #: Kinds of tables and figures that every report has at its end, whatever suites it has.
-_ALWAYS = ("agreement", "audits", "missing", "missing_bounds")
+_ALWAYS = ("agreement", "audits", "rubrics", "missing", "missing_bounds")
 _OTHERS = "others"
 
 
@@ -273,6 +273,7 @@ _HEADINGS: Mapping[str, str] = {
     "comparison": "Comparison",
     "agreement": "Agreement",
     "audits": "Audits",
+    "rubrics": "Rubrics",
     "missing": "Missing",
     "missing_bounds": "How far what is missing could move the means",
 }

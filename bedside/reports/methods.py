@@ -9,6 +9,7 @@ from typing import Any
 from bedside.analysis.ratings_view import RatingsView, facts
 from bedside.ratings.names import is_human
 from bedside.ratings.run import Run
+from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.table import Table
 from bedside.support.plurals import counted
 
@@ -54,6 +55,7 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
             f"{entry['ratings']:,} ratings were imported from {Path(entry['file']).name}"
             + (f" (scales: {scales})." if scales else ".")
         )
+    paragraphs += deviation_words(view)
     part = " ".join(view.part.sentences())
     paragraphs += [part] if part else []
     paragraphs += [" ".join((_DONE[table.name], *table.notes)) for table in tables if table.name in _DONE]
@@ -84,6 +86,23 @@ def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry:
         f"{entry['ratings']:,} ratings from {calls:,} calls, {missing:,} of them missing with the reason kept "
         f"(bedside {entry['bedside']})."
     )
+
+
+def deviation_words(view: RatingsView) -> list[str]:
+    """How many of the rubrics deviate from their sources; nothing where nothing is rated by a rubric."""
+    rubrics = rated_rubrics(view)
+    if not rubrics:
+        return []
+    deviating = [rated.rubric for rated in rubrics if rated.rubric.deviations and not rated.reworded]
+    words = "No rubric declares a deviation from its source."
+    if deviating:
+        told = "; ".join(f"{rubric.title} {len(rubric.deviations)}" for rubric in deviating)
+        others = "; all others 0" if len(deviating) < len(rubrics) else ""
+        words = f"Deviations that rubrics declare from their sources, by number: {told}{others}."
+    reworded = [rated.rubric.title for rated in rubrics if rated.reworded]
+    if reworded:
+        words += f" Not known of wordings that have changed since they were asked: {'; '.join(reworded)}."
+    return [words]
 
 
 def facts_title(metric: str) -> str:

@@ -25,7 +25,8 @@ def rated(system: str, values: np.ndarray, metric: str = "empathy", rater: str =
 
 
 def safe(system: str, failing: tuple[int, ...] = (), rater: str = "judge:m") -> list[Row]:
-    return rated(system, np.array([0.0 if i in failing else 1.0 for i in range(40)]), "safety", rater)
+    """Ratings by the shipped rubric of safety, by which 1 is a leak."""
+    return rated(system, np.array([1.0 if i in failing else 0.0 for i in range(40)]), "safety", rater)
 
 
 GOOD = rated("A", BASE) + rated("B", BASE + WOBBLE)
@@ -35,7 +36,7 @@ def test_a_system_that_is_no_worse_passes() -> None:
     held = gate(view(GOOD + safe("A") + safe("B")), baseline="A", margins=MARGIN)
     assert (held.system, held.passed) == ("B", True)
     (check,) = held.safety
-    assert (check.level, check.better, check.passed) == (0, "higher", True)
+    assert (check.level, check.better, check.passed) == (1, "lower", True)
     assert "B against A: passed" in str(gate_table(held))
 
 

@@ -106,7 +106,9 @@ def test_missing_values_are_counted_where_they_are(run: Run) -> None:
 
 def test_comparison_and_agreement_stand_in_the_report(run: Run) -> None:
     tables = {table.name: table for table in build_tables(open_ratings_view(run.path))}
-    assert list(tables) == ["results", "comparison", "agreement", "raters", "missing", "missing_bounds"]
+    assert list(tables) == [
+        "results", "comparison", "agreement", "raters", "rubrics", "missing", "missing_bounds",
+    ]  # fmt: skip
     assert any("Holm" in note for note in tables["comparison"].notes)
     kinds = {record["kind"] for record in tables["agreement"].records}
     assert kinds == {"people", "mean", "consensus", "person"}

@@ -62,7 +62,8 @@ def test_the_five_protocols_are_there() -> None:
 
 def test_every_rubric_belongs_to_a_suite() -> None:
     named = {rubric for name in PROTOCOLS for rubric in SUITES.load(name).rubrics}
-    assert named == set(RUBRICS.names())
+    # Variants of a rubric are asked where a user names them.
+    assert named == set(RUBRICS.names()) - {"professionalism_by_diagnosis"}
 
 
 @pytest.mark.parametrize("name", SUITES.names())
