@@ -284,7 +284,7 @@ class _JudgingCall:
         if names:
             return JudgingWork((), names)
         asked: tuple[Rubric, ...] = rubrics_of(self.suite.rubrics if rubrics is None else rubrics, self.run)
-        return JudgingWork(asked, (), self.suite.name)
+        return JudgingWork(asked, (), self.suite.name, from_suite=rubrics is None)
 
     def check_unscored(self, **scoring: object) -> None:
         """Raise InputError where something is said of scoring, and nothing is scored."""

@@ -195,7 +195,8 @@ class JudgeOptions:
         named_models(self.models)
         if self.codes:
             return JudgingWork((), self.codes)
-        return JudgingWork(chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder), (), suite.name)
+        rubrics = chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder)
+        return JudgingWork(rubrics, (), suite.name, from_suite=not self.rubrics)
 
     def check_batchable(self) -> None:
         """Raise where a model's calls can't be written to a file."""

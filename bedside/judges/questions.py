@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -78,9 +78,17 @@ class QuestionSet:
     Args:
         questions: rubrics made ready for prompts.
         passes: how often each is asked.
+        spared: rubrics that needn't be asked about a transcript; all are asked about every one by default.
     """
 
-    def __init__(self, questions: Iterable[Question], passes: int) -> None:
+    def __init__(
+        self,
+        questions: Iterable[Question],
+        passes: int,
+        *,
+        spared: Callable[[Transcript], Collection[str]] | None = None,
+    ) -> None:
+        self._spared = spared or (lambda _: ())
         self.questions = {question.rubric.name: question for question in questions}
         self.tallies = {name: Tally() for name in self.questions}
         self.passes = passes
@@ -107,7 +115,10 @@ class QuestionSet:
             order = [(name, number) for name in rubrics for number in numbers]
         for transcript in transcripts:
             conversation = Conversation(transcript)
+            spared = self._spared(transcript)
             for name, number in order:
+                if name in spared:
+                    continue
                 yield self.group(conversation, name, number)
 
     def counts(self) -> tuple[RubricCount, ...]:

@@ -8,6 +8,9 @@ from bedside.transcripts.transcript import Role
 
 Direction = Literal["higher", "lower", "none"]
 
+#: What a value's reason begins with where its number is not what it seems: the tables that hold it say so below.
+WARNING = "Warning: "
+
 
 class Value(NamedTuple):
     """What a metric says of one unit: a value or a label, or neither and the reason in ``error``.

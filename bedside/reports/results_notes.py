@@ -34,6 +34,7 @@ def results_notes(
         *_people_notes(layout),
         *tests.notes(),
         *_deviation_notes(layout, deviations),
+        *(f"Warning: {warning} ({of})." for warning, of in measured.warnings.items()),
         *_empty_notes(measured),
         *absent_notes(measured.absent),
     )

@@ -12,11 +12,12 @@ import polars as pl
 from bedside.analysis.comparison import SystemValues
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
-from bedside.ratings.values import Direction
+from bedside.ratings.values import WARNING, Direction
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import TableMeasure
 from bedside.stats.result import Interval
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 from bedside.support.registry import nearest
 
 #: Begins the names of the columns that hold factors.
@@ -110,12 +111,14 @@ class MeasuredRows:
         empty: titles of those that are rated but have no value anywhere, with the reason.
         valueless: metric, group of raters and samples of these.
         absent: metrics that are not rated at all.
+        warnings: what the values themselves warn of, with the titles of those that it is about.
     """
 
     items: tuple[tuple[MeasureRow, Samples], ...]
     empty: Mapping[str, str]
     valueless: tuple[tuple[str, str, Samples], ...]
     absent: tuple[str, ...]
+    warnings: Mapping[str, str]
 
 
 def measure(
@@ -343,24 +346,43 @@ def _rows(
             groups.setdefault(group.rated.key, []).append(group.group)
     levels_of = {group.rated.measure.metric for group in measured if group.rated.is_ratio and case_level}
     valueless = [group for group in measured if group.rated.key not in groups]
+    items = tuple(
+        (
+            _row(
+                view,
+                group,
+                several=len(set(groups[group.rated.key])) > 1,
+                with_level=group.rated.measure.metric in levels_of,
+            ),
+            group.samples,
+        )
+        for group in measured
+        if group.has_value
+    )
     return MeasuredRows(
-        items=tuple(
-            (
-                _row(
-                    view,
-                    group,
-                    several=len(set(groups[group.rated.key])) > 1,
-                    with_level=group.rated.measure.metric in levels_of,
-                ),
-                group.samples,
-            )
-            for group in measured
-            if group.has_value
-        ),
+        items=items,
         empty=_reasons(view, valueless),
         valueless=tuple((group.rated.metric, group.group, group.samples) for group in valueless),
         absent=tuple(absent),
+        warnings=_warnings(view, [row for row, _ in items]),
     )
+
+
+def _warnings(view: RatingsView, rows: Sequence[MeasureRow]) -> dict[str, str]:
+    """What values warn of, and of which rows' values, of how many."""
+    metrics = list(dict.fromkeys(row.metric for row in rows))
+    warned = (
+        view.ratings.filter(pl.col("metric").is_in(metrics) & pl.col("reason").str.starts_with(WARNING))
+        .select("metric", "transcript_id", pl.col("reason").str.split("; ").list.first())
+        .unique()
+    )
+    titles = {row.metric: row.title for row in rows}
+    counts: dict[str, str] = {}
+    for (reason,), group in sorted(warned.group_by("reason"), key=lambda entry: str(entry[0])):
+        of = [titles[metric] for metric in metrics if metric in group["metric"]]
+        transcripts = counted(group["transcript_id"].n_unique(), "transcript")
+        counts[str(reason).removeprefix(WARNING)] = f"{transcripts}; {', '.join(of)}"
+    return counts
 
 
 def _row(view: RatingsView, measured: _Measured, *, several: bool, with_level: bool) -> MeasureRow:

@@ -26,6 +26,7 @@ from bedside.scoring.pipeline import (
     Pipeline,
     later_questions,
     pipelines_for,
+    spared_by,
 )
 from bedside.scoring.run_transcripts import TranscriptSource
 from bedside.support.errors import DataError
@@ -76,7 +77,11 @@ class PipelineJudging:
         self._followed = frozenset[str]().union(*(pipeline.rubrics for pipeline in pipelines))
         self._order = order
         self._passes = order.settings.passes
-        self._questions = QuestionSet(map(Question, order.work.rubrics), self._passes)
+        self._questions = QuestionSet(
+            map(Question, order.work.rubrics),
+            self._passes,
+            spared=spared_by(pipelines) if order.work.from_suite else None,
+        )
         self._spools = [AnswerSpool(folder / f"answers-{stage}") for stage in range(2 if self._later else 1)]
         self._rows = RatingRows(rater_of(order.judge), add)
 

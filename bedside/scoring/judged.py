@@ -142,6 +142,7 @@ class FinishedJudging:
             "price": None if settings.price is None else asdict(settings.price),
             "passes": summary.passes,
             "codes": list(self.order.work.codes),
+            "from_suite": self.order.work.from_suite,
             "batch": batch,
             "complete": summary.complete,
             "prompts": {count.rubric: count.version for count in summary.rubrics},

@@ -38,11 +38,14 @@ class JudgingWork:
         rubrics: to rate by.
         codes: behaviour codes to give, in place of rubrics; names of :data:`bedside.transcripts.transcript.CODES`.
         suite: name of the suite that names the rubrics, for the manifest.
+        from_suite: whether the rubrics are all those of the suite, rather than named for this judge: a rubric whose
+            answers a transcript holds itself is then not asked about it.
     """
 
     rubrics: tuple[Rubric, ...] = ()
     codes: tuple[str, ...] = ()
     suite: str | None = None
+    from_suite: bool = False
 
 
 def chosen_rubrics(names: Iterable[str], folder: Path | None = None) -> tuple[Rubric, ...]:
@@ -164,7 +167,7 @@ class RecordedJudging:
             seed=self.entry["seed"],
             max_tokens=judge["max_tokens"],
         )
-        work = JudgingWork(() if codes else rubrics, codes, self.entry["suite"])
+        work = JudgingWork(() if codes else rubrics, codes, self.entry["suite"], judge["from_suite"])
         return JudgingOrder(model_name(judge["model"]), work, settings)
 
 

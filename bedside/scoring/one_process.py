@@ -59,15 +59,19 @@ def rate(
     Args:
         transcript: what is rated.
         plan: by what.
-        waiting: metrics that are not rated as missing where there are no labels for them.
+        waiting: metrics that are not rated as missing where there are no labels for them, nor under the rater whose
+            labels a simulated patient went by: the judge's rest on the same labels.
     """
     name, system, case = transcript.id, transcript.system, transcript.case_id
+    simulation = transcript.reference.get("simulation")
+    turn_rater = simulation.get("turn_rater") if isinstance(simulation, Mapping) else None
     for planned in plan.families:
         family_rater = planned.rater
         for metric, value, label, role, turn, rater, reason, error in planned.family.compute(
             transcript, planned.metrics, **planned.settings
         ):
-            if error is None or rater is not None or metric not in waiting:
+            follows = (error is not None and rater is None) or (rater is not None and rater == turn_rater)
+            if metric not in waiting or not follows:
                 unit = unit_name(turn)
                 title = metric if role is None else f"{metric}.{role}"
                 yield name, system, case, unit, title, rater or family_rater, 0, value, label, reason, error

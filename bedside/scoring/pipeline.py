@@ -92,6 +92,8 @@ class Pipeline:
         place: puts a rater's labels into a transcript, and takes those of all others out.
         settings: the family's parameters that go with it; None for those that the run was scored with.
         later: rubrics that wait for the answers to others.
+        answered: rubrics whose answers a transcript holds itself, as far as the labels go: a suite doesn't have them
+            asked about it, and who names them does.
     """
 
     name: str
@@ -102,6 +104,7 @@ class Pipeline:
     place: Callable[[Transcript, str, AnswerLabels], Transcript]
     settings: Mapping[str, Any] | None = None
     later: tuple[LaterQuestion, ...] = ()
+    answered: Callable[[Transcript], frozenset[str]] = lambda _: frozenset()
 
     @property
     def rubrics(self) -> frozenset[str]:
@@ -174,6 +177,15 @@ def later_questions(pipelines: Sequence[Pipeline], asked: Collection[str]) -> di
         for later in pipeline.later
         if later.rubric in asked and later.after in asked
     }
+
+
+def spared_by(pipelines: Sequence[Pipeline]) -> Callable[[Transcript], frozenset[str]]:
+    """The rubrics that needn't be asked about a transcript, because it holds what their answers are for."""
+
+    def spared(transcript: Transcript) -> frozenset[str]:
+        return frozenset[str]().union(*(pipeline.answered(transcript) for pipeline in pipelines))
+
+    return spared
 
 
 # -- what entries read answers with -----------------------------------------------------------------

@@ -15,7 +15,7 @@ from bedside.judges.turn_codes import plan_coding
 from bedside.llm.endpoints import named_models
 from bedside.ratings.run import Run
 from bedside.scoring.judging_orders import STORE, JudgingOrder, JudgingWork
-from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for
+from bedside.scoring.pipeline import LaterQuestion, later_questions, pipelines_for, spared_by
 from bedside.scoring.run_transcripts import TranscriptSource, kept_transcripts, read_again
 from bedside.support.errors import DataError
 from bedside.support.name_lists import Names, listed
@@ -72,9 +72,14 @@ class _Preview:
 
     def __init__(self, order: JudgingOrder, store: Path) -> None:
         asked = {rubric.name for rubric in order.work.rubrics}
-        self._later = later_questions(pipelines_for(asked), asked)
+        pipelines = pipelines_for(asked)
+        self._later = later_questions(pipelines, asked)
         self._settings = order.settings
-        self._questions = QuestionSet(map(Question, order.work.rubrics), order.settings.passes)
+        self._questions = QuestionSet(
+            map(Question, order.work.rubrics),
+            order.settings.passes,
+            spared=spared_by(pipelines) if order.work.from_suite else None,
+        )
         self._planner = CallPlanner(order.judge, order.settings, store)
         followed = {later.after for later in self._later.values()}
         self._stored = {

@@ -23,6 +23,8 @@ from bedside.protocols.medconceal.labels import (
     label_raters,
     primary_of,
     rater_labels,
+    simulated_turns,
+    turn_rater,
     with_labels,
 )
 from bedside.protocols.medconceal.matching import CaseScore, case_level, micro, score_case
@@ -67,7 +69,9 @@ __all__ = [
     "replay",
     "score_case",
     "summarise",
+    "simulated_turns",
     "trace",
+    "turn_rater",
     "turn_step",
     "with_labels",
     "write_parameters",

@@ -9,16 +9,20 @@ from bedside.protocols.measured import Measured
 from bedside.protocols.medconceal.labels import (
     Concern,
     ConcernLabels,
+    ConcernTurnLabels,
     concerns_of,
     label_raters,
     rater_labels,
+    simulated_turns,
+    simulation_of,
+    turn_rater,
 )
 from bedside.protocols.medconceal.matching import CaseScore, score_case
 from bedside.protocols.medconceal.measures import CaseTrace, measure
 from bedside.protocols.medconceal.policy import is_blocked
 from bedside.protocols.medconceal.policy_parameters import Parameters, find_parameters
 from bedside.protocols.medconceal.trace import Trace, trace
-from bedside.ratings.values import Value, missing
+from bedside.ratings.values import WARNING, Value, missing
 from bedside.support.errors import DataError
 from bedside.transcripts.transcript import Transcript
 
@@ -107,15 +111,26 @@ class LabelledCase:
             self.concerns = error
 
     @cached_property
-    def course(self) -> Trace | DataError:
+    def turns(self) -> Mapping[int, ConcernTurnLabels] | DataError:
+        """The labels of the clinician turns: those by which the conversation was simulated, else the rater's."""
         if isinstance(self.labels, DataError):
             return self.labels
+        try:
+            simulated = simulated_turns(self.transcript)
+        except DataError as error:
+            return error
+        return self.labels.turns if simulated is None else simulated
+
+    @cached_property
+    def course(self) -> Trace | DataError:
+        if isinstance(self.turns, DataError):
+            return self.turns
         if isinstance(self.concerns, DataError):
             return self.concerns
-        if not self.labels.turns:
+        if not self.turns:
             return DataError(_TURNS)
         try:
-            return trace(self.transcript, self.concerns, self.labels.turns, self.parameters)
+            return trace(self.transcript, self.concerns, self.turns, self.parameters)
         except DataError as error:
             return error
 
@@ -124,10 +139,11 @@ class LabelledCase:
         if isinstance(self.course, DataError):
             return self.course
         settings = self.parameters.measures
+        limit = simulation_of(self.transcript).get("turn_limit")
         return measure(
             self.transcript,
             self.course,
-            turn_limit=settings.turn_limit,
+            turn_limit=limit if isinstance(limit, int) else settings.turn_limit,
             open_coder=settings.open_coder,
             questions=self.questions,
         )
@@ -151,6 +167,16 @@ class LabelledCase:
             self.transcript, self.concerns, self.labels.findings, self.labels.matches or (), revealed
         )
 
+    @property
+    def has_turns_of_the_simulation_only(self) -> bool:
+        """Whether the rater evaluated the turns for the simulated patient, and labelled nothing else."""
+        return (
+            not isinstance(self.labels, DataError)
+            and self.labels.rater == turn_rater(self.transcript)
+            and self.labels.findings is None
+            and self.labels.matches is None
+        )
+
     def _lacks_matches(self) -> bool:
         return not isinstance(self.labels, DataError) and self.labels.matches is None
 
@@ -163,11 +189,11 @@ class LabelledCase:
                 else Value(metric, float(len(self.concerns)))
             )
         elif metric in _BLOCKED:
-            yield self._blocked(metric)
+            yield self._warned(self._blocked(metric))
         elif metric in _BY_TURN:
-            yield from self._by_turn(metric)
+            yield from map(self._warned, self._by_turn(metric))
         elif metric in _OF_TRACE:
-            yield self._of_trace(metric)
+            yield self._warned(self._of_trace(metric))
         elif isinstance(self.score, DataError):
             yield missing(metric, str(self.score))
         elif metric in _OF_CATEGORIES:
@@ -179,7 +205,24 @@ class LabelledCase:
         elif isinstance(self.course, DataError):
             yield missing(metric, str(self.course))
         else:
-            yield _value(metric, _OF_BOTH[metric](self.score))
+            yield self._warned(_value(metric, _OF_BOTH[metric](self.score)))
+
+    def _warned(self, value: Value) -> Value:
+        """A value of the trace, with a warning where the patient went by other parameters than it is scored with."""
+        if self._other_parameters is None or value.error is not None:
+            return value
+        return value._replace(
+            reason="; ".join(part for part in (self._other_parameters, value.reason) if part)
+        )
+
+    @cached_property
+    def _other_parameters(self) -> str | None:
+        simulated = simulation_of(self.transcript).get("parameters")
+        if not isinstance(simulated, Mapping) or simulated.get("sha256") == self.parameters.digest():
+            return None
+        name = simulated.get("name")
+        same = " of that name, which has changed since" if name == self.parameters.name else ""
+        return f"{WARNING}scored with the parameters {self.parameters.name}{same}, and the patient went by {name}"
 
     def _of_trace(self, metric: str) -> Value:
         if isinstance(self.measures, DataError):
@@ -193,10 +236,10 @@ class LabelledCase:
         return value._replace(reason=f"open questions by {by}")
 
     def _blocked(self, metric: str) -> Value:
-        if isinstance(self.labels, DataError):
-            return missing(metric, str(self.labels))
+        if isinstance(self.turns, DataError):
+            return missing(metric, str(self.turns))
         turns = [turn.index for turn in self.transcript.of("clinician")]
-        labels = [self.labels.turns[index] for index in turns if index in self.labels.turns]
+        labels = [self.turns[index] for index in turns if index in self.turns]
         if not labels:
             return missing(metric, _TURNS)
         if len(labels) < len(turns):
@@ -230,6 +273,10 @@ def _value(metric: str, measured: Measured) -> Value:
     return Value(metric, measured.value) if measured.missing is None else missing(metric, measured.missing)
 
 
+def _needs_findings(metric: str) -> bool:
+    return metric in _OF_CATEGORIES or metric in _OF_MATCHING or metric in _OF_BOTH
+
+
 def _without_labels(metric: str) -> Value:
     if metric == _GOLD:
         return missing(metric, _ANY)
@@ -259,5 +306,10 @@ def case_values(transcript: Transcript, metrics: Iterable[str], parameters: str)
     for rater in raters:
         case = LabelledCase(transcript, rater, policy)
         for name in names:
+            if _needs_findings(name) and case.has_turns_of_the_simulation_only:
+                # Who evaluated the turns for a simulated patient wasn't asked about findings.
+                if len(raters) == 1:
+                    yield _without_labels(name)
+                continue
             for value in case.values(name):
                 yield value._replace(rater=rater + suffix)

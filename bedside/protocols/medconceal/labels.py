@@ -162,6 +162,36 @@ def primary_of(concerns: Iterable[Concern]) -> str | None:
     return marked[0].id if len(marked) == 1 else None
 
 
+def turn_rater(transcript: Transcript) -> str | None:
+    """Who labelled the clinician turns as the conversation was simulated; None where it wasn't, or nobody did.
+
+    The simulated patient went by these labels, so they are the turns' labels of every rater.
+    """
+    rater = simulation_of(transcript).get("turn_rater")
+    return rater if isinstance(rater, str) else None
+
+
+def simulation_of(transcript: Transcript) -> Mapping[str, Any]:
+    """What a transcript says of its simulation; empty where it wasn't simulated."""
+    simulation = transcript.reference.get("simulation")
+    return simulation if isinstance(simulation, Mapping) else {}
+
+
+def simulated_turns(transcript: Transcript) -> Mapping[int, ConcernTurnLabels] | None:
+    """The labels by which the conversation was simulated, by turn; None where it wasn't by any.
+
+    Raises:
+        DataError: the transcript names their rater and doesn't hold them, or they can't be read.
+    """
+    rater = turn_rater(transcript)
+    if rater is None:
+        return None
+    turns = rater_labels(transcript, rater).turns
+    if not turns:
+        raise DataError(f"the turn labels by {rater}, which the patient went by, are not in the transcript")
+    return turns
+
+
 #: The labels of MedConceal.
 LABELS = LabelForm("medconceal", ConcernLabels, role="clinician", page="docs/medconceal.md")
 #: See :class:`bedside.protocols.label_files.LabelForm`.

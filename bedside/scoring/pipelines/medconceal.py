@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from pydantic import TypeAdapter
@@ -16,7 +17,6 @@ from bedside.scoring.pipeline import (
     answers_by_item,
     answers_to,
     parts_by_need,
-    placed_as,
     read_labels,
     reference_entry,
     single_answer_to,
@@ -66,8 +66,9 @@ def _matches(transcript: Transcript, answers: PassAnswers) -> list[dict[str, Any
     ]
 
 
-def _turns(answers: PassAnswers) -> dict[int, dict[str, Any]]:
-    """The labels of clinician turns; the kinds of their questions too, where the judge was asked and answered."""
+def _turns(transcript: Transcript, answers: PassAnswers) -> dict[int, dict[str, Any]]:
+    """The labels of clinician turns: those by which the conversation was simulated, else as the judge evaluated them;
+    the kinds of their questions too, where the judge was asked and answered."""
     turns = {}
     try:
         questions = {
@@ -75,6 +76,12 @@ def _turns(answers: PassAnswers) -> dict[int, dict[str, Any]]:
         }
     except DataError:
         questions = {}
+    simulated = medconceal.simulated_turns(transcript)
+    if simulated is not None:
+        return {
+            index: {**labels.model_dump(mode="json"), "question": questions.get(index)}
+            for index, labels in simulated.items()
+        }
     for answer, content in answers_to(answers, "turn_evaluator"):
         probabilities = {intent: content["intent_probabilities"][intent] for intent in medconceal.INTENTS}
         index = turn_index(answer.unit)
@@ -96,8 +103,22 @@ def _label(transcript: Transcript, answers: PassAnswers) -> AnswerLabels:
     with labels.part("matches"):
         labels.whole["matches"] = _matches(transcript, answers)
     with labels.part("turns"):
-        labels.add_turns(_turns(answers))
+        labels.add_turns(_turns(transcript, answers))
     return labels
+
+
+def _answered(transcript: Transcript) -> frozenset[str]:
+    """A simulated patient went by its evaluator's labels of the turns: nobody else's decide what was revealed."""
+    return frozenset({"turn_evaluator"} if medconceal.turn_rater(transcript) is not None else ())
+
+
+def _placed(transcript: Transcript, rater: str, labels: AnswerLabels) -> Transcript:
+    """Labels in place of all others; where the patient went by labels of turns, the rater's are these."""
+    placed = medconceal.PROTOCOL.labels.replaced(transcript, rater, labels.whole, labels.turns)
+    if medconceal.turn_rater(transcript) is None:
+        return placed
+    simulation = {**transcript.reference["simulation"], "turn_rater": rater}
+    return replace(placed, reference={**placed.reference, "simulation": simulation})
 
 
 PIPELINE = Pipeline(
@@ -118,7 +139,8 @@ PIPELINE = Pipeline(
         }
     ),
     label=_label,
-    place=placed_as(medconceal.PROTOCOL.labels),
+    place=_placed,
+    answered=_answered,
     later=(
         LaterQuestion(
             "concern_matching",
