@@ -24,6 +24,7 @@ _PARTS = (
     "Test_Results",
     "Correct_Diagnosis",
 )
+_COMPLAINTS = ("Primary_Symptom", "Secondary_Symptoms", "Symptoms")
 #: Fillers that say nothing.
 _NOTHING = re.compile(
     r"\s*(?:(?:information|history)? ?not (?:provided|available|applicable|specified)"
@@ -56,7 +57,11 @@ def case_object(record: FileRecord) -> dict[str, Any]:
     symptoms = symptoms if isinstance(symptoms, dict) else {"Symptoms": symptoms}
     who, history = _texts(actor.pop("Demographics", "")), _texts(actor.pop("History", ""))
     social = _texts(actor.pop("Social_History", ""))
-    complaints = [text for value in symptoms.values() for text in _texts(value)]
+    complaints = [
+        text
+        for key, value in symptoms.items()
+        for text in _texts(value, "" if key in _COMPLAINTS else _words(key))
+    ]
     others = [text for key, value in actor.items() for text in _texts(value, _words(key))]
     examination = dict(whole["Physical_Examination_Findings"])
     vitals = _texts(examination.get("Vital_Signs", ""))
@@ -66,7 +71,7 @@ def case_object(record: FileRecord) -> dict[str, Any]:
         "speaker": speaker(" ".join(who)),
         "chart": {"Task": whole["Objective_for_Doctor"], **({"Patient": who[0]} if who else {})},
         "patient": {
-            "narrative": " ".join([*who, *history]),
+            "narrative": " ".join(text if text.endswith(".") else f"{text}." for text in (*who, *history)),
             "facts": [*complaints, *others],
             "vitals": vitals,
             "psychosocial": social,
