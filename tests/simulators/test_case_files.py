@@ -224,3 +224,25 @@ def test_the_line_of_any_part_of_json_is_where_it_stands(
         if part and isinstance(part[-1], str):
             assert json.dumps(part[-1]) + ":" in lines[line - 1]
         assert 1 <= line <= len(lines)
+
+
+def test_the_cases_and_personas_of_the_docs_are_read_and_clean(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[2] / "docs" / "cases.md").read_text("utf-8")
+    case, _, personas = (block.split("```")[0] for block in page.split("```yaml\n")[1:])
+    path = written(tmp_path, "case.yaml", case)
+    ((_, insulin),) = read_cases(path)
+    assert list(check_cases(path)) == []
+    assert insulin.model_dump(exclude_defaults=True).keys() >= {
+        "chart",
+        "patient",
+        "hidden",
+        "note",
+        "intervention",
+    }
+    assert len(read_personas(written(tmp_path, "personas.yaml", personas))) == 2
+    told = yaml.safe_load(
+        case.replace("I've had high sugar for six years.", "My father went blind from insulin.")
+    )
+    (tmp_path / "leaky.yaml").write_text(yaml.safe_dump(told), "utf-8")
+    ((_, remark),) = check_cases(tmp_path / "leaky.yaml")
+    assert str(remark) in page
