@@ -14,6 +14,8 @@ from bedside.simulators.contract import Simulator
 from bedside.support.errors import InputError
 
 RULES = "rules"
+#: What tables call it.
+_SHOWN = "rules-toy"
 
 
 class RuleActor:
@@ -38,7 +40,7 @@ class RuleActor:
 
 def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
     rater = algorithm_rater(RULES, f"{simulator.name}-{simulator.version}")
-    return [ActorName(RULES, RULES, RULES, rater, toy=True) for _ in names]
+    return [ActorName(RULES, "protocol_rules", _SHOWN, rater, toy=True) for _ in names]
 
 
 def _open(name: ActorName, settings: ActorSettings) -> RuleActor:
@@ -53,7 +55,7 @@ def _open(name: ActorName, settings: ActorSettings) -> RuleActor:
 
 
 ACTOR = ActorKind(
-    name="rules",
+    name="protocol_rules",
     title="the simulator's own toy, which needs no model",
     takes=lambda text: text == RULES,
     read=_read,

@@ -1,0 +1,153 @@
+"""Having conversations made by a protocol's simulator, so that clinicians can be compared on the same patients."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bedside.support.errors import InputError
+from bedside.support.name_lists import Names, listed
+
+if TYPE_CHECKING:
+    from bedside.llm.prices import Price
+    from bedside.simulation.actor_contract import Named
+    from bedside.simulation.conversation_pool import SimulationProgress
+    from bedside.simulation.requested_plan import ActorInput, CaseInput, PersonaInput
+    from bedside.simulation.simulate import SimulationSummary
+    from bedside.transcripts import Transcript
+
+
+@dataclass(frozen=True, slots=True)
+class Simulation:
+    """Conversations that were simulated.
+
+    Attributes:
+        folder: where they are; :func:`bedside.score` takes it.
+        summary: what this run did, and how many conversations there are.
+    """
+
+    folder: Path
+    summary: SimulationSummary
+
+    def transcripts(self) -> Iterator[Transcript]:
+        """The conversations, in the order of their cases."""
+        from bedside.simulation.talk_files import TRANSCRIPTS
+        from bedside.transcripts import read_transcripts
+
+        path = self.folder / TRANSCRIPTS
+        return iter(read_transcripts(path)) if path.stat().st_size else iter(())
+
+    def failed(self) -> list[dict[str, Any]]:
+        """Why the other conversations can't be used, an object each."""
+        from bedside.simulation.talks_folder import read_failures
+
+        return list(read_failures(self.folder))
+
+
+def simulate(
+    cases: CaseInput | None,
+    protocol: str,
+    out: str | os.PathLike[str],
+    *,
+    clinician: ActorInput,
+    patient: Named = "rules",
+    evaluator: Named | None = None,
+    personas: PersonaInput | None = None,
+    settings: Names = (),
+    lengths: int | Sequence[int] = (),
+    repeats: int = 1,
+    sample: int | None = None,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    max_concurrency: int = 8,
+    max_calls: int | None = None,
+    max_cost: float | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+    time_limit: float = 120.0,
+    minutes: float | None = None,
+    replay: bool = False,
+    progress: Callable[[SimulationProgress], None] | None = None,
+) -> Simulation:
+    """Have conversations of clinicians with a protocol's simulated patients, or go on with them.
+
+    What was replied is kept in ``out``: the same call goes on where it was ended, and asks nothing twice.
+
+    Args:
+        cases: files or folders of cases, or :class:`~bedside.simulators.case.Case` objects; None for the protocol's
+            own, all invented.
+        protocol: the simulator's name, equal to its suite's.
+        out: the folder that conversations go into: new, or that of an earlier simulation.
+        clinician: who is tested, one or several: a model as judges are named, ``package.module:function``,
+            ``webhook:URL``, ``human:NAME``, ``script:FILE``, ``rules``, or a function itself.
+        patient: who plays the patient, likewise.
+        evaluator: who labels turns and does all else that is neither side's part; the patient's actor unless named.
+        personas: a file of personas, or :class:`~bedside.simulators.case.Persona` objects; the protocol's own unless
+            given.
+        settings: names of the protocol's settings; its first unless named.
+        lengths: target lengths, where the protocol has them.
+        repeats: how often each conversation is had.
+        sample: how many of the cases are drawn; None for all.
+        seed: of all chance but the models'; it is sent to models whose temperature is set.
+        options: values of the protocol's options by name, and for each role ``ROLE_temperature`` and
+            ``ROLE_max_tokens``.
+        max_concurrency: most calls under way at once to a model or agent, or to each address that serves it.
+        max_calls: most requests to send; what is left is had when the same call is made again.
+        max_cost: US dollars after which nothing more is sent, likewise.
+        prices: US dollars for a million tokens in and out, by model, where bedside doesn't know them.
+        time_limit: seconds until a request counts as unanswered.
+        minutes: how long a person may talk in a conversation; None for no limit.
+        replay: whether nobody is asked, and all replies come from ``out``.
+        progress: called whenever a conversation ends.
+
+    Raises:
+        BedsideError: a name that is none, a file that can't be read, or an actor that can't be asked; what was replied
+            before is kept.
+    """
+    from bedside.simulation.requested_plan import SimulationRequest
+    from bedside.simulation.simulate import SimulationSettings, simulate_plan
+
+    asked = SimulationSettings(
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        prices=_prices(prices or {}),
+        time_limit=time_limit,
+        minutes=minutes,
+        replay=replay,
+    )
+    request = SimulationRequest(
+        protocol,
+        clinician,
+        patient,
+        evaluator,
+        cases,
+        personas,
+        listed(settings, "settings"),
+        (lengths,) if isinstance(lengths, int) else tuple(lengths),
+        repeats,
+        sample,
+        options or {},
+        seed,
+        time_limit,
+    )
+    folder = Path(out)
+    return Simulation(folder, simulate_plan(request.plan(), folder, asked, progress))
+
+
+def _prices(prices: Mapping[str, tuple[float, float]]) -> dict[str, Price]:
+    from bedside.llm.prices import Price
+
+    read = {}
+    for name, price in prices.items():
+        try:
+            read[name] = Price(*map(float, price))
+        except (TypeError, ValueError) as error:
+            raise InputError(
+                f"{price!r:.40} is not a price of {name}",
+                where="`prices`",
+                todo="give dollars for tokens in and out: (0.25, 2)",
+            ) from error
+    return read

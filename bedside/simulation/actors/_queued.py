@@ -1,0 +1,193 @@
+"""Actors that requests are sent to: waiting after faults, asking again and counting are :mod:`bedside.llm.queue`'s."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from bedside.llm.prices import Price
+from bedside.llm.protocol import (
+    Client,
+    FaultError,
+    NotAskableError,
+    RefusedError,
+    Request,
+    UnusableError,
+)
+from bedside.llm.queue import CallRecord, Patience, RequestQueue
+from bedside.simulation.actor_contract import ActorSettings, CallPlace, LimitedClient, UnansweredError
+from bedside.simulators.calls import ActorReply, Call
+
+#: Largest reply that an agent may give, in bytes.
+MOST_BYTES = 10**6
+_DECLINED = "the model declined"
+#: The beginning of what went wrong, which many calls can share.
+_REASON = re.compile(r"(.+?)(?:: | \()")
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRequest(Request):
+    """A request to an agent that is no language model.
+
+    Attributes:
+        payload: what it is told, see :func:`agent_payload`.
+        data: whether an object that fits the schema is wanted, rather than a message.
+    """
+
+    payload: Mapping[str, Any] = field(default_factory=dict)
+    data: bool = False
+
+
+class QueuedActor:
+    """Replies by requests; an :class:`bedside.simulation.actor_contract.Actor`.
+
+    Args:
+        client: what sends them.
+        address: where to, for messages.
+        settings: how the actor is opened.
+        patience: how hard to try; as the settings say unless given.
+        room: most requests under way at once, likewise.
+        stateful: whether it remembers.
+        parameters: what tells two of its replies apart.
+        price: of its tokens.
+    """
+
+    conversations: int | None = None
+
+    def __init__(
+        self,
+        client: Client,
+        address: str,
+        settings: ActorSettings,
+        *,
+        patience: Patience | None = None,
+        room: int | None = None,
+        stateful: bool = False,
+        parameters: dict[str, Any] | None = None,
+        price: Price | None = None,
+    ) -> None:
+        self.room = room or settings.max_concurrency
+        self.stateful = stateful
+        self.price = price
+        self.parameters = parameters or {}
+        self._client = LimitedClient(client, settings.spending)
+        self._requests = RequestQueue(self._client, address, patience or settings.patience)
+
+    def request(self, call: Call, place: CallPlace) -> Request:
+        """What is sent for a call."""
+        raise NotImplementedError
+
+    async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
+        """Reply to a call; see :class:`bedside.simulation.actor_contract.Actor`."""
+        try:
+            reply = await self._requests.reply(self.request(call, place), record)
+        except UnusableError as unusable:
+            record.count(unusable.reply)
+            declined = unusable.problem if unusable.problem.startswith(_DECLINED) else ""
+            return ActorReply(unusable.reply.text, declined=declined)
+        except FaultError as fault:
+            raise _unanswered(fault.what) from fault
+        except (RefusedError, NotAskableError) as refused:
+            raise _unanswered(str(refused)) from refused
+        record.count(reply)
+        return ActorReply(reply.text, reply.cut)
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+
+class AgentActor(QueuedActor):
+    """Replies by requests to an agent that is no language model."""
+
+    def request(self, call: Call, place: CallPlace) -> Request:
+        """What is sent for a call."""
+        return AgentRequest(
+            call.messages(),
+            payload=agent_payload(call, place),
+            data=call.kind == "data",
+            **identity(call, place),
+        )
+
+
+def identity(call: Call, place: CallPlace) -> dict[str, Any]:
+    """What tells a request apart, and where it belongs."""
+    site = f"{place.name}\n{call.purpose}\n{call.ordinal}"
+    return {
+        "key": hashlib.sha256(site.encode()).hexdigest(),
+        "number": call.attempt,
+        "opening": place.conversation,
+    }
+
+
+def agent_payload(call: Call, place: CallPlace) -> dict[str, Any]:
+    """What an agent is told: plain values that JSON can hold.
+
+    ``session`` names the conversation; ``role`` is whom it plays; ``turn`` is the index that its message would have;
+    ``kind`` is ``message`` or ``data``; ``purpose`` is what the call is for; ``attempt`` counts from 1; ``brief`` is
+    what it knows and how it is to behave; ``messages`` is what was said, its own as ``assistant``, the other's as
+    ``user``; ``instruction`` is what is wanted now; ``schema`` is the JSON Schema of a ``data`` reply, or of a
+    message's other fields; ``material`` is what the texts were made from.
+    """
+    return {
+        "session": place.name,
+        "role": call.actor,
+        "turn": len(call.history),
+        "kind": call.kind,
+        "purpose": call.purpose,
+        "attempt": call.attempt,
+        "language": place.language,
+        "brief": call.brief,
+        "messages": [
+            {"role": "assistant" if line.role == call.actor else "user", "content": line.text}
+            for line in call.history
+        ],
+        "instruction": "\n\n".join(part for part in (call.instruction, call.objection) if part),
+        "schema": call.schema,
+        "material": dict(call.material),
+    }
+
+
+def agent_text(value: Any, *, data: bool) -> str:
+    """What an agent replied, as the text of a reply.
+
+    Args:
+        value: a text; or an object, with its words as ``message`` where a message is wanted.
+        data: whether an object that fits a schema is wanted.
+
+    Raises:
+        ValueError: it is no reply; the message says what it is.
+    """
+    if value is None:
+        raise ValueError("nothing (None)")
+    if isinstance(value, str):
+        text = value
+    elif isinstance(value, Mapping) and (data or isinstance(value.get("message"), str)):
+        try:
+            text = value["message"] if set(value) == {"message"} and not data else _json(value)
+        except (TypeError, ValueError, RecursionError) as error:
+            raise ValueError(f"an object that JSON can't hold ({error})") from None
+    elif isinstance(value, Mapping):
+        raise ValueError("an object without a text as `message`")
+    else:
+        raise ValueError(f"neither a text nor an object ({type(value).__name__})")
+    if len(text.encode("utf-8", "replace")) > MOST_BYTES:
+        raise ValueError(f"more than {MOST_BYTES / 1e6:g} MB")
+    return text.encode("utf-8", "replace").decode()
+
+
+def _json(value: Mapping[str, Any]) -> str:
+    return orjson.dumps(dict(value)).decode()
+
+
+def _unanswered(what: str) -> UnansweredError:
+    match = _REASON.match(what)
+    if match is None:
+        return UnansweredError(what)
+    detail = what[match.end() :]
+    return UnansweredError(match[1], detail.removesuffix(")") if match[0].endswith("(") else detail)

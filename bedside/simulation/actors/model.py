@@ -1,0 +1,74 @@
+"""Language models: any name that judges take, files of endpoints too."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import orjson
+
+from bedside.llm.contract import known_price
+from bedside.llm.endpoints import named_models, rooms
+from bedside.llm.model_names import ModelName
+from bedside.llm.protocol import Request
+from bedside.llm.sharing import Sharing, open_client
+from bedside.ratings.names import judge_rater
+from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
+from bedside.simulation.actors._queued import QueuedActor, identity
+from bedside.simulators.calls import Call
+from bedside.simulators.contract import Simulator
+
+#: What providers take as the name of a schema.
+_NO_SCHEMA_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+
+
+class ModelActor(QueuedActor):
+    """Asks a language model; an :class:`bedside.simulation.actor_contract.Actor`.
+
+    Args:
+        name: the model.
+        settings: how it is opened.
+    """
+
+    def __init__(self, name: ModelName, settings: ActorSettings) -> None:
+        patience = settings.patience
+        sharing = Sharing(settings.max_concurrency, patience.first_wait, patience.longest_wait)
+        self._seeded = bool(settings.sampling.temperature)
+        super().__init__(
+            open_client(name, settings.sampling, sharing),
+            name.url or name.identity,
+            settings,
+            room=sum(rooms(name.endpoints, settings.max_concurrency)) if name.endpoints else None,
+            parameters=settings.sampling.parameters(),
+            price=settings.price or known_price(name),
+        )
+
+    def request(self, call: Call, place: CallPlace) -> Request:
+        """What is sent for a call."""
+        return Request(
+            call.messages(),
+            None if call.schema is None else orjson.dumps(call.schema).decode(),
+            schema_name=_NO_SCHEMA_NAME.sub("_", call.purpose)[:64] or "reply",
+            seed=place.seed if self._seeded else None,
+            **identity(call, place),
+        )
+
+
+def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
+    return [
+        ActorName(name.shown, "model", name.identity, judge_rater(name.identity), detail=name)
+        for name in named_models(names)
+    ]
+
+
+def _open(name: ActorName, settings: ActorSettings) -> ModelActor:
+    return ModelActor(name.detail, settings)
+
+
+ACTOR = ActorKind(
+    name="model",
+    title="a language model, named as judges are",
+    takes=lambda text: False,  # what no other kind takes
+    read=_read,
+    open=_open,
+)

@@ -1,0 +1,59 @@
+"""``script:FILE`` and ``script:NAME``: an actor that says what a file says, see :mod:`bedside.simulators.scripts`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from bedside.llm.prices import Price
+from bedside.llm.queue import CallRecord
+from bedside.ratings.names import algorithm_rater
+from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
+from bedside.simulators.calls import ActorReply, Call
+from bedside.simulators.contract import Simulator
+from bedside.simulators.scripts import Recording, Script, read_script
+
+_BEGINNING = "script:"
+
+
+class ScriptActor:
+    """Replies by a script; an :class:`bedside.simulation.actor_contract.Actor`."""
+
+    conversations: int | None = None
+    stateful = False
+    price: Price | None = None
+
+    def __init__(self, script: Script | Recording, room: int) -> None:
+        self.room = room
+        self.parameters: dict[str, Any] = {}
+        self._script = script
+
+    async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
+        """Reply to a call."""
+        return self._script.reply(call)
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
+    actors = []
+    for text in names:
+        file = read_script(text.removeprefix(_BEGINNING), simulator.scripts)
+        identity = f"{_BEGINNING}{file.script.name}"
+        rater = algorithm_rater(identity, file.digest[:8])
+        actors.append(ActorName(text, "script", identity, rater, file.digest, detail=file.script))
+    return actors
+
+
+def _open(name: ActorName, settings: ActorSettings) -> ScriptActor:
+    return ScriptActor(name.detail, settings.max_concurrency)
+
+
+ACTOR = ActorKind(
+    name="script",
+    title="a file of lines, or one that the protocol brings",
+    takes=lambda text: text.startswith(_BEGINNING),
+    read=_read,
+    open=_open,
+)

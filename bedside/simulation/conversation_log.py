@@ -1,0 +1,441 @@
+"""The log of a simulation: what was replied is on disk before anything else is asked.
+
+One SQLite file in write-ahead mode, for its owner's eyes. A reply is known by its conversation's key (or by that of
+what several conversations share), the call site, the ordinal and the attempt. Going on is playing the controllers over
+the log: what is there is not asked again. A call that got no answer is kept as failed, and asked again.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import zlib
+from asyncio import Future, get_running_loop
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+import orjson
+
+from bedside.simulators.calls import ActorReply
+from bedside.support.errors import RunError
+
+LOG_FILE = "log.sqlite"
+FORMAT = 1
+#: Largest text that is kept, in bytes.
+_MOST_BYTES = 2**28
+_DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
+T = TypeVar("T")
+
+#: ``answered``: there is a reply. ``failed``: none was had; it is asked again by the next run.
+ReplyState = Literal["answered", "failed"]
+#: ``finished``: there is a transcript. ``failed``: it can't be used. ``unfinished``: a limit was reached, or the run
+#: was ended.
+ConversationState = Literal["finished", "failed", "unfinished"]
+
+_TABLES = """
+CREATE TABLE replies (
+    key TEXT NOT NULL,             -- of the conversation, or of what conversations share, with #2 and so on where
+                                   -- an actor with a memory began anew
+    purpose TEXT NOT NULL,         -- the call site
+    ordinal INTEGER NOT NULL,
+    attempt INTEGER NOT NULL,
+    prompt TEXT NOT NULL,          -- SHA-256 of all that was asked
+    parts TEXT NOT NULL,           -- JSON: digests of the parts of it, by name
+    actor TEXT NOT NULL,           -- the role
+    model TEXT NOT NULL,           -- who played it
+    parameters TEXT NOT NULL,      -- JSON
+    state TEXT NOT NULL,
+    reply BLOB NOT NULL,           -- JSON, compressed: text, cut, declined
+    faults TEXT NOT NULL,          -- JSON: what went wrong on the way
+    calls INTEGER NOT NULL,        -- requests sent
+    input_tokens INTEGER,
+    output_tokens INTEGER,
+    cost REAL,                     -- US dollars
+    started TEXT NOT NULL,
+    finished TEXT NOT NULL,
+    endpoint TEXT,                 -- the address of the server that replied
+    PRIMARY KEY (key, purpose, ordinal, attempt)
+) WITHOUT ROWID;
+CREATE TABLE plan (
+    place INTEGER PRIMARY KEY,     -- among the conversations of the last run
+    key TEXT NOT NULL,
+    id TEXT NOT NULL,              -- the transcript's
+    about TEXT NOT NULL            -- JSON: system, case, persona, setting, length, repeat
+);
+CREATE TABLE conversations (
+    key TEXT PRIMARY KEY,
+    state TEXT NOT NULL,
+    session INTEGER NOT NULL,      -- how often it was begun
+    ending TEXT NOT NULL,          -- JSON: how it ended, or why it can't be used
+    transcript BLOB,               -- JSON, compressed
+    states BLOB                    -- JSON lines, compressed
+) WITHOUT ROWID;
+CREATE INDEX plan_ids ON plan (id);
+CREATE TABLE sessions (key TEXT PRIMARY KEY, session INTEGER NOT NULL) WITHOUT ROWID;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class CallSite:
+    """Where in a simulation a call stands."""
+
+    key: str
+    purpose: str
+    ordinal: int
+    attempt: int
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedReply:
+    """One reply as it is kept; see the comments of the table."""
+
+    site: CallSite
+    prompt: str
+    parts: dict[str, str]
+    actor: str
+    model: str
+    parameters: dict[str, Any]
+    state: ReplyState
+    reply: ActorReply
+    faults: tuple[str, ...]
+    calls: int
+    input_tokens: int | None
+    output_tokens: int | None
+    cost: float | None
+    started: str
+    finished: str
+    endpoint: str | None
+
+    def row(self) -> tuple[Any, ...]:
+        """The cells of its row."""
+        reply = [self.reply.text, self.reply.cut, self.reply.declined]
+        return (
+            self.site.key, self.site.purpose, self.site.ordinal, self.site.attempt, self.prompt, _json(self.parts),
+            self.actor, self.model, _json(self.parameters), self.state, zlib.compress(orjson.dumps(reply), 1),
+            _json(self.faults), self.calls, self.input_tokens, self.output_tokens, self.cost, self.started,
+            self.finished, self.endpoint,
+        )  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class ListedConversation:
+    """A conversation of the last run's plan.
+
+    Attributes:
+        key, id, about: see the comments of the table.
+    """
+
+    key: str
+    id: str
+    about: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedConversation:
+    """What a conversation came to, as it is kept.
+
+    Attributes:
+        key, state, session, ending: see the comments of the table.
+        transcript: a line of JSON; empty where there is none.
+        states: lines of JSON, a line feed after each.
+    """
+
+    key: str
+    state: ConversationState
+    session: int
+    ending: dict[str, Any]
+    transcript: bytes = b""
+    states: bytes = b""
+
+
+def _json(value: object) -> str:
+    return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
+
+
+def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
+    text, cut, declined = orjson.loads(_unpacked(row[10]))
+    return LoggedReply(
+        CallSite(*row[:4]), row[4], orjson.loads(row[5]), row[6], row[7], orjson.loads(row[8]), row[9],
+        ActorReply(text, cut, declined), tuple(orjson.loads(row[11])), *row[12:],
+    )  # fmt: skip
+
+
+def _logged_conversation(row: tuple[Any, ...]) -> LoggedConversation:
+    key, state, session, ending, transcript, states = row
+    return LoggedConversation(
+        key,
+        state,
+        session,
+        orjson.loads(ending),
+        b"" if transcript is None else _unpacked(transcript),
+        b"" if states is None else _unpacked(states),
+    )
+
+
+def _unpacked(text: bytes) -> bytes:
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(text, _MOST_BYTES)
+    if not unpacking.eof:
+        raise ValueError("a text is cut off or too long")
+    return content
+
+
+class ConversationLog:
+    """A log that is open to go on with, used from one event loop, by one process at a time.
+
+    What is written within one turn of the loop is one transaction, on disk when the writer goes on.
+
+    Args:
+        path: the file; made if it isn't there.
+
+    Raises:
+        RunError: it can't be opened or written, or is no log.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._jobs: list[tuple[Callable[[], Any], Future[Any]]] = []
+        with suppress(OSError):  # SQLite says it better
+            path.touch(0o600)
+        try:
+            self._connection = sqlite3.connect(path.absolute().as_uri(), isolation_level=None, uri=True)
+            try:
+                self._make_tables()
+            except BaseException:
+                self._connection.close()
+                raise
+        except _DAMAGE as error:
+            raise explained(error, path) from error
+
+    def _make_tables(self) -> None:
+        run = self._connection.execute
+        run("PRAGMA journal_mode = WAL")
+        run("PRAGMA synchronous = FULL")
+        run("BEGIN IMMEDIATE")
+        (version,) = run("PRAGMA user_version").fetchone()
+        if version == 0:
+            for statement in _TABLES.split(";"):
+                run(statement)
+            run(f"PRAGMA user_version = {FORMAT}")
+        run("COMMIT")
+        _check_version(version or FORMAT, self.path)
+
+    def close(self) -> None:
+        """Finish what was begun and close the file."""
+        self._transact()
+        self._connection.close()
+
+    # -- replies -------------------------------------------------------------------------------------
+
+    def replies(self, key: str) -> dict[CallSite, LoggedReply]:
+        """All replies that were given, under a key."""
+        with _reading(self.path):
+            rows = self._connection.execute(
+                "SELECT * FROM replies WHERE key = ? AND state = 'answered'", (key,)
+            ).fetchall()
+            return {logged.site: logged for logged in map(_logged_reply, rows)}
+
+    def reply(self, site: CallSite) -> LoggedReply | None:
+        """The reply that was given to one call; None where there is none."""
+        with _reading(self.path):
+            row = self._connection.execute(
+                "SELECT * FROM replies WHERE key = ? AND purpose = ? AND ordinal = ? AND attempt = ?"
+                " AND state = 'answered'",
+                (site.key, site.purpose, site.ordinal, site.attempt),
+            ).fetchone()
+            return None if row is None else _logged_reply(row)
+
+    async def keep(self, logged: LoggedReply) -> None:
+        """Write a reply; it is on disk when this returns. What was spent on attempts that failed is added to it."""
+        await self._do(lambda: self._keep(logged.row()))
+
+    def _keep(self, row: tuple[Any, ...]) -> None:
+        marks = ",".join("?" * len(row))
+        self._connection.execute(
+            f"INSERT INTO replies VALUES ({marks}) ON CONFLICT DO UPDATE SET"
+            " prompt = excluded.prompt, parts = excluded.parts, model = excluded.model,"
+            " parameters = excluded.parameters, state = excluded.state, reply = excluded.reply,"
+            " faults = excluded.faults, calls = calls + excluded.calls,"
+            " input_tokens = ifnull(input_tokens + excluded.input_tokens,"
+            " ifnull(input_tokens, excluded.input_tokens)),"
+            " output_tokens = ifnull(output_tokens + excluded.output_tokens,"
+            " ifnull(output_tokens, excluded.output_tokens)),"
+            " cost = ifnull(cost + excluded.cost, ifnull(cost, excluded.cost)),"
+            " finished = excluded.finished, endpoint = excluded.endpoint",
+            row,
+        )
+
+    # -- conversations -------------------------------------------------------------------------------
+
+    async def end(self, conversation: LoggedConversation) -> None:
+        """Write what a conversation came to."""
+        transcript, states = (
+            zlib.compress(text, 3) if text else None
+            for text in (conversation.transcript, conversation.states)
+        )
+        ending = _json(conversation.ending)
+        row = (conversation.key, conversation.state, conversation.session, ending, transcript, states)
+        await self._do(
+            lambda: self._connection.execute(
+                "INSERT OR REPLACE INTO conversations VALUES (?, ?, ?, ?, ?, ?)", row
+            )
+        )
+
+    def plan(self, conversations: Iterable[ListedConversation]) -> None:
+        """Write which conversations there are to be, in order, in place of an earlier plan."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.execute("DELETE FROM plan")
+            rows = (
+                (place, listed.key, listed.id, _json(listed.about))
+                for place, listed in enumerate(conversations)
+            )
+            self._connection.executemany("INSERT INTO plan VALUES (?, ?, ?, ?)", rows)
+            self._connection.execute("COMMIT")
+        except _DAMAGE as error:
+            raise explained(error, self.path) from error
+
+    def session(self, key: str) -> int:
+        """How often a conversation was begun with an actor that remembers; 0 where it wasn't."""
+        with _reading(self.path):
+            row = self._connection.execute("SELECT session FROM sessions WHERE key = ?", (key,)).fetchone()
+            return 0 if row is None else int(row[0])
+
+    async def begin_session(self, key: str, session: int) -> None:
+        """Note that a conversation is begun."""
+        await self._do(
+            lambda: self._connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (key, session))
+        )
+
+    def spent(self) -> dict[str, dict[str, Any]]:
+        """What all replies took, by role: replies, calls, tokens, US dollars (None where some aren't known)."""
+        with _reading(self.path):
+            return spent_by_role(self._connection)
+
+    # -- writing -------------------------------------------------------------------------------------
+
+    async def _do(self, work: Callable[[], T]) -> T:
+        loop = get_running_loop()
+        result: Future[T] = loop.create_future()
+        if not self._jobs:
+            loop.call_soon(self._transact)
+        self._jobs.append((work, result))
+        return await result
+
+    def _transact(self) -> None:
+        """Do all that was asked for in one transaction: all of it is on disk, or nothing is."""
+        jobs, self._jobs = self._jobs, []
+        if not jobs:
+            return
+        results: list[Any] = []
+        failed: Exception | None = None
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            results = [work() for work, _ in jobs]
+            self._connection.execute("COMMIT")
+        except Exception as error:
+            failed = explained(error, self.path)
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+        for number, (_, result) in enumerate(jobs):
+            if result.done():  # whoever wanted it was stopped
+                continue
+            if failed is not None:
+                result.set_exception(failed)
+            else:
+                result.set_result(results[number])
+
+
+_SPENT = """
+SELECT actor, sum(state = 'answered'), sum(calls), sum(input_tokens), sum(output_tokens),
+    CASE WHEN count(cost) = count(*) THEN sum(cost) END
+FROM replies GROUP BY actor ORDER BY actor
+"""
+
+
+def explained(error: Exception, path: Path) -> Exception:
+    """What an error with a log comes to, in words; errors of other kinds are given back."""
+    if isinstance(error, sqlite3.OperationalError | OSError):
+        return RunError(f"the log of the simulation can't be used ({error})", where=str(path))
+    if isinstance(error, _DAMAGE):
+        return RunError(
+            f"the log of the simulation is damaged ({error})",
+            where=str(path),
+            todo="restore it from a copy, or simulate into another folder",
+        )
+    return error
+
+
+def _check_version(version: int, path: Path) -> None:
+    if version != FORMAT:
+        raise RunError(
+            f"the log of the simulation has format {version}, and this version of bedside reads {FORMAT}",
+            where=str(path),
+            todo="use the version of bedside that made it",
+        )
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    try:
+        yield
+    except _DAMAGE as error:
+        raise explained(error, path) from error
+
+
+@contextmanager
+def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
+    """A log that is only read, also while a simulation goes on.
+
+    Raises:
+        RunError: it isn't there, can't be read, or is damaged.
+    """
+    if not path.is_file():
+        raise RunError("there is no log of a simulation", where=str(path), todo="name a simulation's folder")
+    with (
+        _reading(path),
+        closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection,
+    ):
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        _check_version(version, path)
+        yield connection
+
+
+def logged_replies(connection: sqlite3.Connection, key: str) -> Iterator[LoggedReply]:
+    """All replies under a key, in the order in which they came."""
+    rows = connection.execute(
+        "SELECT * FROM replies WHERE key = ? ORDER BY started, purpose, ordinal, attempt", (key,)
+    )
+    yield from map(_logged_reply, rows)
+
+
+def planned_conversations(
+    connection: sqlite3.Connection,
+) -> Iterator[tuple[ListedConversation, LoggedConversation | None]]:
+    """The conversations of the last run's plan, in order, and what they came to; None where they haven't ended."""
+    rows = connection.execute(
+        "SELECT plan.key, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key) ORDER BY place"
+    )
+    for key, name, about, *ending in rows:
+        listed = ListedConversation(key, name, orjson.loads(about))
+        yield listed, None if ending[0] is None else _logged_conversation(tuple(ending))
+
+
+def planned_conversation(
+    connection: sqlite3.Connection, name: str
+) -> tuple[ListedConversation, LoggedConversation | None] | None:
+    """A conversation of the last run's plan by its id; None where there is none of it."""
+    row = connection.execute("SELECT key, id, about FROM plan WHERE id = ?", (name,)).fetchone()
+    if row is None:
+        return None
+    ending = connection.execute("SELECT * FROM conversations WHERE key = ?", (row[0],)).fetchone()
+    listed = ListedConversation(row[0], row[1], orjson.loads(row[2]))
+    return listed, None if ending is None else _logged_conversation(ending)
+
+
+def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
+    """What all replies took, by role: replies, calls, tokens, US dollars (None where some aren't known)."""
+    names = ("replies", "calls", "input_tokens", "output_tokens", "cost")
+    return {row[0]: dict(zip(names, row[1:], strict=True)) for row in connection.execute(_SPENT).fetchall()}

@@ -1,0 +1,157 @@
+"""The plan that a user asks for: names and files become cases, personas, settings and actors, all checked."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bedside.simulation.actor_contract import Named, read_actor, read_actors
+from bedside.simulation.role_sampling import read_options
+from bedside.simulation.simulation_plan import SimulationPlan, check_cases, sampled
+from bedside.simulators.case import Case, Persona
+from bedside.simulators.contract import SIMULATORS, Simulator
+from bedside.support.errors import InputError
+from bedside.support.registry import nearest
+
+#: Files or folders of cases, or cases themselves.
+CaseInput = str | os.PathLike[str] | Case | Sequence[str | os.PathLike[str] | Case]
+#: A name or a function, or several.
+ActorInput = Named | Sequence[Named]
+#: A file of personas, or personas themselves.
+PersonaInput = str | os.PathLike[str] | Sequence[Persona]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationRequest:
+    """What a user asks to have simulated.
+
+    Attributes:
+        protocol: the simulator's name.
+        clinicians: who is tested.
+        patient: who plays the patient.
+        evaluator: who does what is neither side's part; None for the patient's actor.
+        cases: None for the protocol's own.
+        personas: None for the protocol's own.
+        settings: names of the simulator's settings; none for its first.
+        lengths: target lengths; none for the simulator's own.
+        repeats: how often each conversation is had.
+        sample: how many of the cases are drawn; None for all.
+        options: values by name, see :func:`bedside.simulation.role_sampling.options_of`.
+        seed: of all chance.
+        time_limit: seconds until a request counts as unanswered.
+    """
+
+    protocol: str
+    clinicians: ActorInput
+    patient: Named = "rules"
+    evaluator: Named | None = None
+    cases: CaseInput | None = None
+    personas: PersonaInput | None = None
+    settings: Sequence[str] = ()
+    lengths: Sequence[int] = ()
+    repeats: int = 1
+    sample: int | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    seed: int = 0
+    time_limit: float = 120.0
+
+    def plan(self) -> SimulationPlan:
+        """The conversations that are asked for.
+
+        Raises:
+            BedsideError: a name is none, a file can't be read, or a number is out of range.
+        """
+        simulator = SIMULATORS.load(self.protocol)
+        self._check_numbers()
+        cases = self._cases(simulator)
+        check_cases(simulator, cases)
+        clinicians = read_actors(_several(self.clinicians), simulator)
+        if not clinicians:
+            raise InputError(
+                "no clinician is named",
+                where="`clinician`",
+                todo="name a model, such as openai/gpt-5-mini, or rules",
+            )
+        patient = read_actor(self.patient, simulator, "patient")
+        return SimulationPlan(
+            simulator,
+            sampled([case for _, case in cases], self.sample, self.seed),
+            self._personas(simulator),
+            self._settings(simulator),
+            self._lengths(simulator),
+            self.repeats,
+            clinicians,
+            patient,
+            patient if self.evaluator is None else read_actor(self.evaluator, simulator, "evaluator"),
+            read_options(simulator, self.options, seed=self.seed, time_limit=self.time_limit),
+            self.seed,
+        )
+
+    def _check_numbers(self) -> None:
+        for name, number in (("repeats", self.repeats), ("sample", self.sample)):
+            if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
+                raise InputError(f"`{name}` must be 1 or more, and is {number!r}")
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int):
+            raise InputError(f"`seed` must be a whole number, and is {self.seed!r}")
+
+    def _cases(self, simulator: Simulator) -> list[tuple[str, Case]]:
+        from bedside.simulators.case_files import read_cases
+
+        cases: Any = simulator.cases if self.cases is None else self.cases
+        if isinstance(cases, str | os.PathLike | Case):
+            cases = [cases]
+        read: list[tuple[str, Case]] = []
+        for number, case in enumerate(cases, 1):
+            read += [(f"case {number}", case)] if isinstance(case, Case) else read_cases(Path(case))
+        return read
+
+    def _personas(self, simulator: Simulator) -> tuple[Persona | None, ...]:
+        from bedside.simulators.case_files import read_personas
+
+        source: Any = self.personas
+        if source is None:
+            source = simulator.personas
+        elif simulator.personas is None:
+            raise InputError(f"{simulator.name} has no personas", where="`personas`", todo="leave them out")
+        if source is None:
+            return (None,)
+        personas: list[Persona] = (
+            [persona for _, persona in read_personas(Path(source))]
+            if isinstance(source, str | os.PathLike)
+            else list(source)
+        )
+        names = [persona.id for persona in personas]
+        doubled = next((name for name in names if names.count(name) > 1), None)
+        if doubled is not None:
+            raise InputError(f"two personas are called {doubled!r}", where="`personas`", todo="rename one")
+        if not names:
+            raise InputError("there are no personas", where="`personas`", todo="name a file of personas")
+        return tuple(personas)
+
+    def _settings(self, simulator: Simulator) -> tuple[str, ...]:
+        known = [setting.name for setting in simulator.settings]
+        names = [self.settings] if isinstance(self.settings, str) else list(self.settings)
+        for name in names:
+            if name not in known:
+                raise InputError(
+                    f"{simulator.name} has no setting {name!r}", where="`settings`", todo=nearest(name, known)
+                )
+        return tuple(dict.fromkeys(names)) or (known[0],)
+
+    def _lengths(self, simulator: Simulator) -> tuple[int | None, ...]:
+        lengths = [self.lengths] if isinstance(self.lengths, int) else list(self.lengths)
+        if lengths and not simulator.lengths:
+            raise InputError(
+                f"{simulator.name} has no target lengths", where="`lengths`", todo="leave them out"
+            )
+        for length in lengths:
+            if isinstance(length, bool) or not isinstance(length, int) or length < 1:
+                raise InputError(f"`lengths` must be 1 or more, and one is {length!r}")
+        return tuple(dict.fromkeys(lengths)) or tuple(simulator.lengths) or (None,)
+
+
+def _several(names: ActorInput) -> tuple[Named, ...]:
+    return tuple(names) if isinstance(names, Sequence) and not isinstance(names, str) else (names,)

@@ -1,0 +1,239 @@
+"""Which conversations a simulation has, case by persona by setting by length by repeat by clinician, and their keys."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import orjson
+
+from bedside.simulation.actor_contract import ActorName
+from bedside.simulation.conversation_log import ListedConversation
+from bedside.simulation.role_sampling import SimulationOptions
+from bedside.simulators.calls import ACTOR_ROLES, ActorRole, Scope
+from bedside.simulators.case import Case, Persona
+from bedside.simulators.contract import Simulator, Situation
+from bedside.simulators.draws import Draws
+from bedside.support.errors import InputError
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedConversation:
+    """One conversation to be had.
+
+    Attributes:
+        id: its transcript's id.
+        key: SHA-256 of all that it depends on.
+        shared_keys: those of what conversations about the case, or about the case with the persona, share.
+        clinician: who is under test.
+        case, persona, setting, length, repeat: what it is of.
+    """
+
+    id: str
+    key: str
+    shared_keys: dict[Scope, str]
+    clinician: ActorName
+    case: Case
+    persona: Persona | None
+    setting: str
+    length: int | None
+    repeat: int
+
+    def listed(self) -> ListedConversation:
+        """It, as the log lists it."""
+        about = {
+            "system": self.clinician.identity,
+            "case": self.case.id,
+            "persona": None if self.persona is None else self.persona.id,
+            "setting": self.setting,
+            "length": self.length,
+            "repeat": self.repeat,
+        }
+        return ListedConversation(self.key, self.id, {k: v for k, v in about.items() if v is not None})
+
+    def key_of(self, scope: Scope) -> str:
+        """The key that replies of a scope are kept under."""
+        return self.key if scope == "conversation" else self.shared_keys[scope]
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationPlan:
+    """The conversations of a simulation.
+
+    Attributes:
+        simulator: the protocol's.
+        cases, personas, settings, lengths, repeats, clinicians: what is crossed; no persona or no length is None.
+        patient, evaluator: the other actors.
+        options: what is set.
+        seed: the user's.
+    """
+
+    simulator: Simulator
+    cases: tuple[Case, ...]
+    personas: tuple[Persona | None, ...]
+    settings: tuple[str, ...]
+    lengths: tuple[int | None, ...]
+    repeats: int
+    clinicians: tuple[ActorName, ...]
+    patient: ActorName
+    evaluator: ActorName
+    options: SimulationOptions
+    seed: int
+
+    def __len__(self) -> int:
+        crossed = (self.cases, self.personas, self.settings, self.lengths, self.clinicians)
+        number = self.repeats
+        for values in crossed:
+            number *= len(values)
+        return number
+
+    def conversations(self, clinician: ActorName | None = None) -> Iterator[PlannedConversation]:
+        """All of them by case, or those of one clinician; each case's stand together."""
+        clinicians = self.clinicians if clinician is None else (clinician,)
+        for case in self.cases:
+            for persona in self.personas:
+                shared = self._shared_keys(case, persona)
+                for setting in self.settings:
+                    for length in self.lengths:
+                        for repeat in range(1, self.repeats + 1):
+                            for system in clinicians:
+                                yield self._conversation(
+                                    system, shared, case, persona, setting, length, repeat
+                                )
+
+    def _conversation(
+        self,
+        clinician: ActorName,
+        shared_keys: dict[Scope, str],
+        case: Case,
+        persona: Persona | None,
+        setting: str,
+        length: int | None,
+        repeat: int,
+    ) -> PlannedConversation:
+        key = _digest(
+            {
+                **self._common(case, persona),
+                "setting": setting,
+                "length": length,
+                "repeat": repeat,
+                "clinician": self.playing("clinician", clinician),
+            }
+        )
+        parts = (
+            self.simulator.name,
+            clinician.identity,
+            case.id,
+            None if persona is None else persona.id,
+            setting,
+            length,
+            repeat,
+        )
+        return PlannedConversation(
+            "/".join(str(part) for part in parts if part is not None),
+            key,
+            shared_keys,
+            clinician,
+            case,
+            persona,
+            setting,
+            length,
+            repeat,
+        )
+
+    def _shared_keys(self, case: Case, persona: Persona | None) -> dict[Scope, str]:
+        return {
+            "case": _digest({"scope": "case", **self._common(case, None)}),
+            "persona": _digest({"scope": "persona", **self._common(case, persona)}),
+        }
+
+    def _common(self, case: Case, persona: Persona | None) -> dict[str, Any]:
+        return {
+            "protocol": self.simulator.name,
+            "version": self.simulator.version,
+            "case": case.digest(),
+            "persona": None if persona is None else persona.digest(),
+            "patient": self.playing("patient", self.patient),
+            "evaluator": self.playing("evaluator", self.evaluator),
+            "options": self.options.digest(),
+            "seed": self.seed,
+        }
+
+    def playing(self, role: ActorRole, actor: ActorName) -> dict[str, Any]:
+        """What an actor's replies in a role depend on, beside what it is asked."""
+        sampling = self.options.sampling[role].parameters() if actor.kind == "model" else {}
+        return {"actor": actor.identity, "digest": actor.digest, "sampling": sampling}
+
+    def actor(self, role: ActorRole, clinician: ActorName) -> ActorName:
+        """Who plays a role."""
+        return {"clinician": clinician, "patient": self.patient, "evaluator": self.evaluator}[role]
+
+    def situation(self, conversation: PlannedConversation) -> Situation:
+        """What a conversation starts from."""
+        return Situation(
+            conversation.case,
+            conversation.persona,
+            conversation.setting,
+            conversation.length,
+            dict(self.options.own),
+            Draws(self.seed, conversation.key),
+            Draws(self.seed, conversation.shared_keys["case"]),
+        )
+
+    def roles(self, clinician: ActorName) -> dict[ActorRole, ActorName]:
+        """Who plays what in a clinician's conversations."""
+        return {role: self.actor(role, clinician) for role in ACTOR_ROLES}
+
+
+def sampled(cases: Sequence[Case], number: int | None, seed: int) -> tuple[Case, ...]:
+    """So many cases, drawn; which a case is drawn before doesn't depend on the others that there are.
+
+    Args:
+        cases: all of them.
+        number: how many; None for all.
+        seed: of the draw.
+    """
+    if number is None or number >= len(cases):
+        return tuple(cases)
+    ranks = {case.id: hashlib.sha256(f"{seed}\nsample\n{case.id}".encode()).digest() for case in cases}
+    drawn = set(sorted(ranks, key=lambda name: ranks[name])[:number])
+    return tuple(case for case in cases if case.id in drawn)
+
+
+def check_cases(simulator: Simulator, cases: Sequence[tuple[str, Case]]) -> None:
+    """Refuse cases that the protocol can't use.
+
+    Args:
+        simulator: the protocol's.
+        cases: each with its place.
+
+    Raises:
+        InputError: a case lacks something, is in another language, or two have one id.
+    """
+    places: dict[str, str] = {}
+    for where, case in cases:
+        if case.id in places:
+            raise InputError(
+                f"two cases are called {case.id!r}",
+                where=where,
+                todo=f"rename one of them; the first is at {places[case.id]}",
+            )
+        places[case.id] = where
+        if case.language not in simulator.languages:
+            known = ", ".join(simulator.languages)
+            raise InputError(
+                f"{simulator.name} can't be simulated in the language {case.language} of case {case.id!r}",
+                where=where,
+                todo=f"it can in {known}",
+            )
+        problem = next(iter(simulator.check_case(case)), None)
+        if problem is not None:
+            raise InputError(f"case {case.id!r} can't be used by {simulator.name}: {problem}", where=where)
+    if not cases:
+        raise InputError("there are no cases", where="`cases`", todo="name a file of cases")
+
+
+def _digest(content: dict[str, Any]) -> str:
+    return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()

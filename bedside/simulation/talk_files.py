@@ -1,0 +1,82 @@
+"""The files of a simulation's folder, written whole when a run ends, in the plan's order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bedside.simulation.conversation_log import (
+    ListedConversation,
+    LoggedConversation,
+    opened_log,
+    planned_conversations,
+)
+from bedside.support.files import replacing, write_json
+
+TRANSCRIPTS = "transcripts.jsonl"
+STATES = "states.jsonl"
+FAILED = "failed.jsonl"
+MANIFEST = "manifest.json"
+
+
+@dataclass(frozen=True, slots=True)
+class TalkCounts:
+    """How many conversations a simulation's folder has.
+
+    Attributes:
+        planned: conversations of the plan.
+        finished: those with a transcript.
+        failed: those that can't be used, by whose doing it is and the reason.
+        unfinished: those that a limit kept from their end.
+    """
+
+    planned: int
+    finished: int
+    failed: Mapping[tuple[str, str], int]
+    unfinished: int
+
+
+def write_talks(folder: Path, log: Path) -> TalkCounts:
+    """Write transcripts, states and failures of the last run's plan.
+
+    Raises:
+        RunError: a file can't be written, or the log can't be read.
+    """
+    planned = finished = unfinished = 0
+    failed: Counter[tuple[str, str]] = Counter()
+    with opened_log(log) as connection, ExitStack() as stack:
+        paths = [stack.enter_context(replacing(folder / name)) for name in (TRANSCRIPTS, STATES, FAILED)]
+        transcripts, states, failures = (stack.enter_context(path.open("wb")) for path in paths)
+        for listed, ended in planned_conversations(connection):
+            planned += 1
+            if ended is None:
+                unfinished += 1
+                continue
+            states.write(ended.states)
+            if ended.state == "finished":
+                finished += 1
+                transcripts.write(ended.transcript)
+                continue
+            failures.write(failure_line(listed, ended))
+            if ended.state == "unfinished":
+                unfinished += 1
+            else:
+                failed[ended.ending["whose"], ended.ending["reason"]] += 1
+    return TalkCounts(planned, finished, dict(sorted(failed.items())), unfinished)
+
+
+def failure_line(listed: ListedConversation, ended: LoggedConversation) -> bytes:
+    """Why a conversation isn't among the transcripts, as a line of JSON."""
+    line = {"id": listed.id, **listed.about, "state": ended.state, **ended.ending}
+    return orjson.dumps(line) + b"\n"
+
+
+def write_manifest(folder: Path, content: Mapping[str, Any]) -> None:
+    """Write what a simulation is of, and what it took."""
+    write_json(folder / MANIFEST, dict(content))

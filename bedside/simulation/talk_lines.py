@@ -1,0 +1,109 @@
+"""What a conversation is written down as: a transcript's line, states' lines, a failure's line.
+
+All of it follows from settings, seed and replies: what a run took to get there stands in the log and the manifest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+
+from bedside.simulation.conversation_log import LoggedConversation
+from bedside.simulation.conversing import HadConversation
+from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
+from bedside.simulators.calls import ACTOR_ROLES
+from bedside.simulators.contract import SpokenTurn
+from bedside.transcripts import Transcript, Turn
+
+#: The flag of a call that held a text which the case hides from whom it was put to.
+HIDDEN_FLAG = "hidden in a request"
+
+
+def finished_conversation(
+    plan: SimulationPlan, conversation: PlannedConversation, had: HadConversation
+) -> LoggedConversation:
+    """A conversation that was had, as the log keeps it."""
+    outcome = had.outcome
+    flags = dict(outcome.flags) | ({HIDDEN_FLAG: had.hidden} if had.hidden else {})
+    rater = plan.evaluator.rater
+    transcript = Transcript(
+        conversation.id,
+        tuple(_turn(index, turn, rater) for index, turn in enumerate(outcome.turns)),
+        conversation.clinician.identity,
+        conversation.case.id,
+        conversation.case.language,
+        _factors(plan, conversation, outcome.completed, outcome.factors),
+        {
+            **outcome.reference,
+            "simulation": {
+                **_provenance(plan, conversation, had),
+                **outcome.simulation,
+                **({"turn_rater": rater} if any(turn.labels for turn in outcome.turns) else {}),
+                "stop": outcome.stop,
+                "flags": flags,
+            },
+        },
+    )
+    ending = {"stop": outcome.stop, "completed": outcome.completed, "flags": flags}
+    return LoggedConversation(
+        conversation.key,
+        "finished",
+        had.session,
+        ending,
+        transcript.to_json() + b"\n",
+        state_lines(conversation.id, outcome.states),
+    )
+
+
+def state_lines(transcript: str, states: tuple[Mapping[str, Any], ...]) -> bytes:
+    """The hidden states of a conversation, a line of JSON each."""
+    return b"".join(orjson.dumps({"id": transcript, **state}) + b"\n" for state in states)
+
+
+def _turn(index: int, turn: SpokenTurn, rater: str) -> Turn:
+    meta = dict(turn.meta)
+    for protocol, labels in turn.labels.items():
+        meta[protocol] = {**meta.get(protocol, {}), rater: dict(labels)}
+    return Turn(index, turn.role, turn.role, turn.text, meta)
+
+
+def _factors(
+    plan: SimulationPlan, conversation: PlannedConversation, completed: bool, own: Mapping[str, Any]
+) -> dict[str, Any]:
+    titles = {setting.name: setting.title for setting in plan.simulator.settings}
+    factors: dict[str, Any] = {**conversation.case.factors}
+    if conversation.persona is not None:
+        factors |= {"persona": conversation.persona.id, **conversation.persona.factors}
+    factors |= {"setting": conversation.setting, "task": titles[conversation.setting]}
+    if conversation.length is not None:
+        factors["length"] = conversation.length
+    return factors | {
+        "patient_model": plan.patient.identity,
+        **own,
+        "repeat": conversation.repeat,
+        "completed": completed,
+        "synthetic": True,
+    }
+
+
+def _provenance(
+    plan: SimulationPlan, conversation: PlannedConversation, had: HadConversation
+) -> dict[str, Any]:
+    roles = plan.roles(conversation.clinician)
+    playing = {role: plan.playing(role, roles[role]) for role in ACTOR_ROLES}
+    return {
+        "protocol": plan.simulator.name,
+        "version": plan.simulator.version,
+        "key": conversation.key,
+        "case": conversation.case.digest(),
+        "persona": None if conversation.persona is None else conversation.persona.digest(),
+        "prompts": list(had.prompts),
+        "actors": {role: roles[role].identity for role in ACTOR_ROLES},
+        "toys": sorted(role for role in ACTOR_ROLES if roles[role].toy),
+        "sampling": {role: playing[role]["sampling"] for role in ACTOR_ROLES if playing[role]["sampling"]},
+        "options": dict(plan.options.own),
+        "seed": plan.seed,
+        "session": had.session,
+    }

@@ -1,0 +1,216 @@
+"""The whole path: plan, conversations, log, files."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bedside
+from bedside.api.simulating import simulate
+from bedside.support.errors import BedsideError, InputError, RunError
+from tests.simulation.tiny import PERSONAS, TINY, cases, install
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+
+
+def run(out: Path, **arguments: Any) -> Any:
+    return simulate(**{"cases": cases(), "protocol": "tiny", "out": out, "clinician": "rules", **arguments})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    return {
+        name: (folder / name).read_bytes() for name in ("transcripts.jsonl", "states.jsonl", "failed.jsonl")
+    }
+
+
+def test_conversations_are_made_and_written_in_the_order_of_cases(tmp_path: Path) -> None:
+    made = run(tmp_path / "talks", repeats=2)
+    transcripts = list(made.transcripts())
+    assert [transcript.id for transcript in transcripts] == [
+        f"tiny/rules-toy/c{case}/short/{repeat}" for case in range(3) for repeat in (1, 2)
+    ]
+    first = transcripts[0]
+    assert (first.system, first.case_id, first.language) == ("rules-toy", "c0", "en")
+    assert [turn.role for turn in first.turns] == ["clinician", "patient"] * 2
+    assert first.factors == {
+        "setting": "short", "task": "two turns", "patient_model": "rules-toy", "mood": 1, "repeat": 1,
+        "completed": True, "synthetic": True,
+    }  # fmt: skip
+    assert first.reference["guess"] == 1
+    simulation = first.reference["simulation"]
+    assert simulation["stop"] == "turns"
+    assert simulation["turn_rater"] == "algorithm:rules@tiny-1"
+    assert first.turns[0].meta["tiny"] == {"algorithm:rules@tiny-1": {"z": 1}}
+    states = [json.loads(line) for line in (tmp_path / "talks/states.jsonl").open()]
+    assert len(states) == 6 * 3
+    assert states[0] == {"id": first.id, "turn": 0, "purpose": "label", "number": 1}
+    manifest = json.loads((tmp_path / "talks/manifest.json").read_text())
+    assert manifest["conversations"] == {"planned": 6, "finished": 6, "failed": 0, "unfinished": 0}
+    assert manifest["toys"] == ["rules-toy"]
+
+
+def test_the_files_are_their_owners_alone(tmp_path: Path) -> None:
+    run(tmp_path / "talks")
+    for path in (tmp_path / "talks").iterdir():
+        assert stat.S_IMODE(path.stat().st_mode) & 0o077 == 0, path
+
+
+def test_the_output_is_scored_as_it_is(tmp_path: Path) -> None:
+    run(tmp_path / "talks")
+    scored = bedside.score(tmp_path / "talks/transcripts.jsonl", tmp_path / "run", metrics=["turns"])
+    assert scored.run.path.is_dir()
+
+
+def test_nothing_answered_is_asked_again(tmp_path: Path) -> None:
+    first = run(tmp_path / "talks")
+    before = contents(tmp_path / "talks")
+    again = run(tmp_path / "talks")
+    assert first.summary.calls.asked > 0
+    assert again.summary.calls.asked == 0
+    # What a case shares is in the log once, and looked up by each conversation.
+    assert again.summary.calls.replayed == 3 * (2 + 3 * 2 + 1)
+    assert contents(tmp_path / "talks") == before
+
+
+def test_replay_gives_the_same_bytes_and_asks_nobody(tmp_path: Path) -> None:
+    asked = []
+
+    def agent(request: dict[str, Any]) -> Any:
+        asked.append(request)
+        return {"number": 3} if request["kind"] == "data" else f"Turn {request['turn']}."
+
+    run(tmp_path / "talks", clinician=agent)
+    before, number = contents(tmp_path / "talks"), len(asked)
+    run(tmp_path / "talks", clinician=agent, replay=True)
+    assert contents(tmp_path / "talks") == before
+    assert len(asked) == number
+
+
+def test_a_replay_names_the_call_that_it_lacks(tmp_path: Path) -> None:
+    run(tmp_path / "talks")
+    with pytest.raises(RunError, match="the log holds no reply to speak 1 of tiny/rules-toy/c0/short/2"):
+        run(tmp_path / "talks", repeats=2, replay=True)
+
+
+def test_more_of_the_same_goes_on_with_what_is_there(tmp_path: Path) -> None:
+    run(tmp_path / "talks")
+    before = contents(tmp_path / "talks")["transcripts.jsonl"].splitlines()
+    more = run(tmp_path / "talks", repeats=2)
+    assert contents(tmp_path / "talks")["transcripts.jsonl"].splitlines()[::2] == before
+    assert more.summary.calls.asked == 3 * (3 * 2 + 1)
+
+
+def test_without_a_case_the_others_stay_as_they_are(tmp_path: Path) -> None:
+    run(tmp_path / "all", personas=None)
+    run(tmp_path / "some", cases=cases()[1:])
+    whole = contents(tmp_path / "all")["transcripts.jsonl"].splitlines()
+    assert contents(tmp_path / "some")["transcripts.jsonl"].splitlines() == whole[1:]
+
+
+def test_what_a_case_shares_is_asked_once_for_all_clinicians(tmp_path: Path) -> None:
+    calls: list[tuple[str, str]] = []
+
+    def evaluator(request: dict[str, Any]) -> Any:
+        calls.append((request["purpose"], request["session"]))
+        return {"number": len(calls)}
+
+    def doctor(request: dict[str, Any]) -> Any:
+        return {"number": 3} if request["kind"] == "data" else "Yes."
+
+    made = run(tmp_path / "talks", clinician=["rules", doctor], evaluator=evaluator, repeats=2)
+    assert sum(purpose == "facts" for purpose, _ in calls) == 3
+    by_case: dict[str, set[int]] = {}
+    for transcript in made.transcripts():
+        by_case.setdefault(transcript.case_id, set()).add(transcript.reference["facts"])
+    assert all(len(numbers) == 1 for numbers in by_case.values())
+    assert len(set.union(*by_case.values())) == 3
+
+
+def test_a_prompt_that_changed_stops_with_what_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path / "talks")
+    from dataclasses import replace
+
+    def changed(situation: Any) -> Any:
+        exchange = TINY.converse(situation)
+        calls = next(exchange)
+        while True:
+            try:
+                replies = yield tuple(
+                    replace(call, brief="You are a surgeon.") if call.purpose == "speak" else call
+                    for call in calls
+                )
+                calls = exchange.send(replies)
+            except StopIteration as end:
+                return end.value
+
+    install(monkeypatch, replace(TINY, converse=changed))
+    with pytest.raises(
+        RunError, match=r"asked at speak 1 of tiny/rules-toy/c0/short/1 has changed .*\(the brief\)"
+    ):
+        run(tmp_path / "talks")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"settings": "medium"}, "no setting 'medium'"),
+        ({"options": {"spise": 2}}, "no option 'spise'"),
+        ({"options": {"spice": "hot"}}, "the option spice can't be 'hot'"),
+        ({"options": {"patient_temperature": 3}}, "patient_temperature can't be 3"),
+        ({"lengths": 30}, "no target lengths"),
+        ({"personas": PERSONAS}, "has no personas"),
+        ({"repeats": 0}, "`repeats` must be 1 or more"),
+        ({"clinician": []}, "no clinician is named"),
+        ({"clinician": "absent.module:reply"}, "no module is called absent"),
+        ({"clinician": "json:lods"}, "json has no lods"),
+        ({"clinician": "nobody/gpt"}, "no provider is called 'nobody'"),
+        ({"clinician": "openai/gpt-5-mini"}, "OPENAI_API_KEY is not set"),
+        ({"cases": []}, "there are no cases"),
+        ({"cases": [*cases(), cases()[0]]}, "two cases are called 'c0'"),
+        (
+            {"cases": [cases()[0].model_copy(update={"language": "zh"})]},
+            "can't be simulated in the language zh",
+        ),
+    ],
+)
+def test_what_is_wrong_is_said_before_anything_is_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: dict[str, Any], words: str
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(BedsideError) as caught:
+        run(tmp_path / "talks", **arguments)
+    assert words in str(caught.value)
+    assert not (tmp_path / "talks/transcripts.jsonl").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "letters.txt").write_text("Dear …")
+    with pytest.raises(RunError, match="something else than a simulation"):
+        run(tmp_path)
+    assert os.listdir(tmp_path) == ["letters.txt"]
+
+
+def test_a_sample_of_cases_is_the_same_for_all_and_stays_where_others_go(tmp_path: Path) -> None:
+    some = run(tmp_path / "some", cases=cases(10), sample=4, clinician=["rules"])
+    names = [transcript.case_id for transcript in some.transcripts()]
+    assert len(names) == 4
+    others = [case for case in cases(10) if case.id in names or case.id in ("c0", "c9")]
+    fewer = run(tmp_path / "fewer", cases=others, sample=4)
+    assert [transcript.case_id for transcript in fewer.transcripts()] == names
+
+
+def test_a_price_must_be_known_where_costs_are_limited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(InputError, match="what tiny costs isn't known"):
+        run(tmp_path / "talks", clinician="http://127.0.0.1:9/v1#tiny", max_cost=1.0)
