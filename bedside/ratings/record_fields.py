@@ -81,6 +81,13 @@ def answer_text(value: Any) -> str | None:
     return str(value)
 
 
+def account_name(user: Any) -> str:
+    """The name of somebody's account in Label Studio: the address where the export has it, else the number."""
+    if isinstance(user, dict):
+        return str(user.get("email") or user.get("username") or user["id"])
+    return str(user) if isinstance(user, str) else f"user-{user}"
+
+
 def no_export(tool: str, where: str, error: Exception) -> InputError:
     """The message for an entry that hasn't the form of a tool's export."""
     return InputError(

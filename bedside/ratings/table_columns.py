@@ -114,9 +114,14 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
 
 
 def _may_be_ratings(position: int, rows: Sequence[tuple[str, list[str]]]) -> bool:
-    """Whether the cells of a column can be ratings: some answers, none of them long, not all of them moments, and
-    not one text after the other."""
-    answers = [row[position] for _, row in rows if not is_no_answer(row[position])]
+    """Whether the cells of a column can be ratings."""
+    return may_be_answers([row[position] for _, row in rows])
+
+
+def may_be_answers(cells: Sequence[str]) -> bool:
+    """Whether cells can be ratings: some answers, none of them long, not all of them moments, and not one text after
+    the other."""
+    answers = [cell for cell in cells if not is_no_answer(cell)]
     if not answers or any(len(cell) > _LONGEST_RATING for cell in answers):
         return False
     words = [cell for cell in answers if number_in(cell.replace(",", ".", 1)) is None]

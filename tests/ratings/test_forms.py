@@ -120,6 +120,71 @@ def test_label_studio(tmp_path: Path) -> None:
     assert "anna" not in json.dumps(file.account.to_json())
 
 
+LABEL_CONFIG = """<View><Text name="t" value="$text"/>
+<Choices name="warm" toName="t"><Choice value="yes"/><Choice value="no"/></Choices>
+<Choices name="cues" toName="t" choice="multiple"><Choice value="a"/><Choice value="b"/></Choices>
+<Rating name="stars" toName="t"/><Number name="score" toName="t"/><TextArea name="why" toName="t"/>
+<Labels name="spans" toName="t"><Label value="x"/></Labels></View>"""
+
+
+@pytest.mark.parametrize("extra", [{}, {"id": 99}])
+def test_label_studios_json_min_holds_what_its_json_holds(extra: dict[str, int], tmp_path: Path) -> None:
+    """As Label Studio's own converter writes it."""
+    converter = pytest.importorskip("label_studio_sdk.converter")
+
+    def annotation(number: int, by: object, warm: str, stars: int, cues: list[str]) -> dict[str, object]:
+        results: list[tuple[str, str, dict[str, object]]] = [
+            ("warm", "choices", {"choices": [warm]}),
+            ("cues", "choices", {"choices": cues}),
+            ("stars", "rating", {"rating": stars}),
+            ("score", "number", {"number": stars + 0.5}),
+            ("why", "textarea", {"text": [f"Because it {'is so warm and so very kind ' * number} in all."]}),
+            ("spans", "labels", {"start": 0, "end": 2, "text": "He", "labels": ["x"]}),
+        ]
+        return {
+            "id": number, "completed_by": by, "was_cancelled": False, "lead_time": 3.5,
+            "created_at": f"2025-03-01T10:0{number}:00Z", "updated_at": "2025-03-01T11:00:00Z",
+            "result": [
+                {"id": f"r{at}", "from_name": name, "to_name": "t", "type": kind, "value": value}
+                for at, (name, kind, value) in enumerate(results)
+            ],
+        }  # fmt: skip
+
+    anna = {"id": 3, "email": "anna@example.org"}
+    tasks = [
+        {
+            "id": 7, "data": {"transcript_id": "a-1", "system": "A", "text": "Hello", "topic": "sleep", **extra},
+            "annotations": [annotation(1, anna, "yes", 4, ["a", "b"]), annotation(2, 4, "no", 2, ["a"])],
+        },
+        {
+            "id": 8, "data": {"transcript_id": "a-2", "system": "B", "text": "Bye", "topic": "work", **extra},
+            "annotations": [annotation(3, 4, "yes", 5, ["b"])],
+        },
+    ]  # fmt: skip
+    whole = tmp_path / "export.json"
+    whole.write_text(json.dumps(tasks))
+    converter.Converter(LABEL_CONFIG, project_dir=None).convert_to_json_min(
+        str(whole), str(tmp_path / "min"), is_dir=False
+    )
+    file = read_rating_file(tmp_path / "min" / "result.json")
+    assert keyed(file) == keyed(read_rating_file(whole))
+    assert file.ratings.height == 3 + 3 + 3 + 2
+    assert set(file.ratings["system"]) == {"A", "B"}
+    assert set(file.ratings["rater"]) == {"human:anna@example.org", "human:user-4"}
+    assert file.account.file.left_out == {
+        "texts": 3, "answers of several labels": 1, "rankings and labels of parts of the text": 3
+    }  # fmt: skip
+    assert "taken for labels is what stands under 'warm', 'cues'" in " ".join(file.account.file.remarks)
+
+
+def test_json_min_whose_data_may_be_answers_is_asked_about(tmp_path: Path) -> None:
+    record = {"id": 1, "topic": "sleep", "warm": "yes", "annotator": 3, "annotation_id": 1, "lead_time": 2.0}
+    path = tmp_path / "min.json"
+    path.write_text(json.dumps([record]))
+    with pytest.raises(AmbiguousError, match="'topic', 'warm' may be answers or the task's own data"):
+        read_rating_file(path)
+
+
 def test_prodigy(tmp_path: Path) -> None:
     base = {"text": "…", "_input_hash": 11, "_task_hash": 12, "_view_id": "choice"}
     lines = [

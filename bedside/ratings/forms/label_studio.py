@@ -13,6 +13,7 @@ from bedside.ratings.record_fields import (
     SKIPPED,
     SPANS,
     TEXTS,
+    account_name,
     answer_text,
     needed_item,
     no_export,
@@ -47,7 +48,7 @@ def _task_cells(content: RatingContent, where: str, task: Mapping[str, Any]) -> 
         if annotation.get("was_cancelled"):
             left_out[SKIPPED] += 1
             continue
-        rater = _rater(annotation["completed_by"])
+        rater = account_name(annotation["completed_by"])
         for result in annotation["result"]:
             kind, value = result["type"], result["value"]
             if kind == "textarea":
@@ -59,13 +60,6 @@ def _task_cells(content: RatingContent, where: str, task: Mapping[str, Any]) -> 
             else:
                 metric = str(result["from_name"])
                 yield RatedCell(where, metric, item=item, rater=rater, metric=metric, value=answer, **said)
-
-
-def _rater(user: Any) -> str:
-    """An annotator's name: his address where the export has it, else his number."""
-    if isinstance(user, dict):
-        return str(user.get("email") or user.get("username") or user["id"])
-    return str(user) if isinstance(user, str) else f"user-{user}"
 
 
 FORM = RatingForm(

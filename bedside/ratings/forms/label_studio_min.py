@@ -1,0 +1,139 @@
+"""What Label Studio exports as JSON-MIN: an object an annotation, with the task's data and the answers side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import takewhile
+from typing import Any
+
+from bedside.ratings.column_words import is_about_the_row
+from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
+from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.record_fields import (
+    SETS,
+    SPANS,
+    TEXTS,
+    account_name,
+    answer_text,
+    needed_item,
+    of_row,
+)
+from bedside.ratings.table_cells import quoted_columns
+from bedside.ratings.table_columns import may_be_answers
+from bedside.support.errors import AmbiguousError, InputError
+
+#: What stands beside the data and the answers of every annotation.
+_OWN = ("annotator", "annotation_id", "lead_time")
+#: Keys of an answer that is no text, which hold a rating.
+_VALUES = ("rating", "number", "choices")
+
+#: Place and content of each annotation.
+Records = Sequence[tuple[str, Mapping[str, Any]]]
+
+
+def _claims(content: RatingContent) -> FormClaim | None:
+    first = content.first
+    return CERTAIN if isinstance(first, dict) and all(key in first for key in _OWN) else None
+
+
+def _read(content: RatingContent) -> Iterator[RatedCell]:
+    records = list(content.records())
+    for where, record in records:
+        if "annotator" not in record:
+            raise InputError(
+                "this is not the form of Label Studio's JSON-MIN (it has no annotator)",
+                where=where,
+                todo="export it again, or name another form with `form`",
+            )
+    texts = _texts(content, records)
+    for where, record in records:
+        said = of_row(content, record)
+        for field in _answer_fields(record):
+            answer = _answer(content, record[field], is_text=field in texts)
+            if answer is None:
+                continue
+            rater = account_name(record["annotator"]) if record["annotator"] is not None else ""
+            item = needed_item(content, where, record)
+            yield RatedCell(where, field, item=item, rater=rater, metric=field, value=answer, **said)
+
+
+def _answer_fields(record: Mapping[str, Any]) -> list[str]:
+    """The fields that hold answers: they stand behind the task's data and number, and before who answered."""
+    before = list(takewhile(lambda field: field != "annotator", record))
+    return before[before.index("id") + 1 :] if "id" in before else before
+
+
+def _texts(content: RatingContent, records: Records) -> set[str]:
+    """The fields of which the answers are texts that somebody wrote.
+
+    Raises:
+        AmbiguousError: fields may be answers or the task's data.
+    """
+    answers: dict[str, list[str]] = {}
+    for where, record in records:
+        fields = [field for field in _answer_fields(record) if isinstance(record[field], str)]
+        # A task whose data begins with a number of its own has all its data behind it.
+        if fields and next(iter(record)) in ("id", fields[0]):
+            raise AmbiguousError(
+                f"{quoted_columns(fields)} may be answers or the task's own data",
+                where=where,
+                todo="export the annotations as JSON in place of JSON-MIN: there the two are apart",
+            )
+        for field in fields:
+            answers.setdefault(field, []).append(record[field])
+    texts = {
+        field for field, given in answers.items() if is_about_the_row(field) or not may_be_answers(given)
+    }
+    labels = [field for field in answers if field not in texts]
+    if labels:
+        content.account.remark(
+            "JSON-MIN doesn't tell a label that was chosen from a text that was typed: taken for labels is what stands "
+            f"under {quoted_columns(labels)}."
+        )
+    return texts
+
+
+def _answer(content: RatingContent, value: Any, *, is_text: bool) -> str | None:
+    """What was answered to one question; None, and counted, where that is no rating."""
+    left_out = content.account.left_out
+    if isinstance(value, str):
+        left_out.update([TEXTS] if is_text else [])
+        return None if is_text else value
+    parts = value if isinstance(value, list) else [value]
+    if len(parts) != 1 or not isinstance(parts[0], dict) or "start" in parts[0]:
+        left_out[SPANS] += len(parts)
+        return None
+    (part,) = parts
+    key = next((key for key in _VALUES if key in part), None)
+    if key is None:
+        left_out[TEXTS if "text" in part else SPANS] += 1
+        return None
+    answer = answer_text(part[key])
+    left_out.update([SETS] if answer is None else [])
+    return answer
+
+
+FORM = RatingForm(
+    name="label_studio_min",
+    title="Label Studio's export as JSON-MIN",
+    description=(
+        "An object an annotation: the task's data, its `id`, the answers by the names of their tags, and `annotator`. "
+        "Choices, ratings and numbers between the two are taken, the item and the rater as of the export as JSON. A "
+        "text that was typed looks like a label that was chosen: what is long, or nearly always another, is left out "
+        "as text, and the account names what was taken for labels. Where the task's data has an `id` before all else, "
+        "nothing tells data from answers, and reading stops. Skipped tasks are not in such a file."
+    ),
+    example=(
+        '[{"transcript_id": "a-1", "text": "…", "id": 1, "empathy": [{"rating": 4}], "warm": "yes", "annotator": 3, '
+        '"annotation_id": 11, "created_at": "2025-03-01T10:00:00Z", "updated_at": "2025-03-01T10:00:00Z", '
+        '"lead_time": 9.5},\n'
+        '{"transcript_id": "a-1", "text": "…", "id": 1, "empathy": [{"rating": 3}], "warm": "no", "annotator": 4, '
+        '"annotation_id": 12, "created_at": "2025-03-01T10:10:00Z", "updated_at": "2025-03-01T10:10:00Z", '
+        '"lead_time": 7.1}]\n'
+    ),
+    example_name="label-studio-min.json",
+    claims=_claims,
+    read=_read,
+    priority=10,
+)
