@@ -52,8 +52,14 @@ def test_a_good_case_earns_no_remark() -> None:
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"chart": {"Social history": "Terrified of needles since school."}}, ("warning", "chart.Social history")),
-        ({"patient": {"narrative": "He fears a fainting fit at the sight of needles."}}, ("warning", "patient.narrative")),
+        (
+            {"chart": {"Social history": "Terrified of needles since school."}},
+            ("warning", "chart.Social history"),
+        ),
+        (
+            {"patient": {"narrative": "He fears a fainting fit at the sight of needles."}},
+            ("warning", "patient.narrative"),
+        ),
         ({"patient": {"facts": ["x", CONCERN["text"]]}}, ("error", "patient.facts.1")),
         (
             {"patient": {"psychosocial": ["to be honest I passed out from an injection when I was a boy"]}},
