@@ -3,10 +3,12 @@
 from bedside.api.analyses import agree, compare, estimate, explain, figure, gate, tables, validate
 from bedside.api.judging import JudgedRun, judge, preview_judging
 from bedside.api.run_files import Report, import_ratings, read_ratings, report
+from bedside.api.simulating import Simulation, preview_simulation, simulate
 
 __all__ = [
     "JudgedRun",
     "Report",
+    "Simulation",
     "agree",
     "compare",
     "estimate",
@@ -16,8 +18,10 @@ __all__ = [
     "import_ratings",
     "judge",
     "preview_judging",
+    "preview_simulation",
     "read_ratings",
     "report",
+    "simulate",
     "tables",
     "validate",
 ]

@@ -14,9 +14,11 @@ from bedside.support.name_lists import Names, listed
 if TYPE_CHECKING:
     from bedside.llm.prices import Price
     from bedside.simulation.actor_contract import Named
+    from bedside.simulation.call_preview import SimulationPreview
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.requested_plan import ActorInput, CaseInput, PersonaInput
     from bedside.simulation.simulate import SimulationSummary
+    from bedside.simulation.simulation_plan import SimulationPlan
     from bedside.transcripts import Transcript
 
 
@@ -106,7 +108,6 @@ def simulate(
         BedsideError: a name that is none, a file that can't be read, or an actor that can't be asked; what was replied
             before is kept.
     """
-    from bedside.simulation.requested_plan import SimulationRequest
     from bedside.simulation.simulate import SimulationSettings, simulate_plan
 
     asked = SimulationSettings(
@@ -118,23 +119,94 @@ def simulate(
         minutes=minutes,
         replay=replay,
     )
-    request = SimulationRequest(
+    plan = _plan(
+        cases,
         protocol,
         clinician,
-        patient,
-        evaluator,
-        cases,
-        personas,
-        listed(settings, "settings"),
-        (lengths,) if isinstance(lengths, int) else tuple(lengths),
-        repeats,
-        sample,
-        options or {},
-        seed,
-        time_limit,
+        patient=patient,
+        evaluator=evaluator,
+        personas=personas,
+        settings=settings,
+        lengths=lengths,
+        repeats=repeats,
+        sample=sample,
+        seed=seed,
+        options=options,
+        time_limit=time_limit,
     )
     folder = Path(out)
-    return Simulation(folder, simulate_plan(request.plan(), folder, asked, progress))
+    return Simulation(folder, simulate_plan(plan, folder, asked, progress))
+
+
+def preview_simulation(
+    cases: CaseInput | None,
+    protocol: str,
+    *,
+    clinician: ActorInput,
+    patient: Named = "rules",
+    evaluator: Named | None = None,
+    personas: PersonaInput | None = None,
+    settings: Names = (),
+    lengths: int | Sequence[int] = (),
+    repeats: int = 1,
+    sample: int | None = None,
+    seed: int = 0,
+    options: Mapping[str, Any] | None = None,
+    prices: Mapping[str, tuple[float, float]] | None = None,
+) -> SimulationPreview:
+    """What :func:`simulate` with the same arguments would ask: calls, tokens, dollars. Nothing is asked or written.
+
+    Calls are counted in conversations that the protocol's ``rules`` actors have with each other: a model's may be
+    longer. How many there can be at most is said beside.
+
+    Args:
+        cases, protocol, clinician, patient, evaluator, personas, settings, lengths, repeats, sample, seed, options,
+            prices: as for :func:`simulate`.
+
+    Raises:
+        BedsideError: a name that is none, or a file that can't be read.
+    """
+    from bedside.simulation.call_preview import preview_plan
+    from bedside.simulation.simulate import SimulationSettings
+
+    plan = _plan(
+        cases,
+        protocol,
+        clinician,
+        patient=patient,
+        evaluator=evaluator,
+        personas=personas,
+        settings=settings,
+        lengths=lengths,
+        repeats=repeats,
+        sample=sample,
+        seed=seed,
+        options=options,
+    )
+    return preview_plan(plan, SimulationSettings(prices=_prices(prices or {})))
+
+
+def _plan(
+    cases: CaseInput | None,
+    protocol: str,
+    clinician: ActorInput,
+    *,
+    settings: Names,
+    lengths: int | Sequence[int],
+    options: Mapping[str, Any] | None,
+    **rest: Any,
+) -> SimulationPlan:
+    from bedside.simulation.requested_plan import SimulationRequest
+
+    return SimulationRequest(
+        protocol,
+        clinician,
+        cases=cases,
+        settings=listed(settings, "settings"),
+        lengths=(lengths,) if isinstance(lengths, int) else tuple(lengths),
+        options=options or {},
+        **rest,
+    ).plan()
 
 
 def _prices(prices: Mapping[str, tuple[float, float]]) -> dict[str, Price]:

@@ -1,0 +1,146 @@
+"""What a simulation would ask: some of its conversations are had with the rules actors, and their calls counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from bedside.llm.contract import known_price
+from bedside.llm.prices import Price
+from bedside.llm.tokens import estimate_tokens
+from bedside.simulation.actor_contract import ActorName
+from bedside.simulation.simulate import SimulationSettings
+from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
+from bedside.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call
+from bedside.simulators.contract import UnusableConversationError
+from bedside.support.errors import InputError
+
+#: Conversations of each clinician that are had to count by.
+PLAYED = 20
+
+
+@dataclass(frozen=True, slots=True)
+class RolePreview:
+    """What one actor of a simulation would be asked.
+
+    Attributes:
+        role: whom it plays.
+        actor: who it is.
+        calls: about how many calls, as the rules actors' conversations have them.
+        most_calls: how many at most, with every attempt that may be needed.
+        input_tokens, output_tokens: about how many the calls have, by an estimate from the texts; replies are those of
+            the rules actors, which may be shorter than a model's.
+        cost: about how many US dollars; None where a price isn't known, 0 where nothing is paid.
+    """
+
+    role: ActorRole
+    actor: ActorName
+    calls: float
+    most_calls: int
+    input_tokens: float
+    output_tokens: float
+    cost: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class SimulationPreview:
+    """What a simulation would ask.
+
+    Attributes:
+        conversations: how many it has.
+        played: how many were had to count by, for each clinician.
+        roles: what each actor would be asked.
+    """
+
+    conversations: int
+    played: int
+    roles: tuple[RolePreview, ...]
+
+
+@dataclass(slots=True)
+class _Counted:
+    calls: float = 0.0
+    most_calls: int = 0
+    input_tokens: float = 0.0
+    output_tokens: float = 0.0
+
+
+def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> SimulationPreview:
+    """What having a plan's conversations would ask. Nothing is asked or written.
+
+    What a case or a persona shares counts once. Where only some conversations are had, the others count as their mean.
+
+    Args:
+        plan: the conversations.
+        settings: how actors would be asked; of them, prices count.
+
+    Raises:
+        InputError: the protocol has no rules actors to have conversations with.
+    """
+    missing = [role for role in ACTOR_ROLES if role not in plan.simulator.rules]
+    if missing:
+        raise InputError(
+            f"{plan.simulator.name} has no {missing[0]} by rules to count calls with", where="`dry_run`"
+        )
+    counted: dict[tuple[ActorRole, str], _Counted] = {}
+    names: dict[tuple[ActorRole, str], ActorName] = {}
+    shared: set[tuple[str, str, int, int]] = set()
+    each = len(plan) // len(plan.clinicians)
+    for clinician in plan.clinicians:
+        roles = plan.roles(clinician)
+        for role, name in roles.items():
+            names[role, name.identity] = name
+        for conversation in plan.conversations(clinician):
+            for role, most in plan.simulator.most_calls(plan.situation(conversation)).items():
+                counted.setdefault((role, roles[role].identity), _Counted()).most_calls += most
+        times = each / min(each, PLAYED)
+        for conversation in _spread(plan.conversations(clinician), each):
+            for call, reply in _played(plan, conversation):
+                if call.scope != "conversation":
+                    site = (conversation.key_of(call.scope), call.purpose, call.ordinal, call.attempt)
+                    if site in shared:
+                        continue
+                    shared.add(site)
+                own = counted.setdefault((call.actor, roles[call.actor].identity), _Counted())
+                own.calls += times
+                own.input_tokens += times * sum(
+                    estimate_tokens(message.content) for message in call.messages()
+                )
+                own.output_tokens += times * estimate_tokens(reply.text)
+    return SimulationPreview(
+        len(plan),
+        min(each, PLAYED),
+        tuple(_role_preview(place, names[place], own, settings) for place, own in sorted(counted.items())),
+    )
+
+
+def _spread(conversations: Iterable[PlannedConversation], number: int) -> Iterable[PlannedConversation]:
+    """Conversations at equal distances, :data:`PLAYED` of them at most."""
+    wanted = {place * number // min(number, PLAYED) for place in range(min(number, PLAYED))}
+    return (conversation for place, conversation in enumerate(conversations) if place in wanted)
+
+
+def _played(plan: SimulationPlan, conversation: PlannedConversation) -> list[tuple[Call, ActorReply]]:
+    """The calls of a conversation among the rules actors, with their replies."""
+    exchanges: list[tuple[Call, ActorReply]] = []
+    controller = plan.simulator.converse(plan.situation(conversation))
+    try:
+        calls = next(controller)
+        while True:
+            replies = tuple(plan.simulator.rules[call.actor](call) for call in calls)
+            exchanges += zip(calls, replies, strict=True)
+            calls = controller.send(replies)
+    except (StopIteration, UnusableConversationError):
+        return exchanges
+
+
+def _role_preview(
+    place: tuple[ActorRole, str], name: ActorName, own: _Counted, settings: SimulationSettings
+) -> RolePreview:
+    cost: float | None = 0.0
+    if name.kind == "model":
+        price: Price | None = (
+            settings.prices.get(name.text) or settings.prices.get(name.identity) or known_price(name.detail)
+        )
+        cost = None if price is None else price.of(round(own.input_tokens), round(own.output_tokens))
+    return RolePreview(place[0], name, own.calls, own.most_calls, own.input_tokens, own.output_tokens, cost)
