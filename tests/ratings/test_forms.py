@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import re
 from pathlib import Path
@@ -284,6 +286,68 @@ def test_qualtrics_leaves_out_previews_and_stops_without_a_rater(tmp_path: Path)
     with pytest.raises(InputError, match="no column holds the rater; say which with `columns=rater=NAME`"):
         read_rating_file(path)
     assert read_rating_file(path, columns={"rater": "PanelMember"}).ratings.height == 4
+
+
+def looped_survey(extra: str = "", answers: str = "") -> str:
+    """Three responses with two questions in three loops, one of the loops never shown to ben, and one outside."""
+    header = ["ResponseId", "Status", "RecipientEmail", *([extra] if extra else []), "age"]
+    header += [f"{loop}_{question}" for loop in (1, 2, 3) for question in ("which", "Q3", "Q4_1")]
+    ids = [
+        json.dumps({"ImportId": f"{name[:2]}QID{name[2:]}" if name[0].isdigit() else name}) for name in header
+    ]
+    given = {
+        "anna": [*("c-1", 4, 5), *("c-2", 3, ""), *("c-3", 1, 2)],
+        "ben": [*("c-2", 2, 2), *("", "", ""), *("c-1", 5, 5)],
+    }
+    rows = [
+        [f"R_{name}", "IP Address", f"{name}@x.org", *([answers] if extra else []), 30, *cells]
+        for name, cells in given.items()
+    ]
+    rows.append(["R_9", "Survey Preview", "me@x.org", *([answers] if extra else []), 30, *given["anna"]])
+    table = [
+        header,
+        ["Response ID" if name == "ResponseId" else f"Text of {name}" for name in header],
+        ids,
+        *rows,
+    ]
+    text = io.StringIO()
+    csv.writer(text).writerows(table)
+    return text.getvalue()
+
+
+def test_loops_of_qualtrics_are_items(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text(looped_survey())
+    file = read_rating_file(path, columns={"item": "which"})
+    assert [(item, rater[6:10].strip("@"), metric, value) for item, _, metric, rater, _, value, _ in keyed(file)] == sorted(
+        [
+            ("c-1", "anna", "Q3", 4), ("c-1", "anna", "Q4_1", 5), ("c-1", "ben", "Q3", 5), ("c-1", "ben", "Q4_1", 5),
+            ("c-2", "anna", "Q3", 3), ("c-2", "ben", "Q3", 2), ("c-2", "ben", "Q4_1", 2),
+            ("c-3", "anna", "Q3", 1), ("c-3", "anna", "Q4_1", 2),
+        ],
+        key=lambda row: (row[0], row[2], row[1]),
+    )  # fmt: skip
+    assert file.account.file.left_out == {"previews of the survey": 1, "loops without an answer": 1}
+    remarks = " ".join(file.account.file.remarks)
+    assert "Left out is what was asked outside of the loops:" in remarks
+    assert "'age'" in remarks
+    # Without a question that names the item, the loops are the items.
+    plain = read_rating_file(path)
+    assert set(plain.ratings["transcript_id"]) == {"1", "2", "3"}
+    assert "each is taken for an item of that number" in " ".join(plain.account.file.remarks)
+    assert plain.ratings.filter(metric="Q3").height == 5
+
+
+def test_loops_beside_an_item_are_asked_about(tmp_path: Path) -> None:
+    path = tmp_path / "q.csv"
+    path.write_text(looped_survey("transcript_id", "a-1"))
+    with pytest.raises(
+        AmbiguousError, match="a loop may be an item or be about that one.*`columns=item=loop`"
+    ):
+        read_rating_file(path)
+    assert set(read_rating_file(path, columns={"item": "loop"}).ratings["transcript_id"]) == {"1", "2", "3"}
+    passes = read_rating_file(path, columns={"replicate": "loop"}).ratings
+    assert (set(passes["transcript_id"]), set(passes["replicate"])) == ({"a-1"}, {1, 2, 3})
 
 
 def test_redcap(tmp_path: Path) -> None:

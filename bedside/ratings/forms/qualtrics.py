@@ -8,6 +8,7 @@ from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.forms.by_metric import FORM as BY_METRIC
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.survey_loops import looped_columns, unfolded
 from bedside.support.errors import InputError
 
 #: What stands in the third row of column names.
@@ -48,6 +49,9 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
         if trials:
             content.account.left_out["previews of the survey"] += trials
     answered = content.with_table(header, kept)
+    loops = looped_columns(header, [cell for _, row in rows[1:more] for cell in row])
+    if loops:
+        answered = unfolded(answered, loops)
     columns = answered.columns
     if columns is not None and columns.rated and "rater" not in columns.names:
         raise columns.missing("rater", content.place)
@@ -61,7 +65,10 @@ FORM = RatingForm(
         "Names, texts and import ids of the questions in the first three rows, then a row a response: `item` is "
         "a question or "
         "embedded data, the rater `RecipientEmail` or a question, and every other question that can hold ratings a "
-        "metric. Previews of the survey are left out and counted; the texts of the questions are lost."
+        "metric. Previews of the survey are left out and counted; the texts of the questions are lost. Where questions "
+        "are asked in loops (`1_Q3`, `2_Q3`), each loop of a response is a row of its own, and its number the item "
+        "unless a looped question is: name that with `columns=item=Q1`. What was asked outside of the loops then "
+        "holds no rating, and is named."
     ),
     example=(
         "StartDate,Status,ResponseId,RecipientEmail,transcript_id,Q1,Q2\n"
