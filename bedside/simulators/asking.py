@@ -80,7 +80,7 @@ def ask_patient(
     call: Call,
     check: Callable[[str], Fault | None],
     *,
-    fallback: Callable[[], str] | None = None,
+    fallback: Callable[[Fault], str | None] | None = None,
     review: Callable[[str, int], Exchange[Fault | None]] | None = None,
 ) -> Exchange[Spoken]:
     """A message of the patient, asked for until it passes the check.
@@ -89,7 +89,7 @@ def ask_patient(
         call: what is asked.
         check: what is wrong with a text; None where nothing is.
         fallback: what is said where the last attempt fails too and its fault isn't one that is kept; the message is
-            flagged ``fallback``. Without one the conversation ends.
+            flagged ``fallback``. Without one, or where it has nothing to say to that fault, the conversation ends.
         review: a part of the controller that asks somebody else what is wrong with a text that passes the check, and
             with which attempt.
 
@@ -113,8 +113,9 @@ def ask_patient(
     if fault.kept and text:
         return Spoken(text, thought, flags=(fault.reason,), refused=tuple(refused))
     refused.append((text, fault.reason))
-    if fallback is not None:
-        return Spoken(fallback(), flags=("fallback",), refused=tuple(refused))
+    line = None if fallback is None else fallback(fault)
+    if line is not None:
+        return Spoken(line, flags=("fallback",), refused=tuple(refused))
     raise UnusableConversationError(
         "patient", fault.reason, f"{call.purpose} {call.ordinal}: {fault.reason}, {ATTEMPTS} times"
     )

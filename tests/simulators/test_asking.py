@@ -77,7 +77,7 @@ def test_somebody_else_may_review_what_passes_the_check() -> None:
 
 
 def test_a_fallback_is_said_after_the_last_attempt() -> None:
-    exchange = ask_patient(ASK, rude, fallback=lambda: "I don't know.")
+    exchange = ask_patient(ASK, rude, fallback=lambda fault: "I don't know.")
     spoken, _, _ = run_exchange(exchange, Table({"speak": "rude"}))
     assert (spoken.text, spoken.flags, len(spoken.refused)) == ("I don't know.", ("fallback",), 3)
 

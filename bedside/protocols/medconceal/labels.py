@@ -162,6 +162,24 @@ def primary_of(concerns: Iterable[Concern]) -> str | None:
     return marked[0].id if len(marked) == 1 else None
 
 
+def evaluated_turn(answer: Mapping[str, Any], question: Question | None = None) -> dict[str, Any]:
+    """An answer to the rubric ``turn_evaluator`` as the labels of the turn: the intent is the likeliest one.
+
+    Args:
+        answer: as the rubric allows it.
+        question: whether the turn asks a question, where somebody says so.
+    """
+    probabilities = {intent: answer["intent_probabilities"][intent] for intent in INTENTS}
+    return {
+        "z": {name: answer[name] for name in FEATURES},
+        "intent": max(probabilities, key=probabilities.__getitem__),
+        "intent_probabilities": probabilities,
+        "empathy_strength": answer["empathy_strength"],
+        "question": question,
+        "reason": answer["reason"],
+    }
+
+
 def turn_rater(transcript: Transcript) -> str | None:
     """Who labelled the clinician turns as the conversation was simulated; None where it wasn't, or nobody did.
 

@@ -99,6 +99,21 @@ class Address(Strict):
     consecutive: Times
 
 
+class GuardThresholds(Strict):
+    """When a simulated patient's reply gives away what is hidden, and when it says what it is to say.
+
+    Attributes:
+        leak_share, leak_words: a reply with at least this share of a hidden concern's distinctive words, and this many
+            of them, gives it away.
+        disclosure_share: a reply with at least this share of a concern's words, or of one of its voiced sentences,
+            says it.
+    """
+
+    leak_share: Threshold
+    leak_words: Times
+    disclosure_share: Threshold
+
+
 class Measures(Strict):
     """Settings of the measures taken from a trace.
 
@@ -122,6 +137,7 @@ class Parameters(Strict):
         meta_probe_by: what blocks a turn as probing for categories: its intent alone, as published, or a risk of
             ``meta_probe`` or more as well.
         meta_probe: the risk that blocks; where the intent alone counts, only that of turns whose labels name none.
+        guard: what is checked of a simulated patient's replies; scoring doesn't use it.
         measures: settings of the measures.
     """
 
@@ -132,6 +148,7 @@ class Parameters(Strict):
     address: Address
     meta_probe_by: Literal["intent", "intent or risk"]
     meta_probe: Annotated[float, Field(gt=0, le=1, strict=True)]
+    guard: GuardThresholds
     measures: Measures
 
     def digest(self) -> str:

@@ -83,16 +83,8 @@ def _turns(transcript: Transcript, answers: PassAnswers) -> dict[int, dict[str, 
             for index, labels in simulated.items()
         }
     for answer, content in answers_to(answers, "turn_evaluator"):
-        probabilities = {intent: content["intent_probabilities"][intent] for intent in medconceal.INTENTS}
         index = turn_index(answer.unit)
-        turns[index] = {
-            "z": {name: content[name] for name in medconceal.FEATURES},
-            "intent": max(probabilities, key=probabilities.__getitem__),
-            "intent_probabilities": probabilities,
-            "empathy_strength": content["empathy_strength"],
-            "question": questions.get(index),
-            "reason": content["reason"],
-        }
+        turns[index] = medconceal.evaluated_turn(content, questions.get(index))
     return turns
 
 
