@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from bedside.ratings.answer_words import family_order, is_no_answer, numbered
+from bedside.ratings.answer_words import family_order, is_no_answer, numbered, part_of_whole, whole_of
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.scales import Scale, number_in
 from bedside.support.errors import AmbiguousError, InputError
@@ -47,6 +47,7 @@ class MetricAnswers:
         self._labelled = scale is not None and isinstance(scale.levels[0], str)
         if self._labelled and scale is not None:
             self._level_of = _spellings([str(level) for level in scale.levels])
+        self._parts = self._parts_of_a_whole(cells)
         self._commas = self._decimal_commas(cells)
         self._numbered = self._numbered_labels(cells)
         if scale is None:
@@ -76,12 +77,28 @@ class MetricAnswers:
         return (number, None) if number is not None else (None, text)
 
     def _number(self, cell: RatedCell, text: str) -> float | None:
+        part = part_of_whole(text) if self._parts else None
+        if part is not None:
+            return part[0]
         if self._numbered:
             parts = numbered(text)
             text = text if parts is None else parts[0]
         if _DECIMAL_COMMA.fullmatch(text) and (cell.column in self._commas or self._numbered):
             text = text.replace(",", ".")
         return number_in(text)
+
+    def _parts_of_a_whole(self, cells: Sequence[RatedCell]) -> bool:
+        """Whether every answer is a number with what it is out of, the same of all: ``80%``, ``4/5``."""
+        whole = None if self._labelled else whole_of(cell.value for cell in cells)
+        if whole is None:
+            return False
+        example = cells[0].value.strip()
+        number, _ = part_of_whole(example) or (0.0, "")
+        out_of = "in percent, up to 100" if whole == "%" else f"out of {whole}"
+        self.remarks.append(
+            f"All of {self.metric} is numbers {out_of}: {example} is {number:g} ({counted(len(cells), 'cell')})."
+        )
+        return True
 
     def _decimal_commas(self, cells: Sequence[RatedCell]) -> frozenset[str]:
         """Columns whose numbers are written with a comma.

@@ -54,6 +54,12 @@ _NUMBERED = (
 )
 
 
+#: Numbers with what they are out of: ``80%``, ``82,5 %``, ``4/5``.
+_NUMBER = r"(?P<number>\d+(?:\.\d+|,\d{1,2})?)"
+_PERCENT = re.compile(_NUMBER + r"\s*(?P<whole>%)")
+_OUT_OF = re.compile(_NUMBER + r"\s*/\s*(?P<whole>\d+)")
+
+
 def is_no_answer(cell: str) -> bool:
     """Whether a cell holds no rating, in whatever word it says so."""
     return cell.strip().casefold() in NO_ANSWER
@@ -94,3 +100,34 @@ def numbered(cell: str) -> tuple[str, str] | None:
         if match is not None:
             return match["number"], match["label"].strip()
     return None
+
+
+def whole_of(cells: Iterable[str]) -> str | None:
+    """What all cells say their number is out of, ``%`` or a number; None where one says nothing of it, or another.
+
+    >>> whole_of(["80%", "82.5 %"]), whole_of(["4/5", "0/5"]), whole_of(["4/5", "8/10"]), whole_of(["80%", "80"])
+    ('%', '5', None, None)
+    """
+    wholes: set[str] = set()
+    for cell in cells:
+        part = part_of_whole(cell)
+        if part is None:
+            return None
+        wholes.add(part[1])
+        if len(wholes) > 1:
+            return None
+    return next(iter(wholes), None)
+
+
+def part_of_whole(cell: str) -> tuple[float, str] | None:
+    """Number of a cell and what it is out of, ``%`` or a number; None where it isn't written so.
+
+    >>> part_of_whole("82,5 %"), part_of_whole("4/5"), part_of_whole("5/4")
+    ((82.5, '%'), (4.0, '5'), None)
+    """
+    text = cell.strip()
+    match = _PERCENT.fullmatch(text) or _OUT_OF.fullmatch(text)
+    if match is None:
+        return None
+    number = float(match["number"].replace(",", "."))
+    return None if match["whole"] != "%" and number > int(match["whole"]) else (number, match["whole"])

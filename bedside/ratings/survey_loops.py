@@ -64,7 +64,8 @@ def unfolded(content: RatingContent, loops: dict[str, dict[str, int]]) -> Rating
         raise AmbiguousError(
             f"each response has loops and an item ({item}), so that a loop may be an item or be about that one",
             where=content.place,
-            todo=f"`columns=item={LOOP}` takes the loops for items, `columns=replicate={LOOP}` for passes over the item",
+            todo=f"`columns=item={LOOP}` takes the loops for items, `columns=replicate={LOOP}` for passes over the "
+            "item",
         )
     kept = [position for position in outside if header[position] in names.values()]
     lost = [header[position] for position in outside if position not in kept and _answered(rows, position)]

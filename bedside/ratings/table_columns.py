@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from bedside.ratings.answer_words import is_no_answer
+from bedside.ratings.answer_words import is_no_answer, whole_of
 from bedside.ratings.column_words import COLUMN_NAMES, is_about_the_row, is_derived, is_sum, plain
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.scales import number_in
@@ -124,6 +124,8 @@ def may_be_answers(cells: Sequence[str]) -> bool:
     answers = [cell for cell in cells if not is_no_answer(cell)]
     if not answers or any(len(cell) > _LONGEST_RATING for cell in answers):
         return False
+    if whole_of(answers) is not None:
+        return True
     words = [cell for cell in answers if number_in(cell.replace(",", ".", 1)) is None]
     if len(set(words)) > max(_MOST_LABELS, len(answers) / 2):
         return False

@@ -36,6 +36,44 @@ def remarks(file: RatingFile) -> str:
     return " ".join(file.account.file.remarks)
 
 
+# -- numbers with what they are out of ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "read", "remark"),
+    [
+        (["80%", "82.5 %", "7%", "100%"], [80, 82.5, 7, 100], "in percent, up to 100: 80% is 80 (4 cells)"),
+        (["82,5%", "7%"], [82.5, 7], "82,5% is 82.5 (2 cells)"),
+        (["4/5", "0 / 5", "3.5/5"], [4, 0, 3.5], "out of 5: 4/5 is 4 (3 cells)"),
+        # Without one form they stay what they are.
+        (["4/5", "8/10"], ["4/5", "8/10"], ""),
+        (["5/4", "1/4"], ["5/4", "1/4"], ""),
+        (["80%", "4/5"], ["80%", "4/5"], ""),
+        (["80%", "high"], ["80%", "high"], ""),
+    ],
+)
+def test_parts_of_a_whole_are_numbers_where_all_are(
+    cells: list[str], read: list[object], remark: str, tmp_path: Path
+) -> None:
+    rows = "".join(f'{number},anna,"{cell}"\n' for number, cell in enumerate(cells))
+    file = read_rating_file(written(tmp_path, f"item,rater,value\n{rows}"))
+    assert values(file) == read
+    assert remark in remarks(file)
+    assert ("cells)" in remarks(file)) == bool(remark)
+
+
+def test_parts_of_a_whole_are_ratings_however_many_differ(tmp_path: Path) -> None:
+    """A column of words of which nearly every one is another would be taken for remarks."""
+    rows = "".join(f"{number},anna,{number}%,{number % 6}/5\n" for number in range(30))
+    file = read_rating_file(
+        written(tmp_path, f"item,rater,warmth,pace\n{rows}"), scales={"pace": parse_scale("0-5")}
+    )
+    assert file.ratings.filter(metric="warmth")["value"].to_list() == list(range(30))
+    assert file.ratings.filter(metric="pace")["value"].to_list() == [number % 6 for number in range(30)]
+    with pytest.raises(InputError, match="'80%', while others are numbers"):
+        read_rating_file(written(tmp_path, "item,rater,value\na,anna,80\nb,anna,80%\n"))
+
+
 # -- raters and metrics ----------------------------------------------------------------------------------
 
 
