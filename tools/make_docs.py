@@ -25,6 +25,8 @@ from bedside.ratings.table import COLUMNS
 from bedside.rubrics.description import answer_in_words, unit_in_words
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
+from bedside.simulation.role_sampling import options_of
+from bedside.simulators.contract import SIMULATORS
 
 DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "bedside" / "examples"
@@ -35,6 +37,7 @@ CONSOLE = (
 WIDTH = 118
 #: What is made beside the pages: the names that a shell offers.
 NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"
+SIMULATED_NAMES = DOCS.parent / "bedside" / "cli" / "simulators.tsv"
 MARK = "<!-- made by tools/make_docs.py: "
 
 
@@ -75,6 +78,16 @@ def metric_names() -> str:
         found.append((family.name, f"family: {family.title}"))
         found += [(metric.name, metric.title) for metric in family.metrics]
     return "".join(f"{name}\t{title}\n" for name, title in found)
+
+
+def simulator_names() -> str:
+    """The simulators, their settings and their options, as a shell offers them: kind, protocol, name, what it is."""
+    lines = []
+    for name, simulator in SIMULATORS.all().items():
+        lines.append(("protocol", name, name, simulator.title))
+        lines += [("setting", name, setting.name, setting.title) for setting in simulator.settings]
+        lines += [("option", name, option.name, option.description) for option in options_of(simulator)]
+    return "".join("\t".join(line) + "\n" for line in lines)
 
 
 def ratings_table() -> str:
@@ -133,7 +146,13 @@ def pages() -> dict[Path, str]:
         head, rest = text.split(f"{MARK}{name} -->\n", 1)
         tail = rest.split(f"<!-- end {name} -->", 1)[1]
         text = f"{head}{MARK}{name} -->\n{part}\n<!-- end {name} -->{tail}"
-    return {DOCS / "metrics.md": metrics_page(), ratings: made, rubrics: text, NAMES: metric_names()}
+    return {
+        DOCS / "metrics.md": metrics_page(),
+        ratings: made,
+        rubrics: text,
+        NAMES: metric_names(),
+        SIMULATED_NAMES: simulator_names(),
+    }
 
 
 def console_page(path: Path) -> str:

@@ -39,6 +39,9 @@ from bedside.cli.redirection import redirection_app
 from bedside.cli.report import report
 from bedside.cli.sampling import sample
 from bedside.cli.score import score
+from bedside.cli.simulate import simulate
+from bedside.cli.simulation import simulation_app
+from bedside.cli.simulators import simulators_app
 from bedside.cli.study_size import plan_app
 from bedside.cli.trend import trend
 from bedside.cli.validation import validate
@@ -66,12 +69,14 @@ app = App(
 #: The commands, under the headings and in the order that ``--help`` lists them.
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Begin": (demo, doctor),
+    "Simulate": (simulate,),
     "Score": (read, score),
     "People rate": (sample,),
     "Can the scores be believed?": (agree, validate, estimate),
     "Results": (compare, gate, drift, trend, deviation, report, explain),
 }
 _GROUPS: dict[str, dict[str, typer.Typer]] = {
+    "Simulate": {"simulation": simulation_app, "simulators": simulators_app},
     "Score": {"judgements": judgements_app},
     "People rate": {"annotate": annotate_app, "ratings": ratings_app},
     "Before a study": {"plan": plan_app},

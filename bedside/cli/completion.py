@@ -191,6 +191,63 @@ def judges(ctx: typer.Context, incomplete: str) -> list[Offer]:
     return [(beginning, client.title) for client in CLIENTS.all().values() for beginning in client.beginnings]
 
 
+def _simulated(kind: str) -> Iterator[tuple[str, str, str]]:
+    """What simulators have of a kind (``protocol``, ``setting`` or ``option``): whose, its name, what it is."""
+    for line in (_PACKAGE / "cli" / "simulators.tsv").read_text("utf-8").splitlines():
+        of_kind, protocol, name, about = line.split("\t")
+        if of_kind == kind:
+            yield protocol, name, about
+
+
+def simulators(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The protocols that conversations are simulated by, and what other packages add."""
+    from importlib.metadata import entry_points
+
+    own = [(name, about) for _, name, about in _simulated("protocol")]
+    return [*own, *((point.name, "") for point in entry_points(group="bedside.simulators"))]
+
+
+def _settings(ctx: typer.Context) -> Iterator[Offer]:
+    chosen = _value("--protocol")
+    yield from (
+        (name, about) for protocol, name, about in _simulated("setting") if chosen in (None, protocol)
+    )
+
+
+simulator_settings = several(_settings)
+
+
+def simulator_options(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The options of the protocol that the line names, as ``--set`` takes them."""
+    chosen = _value("--protocol")
+    return [
+        (f"{protocol}.{name}=", about)
+        for protocol, name, about in _simulated("option")
+        if chosen in (None, protocol)
+    ]
+
+
+#: What names of actors that are no language models begin with, or are.
+_ACTORS = (
+    ("rules", "the protocol's own toy, which needs no model"),
+    ("human:", "a person at the keyboard"),
+    ("script:", "what a file says"),
+    ("webhook:", "an address that calls are posted to"),
+)
+
+
+def clinicians(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """Who can be the clinician: the scripts of the protocol that the line names among them."""
+    folder = _PACKAGE / "simulators" / (_value("--protocol") or "*") / "scripts"
+    scripts = sorted({path.stem for path in _PACKAGE.glob(f"{folder.relative_to(_PACKAGE)}/*.yaml")})
+    return [*actors(ctx, incomplete), *((f"script:{name}", "a scripted clinician") for name in scripts)]
+
+
+def actors(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """Who can take a part in simulated conversations."""
+    return [*_ACTORS, *judges(ctx, incomplete)]
+
+
 def _manifest() -> dict[str, Any]:
     """The manifest of the first run that the line names; of none where there is none."""
     for word in _words():

@@ -63,6 +63,42 @@ def judging_progress() -> Iterator[Callable[[str, Any], None]]:
 
 
 @contextmanager
+def simulation_progress(*, bar: bool = True) -> Iterator[Callable[[Any], None] | None]:
+    """Progress of a simulation, told with its counts; a plain line at every hundredth conversation.
+
+    Args:
+        bar: whether there may be a bar; where a person types, nothing is written between their lines.
+    """
+    if not bar:
+        yield None
+        return
+    if sys.stderr.isatty():
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+        columns = (TextColumn("Simulating"), BarColumn(), MofNCompleteColumn(), TextColumn("conversations,"),
+                   TextColumn("{task.fields[asked]:,} calls"), TimeElapsedColumn())  # fmt: skip
+        with Progress(*columns, console=Console(stderr=True), transient=True) as live:
+            task = live.add_task("", total=None, asked=0)
+            yield lambda state: live.update(
+                task, completed=_ended(state), total=state.planned, asked=state.asked
+            )
+        return
+
+    def plain(state: Any) -> None:
+        if _ended(state) % 100 == 0:
+            note(
+                f"Simulated {_ended(state):,} of {counted(state.planned, 'conversation')}, {state.asked:,} calls"
+            )
+
+    yield plain
+
+
+def _ended(state: Any) -> int:
+    return int(state.finished + state.failed + state.unfinished)
+
+
+@contextmanager
 def task_progress(what: str) -> Iterator[Callable[[int, int], None]]:
     """Progress of tasks, told with how many are done of how many."""
     with _bar(what) as bar:

@@ -45,7 +45,7 @@ from bedside.cli.options import (
     SheetOption,
     TextColumnsOption,
 )
-from bedside.cli.output import note_account, say, show_tables
+from bedside.cli.output import note, note_account, say, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.scoring_summary import say_scored
@@ -61,7 +61,8 @@ ScoredFilesArgument = Annotated[
     list[str],
     typer.Argument(
         metavar="FILES",
-        help="Transcripts: files, folders or patterns, in any of the formats that bedside readers lists.",
+        help="Transcripts: files, folders or patterns, in any of the formats that bedside readers lists; or the folder "
+        "of a simulation.",
     ),
 ]
 RunFolderOption = Annotated[
@@ -69,10 +70,11 @@ RunFolderOption = Annotated[
     typer.Option("--out", "-o", metavar="RUN", help="Folder of the run; a run that is there is added to."),
 ]
 SuiteOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         metavar="SUITE",
-        help="What is scored: the name of a suite (bedside suites lists them), or your own suite file.",
+        help="What is scored: the name of a suite (bedside suites lists them), or your own suite file. Without it, the "
+        "suite default; of the folder of a simulation, its protocol's.",
         autocompletion=complete.suites,
     ),
 ]
@@ -112,7 +114,7 @@ LabelsOption = Annotated[
 def score(
     files: ScoredFilesArgument,
     out: RunFolderOption = Path("run"),
-    suite: SuiteOption = "default",
+    suite: SuiteOption = None,
     metrics: ScoredMetricsOption = None,
     set_: SetOption = None,
     judge: JudgeOption = None,
@@ -174,7 +176,7 @@ def score(
     call = _ScoringCall(
         files=files,
         out=out,
-        suite=SUITES.find(suite),
+        suite=SUITES.find(suite or _usual_suite(files)),
         metrics=read_names(metrics),
         settings=set_ or [],
         reading=reading,
@@ -206,6 +208,18 @@ def score(
     )
     judged = _JudgedCall(call, options, batch_out)
     return judged.preview() if dry_run else judged.write_batch() if batch_out else judged.ask()
+
+
+def _usual_suite(files: list[str]) -> str:
+    """The suite where none is named: that of the protocol whose simulations are scored, else the usual one."""
+    from bedside.suites import SUITES
+    from bedside.transcripts.simulation_folder import simulated_protocol
+
+    protocol = simulated_protocol(files)
+    if protocol is None or protocol not in SUITES:
+        return "default"
+    note(f"The suite is {protocol}, the protocol that was simulated.")
+    return protocol
 
 
 @dataclass(frozen=True, slots=True)

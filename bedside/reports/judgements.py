@@ -25,7 +25,8 @@ from bedside.scoring.judging_orders import STORE
 from bedside.support.errors import DataError
 
 
-def _money(cost: float | None) -> str:
+def money(cost: float | None) -> str:
+    """US dollars as tables write them; None for what isn't known."""
     if cost is None:
         return "unknown"
     return f"${cost:,.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"
@@ -50,7 +51,7 @@ def plan_table(
                     (
                         facts(plan.rubric, rubrics_by_name).title,
                         f"{plan.calls:,}", f"{plan.stored:,}", f"{plan.not_askable:,}",
-                        f"{plan.input_tokens:,}", f"{plan.output_tokens:,}", _money(plan.cost),
+                        f"{plan.input_tokens:,}", f"{plan.output_tokens:,}", money(plan.cost),
                     ),
                 )
             ),
@@ -70,7 +71,7 @@ def plan_table(
         ),
         rows=tuple(rows),
         notes=(
-            f"{calls:,} calls, about {tokens:,} tokens in; cost {_money(total)}. Tokens are estimates; replies "
+            f"{calls:,} calls, about {tokens:,} tokens in; cost {money(total)}. Tokens are estimates; replies "
             "asked for again come on top.",
             *endpoints,
         ),
@@ -88,7 +89,7 @@ def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (
             cells = (
                 facts(count.rubric, rubrics_by_name).title,
                 f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
-                f"{missing:,}", f"{count.input_tokens:,}", f"{count.output_tokens:,}", _money(count.cost),
+                f"{missing:,}", f"{count.input_tokens:,}", f"{count.output_tokens:,}", money(count.cost),
             )  # fmt: skip
             rows.append(Row(tuple(map(Cell, cells)), asked_judge.rater))
             records.append({"judge": asked_judge.rater, **asdict(count)})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,13 @@ def simulation_of(file: str | os.PathLike[str]) -> Path | None:
     """The folder of the simulation that a file holds the transcripts of; None for any other file."""
     path = Path(file)
     return path.parent if path.name == TRANSCRIPTS and simulation_manifest(path.parent) is not None else None
+
+
+def simulated_protocol(paths: Iterable[str | os.PathLike[str]]) -> str | None:
+    """The protocol that was simulated; None where a path is no simulation's, or they are of several protocols."""
+    manifests = [simulation_manifest(simulation_of(path) or path) for path in paths]
+    protocols = {None if manifest is None else str(manifest["protocol"]) for manifest in manifests}
+    return protocols.pop() if len(protocols) == 1 else None
 
 
 def without_simulators_own(files: list[str]) -> list[str]:

@@ -76,3 +76,15 @@ def test_a_simulation_is_no_run(call: Call, tmp_path: Path) -> None:
     assert code == 2
     assert "is a simulation" in err
     assert "bedside score" in err
+
+
+def test_the_suite_is_that_of_the_protocol(call: Call, tmp_path: Path) -> None:
+    talks = simulation(tmp_path / "talks")
+    for paths, suite in (([talks], "note2chat"), ([talks / "transcripts.jsonl"], "note2chat")):
+        code, _, err = call("score", *paths, "--out", f"run-{len(str(paths[0]))}")
+        assert code == 0
+        assert f"The suite is {suite}" in err
+    code, _, err = call("score", talks, "--suite", "default", "--out", "named")
+    assert "The suite is" not in err
+    (manifest,) = [bedside.read_run("named").manifest]
+    assert manifest["scorings"][0]["suite"] == "default"

@@ -1,0 +1,342 @@
+"""``bedside simulate``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bedside.cli import completion as complete
+from bedside.cli.options import HOW, JsonOption, SeedOption
+from bedside.cli.output import note, say, show_tables
+from bedside.cli.parsing import read_names, read_numbers, read_pairs, read_settings, read_whole_numbers
+from bedside.cli.progress import simulation_progress
+from bedside.support.errors import InputError
+from bedside.support.plurals import counted
+
+if TYPE_CHECKING:
+    from bedside.api.simulating import Simulation
+    from bedside.reports.table import Table
+
+_ACTORS, _CASES, _COST = "Who talks", "What about", "Cost and speed"
+#: What a command that simulates makes, unless told otherwise.
+_OUT = Path("talks")
+
+CasesArgument = Annotated[
+    list[str] | None,
+    typer.Argument(
+        metavar="[CASES]",
+        help="Cases: JSON, JSON lines or YAML files, or folders of them. Without any, the protocol's bundled cases, "
+        "which are invented.",
+    ),
+]
+ProtocolOption = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME",
+        help="Protocol that the conversations follow; bedside simulators lists them.",
+        autocompletion=complete.simulators,
+    ),
+]
+TalksOption = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Folder of the simulation; the same command goes on where it was stopped.",
+    ),
+]
+ClinicianOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="ACTOR",
+        help="Who is under test: openai/MODEL, http://host:port/v1#MODEL …, package.module:function, webhook:URL, "
+        "human:NAME, script:FILE, script:NAME of the protocol, or rules (a toy). May be repeated: each is a system.",
+        autocompletion=complete.clinicians,
+        rich_help_panel=_ACTORS,
+    ),
+]
+PatientOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ACTOR",
+        help="Who plays the patient, as for --clinician. Without it, rules: a toy that needs no model.",
+        autocompletion=complete.actors,
+        rich_help_panel=_ACTORS,
+    ),
+]
+EvaluatorOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="ACTOR",
+        help="Who labels turns, checks facts and the like. Without it, whoever plays the patient.",
+        autocompletion=complete.actors,
+        rich_help_panel=_ACTORS,
+    ),
+]
+MinutesOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="NUMBER",
+        help="Minutes that a person at the keyboard has for each conversation; they are told when two are left.",
+        rich_help_panel=_ACTORS,
+    ),
+]
+PersonasOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Personas of the patients, in place of the protocol's.",
+        rich_help_panel=_CASES,
+    ),
+]
+SettingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--setting",
+        "--settings",
+        metavar="A,B",
+        help="Settings of the protocol; bedside simulators show NAME lists them. Without it, its first.",
+        autocompletion=complete.simulator_settings,
+        rich_help_panel=_CASES,
+    ),
+]
+LengthsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="N,N",
+        help="Target lengths of the conversations, for protocols that have them.",
+        rich_help_panel=_CASES,
+    ),
+]
+RepeatsOption = Annotated[
+    int,
+    typer.Option(
+        min=1,
+        metavar="NUMBER",
+        help="How often each conversation is had.",
+        rich_help_panel=_CASES,
+    ),
+]
+SampleOption = Annotated[
+    int | None,
+    typer.Option(
+        min=1, metavar="NUMBER", help="How many cases to draw. Without it, all.", rich_help_panel=_CASES
+    ),
+]
+SimulatorSetOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set",
+        metavar="PROTOCOL.NAME=VALUE",
+        help="An option of the protocol; bedside simulators show NAME lists them. May be repeated.",
+        autocompletion=complete.simulator_options,
+        rich_help_panel=HOW,
+    ),
+]
+MaxConcurrencyOption = Annotated[
+    int,
+    typer.Option(
+        metavar="NUMBER",
+        help="Most calls under way at once to a model or agent, or to each address that serves it.",
+        rich_help_panel=_COST,
+    ),
+]
+MaxRequestsOption = Annotated[
+    int | None,
+    typer.Option(
+        "--max-calls",
+        metavar="NUMBER",
+        help="Most requests to send before stopping; the same command goes on.",
+        rich_help_panel=_COST,
+    ),
+]
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DOLLARS",
+        help="US dollars after which nothing more is sent; the same command goes on.",
+        rich_help_panel=_COST,
+    ),
+]
+ModelPriceOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--price",
+        metavar="MODEL,in=N,out=N",
+        help="US dollars for a million tokens of a model whose price bedside doesn't know; without MODEL, of every "
+        "such model. May be repeated.",
+        rich_help_panel=_COST,
+    ),
+]
+TimeLimitOption = Annotated[
+    float,
+    typer.Option(metavar="SECONDS", help="Seconds until a call counts as unanswered.", rich_help_panel=_COST),
+]
+PreviewOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print how many conversations, calls and tokens it takes, by role; ask and write nothing.",
+        rich_help_panel=_COST,
+    ),
+]
+ReplayOption = Annotated[
+    bool,
+    typer.Option(
+        "--replay",
+        help="Ask nobody: take every reply from the folder's log, and write the same files again.",
+        rich_help_panel=_COST,
+    ),
+]
+
+
+def simulate(
+    protocol: ProtocolOption,
+    cases: CasesArgument = None,
+    out: TalksOption = _OUT,
+    clinician: ClinicianOption = None,
+    patient: PatientOption = "rules",
+    evaluator: EvaluatorOption = None,
+    minutes: MinutesOption = None,
+    personas: PersonasOption = None,
+    setting: SettingOption = None,
+    lengths: LengthsOption = None,
+    repeats: RepeatsOption = 1,
+    sample: SampleOption = None,
+    set_: SimulatorSetOption = None,
+    max_concurrency: MaxConcurrencyOption = 8,
+    max_calls: MaxRequestsOption = None,
+    max_cost: MaxCostOption = None,
+    price: ModelPriceOption = None,
+    time_limit: TimeLimitOption = 120.0,
+    dry_run: PreviewOption = False,
+    replay: ReplayOption = False,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Have clinicians talk with a protocol's simulated patients: models, agents, people, scripts.
+
+    Every reply is kept at once, so the same command goes on where it was stopped and pays for nothing twice. What each
+    side is told goes to whoever plays it, and nowhere else.
+
+    Examples:
+        $ bedside simulate --protocol note2chat --clinician script:good --clinician script:brisk --out talks
+        $ bedside simulate cases/ --protocol medconceal --clinician openai/gpt-5-mini --patient openai/gpt-5 --dry-run
+        $ bedside simulate --protocol note2chat --clinician mypackage.agent:reply --patient openai/gpt-5 --out talks
+        $ bedside simulate --protocol medconceal --clinician human:anna --minutes 10
+    """
+    from bedside.api.simulating import simulate as simulate_conversations
+
+    asked: dict[str, Any] = {
+        "clinician": clinician or [],
+        "patient": patient,
+        "evaluator": evaluator,
+        "personas": personas,
+        "settings": read_names(setting) or [],
+        "lengths": read_whole_numbers(lengths, "--lengths") if lengths else [],
+        "repeats": repeats,
+        "sample": sample,
+        "seed": seed,
+        "options": _options(set_ or [], protocol),
+    }
+    prices = _prices(price or [], _models(asked))
+    if dry_run:
+        show_tables([_preview(cases, protocol, asked, prices)], json)
+        return
+    with simulation_progress(bar=not _has_person(asked)) as progress:
+        made = simulate_conversations(
+            cases or None,
+            protocol,
+            out,
+            **asked,
+            max_concurrency=max_concurrency,
+            max_calls=max_calls,
+            max_cost=max_cost,
+            prices=prices,
+            time_limit=time_limit,
+            minutes=minutes,
+            replay=replay,
+            progress=progress,
+        )
+    _say_made(made, protocol, json)
+
+
+def _preview(
+    cases: list[str] | None, protocol: str, asked: dict[str, Any], prices: dict[str, tuple[float, float]]
+) -> Table:
+    """What would be asked; nothing is."""
+    from bedside.llm.prices import Price
+    from bedside.reports.simulations import preview_table
+    from bedside.simulation.call_preview import preview_plan
+    from bedside.simulation.requested_plan import SimulationRequest
+    from bedside.simulation.simulate import SimulationSettings
+
+    asked = {**asked, "clinicians": asked["clinician"]}
+    del asked["clinician"]
+    plan = SimulationRequest(protocol, cases=cases or None, **asked).plan()
+    return preview_table(
+        preview_plan(plan, SimulationSettings(prices={name: Price(*price) for name, price in prices.items()}))
+    )
+
+
+def _say_made(made: Simulation, protocol: str, json: bool) -> None:
+    """What became of the conversations, and what to do next."""
+    from bedside.reports.simulations import simulation_tables
+
+    summary, out = made.summary, made.folder
+    counts = summary.counts
+    show_tables(simulation_tables(out), json)
+    tell = note if json else say
+    tell(
+        f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {out}; {summary.calls.asked:,} calls "
+        f"asked now, {summary.calls.replayed:,} replies taken from the log."
+    )
+    if counts.failed:
+        tell(
+            f"{sum(counts.failed.values()):,} failed: bedside simulation failed {out} says why. Calls that got no "
+            "answer are asked again by the same command."
+        )
+    if counts.unfinished:
+        tell(f"{counts.unfinished:,} have not ended: the same command goes on.")
+    if counts.finished:
+        tell(f"Next: bedside score {out} --out run; bedside report run")
+
+
+def _options(texts: list[str], protocol: str) -> dict[str, Any]:
+    """The values of ``--set``, by name."""
+    values = read_settings(texts)
+    for name in values:
+        if name != protocol:
+            raise InputError(
+                f"{name!r} is not the protocol that is simulated",
+                where="--set",
+                todo=f"write --set {protocol}.NAME=VALUE; bedside simulators show {protocol} lists them",
+            )
+    return values.get(protocol, {})
+
+
+def _models(asked: dict[str, Any]) -> list[str]:
+    """Everybody who is named."""
+    return [*asked["clinician"], asked["patient"], *([asked["evaluator"]] if asked["evaluator"] else [])]
+
+
+def _has_person(asked: dict[str, Any]) -> bool:
+    return any(name.startswith("human:") for name in _models(asked))
+
+
+def _prices(texts: list[str], models: list[str]) -> dict[str, tuple[float, float]]:
+    """``MODEL,in=N,out=N`` as a price by model; without a model, as that of all."""
+    prices: dict[str, tuple[float, float]] = {}
+    for text in texts:
+        model, comma, rest = text.partition(",in=")
+        pairs = read_pairs(f"in={rest}" if comma else text, "--price")
+        if pairs.keys() != {"in", "out"}:
+            raise InputError(
+                f"{text!r} is not a price", where="--price", todo="write --price MODEL,in=0.25,out=2"
+            )
+        per_million = (read_numbers(pairs["in"], "--price")[0], read_numbers(pairs["out"], "--price")[0])
+        prices |= dict.fromkeys([model] if comma else models, per_million)
+    return prices

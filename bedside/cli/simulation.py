@@ -1,0 +1,76 @@
+"""``bedside simulation``: what was simulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli.help import App
+from bedside.cli.options import JsonOption
+from bedside.cli.output import say, show_tables
+
+simulation_app = App(
+    """See what became of simulated conversations, and what stands behind them.
+
+    Examples:
+        $ bedside simulation status talks
+        $ bedside simulation show talks note2chat/script:good/asthma/26/1
+    """
+)
+
+TalksArgument = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="Folder that bedside simulate made, also while it goes on.")
+]
+
+
+@simulation_app.command("status")
+def simulation_status(folder: TalksArgument, json: JsonOption = False) -> None:
+    """Show how many conversations there are by system, how they ended, and what it took.
+
+    Examples:
+        $ bedside simulation status talks
+    """
+    from bedside.reports.simulations import simulation_tables
+
+    show_tables(simulation_tables(folder), json)
+
+
+@simulation_app.command("failed")
+def simulation_failed(folder: TalksArgument, json: JsonOption = False) -> None:
+    """List the conversations without a transcript, whose doing it is and why.
+
+    Examples:
+        $ bedside simulation failed talks
+    """
+    from bedside.reports.simulations import lost_table
+
+    table = lost_table(folder)
+    if table.rows or json:
+        show_tables([table], json)
+    else:
+        say("Every conversation has a transcript.")
+
+
+@simulation_app.command("show")
+def simulation_show(
+    folder: TalksArgument,
+    conversation: Annotated[
+        str | None,
+        typer.Argument(metavar="[ID]", help="The transcript's id. Without one, the ids are listed."),
+    ] = None,
+) -> None:
+    """Show one conversation turn by turn, with the hidden states and decisions that no judge sees.
+
+    Examples:
+        $ bedside simulation show talks
+        $ bedside simulation show talks note2chat/script:good/asthma/26/1
+    """
+    from bedside.reports.simulations import conversation_ids, conversation_text
+
+    if conversation is not None:
+        say(conversation_text(folder, conversation))
+        return
+    for name in conversation_ids(folder):
+        say(name)

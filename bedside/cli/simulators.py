@@ -1,0 +1,107 @@
+"""``bedside simulators``: the protocols that conversations can be simulated by, and cases of one's own."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from bedside.cli import completion as complete
+from bedside.cli.help import App
+from bedside.cli.output import list_entries, note, say
+from bedside.support.errors import InputError
+from bedside.support.plurals import counted
+
+simulators_app = App(
+    """List the protocols that conversations can be simulated by; show one; check cases of your own.
+
+    Examples:
+        $ bedside simulators
+        $ bedside simulators show medconceal
+        $ bedside simulators check cases/ --protocol medconceal
+    """,
+    lists=True,
+)
+
+#: What several commands ask for.
+ProtocolArgument = Annotated[
+    str,
+    typer.Argument(metavar="PROTOCOL", help="Name of the protocol.", autocompletion=complete.simulators),
+]
+
+
+@simulators_app.callback()
+def simulators(context: typer.Context) -> None:
+    """List the protocols."""
+    from bedside.simulators.contract import SIMULATORS
+
+    list_entries(context, lambda: [(name, entry.title) for name, entry in SIMULATORS.all().items()])
+
+
+@simulators_app.command("show")
+def simulators_show(
+    name: ProtocolArgument,
+    case: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ID", help="Bundled case for which the clinician's brief is shown. Without it, the first."
+        ),
+    ] = None,
+) -> None:
+    """Print a protocol's settings, options, bundled cases and scripts, and what a clinician under test is told.
+
+    Examples:
+        $ bedside simulators show medconceal
+        $ bedside simulators show note2chat --case asthma
+    """
+    from bedside.simulation.role_sampling import options_of
+    from bedside.simulators.contract import SIMULATORS
+    from bedside.simulators.description import describe
+
+    simulator = SIMULATORS.load(name)
+    say(describe(simulator, options_of(simulator), case))
+
+
+@simulators_app.command("check")
+def simulators_check(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILES", help="Cases: JSON, JSON lines or YAML files, or folders of them."),
+    ],
+    protocol: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Check for this protocol too what it needs of a case. Without it, only the form and what leaks.",
+            autocompletion=complete.simulators,
+        ),
+    ] = None,
+) -> None:
+    """Check case files of your own.
+
+    It checks their form, whether what is hidden stands in the open, and what a protocol needs. Problems come with the
+    file and line; docs/cases.md shows the form.
+
+    Examples:
+        $ bedside simulators check my-cases.yaml --protocol medconceal
+    """
+    from bedside.simulators.case_files import check_cases
+    from bedside.simulators.contract import SIMULATORS
+
+    simulator = None if protocol is None else SIMULATORS.load(protocol)
+    errors = warnings = 0
+    for where, remark in check_cases(files, None if simulator is None else simulator.check_case):
+        note(f"{where}: {remark}")
+        errors += remark.severity == "error"
+        warnings += remark.severity != "error"
+    if errors:
+        raise InputError(
+            f"{counted(errors, 'error')} in the cases",
+            where=_several(files),
+            todo="mend what is listed above",
+        )
+    say(f"{_several(files)}: good" + (f"; {counted(warnings, 'warning')}" if warnings else ""))
+
+
+def _several(files: list[str]) -> str:
+    return files[0] if len(files) == 1 else counted(len(files), "file")

@@ -1,0 +1,249 @@
+"""Tables of a simulation: what became of its conversations, why some are missing, what it took; and one, whole."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bedside.reports.judgements import money
+from bedside.reports.number_text import DASH, decimal
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
+from bedside.simulation.call_preview import SimulationPreview
+from bedside.simulation.talks_overview import (
+    ConversationRecord,
+    LostConversation,
+    SystemTalks,
+    conversation_record,
+    talks_overview,
+)
+from bedside.support.plurals import counted
+from bedside.transcripts.simulation_folder import simulation_manifest
+
+_STATES = ("failed", "unfinished")
+
+
+def simulation_tables(folder: Path) -> tuple[Table, Table]:
+    """What became of a simulation's conversations, by system, and what it took, by role.
+
+    Raises:
+        RunError: the folder is no simulation's, or its log is damaged.
+    """
+    overview = talks_overview(folder)
+    toys = (simulation_manifest(folder) or {}).get("toys", [])
+    return _conversations(overview.systems, overview.lost, toys), _spent(overview.spent)
+
+
+def preview_table(preview: SimulationPreview) -> Table:
+    """What a simulation would ask, by role and actor."""
+    rows, records = [], []
+    for role in preview.roles:
+        if not role.most_calls:
+            continue
+        cells = (
+            role.actor.identity,
+            f"{role.calls:,.0f}",
+            f"{role.most_calls:,}",
+            f"{role.input_tokens:,.0f}",
+            f"{role.output_tokens:,.0f}",
+            money(role.cost),
+        )
+        rows.append(Row(tuple(map(Cell, cells)), role.role))
+        records.append(
+            {
+                "role": role.role, "actor": role.actor.identity, "toy": role.actor.toy, "calls": role.calls,
+                "most_calls": role.most_calls, "input_tokens": role.input_tokens,
+                "output_tokens": role.output_tokens, "cost": role.cost,
+            }
+        )  # fmt: skip
+    costs = [role.cost for role in preview.roles]
+    total = None if None in costs else sum(cost for cost in costs if cost is not None)
+    return Table(
+        name="simulation-plan",
+        title="What would be asked (nothing was)",
+        columns=(
+            Column("Actor", "left"), Column("Calls"), Column("At most"), Column("Tokens in"), Column("Tokens out"),
+            Column("Cost"),
+        ),
+        rows=tuple(rows),
+        notes=(
+            f"{counted(preview.conversations, 'conversation')}; cost {money(total)}.",
+            f"Calls and tokens are estimates: {counted(preview.played, 'conversation')} of each clinician "
+            f"{'was' if preview.played == 1 else 'were'} had between the protocol's toys, whose replies may be shorter "
+            "than a model's. At most: with every attempt that may be needed.",
+        ),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def lost_table(folder: Path) -> Table:
+    """The conversations without a transcript, and why.
+
+    Raises:
+        RunError: the folder is no simulation's, or its log is damaged.
+    """
+    lost = talks_overview(folder).lost
+    counts = Counter(conversation.state for conversation in lost)
+    return Table(
+        name="simulation-failed",
+        title="Conversations without a transcript",
+        columns=tuple(
+            Column(name, "left") for name in ("Conversation", "State", "Whose", "Reason", "Detail")
+        ),
+        rows=tuple(
+            Row(
+                tuple(
+                    map(
+                        Cell, (entry.id, entry.state, entry.whose or DASH, entry.reason, entry.detail or DASH)
+                    )
+                )
+            )
+            for entry in lost
+        ),
+        notes=tuple(f"{counts[state]:,} {state}." for state in _STATES if counts[state]),
+        records=tuple({**asdict(entry), **entry.about} for entry in lost),
+    )
+
+
+def conversation_ids(folder: Path) -> tuple[str, ...]:
+    """The ids of a simulation's conversations, in the plan's order.
+
+    Raises:
+        RunError: the folder is no simulation's, or its log is damaged.
+    """
+    return talks_overview(folder).ids
+
+
+def conversation_text(folder: Path, name: str) -> str:
+    """One conversation, turn by turn, with the hidden states that belong to each.
+
+    Raises:
+        RunError: the folder is no simulation's, or its log is damaged.
+        DataError: no conversation of it has this id.
+    """
+    return "\n".join(_conversation_lines(conversation_record(folder, name)))
+
+
+def _conversations(
+    systems: Collection[SystemTalks], lost: Collection[LostConversation], toys: Collection[str]
+) -> Table:
+    rows, records = [], []
+    for talks in systems:
+        mean = None if talks.finished == 0 else talks.turns / talks.finished
+        cells = (
+            talks.system,
+            f"{talks.planned:,}",
+            f"{talks.finished:,}",
+            f"{talks.completed:,}",
+            f"{talks.failed:,}",
+            f"{talks.unfinished:,}",
+            DASH if mean is None else decimal(mean, 1),
+        )
+        rows.append(Row(tuple(map(Cell, cells))))
+        records.append(
+            {
+                "system": talks.system, "toy": talks.system in toys, "planned": talks.planned,
+                "finished": talks.finished, "completed": talks.completed, "failed": talks.failed,
+                "unfinished": talks.unfinished, "mean_messages": mean, "stops": dict(talks.stops),
+                "flags": dict(talks.flags),
+            }
+        )  # fmt: skip
+    return Table(
+        name="simulation",
+        title="Simulated conversations",
+        columns=(
+            Column("System", "left"), Column("Planned"), Column("Finished"), Column("Completed"), Column("Failed"),
+            Column("Unfinished"), Column("Messages"),
+        ),
+        rows=tuple(rows),
+        notes=tuple(_notes(systems, lost, toys)),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def _notes(
+    systems: Collection[SystemTalks], lost: Collection[LostConversation], toys: Collection[str]
+) -> Iterator[str]:
+    yield "Messages: mean of the finished conversations."
+    if toys:
+        yield f"Toys without a model took part ({', '.join(toys)}): the conversations show nothing about any system."
+    stops: Counter[str] = Counter()
+    flags: Counter[str] = Counter()
+    for talks in systems:
+        stops.update(talks.stops)
+        flags.update(talks.flags)
+    if stops:
+        yield f"They ended by: {_counts(stops)}."
+    if any(flags.values()):
+        yield f"Flagged in them: {_counts(flags)}."
+    failed = Counter(f"{entry.whose}, {entry.reason}" for entry in lost if entry.state == "failed")
+    if failed:
+        yield f"Failed, and so missing: {_counts(failed)}."
+
+
+def _counts(counter: Counter[str]) -> str:
+    parts = sorted(((name, n) for name, n in counter.items() if n), key=lambda part: (-part[1], part[0]))
+    return "; ".join(f"{name} {number:,}" for name, number in parts)
+
+
+def _spent(spent: Mapping[str, Mapping[str, Any]]) -> Table:
+    rows, records = [], []
+    for role, took in spent.items():
+        cells = (
+            role,
+            *(_amount(took[name]) for name in ("replies", "calls", "input_tokens", "output_tokens")),
+            money(took["cost"]),
+        )
+        rows.append(Row(tuple(map(Cell, cells))))
+        records.append({"role": role, **took})
+    return Table(
+        name="simulation-spent",
+        title="What it took, in all runs of it",
+        columns=(
+            Column("Role", "left"), Column("Replies"), Column("Requests"), Column("Tokens in"), Column("Tokens out"),
+            Column("Cost"),
+        ),
+        rows=tuple(rows),
+        records=tuple(records),
+    )  # fmt: skip
+
+
+def _amount(value: int | None) -> str:
+    return DASH if value is None else f"{value:,}"
+
+
+def _conversation_lines(record: ConversationRecord) -> Iterator[str]:
+    yield record.id
+    yield ", ".join(f"{name} {value}" for name, value in record.about.items())
+    if record.ending is None:
+        yield "It has not ended."
+        return
+    yield "ended: " + ", ".join(
+        f"{name} {_shown(value)}" for name, value in record.ending.items() if value != ""
+    )
+    by_turn: dict[int, list[dict[str, Any]]] = {}
+    for state in record.states:
+        by_turn.setdefault(int(state.get("turn", 0)), []).append(state)
+    for index, turn in enumerate(record.transcript["turns"] if record.transcript else ()):
+        yield ""
+        yield f"{index} {turn['role']}: {turn['text']}"
+        yield from _state_lines(by_turn.pop(index, []))
+    for index, states in sorted(by_turn.items()):
+        yield ""
+        yield f"{index} (no message)"
+        yield from _state_lines(states)
+
+
+def _state_lines(states: Collection[Mapping[str, Any]]) -> Iterator[str]:
+    for state in states:
+        parts = [f"{k} {_shown(v)}" for k, v in state.items() if k not in ("id", "turn", "purpose")]
+        yield f"    [{state.get('purpose', 'state')}] {', '.join(parts)}"
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else orjson.dumps(value).decode()

@@ -1,0 +1,165 @@
+"""A simulation as its log has it, also while it goes on: what became of its conversations, and what it took."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bedside.simulation.conversation_log import (
+    LOG_FILE,
+    LoggedConversation,
+    opened_log,
+    planned_conversation,
+    planned_conversations,
+    spent_by_role,
+)
+from bedside.support.errors import DataError
+from bedside.support.registry import nearest
+
+
+@dataclass(slots=True)
+class SystemTalks:
+    """What became of the conversations of one system.
+
+    Attributes:
+        system: the clinician under test.
+        planned: conversations of the plan.
+        finished: those with a transcript.
+        completed: those of them that ended as the protocol means conversations to end.
+        failed: those that can't be used, for reasons that are not the clinician's.
+        unfinished: those that haven't ended.
+        turns: messages of those that finished.
+        stops: how those ended, with counts.
+        flags: what was flagged in them, with counts.
+    """
+
+    system: str
+    planned: int = 0
+    finished: int = 0
+    completed: int = 0
+    failed: int = 0
+    unfinished: int = 0
+    turns: int = 0
+    stops: Counter[str] = field(default_factory=Counter)
+    flags: Counter[str] = field(default_factory=Counter)
+
+    def count(self, ended: LoggedConversation | None) -> None:
+        """Count a conversation; None for one that hasn't ended."""
+        self.planned += 1
+        if ended is None or ended.state == "unfinished":
+            self.unfinished += 1
+        elif ended.state == "failed":
+            self.failed += 1
+        else:
+            self.finished += 1
+            self.completed += bool(ended.ending["completed"])
+            self.turns += len(orjson.loads(ended.transcript)["turns"])
+            self.stops[ended.ending["stop"]] += 1
+            self.flags.update(ended.ending["flags"])
+
+
+@dataclass(frozen=True, slots=True)
+class LostConversation:
+    """A conversation without a transcript.
+
+    Attributes:
+        id: the transcript's.
+        about: system, case, persona, setting, length and repeat.
+        state: ``failed`` or ``unfinished``.
+        whose: whose doing it is; empty where it hasn't ended.
+        reason: in a few words.
+        detail: what exactly.
+    """
+
+    id: str
+    about: dict[str, Any]
+    state: str
+    whose: str
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class TalksOverview:
+    """A simulation's conversations and what they took.
+
+    Attributes:
+        ids: of all conversations, in the plan's order.
+        systems: by clinician, likewise.
+        lost: the conversations without a transcript, in the plan's order.
+        spent: replies, requests, tokens and US dollars by role.
+    """
+
+    ids: tuple[str, ...]
+    systems: tuple[SystemTalks, ...]
+    lost: tuple[LostConversation, ...]
+    spent: dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationRecord:
+    """One conversation with what stands behind it.
+
+    Attributes:
+        id: the transcript's.
+        about: system, case, persona, setting, length and repeat.
+        ending: how it ended, or why it can't be used; None where it hasn't.
+        transcript: the transcript's object; None where there is none.
+        states: hidden states, decisions and candidates, in order.
+    """
+
+    id: str
+    about: dict[str, Any]
+    ending: dict[str, Any] | None
+    transcript: dict[str, Any] | None
+    states: tuple[dict[str, Any], ...]
+
+
+def talks_overview(folder: Path) -> TalksOverview:
+    """What became of a simulation's conversations.
+
+    Raises:
+        RunError: the folder is no simulation's, or its log is damaged.
+    """
+    systems: dict[str, SystemTalks] = {}
+    ids, lost = [], []
+    with opened_log(folder / LOG_FILE) as connection:
+        for listed, ended in planned_conversations(connection):
+            ids.append(listed.id)
+            system = str(listed.about["system"])
+            systems.setdefault(system, SystemTalks(system)).count(ended)
+            if ended is None:
+                lost.append(LostConversation(listed.id, listed.about, "unfinished", "", "not ended", ""))
+            elif ended.state != "finished":
+                reasons = (str(ended.ending[name]) for name in ("whose", "reason", "detail"))
+                lost.append(LostConversation(listed.id, listed.about, ended.state, *reasons))
+        spent = spent_by_role(connection)
+    return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent)
+
+
+def conversation_record(folder: Path, name: str) -> ConversationRecord:
+    """One conversation of a simulation, with its hidden states.
+
+    Raises:
+        RunError: the folder is no simulation's, or its log is damaged.
+        DataError: no conversation of it has this id; the nearest are given.
+    """
+    with opened_log(folder / LOG_FILE) as connection:
+        entry = planned_conversation(connection, name)
+        if entry is None:
+            names = [listed.id for listed, _ in planned_conversations(connection)]
+            raise DataError(f"no conversation is called {name!r}", todo=nearest(name, names))
+        listed, ended = entry
+        if ended is None:
+            return ConversationRecord(listed.id, listed.about, None, None, ())
+        return ConversationRecord(
+            listed.id,
+            listed.about,
+            ended.ending,
+            orjson.loads(ended.transcript) if ended.transcript else None,
+            tuple(orjson.loads(line) for line in ended.states.splitlines()),
+        )
