@@ -29,15 +29,24 @@ class StudyPart:
     Attributes:
         rounds: the rounds of annotation whose ratings by people count; empty where nothing was chosen.
         where: the levels of factors whose transcripts count.
+        complete: of simulated conversations, how many combinations of case, persona, setting and length are complete
+            for all systems, and so looked at, and how many there are; None where that doesn't matter.
     """
 
     rounds: tuple[str, ...] = ()
     where: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    complete: tuple[int, int] | None = None
 
     def sentences(self) -> list[str]:
         """What was chosen, in words."""
         chosen = "; ".join(f"{factor} {' or '.join(levels)}" for factor, levels in self.where.items())
         sentences = [f"Only transcripts with {chosen} are looked at."] if chosen else []
+        if self.complete is not None:
+            kept, every = self.complete
+            sentences.append(
+                f"Only cases that are complete for all systems are looked at: {kept:,} of {every:,} combinations of "
+                "case, persona, setting and length have every conversation."
+            )
         if self.rounds == (ALL_ROUNDS,):
             sentences.append(
                 "People's ratings of all rounds count; several by one person of one thing are repeated ratings."

@@ -1,0 +1,295 @@
+"""The conversations of a run that were simulated, and those that could not be used: what is lost, and for whom."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import polars as pl
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.run_simulations import RunSimulation, run_simulations
+from bedside.stats.matched_shares import SharesTest, shares_test
+from bedside.support.errors import DataError
+
+#: The factor that says of a transcript that it was simulated.
+SYNTHETIC = "synthetic"
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedTalk:
+    """One conversation of a simulation.
+
+    Attributes:
+        id: its transcript's, if it has one.
+        system: the clinician under test.
+        case, persona, setting: what it is of; persona and setting are empty where they aren't known.
+        situation: all that it is of but the system and the repeat: what conversations of other systems have too.
+        repeat: its number.
+        state: ``finished``, ``failed`` or ``unfinished``.
+        completed: whether it ended as the protocol means conversations to end.
+        whose, reason: why it failed.
+        stop: why it ended; empty where that isn't known.
+        flags: what was flagged in it, with counts; None where that isn't known, as in a run without texts.
+        messages: how many it has.
+        provenance: what the transcript says of its simulation; None as for flags.
+    """
+
+    id: str
+    system: str
+    case: str
+    persona: str
+    setting: str
+    situation: str
+    repeat: str
+    state: str
+    completed: bool = False
+    whose: str = ""
+    reason: str = ""
+    stop: str = ""
+    flags: Mapping[str, int] | None = None
+    messages: int = 0
+    provenance: Mapping[str, Any] | None = None
+
+    @property
+    def lost(self) -> bool:
+        """Whether there is no transcript of it."""
+        return self.state != "finished"
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """How much of what was planned has no transcript, by the levels of something.
+
+    Attributes:
+        by: ``system``, ``persona`` or ``setting``.
+        levels: in order.
+        lost, planned: conversations of each level.
+        test: whether the shares differ.
+    """
+
+    by: str
+    levels: tuple[str, ...]
+    lost: tuple[int, ...]
+    planned: tuple[int, ...]
+    test: SharesTest
+
+    @property
+    def differs(self) -> bool:
+        """Whether any level lost another share than the others."""
+        shares = {round(lost / planned, 12) for lost, planned in zip(self.lost, self.planned, strict=True)}
+        return len(shares) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class SimulatedTalks:
+    """All simulated conversations that a view is about.
+
+    Attributes:
+        talks: those with a transcript and those without.
+        simulations: what they come from; empty where the run knows only the transcripts, and not what failed.
+        others: how many transcripts were not simulated.
+    """
+
+    talks: tuple[SimulatedTalk, ...]
+    simulations: tuple[RunSimulation, ...]
+    others: int = 0
+    systems: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "systems", tuple(sorted({talk.system for talk in self.talks})))
+
+    @property
+    def finished(self) -> tuple[SimulatedTalk, ...]:
+        """Those with a transcript."""
+        return tuple(talk for talk in self.talks if not talk.lost)
+
+    def loss(self, by: str, *, seed: int = 0) -> Loss | None:
+        """What was lost by system, persona or setting; None where there is one level only, or it isn't known.
+
+        Systems are compared within cases; personas and settings within cases too.
+        """
+        if not self.simulations:
+            return None
+        levels = tuple(sorted({getattr(talk, by) for talk in self.talks}))
+        cases = sorted({talk.case for talk in self.talks})
+        if len(levels) < 2 or "" in levels:
+            return None
+        planned = Counter((talk.case, getattr(talk, by)) for talk in self.talks)
+        lost = Counter((talk.case, getattr(talk, by)) for talk in self.talks if talk.lost)
+        tables = [[[counts[case, level] for level in levels] for case in cases] for counts in (lost, planned)]
+        return Loss(
+            by,
+            levels,
+            tuple(sum(lost[case, level] for case in cases) for level in levels),
+            tuple(sum(planned[case, level] for case in cases) for level in levels),
+            shares_test(*tables, seed=seed),
+        )
+
+    def complete_situations(self) -> frozenset[str]:
+        """Situations in which every system has all its conversations.
+
+        Raises:
+            DataError: what failed isn't known, or there is no such situation.
+        """
+        if not self.simulations:
+            raise DataError(
+                "the run doesn't know which conversations failed",
+                todo="score the folder of the simulation, and not its transcripts alone",
+            )
+        lost = {talk.situation for talk in self.talks if talk.lost}
+        by_situation: dict[str, set[str]] = {}
+        for talk in self.talks:
+            by_situation.setdefault(talk.situation, set()).add(talk.system)
+        complete = frozenset(
+            situation
+            for situation, systems in by_situation.items()
+            if situation not in lost and systems == set(self.systems)
+        )
+        if not complete:
+            raise DataError("no case is complete for all systems", todo="simulate again, to have what failed")
+        return complete
+
+
+def simulated_talks(view: RatingsView) -> SimulatedTalks | None:
+    """The simulated conversations of a view; None where there are none.
+
+    Raises:
+        RunError: what the run keeps of its simulations is damaged.
+    """
+    return view.once("simulated talks", lambda: _talks(view))
+
+
+def with_complete_cases(view: RatingsView) -> RatingsView:
+    """The view of those conversations whose case, persona, setting and length every system has in all repeats.
+
+    Raises:
+        DataError: there are no simulated conversations, what failed isn't known, or none is complete.
+    """
+    talks = simulated_talks(view)
+    if talks is None or view.factors is None:
+        raise DataError("no transcript was simulated", where=view.name)
+    complete = talks.complete_situations()
+    kept = [talk.id for talk in talks.finished if talk.situation in complete]
+    chosen = pl.col("transcript_id").is_in(kept)
+    part = replace(view.part, complete=(len(complete), len({talk.situation for talk in talks.talks})))
+    return replace(view, ratings=view.ratings.filter(chosen), factors=view.factors.filter(chosen), part=part)
+
+
+def _talks(view: RatingsView) -> SimulatedTalks | None:
+    if view.run is None or view.factors is None:
+        return None
+    simulations = run_simulations(view.run.path)
+    if SYNTHETIC not in view.factors.columns and not simulations:
+        return None
+    finished, others = _finished(view)
+    failed = [_failed(line) for simulation in simulations for line in simulation.failures]
+    cases = frozenset(view.run.index["case_id"].drop_nulls())
+    chosen = [talk for talk in failed if _in_part(talk, view.part.where, finished, cases)]
+    if view.part.complete is not None:
+        chosen = []
+    if not finished and not chosen:
+        return None
+    return SimulatedTalks((*finished, *chosen), simulations, others)
+
+
+def _finished(view: RatingsView) -> tuple[list[SimulatedTalk], int]:
+    assert view.run is not None
+    assert view.factors is not None
+    factors = {row["transcript_id"]: row for row in view.factors.iter_rows(named=True)}
+    said = _said(view) if view.run.keeps_text else {}
+    finished, others = [], 0
+    columns = ("id", "system", "case_id", "turns")
+    for name, system, case, turns in view.run.index.select(columns).iter_rows():
+        own = factors.get(name)
+        if own is None:
+            continue
+        if own.get(SYNTHETIC) != "True":
+            others += 1
+            continue
+        provenance = said.get(name)
+        finished.append(
+            _talk(
+                name,
+                {**own, "system": system or "", "case": case or ""},
+                state="finished",
+                completed=own.get("completed") == "True",
+                stop=str((provenance or {}).get("stop", "")),
+                flags=None if provenance is None else dict(provenance.get("flags", {})),
+                messages=turns,
+                provenance=provenance,
+            )
+        )
+    return finished, others
+
+
+def _said(view: RatingsView) -> dict[str, Mapping[str, Any]]:
+    """What each transcript says of its simulation."""
+    assert view.run is not None
+    return {
+        transcript.id: transcript.reference["simulation"]
+        for transcript in view.run.transcripts()
+        if isinstance(transcript.reference.get("simulation"), Mapping)
+    }
+
+
+def _failed(line: Mapping[str, Any]) -> SimulatedTalk:
+    return _talk(
+        str(line.get("id", "")),
+        line,
+        state=str(line.get("state", "failed")),
+        whose=str(line.get("whose", "")),
+        reason=str(line.get("reason", "")),
+    )
+
+
+def _talk(name: str, about: Mapping[str, Any], **known: Any) -> SimulatedTalk:
+    """A conversation; its id is ``PROTOCOL/SYSTEM/CASE/PERSONA/SETTING/LENGTH/REPEAT``, without what isn't there."""
+    system, case = str(about["system"]), str(about.get("case", ""))
+    persona = "" if about.get("persona") is None else str(about["persona"])
+    rest = name.partition("/")[2].removeprefix(f"{system}/")
+    situation, _, repeat = rest.rpartition("/")
+    setting = situation.removeprefix(f"{case}/")
+    setting = setting.removeprefix(f"{persona}/") if persona else setting
+    return SimulatedTalk(name, system, case, persona, setting.partition("/")[0], situation, repeat, **known)
+
+
+def _in_part(
+    talk: SimulatedTalk,
+    where: Mapping[str, Sequence[str]],
+    finished: Sequence[SimulatedTalk],
+    cases: AbstractSet[str],
+) -> bool:
+    """Whether a conversation without a transcript is of the part that was chosen.
+
+    Its factors aren't written down: those of its case are taken from the case's other conversations. Of a case without
+    any, it is counted.
+
+    Args:
+        talk: the conversation.
+        where: the levels chosen, by factor.
+        finished: the conversations with a transcript, of the part.
+        cases: of all conversations with a transcript.
+    """
+    if not where:
+        return True
+    known = {"persona": talk.persona, "repeat": talk.repeat}
+    if any(factor in known and known[factor] not in levels for factor, levels in where.items()):
+        return False
+    # The factor is a setting's title, and the conversation's the setting's name.
+    if "setting" in where and talk.setting not in {each.setting for each in finished}:
+        return False
+    return talk.case not in cases or talk.case in {each.case for each in finished}
+
+
+def reasons_of(talks: Iterable[SimulatedTalk]) -> dict[str, int]:
+    """Why conversations have no transcript, with counts, most frequent first."""
+    counts = Counter(
+        f"{talk.whose}: {talk.reason}" if talk.state == "failed" else "not finished"
+        for talk in talks
+        if talk.lost
+    )
+    return dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
