@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -224,3 +224,47 @@ def test_the_patients_own_sentences_are_counted_in_any_language() -> None:
         "dont_know_share": 1 / 3,
         "already_asked_share": 1 / 3,
     }
+
+
+# -- with the whole machinery -----------------------------------------------------------------------
+
+
+def wordy(payload: Mapping[str, Any]) -> str:
+    """An agent that replies words to whatever it is asked."""
+    said = sum(message["role"] == "assistant" for message in payload["messages"])
+    return (
+        f"Question {said} about {'pain sleep food work home'.split()[said]}?"
+        if said < 5
+        else "I think that it is Pneumonia."
+    )
+
+
+def test_an_agent_that_knows_only_words_is_never_searched_for_a_diagnosis(tmp_path: Path) -> None:
+    """Where it can't say itself what its words are, it has no diagnosis, unless the evaluator reads them."""
+    case = CASES["cough-smoker"]
+    made = simulate(cases=case, protocol="note2chat", out=tmp_path / "own", clinician=wordy)
+    (talk,) = made.transcripts()
+    flags = talk.reference["simulation"]["flags"]
+    assert talk.reference["simulation"]["stop"] == "clinician repeats"
+    assert flags["clinician: decision can't be read"] == 9
+    # Its own words are put to it again: that is no leak of what the case hides.
+    assert "hidden in a request" not in flags
+    assert talk.reference["ranked_diagnoses"] == []
+
+    def reading(payload: Mapping[str, Any]) -> dict[str, Any]:
+        final = "Pneumonia" in payload["material"]["message"]
+        return {"diagnoses": ["Pneumonia"] if final else None}
+
+    made = simulate(
+        cases=case,
+        protocol="note2chat",
+        out=tmp_path / "read",
+        clinician=wordy,
+        evaluator=reading,
+        options={"decision": "evaluator"},
+    )
+    (talk,) = made.transcripts()
+    assert talk.reference["simulation"]["stop"] == "diagnosis"
+    assert talk.reference["ranked_diagnoses"] == ["Pneumonia"]
+    assert len(talk.turns) == 12
+    assert talk.reference["simulation"]["flags"] == {"clinician: not 5 diagnoses": 1}
