@@ -19,7 +19,7 @@ from typing import Any
 
 import typer
 
-from bedside.ratings.names import ALGORITHMS, HUMANS, JUDGES
+from bedside.ratings.names import ALGORITHMS, HUMANS, JUDGES, human_rater
 from bedside.ratings.run_folder import MANIFEST
 
 _PACKAGE = Path(__file__).parents[1]
@@ -230,7 +230,7 @@ def simulator_options(ctx: typer.Context, incomplete: str) -> list[Offer]:
 #: What names of actors that are no language models begin with, or are.
 _ACTORS = (
     ("rules", "the protocol's own toy, which needs no model"),
-    ("human:", "a person at the keyboard"),
+    (human_rater(""), "a person at the keyboard"),
     ("script:", "what a file says"),
     ("webhook:", "an address that calls are posted to"),
 )

@@ -12,6 +12,7 @@ from bedside.cli.options import HOW, JsonOption, SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_names, read_numbers, read_pairs, read_settings, read_whole_numbers
 from bedside.cli.progress import simulation_progress
+from bedside.ratings.names import is_human
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 
@@ -247,7 +248,7 @@ def simulate(
         show_tables([_preview(cases, protocol, asked, prices)], json)
         return
     with simulation_progress(bar=not _has_person(asked)) as progress:
-        made = simulate_conversations(
+        talks = simulate_conversations(
             cases or None,
             protocol,
             out,
@@ -261,7 +262,7 @@ def simulate(
             replay=replay,
             progress=progress,
         )
-    _say_made(made, protocol, json)
+    _say_simulated(talks, json)
 
 
 def _preview(
@@ -282,11 +283,11 @@ def _preview(
     )
 
 
-def _say_made(made: Simulation, protocol: str, json: bool) -> None:
+def _say_simulated(talks: Simulation, json: bool) -> None:
     """What became of the conversations, and what to do next."""
     from bedside.reports.simulations import simulation_tables
 
-    summary, out = made.summary, made.folder
+    summary, out = talks.summary, talks.folder
     counts = summary.counts
     show_tables(simulation_tables(out), json)
     tell = note if json else say
@@ -324,7 +325,7 @@ def _models(asked: dict[str, Any]) -> list[str]:
 
 
 def _has_person(asked: dict[str, Any]) -> bool:
-    return any(name.startswith("human:") for name in _models(asked))
+    return any(map(is_human, _models(asked)))
 
 
 def _prices(texts: list[str], models: list[str]) -> dict[str, tuple[float, float]]:

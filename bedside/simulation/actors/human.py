@@ -7,13 +7,11 @@ from typing import Any
 
 from bedside.llm.prices import Price
 from bedside.llm.queue import CallRecord
-from bedside.ratings.names import human_rater
+from bedside.ratings.names import human_rater, is_human, person_name
 from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSettings, CallPlace
 from bedside.simulators.calls import ActorReply, Call
 from bedside.simulators.contract import Simulator
 from bedside.support.errors import InputError
-
-_BEGINNING = "human:"
 
 
 class HumanActor:
@@ -54,7 +52,7 @@ def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
 
 
 def _name(text: str) -> ActorName:
-    person = text.removeprefix(_BEGINNING)
+    person = person_name(text)
     if not person or not person.isprintable() or set(person) & set("/ "):
         raise InputError(
             f"{text!r} names no person",
@@ -70,7 +68,7 @@ def _open(name: ActorName, settings: ActorSettings) -> HumanActor:
 ACTOR = ActorKind(
     name="human",
     title="a person at the keyboard",
-    takes=lambda text: text.startswith(_BEGINNING),
+    takes=is_human,
     read=_read,
     open=_open,
 )
