@@ -72,6 +72,7 @@ def test_each_rubric_has_its_raters_and_every_deviation_stands_once() -> None:
     for text in (deviation, *RUBRICS.load("turn_evaluator").deviations):
         assert notes.count(text) == 1
     assert [record["deviations"] for record in table.records][2] == []
+    assert any(note.startswith("Where there is no version") for note in table.notes)
     assert build(view_of(("words", "algorithm:structure@1"))) is None
 
 
@@ -83,6 +84,7 @@ def test_a_report_shows_the_deviations_and_methods_count_them(tmp_path: Path) ->
     view = open_ratings_view(run.path)
     (table,) = (table for table in make_tables(view) if table.name == "rubrics")
     assert [cell.text for cell in table.rows[1].cells] == ["Partnership", partnership.version, "m", "1"]
+    assert not any(note.startswith("Where there is no version") for note in table.notes)
     write_report(run, out=tmp_path / "report")
     for name in ("report.html", "rubrics.md", "rubrics.tex"):
         assert "they are written for the construct" in (tmp_path / "report" / name).read_text("utf-8")

@@ -60,6 +60,16 @@ def test_the_five_protocols_are_there() -> None:
     assert set(PROTOCOLS) <= set(SUITES.names())
 
 
+def test_the_table_of_interventions_begins_with_the_papers_columns() -> None:
+    """MedConceal, Table 3."""
+    (table,) = (table for table in SUITES.load("medconceal").tables if table.id == "intervention")
+    metrics = [entry["metric"] for entry in table.options()["metrics"]]
+    assert metrics[:5] == [
+        "concern_addressed", "reveal_rate", "turns_to_address", "reveal_to_address_lag", "meta_probe_rate",
+    ]  # fmt: skip
+    assert len(set(metrics)) == len(metrics)
+
+
 def test_every_rubric_belongs_to_a_suite() -> None:
     named = {rubric for name in PROTOCOLS for rubric in SUITES.load(name).rubrics}
     # Variants of a rubric are asked where a user names them.

@@ -52,6 +52,11 @@ def _notes(rubrics: Sequence[RatedRubric]) -> Iterator[str]:
         "Version: of the wording that judges were asked by. Deviations: what the rubric asks otherwise than its "
         "source, as it says itself."
     )
+    if any(not rated.versions for rated in rubrics):
+        yield (
+            "Where there is no version, the ratings don't say by which wording they were made: the rubric is taken by "
+            "its name."
+        )
     titles: dict[str, list[str]] = {}
     for rated in rubrics:
         for deviation in () if rated.reworded else rated.rubric.deviations:
