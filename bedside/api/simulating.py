@@ -115,7 +115,6 @@ def simulate(
         max_calls=max_calls,
         max_cost=max_cost,
         prices=_prices(prices or {}),
-        time_limit=time_limit,
         minutes=minutes,
         replay=replay,
     )

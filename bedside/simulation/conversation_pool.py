@@ -58,14 +58,26 @@ class ConversationPool:
         self._ended = {"finished": 0, "failed": 0, "unfinished": 0}
 
     async def run(self) -> None:
-        """Have all conversations.
+        """Have all conversations: those with people first, one after the other, as nothing goes on while they type.
 
         Raises:
             BedsideError: the run can't go on; what was replied is in the log.
         """
+        plan = self._who.plan
+        try:
+            if plan.has_people():
+                planned = plan.conversations()
+                await self._work(conversation for conversation in planned if plan.people(conversation))
+            await self._together()
+        finally:
+            await self._who.stop()
+
+    async def _together(self) -> None:
+        plan = self._who.plan
         workers = []
-        for clinician in self._who.plan.clinicians:
-            conversations = self._who.plan.conversations(clinician)
+        for clinician in plan.clinicians:
+            planned = plan.conversations(clinician)
+            conversations = (conversation for conversation in planned if not plan.people(conversation))
             workers += [self._work(conversations) for _ in range(self._widths[clinician.identity])]
         tasks = [asyncio.create_task(worker) for worker in workers]
         try:
@@ -74,7 +86,6 @@ class ConversationPool:
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
-            await self._who.stop()
 
     async def _work(self, conversations: Iterator[PlannedConversation]) -> None:
         for conversation in conversations:  # shared by the clinician's workers: each takes the next

@@ -77,7 +77,7 @@ class Interlocutors:
             BedsideError: the run can't go on.
         """
         stateful = any(self.actor(role, conversation).stateful for role in ("clinician", "patient"))
-        session = max(1, self.log.session(conversation.key)) if stateful else 1
+        session = max(1, self.log.session(conversation.key))
         exchange = _Conversation(self, conversation, session, stateful and not self._replay)
         try:
             return await exchange.had()

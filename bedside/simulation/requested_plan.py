@@ -94,6 +94,8 @@ class SimulationRequest:
         for name, number in (("repeats", self.repeats), ("sample", self.sample)):
             if number is not None and (isinstance(number, bool) or not isinstance(number, int) or number < 1):
                 raise InputError(f"`{name}` must be 1 or more, and is {number!r}")
+        if not (isinstance(self.time_limit, int | float) and self.time_limit > 0):
+            raise InputError(f"`time_limit` must be above 0, and is {self.time_limit!r}")
         if isinstance(self.seed, bool) or not isinstance(self.seed, int):
             raise InputError(f"`seed` must be a whole number, and is {self.seed!r}")
 

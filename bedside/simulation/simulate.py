@@ -47,7 +47,6 @@ class SimulationSettings:
         max_calls: requests sent at most; what is left is had when the same simulation is run again.
         max_cost: once so many US dollars are spent, nothing more is sent, likewise.
         prices: of models whose price isn't known, by name.
-        time_limit: seconds until a request counts as unanswered.
         minutes: how long a person may talk; None for no limit.
         replay: whether nobody is asked, and all replies come from the log.
         patience: how hard to try.
@@ -60,7 +59,6 @@ class SimulationSettings:
     max_calls: int | None = None
     max_cost: float | None = None
     prices: Mapping[str, Price] = field(default_factory=dict)
-    time_limit: float = 120.0
     minutes: float | None = None
     replay: bool = False
     patience: Patience = field(default_factory=Patience)
@@ -72,7 +70,7 @@ class SimulationSettings:
                 continue
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
                 raise InputError(f"`{name}` must be {least} or more, and is {number!r}")
-        amounts = {"max_cost": self.max_cost, "time_limit": self.time_limit, "minutes": self.minutes}
+        amounts = {"max_cost": self.max_cost, "minutes": self.minutes}
         for name, amount in amounts.items():
             if amount is not None and not (isinstance(amount, int | float) and amount > 0):
                 raise InputError(f"`{name}` must be above 0, and is {amount!r}")

@@ -9,6 +9,7 @@ from typing import Any
 
 import orjson
 
+from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.conversation_log import ListedConversation
 from bedside.simulation.role_sampling import SimulationOptions
@@ -83,25 +84,63 @@ class SimulationPlan:
     seed: int
 
     def __len__(self) -> int:
-        crossed = (self.cases, self.personas, self.settings, self.lengths, self.clinicians)
+        return self.number()
+
+    def number(self, clinician: ActorName | None = None) -> int:
+        """How many conversations there are, or how many one clinician has."""
+        if self.has_people():
+            return sum(1 for _ in self.conversations(clinician))
+        clinicians = self.clinicians if clinician is None else (clinician,)
+        crossed = (self.cases, self.personas, self.settings, self.lengths, clinicians)
         number = self.repeats
         for values in crossed:
             number *= len(values)
         return number
 
     def conversations(self, clinician: ActorName | None = None) -> Iterator[PlannedConversation]:
-        """All of them by case, or those of one clinician; each case's stand together."""
+        """All of them by case, or those of one clinician; each case's stand together.
+
+        A person gets no case twice: of what would be crossed, a conversation of each case is drawn for them.
+        """
         clinicians = self.clinicians if clinician is None else (clinician,)
         for case in self.cases:
-            for persona in self.personas:
-                shared = self._shared_keys(case, persona)
-                for setting in self.settings:
-                    for length in self.lengths:
-                        for repeat in range(1, self.repeats + 1):
-                            for system in clinicians:
-                                yield self._conversation(
-                                    system, shared, case, persona, setting, length, repeat
-                                )
+            if self.has_people():
+                everything = tuple(self._crossed(case, self.clinicians))
+                for conversation in self._met_once(everything):
+                    if conversation.clinician in clinicians:
+                        yield conversation
+            else:
+                yield from self._crossed(case, clinicians)
+
+    def people(self, conversation: PlannedConversation) -> frozenset[str]:
+        """Those who take part in a conversation at the keyboard."""
+        names = {self.actor(role, conversation.clinician).identity for role in ACTOR_ROLES}
+        return frozenset(filter(is_human, names))
+
+    def has_people(self) -> bool:
+        """Whether anybody takes part at the keyboard."""
+        return any(is_human(name.identity) for name in (*self.clinicians, self.patient, self.evaluator))
+
+    def _met_once(self, conversations: Sequence[PlannedConversation]) -> Iterator[PlannedConversation]:
+        """Those of a case's conversations that are had: of those with the same person, one, drawn by its id."""
+        met: set[str] = set()
+        left_out = set()
+        for conversation in sorted(conversations, key=lambda planned: _rank(self.seed, planned.id)):
+            people = self.people(conversation)
+            if people & met:
+                left_out.add(conversation.id)
+            else:
+                met |= people
+        yield from (conversation for conversation in conversations if conversation.id not in left_out)
+
+    def _crossed(self, case: Case, clinicians: Sequence[ActorName]) -> Iterator[PlannedConversation]:
+        for persona in self.personas:
+            shared = self._shared_keys(case, persona)
+            for setting in self.settings:
+                for length in self.lengths:
+                    for repeat in range(1, self.repeats + 1):
+                        for system in clinicians:
+                            yield self._conversation(system, shared, case, persona, setting, length, repeat)
 
     def _conversation(
         self,
@@ -197,7 +236,7 @@ def sampled(cases: Sequence[Case], number: int | None, seed: int) -> tuple[Case,
     """
     if number is None or number >= len(cases):
         return tuple(cases)
-    ranks = {case.id: hashlib.sha256(f"{seed}\nsample\n{case.id}".encode()).digest() for case in cases}
+    ranks = {case.id: _rank(seed, f"sample\n{case.id}") for case in cases}
     drawn = set(sorted(ranks, key=lambda name: ranks[name])[:number])
     return tuple(case for case in cases if case.id in drawn)
 
@@ -233,6 +272,11 @@ def check_cases(simulator: Simulator, cases: Sequence[tuple[str, Case]]) -> None
             raise InputError(f"case {case.id!r} can't be used by {simulator.name}: {problem}", where=where)
     if not cases:
         raise InputError("there are no cases", where="`cases`", todo="name a file of cases")
+
+
+def _rank(seed: int, name: str) -> bytes:
+    """Where a name stands in an order that is drawn; it doesn't depend on the others."""
+    return hashlib.sha256(f"{seed}\n{name}".encode()).digest()
 
 
 def _digest(content: dict[str, Any]) -> str:

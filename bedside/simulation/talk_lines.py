@@ -15,6 +15,7 @@ from bedside.simulation.conversing import HadConversation
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulators.calls import ACTOR_ROLES
 from bedside.simulators.contract import SpokenTurn
+from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript, Turn
 
 #: The flag of a call that held a text which the case hides from whom it was put to.
@@ -24,8 +25,22 @@ HIDDEN_FLAG = "hidden in a request"
 def finished_conversation(
     plan: SimulationPlan, conversation: PlannedConversation, had: HadConversation
 ) -> LoggedConversation:
-    """A conversation that was had, as the log keeps it."""
+    """A conversation that was had, as the log keeps it.
+
+    One in which nothing was said is no transcript: it is the clinician's, who was asked for the first words.
+
+    Raises:
+        RegistryError: the simulator made a turn without words.
+    """
     outcome = had.outcome
+    states = state_lines(conversation.id, outcome.states)
+    if not outcome.turns:
+        nothing = {"whose": "clinician", "reason": outcome.stop, "detail": "nothing was said"}
+        return LoggedConversation(conversation.key, "failed", had.session, nothing, states=states)
+    if not all(turn.text.strip() for turn in outcome.turns):
+        raise RegistryError(
+            f"the simulator {plan.simulator.name} made a turn without words", where=conversation.id
+        )
     flags = dict(outcome.flags) | ({HIDDEN_FLAG: had.hidden} if had.hidden else {})
     rater = plan.evaluator.rater
     transcript = Transcript(
@@ -53,7 +68,7 @@ def finished_conversation(
         had.session,
         ending,
         transcript.to_json() + b"\n",
-        state_lines(conversation.id, outcome.states),
+        states,
     )
 
 

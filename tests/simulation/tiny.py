@@ -6,9 +6,14 @@ It has every kind of call: shared by a case and by a persona, side by side, a me
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
+from bedside.api.simulating import Simulation
+from bedside.llm.queue import Patience
+from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulation.simulate import SimulationSettings, simulate_plan
 from bedside.simulators.asking import Fault, ask_clinician, ask_for_data, ask_patient
 from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange, Line, together
 from bedside.simulators.case import Case, Hidden, HiddenConcern, PatientSide, Persona
@@ -89,7 +94,10 @@ def converse(situation: Situation) -> Exchange[Outcome]:
         )
         for flag in said.flags:
             flags[flag] = flags.get(flag, 0) + 1
-        lines.append(Line("clinician", said.text))
+        if not said.text and not (said.fields and said.fields.get("end")):
+            stop = "clinician empty"
+            break
+        lines.append(Line("clinician", said.text or "(leaves)"))
         decided = yield from ask_for_data(
             Call(
                 "evaluator",
@@ -104,7 +112,7 @@ def converse(situation: Situation) -> Exchange[Outcome]:
             number,
         )
         labels = {"tiny": {"z": decided.value}}
-        spoken.append(SpokenTurn("clinician", said.text, labels=labels))
+        spoken.append(SpokenTurn("clinician", lines[-1].text, labels=labels))
         states.append({"turn": len(spoken) - 1, "purpose": "label", "number": decided.value})
         if said.fields and said.fields.get("end"):
             stop = "clinician"
@@ -199,3 +207,13 @@ PERSONAS = [Persona(id="shy", factors={"manner": "shy"}), Persona(id="bold", fac
 def install(monkeypatch: Any, simulator: Simulator = TINY) -> None:
     """Have a simulator registered."""
     monkeypatch.setitem(SIMULATORS._loaded, simulator.name, simulator)
+
+
+def run_tiny(out: Path, **arguments: Any) -> Simulation:
+    """Simulate as the public function does, but with waits that take no time."""
+    names = {field.name for field in fields(SimulationRequest)}
+    request = {name: value for name, value in arguments.items() if name in names}
+    rest = {name: value for name, value in arguments.items() if name not in names}
+    plan = SimulationRequest(**{"protocol": "tiny", "cases": cases(), **request}).plan()
+    patience = Patience(attempts=8, first_wait=0.001, longest_wait=0.01)
+    return Simulation(out, simulate_plan(plan, out, SimulationSettings(patience=patience, **rest)))

@@ -173,7 +173,7 @@ def agent_text(value: Any, *, data: bool) -> str:
         except (TypeError, ValueError, RecursionError) as error:
             raise ValueError(f"an object that JSON can't hold ({error})") from None
     elif isinstance(value, Mapping):
-        raise ValueError("an object without a text as `message`")
+        raise ValueError("an object without a text as message")
     else:
         raise ValueError(f"neither a text nor an object ({type(value).__name__})")
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:

@@ -1,0 +1,316 @@
+"""Agents of users: Python functions, webhooks at a real server, scripts; also those that misbehave."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.api.simulating import Simulation
+from bedside.support.errors import BedsideError, InputError, RegistryError
+from tests.llm.server import Action, JudgeServer, Received
+from tests.simulation.tiny import cases, install, run_tiny
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+
+
+def run(out: Path, clinician: Any, **arguments: Any) -> Simulation:
+    return run_tiny(out, clinicians=clinician, **arguments)
+
+
+def polite(request: dict[str, Any]) -> Any:
+    if request["kind"] == "data":
+        return {"number": len(request["messages"])}
+    return {"message": f"Turn {request['turn']}.", "end": request["turn"] >= 2}
+
+
+async def gentle(request: dict[str, Any]) -> Any:
+    await asyncio.sleep(0)
+    return polite(request)
+
+
+class Remembering:
+    """An agent with a memory, which loses it where its process ends."""
+
+    stateful = True
+
+    def __init__(self) -> None:
+        self.heard: dict[str, int] = {}
+        self.breaks_at: int | None = None
+
+    def __call__(self, request: dict[str, Any]) -> Any:
+        session = request["session"]
+        self.heard[session] = self.heard.get(session, 0) + 1
+        if self.breaks_at is not None and sum(self.heard.values()) >= self.breaks_at:
+            raise ConnectionError("gone")
+        # It must have been told all of this conversation's calls itself.
+        if request["kind"] == "data":
+            return {"number": self.heard[session]}
+        return f"I was asked {self.heard[session]} times."
+
+
+# -- functions --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("agent", [polite, gentle, "tests.simulation.test_agents:polite"])
+def test_a_function_is_told_what_a_model_is_and_replies_with_fields(tmp_path: Path, agent: Any) -> None:
+    made = run(tmp_path / "talks", agent)
+    first = next(iter(made.transcripts()))
+    assert [turn.text for turn in first.turns] == ["Turn 0.", "patient says 1", "Turn 2."]
+    assert first.reference["simulation"]["stop"] == "clinician"
+    assert first.reference["guess"] == 3
+    assert first.system in ("tests.simulation.test_agents:polite", "tests.simulation.test_agents:gentle")
+
+
+def test_what_a_function_is_told(tmp_path: Path) -> None:
+    told: list[dict[str, Any]] = []
+
+    def agent(request: dict[str, Any]) -> Any:
+        told.append(json.loads(json.dumps(request)))
+        return polite(request)
+
+    run(tmp_path / "talks", agent, cases=cases(1))
+    first, second, last = told
+    assert first["session"] == second["session"]
+    assert (first["kind"], first["turn"], first["messages"]) == ("message", 0, [])
+    assert first["brief"] == "You are the doctor."
+    assert first["material"] == {"turn": 1}
+    assert second["messages"] == [
+        {"role": "assistant", "content": "Turn 0."},
+        {"role": "user", "content": "patient says 1"},
+    ]
+    assert (last["kind"], last["instruction"], last["schema"]["required"]) == (
+        "data",
+        "What is it?",
+        ["number"],
+    )
+
+
+def raises(request: dict[str, Any]) -> Any:
+    raise ValueError("the key\nis wrong")
+
+
+def returns_none(request: dict[str, Any]) -> Any:
+    return None
+
+
+def returns_an_empty_object(request: dict[str, Any]) -> Any:
+    return {}
+
+
+def returns_a_number(request: dict[str, Any]) -> Any:
+    return 7
+
+
+def returns_ten_megabytes(request: dict[str, Any]) -> Any:
+    return "x" * 10**7
+
+
+def returns_what_json_lacks(request: dict[str, Any]) -> Any:
+    return {"message": "Hi", "end": object()}
+
+
+def exits(request: dict[str, Any]) -> Any:
+    sys.exit(3)
+
+
+def never_returns(request: dict[str, Any]) -> Any:
+    time.sleep(60)
+
+
+async def blocks_its_loop(request: dict[str, Any]) -> Any:
+    time.sleep(60)
+
+
+@pytest.mark.parametrize(
+    ("agent", "words"),
+    [
+        (raises, r"the agent raised ValueError: the key is wrong \(test_agents.py:\d+\)"),
+        (returns_none, r"the agent returned nothing \(None\)"),
+        (returns_an_empty_object, "the agent returned an object without a text as message"),
+        (returns_a_number, r"the agent returned neither a text nor an object \(int\)"),
+        (returns_ten_megabytes, "the agent returned more than 1 MB"),
+        (returns_what_json_lacks, "the agent returned an object that JSON can't hold"),
+        (exits, "the agent raised SystemExit: 3"),
+        (never_returns, "the agent gave no answer within 0.1 s"),
+        (blocks_its_loop, "the agent gave no answer within 0.1 s"),
+    ],
+)
+def test_an_agent_that_never_works_ends_the_run_with_one_line(tmp_path: Path, agent: Any, words: str) -> None:
+    with pytest.raises(BedsideError, match=words) as caught:
+        run(tmp_path / "talks", agent, time_limit=0.1)
+    assert "\n" not in str(caught.value)
+    assert "3 requests in a row were given up" in str(caught.value)
+
+
+def test_an_agent_that_fails_once_loses_that_conversation_only(tmp_path: Path) -> None:
+    broken = True
+
+    def agent(request: dict[str, Any]) -> Any:
+        if broken and request["session"] in sessions[1:2] and request["turn"] == 2:
+            raise KeyError("memory")
+        sessions.append(request["session"]) if request["session"] not in sessions else None
+        return polite(request)
+
+    sessions: list[str] = []
+    made = run(tmp_path / "talks", agent, max_concurrency=1)
+    (failure,) = made.failed()
+    assert (failure["whose"], failure["reason"]) == ("infrastructure", "the agent raised KeyError")
+    assert made.summary.counts.finished == 2
+    broken = False
+    assert run(tmp_path / "talks", agent).summary.counts.finished == 3
+
+
+def test_a_conversation_of_an_agent_that_remembers_is_begun_anew(tmp_path: Path) -> None:
+    agent = Remembering()
+    agent.breaks_at = 6
+    with pytest.raises(BedsideError, match="ConnectionError"):
+        run(tmp_path / "talks", agent, cases=cases(4), max_concurrency=1)
+    again = Remembering()
+    made = run(tmp_path / "talks", again, cases=cases(4), max_concurrency=1)
+    assert made.summary.counts.finished == 4
+    assert made.summary.calls.broken > 0
+    for transcript in made.transcripts():
+        # Whoever answered last had heard the whole conversation: two turns, and the guess.
+        assert transcript.reference["guess"] == 3
+        assert [turn.text for turn in transcript.of("clinician")] == [
+            "I was asked 1 times.",
+            "I was asked 2 times.",
+        ]
+    assert all(number == 3 for number in again.heard.values())
+    broken = [name for name in again.heard if name.endswith("-2")]
+    assert len(broken) == made.summary.calls.broken
+    before = (tmp_path / "talks/transcripts.jsonl").read_bytes()
+    run(tmp_path / "talks", Remembering(), cases=cases(4), replay=True)
+    assert (tmp_path / "talks/transcripts.jsonl").read_bytes() == before
+
+
+def test_two_functions_of_one_name_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="two different actors are called"):
+        run(tmp_path / "talks", [lambda request: "a", lambda request: "b"])
+
+
+# -- webhooks ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.server
+def test_a_webhook_is_posted_what_a_function_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("BEDSIDE_WEBHOOK_KEY", "a-secret-of-mine")
+    received: list[Received] = []
+
+    def hooked(request: Received, number: int) -> Action:
+        received.append(request)
+        return Action(body=json.dumps(polite(request.body)).encode())
+
+    with JudgeServer(hooked, keep=False) as server:
+        made = run(tmp_path / "talks", f"webhook:http://127.0.0.1:{server.port}/talk")
+    assert made.summary.counts.finished == 3
+    first = received[0]
+    assert first.headers["Authorization"] == "Bearer a-secret-of-mine"
+    assert {"session", "turn", "kind", "brief", "messages", "instruction", "schema"} <= set(first.body)
+    assert b"a-secret-of-mine" not in b"".join(path.read_bytes() for path in (tmp_path / "talks").iterdir())
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("action", "words"),
+    [
+        (Action(status=302, headers={"Location": "http://elsewhere/"}), "redirects to http://elsewhere/"),
+        (Action(body=b"<html>Welcome</html>"), "answered with a web page in place of JSON"),
+        (Action(body=b"hello"), "answered with something else in place of JSON"),
+        (Action(body=b"{}"), "returned an object without a text as message"),
+        (Action(body=b"null"), r"returned nothing \(None\)"),
+        (Action(body=b'"' + b"x" * 2 * 10**6 + b'"'), "returned more than 1 MB"),
+        (Action(drop=True), "the connection failed"),
+        (Action(status=401), "refuses the key"),
+        (Action(status=500), "the webhook answered 500"),
+    ],
+)
+def test_a_webhook_that_misbehaves_ends_the_run_with_one_line(
+    tmp_path: Path, action: Action, words: str
+) -> None:
+    with (
+        JudgeServer(lambda request, number: action, keep=False) as server,
+        pytest.raises(BedsideError, match=words) as caught,
+    ):
+        run(tmp_path / "talks", f"webhook:http://127.0.0.1:{server.port}/talk")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["webhook:", "webhook:ftp://host/", "webhook:http://user:pass@host/"])
+def test_an_address_that_is_none_is_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(RegistryError) as caught:
+        run(tmp_path / "talks", name)
+    assert "pass" not in str(caught.value).replace("password", "")
+
+
+# -- scripts ----------------------------------------------------------------------------------------
+
+SCRIPT = """
+name: kind
+lines: [Hello., {message: Goodbye., end: true}]
+patterns:
+  - when: says 1
+    say: [Go on.]
+replies:
+  guess: [{number: 5}]
+"""
+
+
+def test_a_script_says_its_lines_in_order_and_patterns_first(tmp_path: Path) -> None:
+    path = tmp_path / "kind.yaml"
+    path.write_text(SCRIPT)
+    made = run(tmp_path / "talks", f"script:{path}", settings=["long"])
+    first = next(iter(made.transcripts()))
+    assert [turn.text for turn in first.of("clinician")] == ["Hello.", "Go on.", "Goodbye."]
+    assert (first.reference["guess"], first.system) == (5, "script:kind")
+    path.write_text(SCRIPT.replace("Hello.", "Good day."))
+    made = run(tmp_path / "talks", f"script:{path}", settings=["long"])
+    assert next(iter(made.transcripts())).turns[0].text == "Good day."
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("lines: [Hi.]\nends: true", "ends"),
+        ("patterns: [{when: '(', say: [a]}]", "no regular expression"),
+        ("name: empty", "the script says nothing"),
+        ("lines: [Hi.]", "has no reply for guess"),
+    ],
+)
+def test_a_script_that_is_none_says_so(tmp_path: Path, text: str, words: str) -> None:
+    path = tmp_path / "some.yaml"
+    path.write_text(text)
+    with pytest.raises(BedsideError, match=words):
+        run(tmp_path / "talks", f"script:{path}")
+
+
+def test_a_recorded_conversation_is_had_again(tmp_path: Path) -> None:
+    replies = [
+        {"actor": "clinician", "purpose": "speak", "ordinal": 1, "text": "Hello."},
+        {"actor": "patient", "purpose": "answer", "ordinal": 1, "text": "OUCH"},
+        {"actor": "patient", "purpose": "answer", "ordinal": 1, "attempt": 2, "text": "Ouch."},
+        {"actor": "clinician", "purpose": "speak", "ordinal": 2, "text": '{"message": "Bye.", "end": true}'},
+        {"actor": "clinician", "purpose": "guess", "ordinal": 1, "text": '{"number": 3}'},
+        *(
+            {"actor": "evaluator", "purpose": purpose, "ordinal": ordinal, "text": '{"number": 2}'}
+            for purpose, ordinal in (("facts", 1), ("mood", 1), ("label", 1), ("label", 2))
+        ),
+    ]
+    path = tmp_path / "one.jsonl"
+    path.write_text("".join(json.dumps(reply) + "\n" for reply in replies))
+    made = run(tmp_path / "talks", f"script:{path}", patient=f"script:{path}", cases=cases(1))
+    (transcript,) = made.transcripts()
+    assert [turn.text for turn in transcript.turns] == ["Hello.", "Ouch.", "Bye."]
+    assert transcript.turns[1].meta == {"attempts": 2}
+    path.write_text("".join(json.dumps(reply) + "\n" for reply in replies[1:]))
+    with pytest.raises(InputError, match="no reply of the clinician to speak 1, attempt 1"):
+        run(tmp_path / "other", f"script:{path}", patient=f"script:{path}", cases=cases(1))
