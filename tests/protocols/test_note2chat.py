@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bedside.protocols.measured import Measured
 from bedside.protocols.note2chat import (
     Candidate,
     History,
@@ -57,6 +58,32 @@ def case(transcript: Transcript, questions: Any = "counted", **given: Any) -> Hi
 # -- recall, precision, F1 -------------------------------------------------------------------------------------
 
 
+def test_a_clinician_that_says_nothing_in_a_simulation_elicited_nothing() -> None:
+    """It was asked and kept silent, which is a result; elsewhere one side alone is half a conversation."""
+    alone = conversation(("patient", "It hurts."))
+    assert history(alone, labels(findings=at(None, 0), diagnosis_rank=None)) == "no clinician turn"
+    silent = conversation(("patient", "It hurts."), reference={"simulation": {"stop": "clinician empty"}})
+    measured = case(silent, findings=at(None, 0), diagnosis_rank=None)
+    assert (measured.recall.value, measured.precision.value, measured.f1.value) == (0, 0, 0)
+    assert (measured.questions, measured.findings, measured.top(5).value) == (0, 1, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "kind"),
+    [
+        ("Beats me", "dont_know"),
+        (" beats ME!", "dont_know"),
+        ("Beats me, why?", "answer"),
+        ("You did ask.", "already_asked"),
+        ("抱歉，我不知道。", "answer"),
+        ("I don't know.", "dont_know"),
+        ("!", "answer"),
+    ],
+)
+def test_the_sentences_of_a_simulated_patient_are_told_by_themselves(text: str, kind: str) -> None:
+    assert reply_kind(text, {"dont_know": "Beats me.", "already_asked": "You did ask"}) == kind
+
+
 def test_by_hand() -> None:
     # 5 exchanges: messages 0 … 11, diagnosis at 11; the finding at 0 and the flagged one are the opening's.
     findings = [*at(0, 2, 4, 4, None), {"message": 6, "opening": True}]
@@ -74,6 +101,17 @@ def test_what_only_the_diagnosis_says_is_not_elicited() -> None:
     assert case(talk(2), findings=at(2, 4), diagnosis_message=3).questions == 1
     assert case(talk(2), findings=at(2, 5), diagnosis_message=None).elicited == 2
     assert case(talk(2), findings=at(2), diagnosis_message=None).questions == 3
+
+
+def test_a_message_of_either_side_conveys_a_finding() -> None:
+    """A doctor's summary counts like a patient's answer, and so does the turn that holds it."""
+    transcript = talk(3)
+    assert [turn.role for turn in transcript.turns[1:3]] == ["clinician", "patient"]
+    found = case(transcript, findings=at(1, 2, None))
+    assert (found.elicited, found.findings) == (2, 3)
+    assert turn_rewards(transcript, labels(findings=at(5), diagnosis_rank=0)) == {
+        1: Measured(0.0), 3: Measured(0.0), 5: Measured(1.0), 7: Measured(1.0),
+    }  # fmt: skip
 
 
 def test_an_ending_with_the_patient_has_no_diagnosis_message() -> None:

@@ -68,6 +68,7 @@ SIMULATOR = Simulator(
         "A reply of the patient that is too long, repeats itself, tells more than was asked or contradicts the "
         "vignette is asked for three times and then kept and flagged.",
         "Three messages in a row in which the clinician repeats itself end the interview.",
-        "The prompts are bedside's own.",
+        "The prompts are bedside's own. How models sample is their provider's choice unless it is set; the source's "
+        "patient wrote at temperature .7 with top-p .8 and at most 150 tokens.",
     ),
 )

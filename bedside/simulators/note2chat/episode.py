@@ -101,6 +101,8 @@ class _Interview:
         if flags:
             meta["flags"] = flags
         self.flags.update(f"{role}: {flag}" for flag in flags)
+        if role == "patient":
+            self.flags.update(f"patient, refused: {reason}" for _, reason in spoken.refused)
         self.turns.append(SpokenTurn(role, text, meta))
         self.lines.append(Line(role, text))
 

@@ -102,7 +102,7 @@ def test_a_patient_that_breaks_its_role_is_missing_data(text: str, reason: str) 
 def test_a_reply_that_is_right_the_second_time_is_taken(text: str, reason: str) -> None:
     played = replying(text, ANSWER)
     assert (played.ended.turns[2].text, played.ended.turns[2].meta) == (ANSWER, {})
-    assert played.ended.flags == {}
+    assert played.ended.flags == {f"patient, refused: {reason}": 1}
     refused = [state for state in played.ended.states if "refused" in state]
     assert refused == [{"turn": 2, "purpose": "reply", "refused": text.strip(), "reason": reason}]
 
@@ -112,7 +112,7 @@ def test_a_reply_that_stays_too_long_is_kept_and_flagged(text: str, reason: str)
     played = replying(text)
     assert played.ended.turns[2].text == text.strip()
     assert played.ended.turns[2].meta == {"flags": [reason]}
-    assert played.ended.flags == {f"patient: {reason}": 1}
+    assert played.ended.flags == {f"patient: {reason}": 1, f"patient, refused: {reason}": 2}
     assert len(played.asked("reply")) == 3
     unbounded = replying(text, options={"strict": "off"})
     assert (unbounded.ended.flags, len(unbounded.asked("reply"))) == ({}, 1)
@@ -130,7 +130,7 @@ def test_a_reply_that_is_cut_off_or_declined_is_not_taken() -> None:
 
 def test_an_answer_in_the_same_words_is_a_repetition_and_no_is_none() -> None:
     played = replying("It began two days ago, in the night.", number=2)
-    assert played.ended.flags == {"patient: repeats itself": 1}
+    assert played.ended.flags == {"patient: repeats itself": 1, "patient, refused: repeats itself": 2}
     assert replying("No, never.", number=5).ended.flags == {}
 
 
@@ -193,7 +193,7 @@ def test_the_judge_sees_question_reply_and_vignette() -> None:
     assert "qzvignette" in first.instruction
     assert played.ended.turns[1].text in first.instruction
     assert played.ended.turns[2].text == "It began two days ago."
-    assert played.ended.flags == {}
+    assert played.ended.flags == {"patient, refused: tells what was not asked": 1}
     assert (first.ordinal, second.ordinal) == (1, 2)
 
 
