@@ -85,16 +85,16 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
     counted: dict[tuple[ActorRole, str], _Counted] = {}
     names: dict[tuple[ActorRole, str], ActorName] = {}
     shared: set[tuple[str, str, int, int]] = set()
-    each = len(plan) // len(plan.clinicians)
+    numbers = {clinician.identity: plan.number(clinician) for clinician in plan.clinicians}
     for clinician in plan.clinicians:
-        roles = plan.roles(clinician)
+        roles, number = plan.roles(clinician), numbers[clinician.identity]
         for role, name in roles.items():
             names[role, name.identity] = name
         for conversation in plan.conversations(clinician):
             for role, most in plan.simulator.most_calls(plan.situation(conversation)).items():
                 counted.setdefault((role, roles[role].identity), _Counted()).most_calls += most
-        times = each / min(each, PLAYED)
-        for conversation in _spread(plan.conversations(clinician), each):
+        times = number / max(1, min(number, PLAYED))
+        for conversation in _spread(plan.conversations(clinician), number):
             for call, reply in _played(plan, conversation):
                 if call.scope != "conversation":
                     site = (conversation.key_of(call.scope), call.purpose, call.ordinal, call.attempt)
@@ -109,7 +109,7 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
                 own.output_tokens += times * estimate_tokens(reply.text)
     return SimulationPreview(
         len(plan),
-        min(each, PLAYED),
+        min(max(numbers.values()), PLAYED),
         tuple(_role_preview(place, names[place], own, settings) for place, own in sorted(counted.items())),
     )
 
