@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
-
-import polars as pl
 
 from bedside.ratings.frames import FRAME, Frame, frame_rows
 from bedside.ratings.rating_reading import RatingReading
@@ -17,10 +13,17 @@ from bedside.ratings.table_columns import TableColumns, table_columns
 from bedside.support.errors import BedsideError, InputError
 from bedside.transcripts.file_account import FileAccount
 from bedside.transcripts.json_source import JsonSource
+from bedside.transcripts.parquet_rows import (
+    is_parquet,
+    parquet_height,
+    parquet_records,
+    parquet_rows,
+    parquet_schema,
+)
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.table_rows import RawTable, raw_tables, table
 
-#: Most rows of a table, and bytes of text in a Parquet file.
+#: Most rows of a table, and letters of text.
 _MOST_ROWS, _MOST_TEXT = 2_000_000, 2**30
 
 #: Rows that are looked at for two rows of column names.
@@ -173,21 +176,17 @@ class FileContent(RatingContent):
     def __init__(self, path: Path, reading: RatingReading) -> None:
         super().__init__(reading, str(path))
         self.path = path
-        self._parquet = path.suffix.lower() == ".parquet"
         options = ReadOptions(sheet=reading.sheet, header_row=reading.header_row, encoding=reading.encoding)
         self._source = JsonSource(path, path.stem, options=options)
+        self._parquet = path.suffix.lower() == ".parquet" or is_parquet(self._source)
         self.account = self._source.account
 
-    @property
+    @cached_property
     def first(self) -> Any:
         """The first JSON value; None where it is no JSON. A row of Parquet is one, too."""
         if self._parquet:
             return next((row for _, row in self.records()), None)
         return None if self._source.json is None else self._source.json.first
-
-    @cached_property
-    def _frame(self) -> pl.DataFrame:
-        return _parquet(self.path)
 
     def records(self) -> Iterator[tuple[str, dict[str, Any]]]:
         """Place and content of each JSON object, or row of Parquet.
@@ -196,7 +195,8 @@ class FileContent(RatingContent):
             InputError: one can't be read, or is none.
         """
         if self._parquet:
-            for number, row in enumerate(self._frame.iter_rows(named=True), 1):
+            self._check_height()
+            for number, row in parquet_records(self._source):
                 yield f"{self.path}: row {number}", row
             return
         for where, _, value in self._source.json_values():
@@ -210,15 +210,23 @@ class FileContent(RatingContent):
     def table(self) -> tuple[list[str], Rows] | None:
         """Column names and rows, all as text; None where the file is no table."""
         if self._parquet:
-            if any(dtype.is_nested() for dtype in self._frame.dtypes):
+            self._check_height()
+            schema = parquet_schema(self._source)
+            if any(dtype.is_nested() for dtype in schema.values()):
                 return None
-            return _of_records(
-                (where, {name: _text(cell) for name, cell in row.items()}) for where, row in self.records()
+            numbered = parquet_rows(self._source)
+            next(numbered)  # the names of the columns
+            return list(schema), _held(
+                ((f"{self.path}: row {number}", row) for number, row in numbered), self.place
             )
         if self._source.json is not None:
             return None
         header, rows = table(self._source)
         return header, _held(rows, self.place)
+
+    def _check_height(self) -> None:
+        if parquet_height(self._source) > _MOST_ROWS:
+            raise _too_large(self.place)
 
     @cached_property
     def _raw_tables(self) -> list[RawTable]:
@@ -257,13 +265,23 @@ def _held(rows: Iterable[tuple[str, list[str] | InputError]], place: str) -> Row
         InputError: one can't be read, or they are too many.
     """
     held: Rows = []
+    letters = 0
     for where, row in rows:
         if isinstance(row, InputError):
             raise row
         held.append((where, row))
-        if len(held) > _MOST_ROWS:
-            raise InputError(f"the file has more than {_MOST_ROWS:,} rows", where=place, todo="split it")
+        letters += sum(map(len, row))
+        if len(held) > _MOST_ROWS or letters > _MOST_TEXT:
+            raise _too_large(place)
     return held
+
+
+def _too_large(place: str) -> InputError:
+    return InputError(
+        f"the file has more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text",
+        where=place,
+        todo="split it",
+    )
 
 
 def _of_records(records: Iterator[tuple[str, Mapping[str, str]]]) -> tuple[list[str], Rows]:
@@ -273,40 +291,3 @@ def _of_records(records: Iterator[tuple[str, Mapping[str, str]]]) -> tuple[list[
         header = header or list(record)
         rows.append((where, list(record.values())))
     return header, rows
-
-
-def _text(cell: Any) -> str:
-    return "" if cell is None else str(cell)
-
-
-def _parquet(path: Path) -> pl.DataFrame:
-    """The rows of a Parquet file.
-
-    Raises:
-        InputError: it can't be read, or is too large.
-    """
-    if not _readable(path):
-        raise InputError("the Parquet file can't be read", where=str(path), todo="save it again")
-    try:
-        # Few bytes can be many rows, where all are alike.
-        rows = pl.scan_parquet(path, glob=False).select(pl.len()).collect().item()
-        table = pl.read_parquet(path, glob=False) if rows <= _MOST_ROWS else pl.DataFrame()
-        texts = table.select(pl.col(pl.String).str.len_bytes().sum())
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise InputError("the Parquet file can't be read", where=str(path), todo="save it again") from error
-    if rows > _MOST_ROWS or sum(texts.row(0) if texts.width else ()) > _MOST_TEXT:
-        raise InputError(
-            f"the file has more than {_MOST_ROWS:,} rows or {_MOST_TEXT // 2**20} MB of text",
-            where=str(path),
-            todo="split it",
-        )
-    return table
-
-
-def _readable(path: Path) -> bool:
-    """Whether a Parquet file can be read: tried by another process, because some damage ends the process that reads."""
-    tried = subprocess.run(
-        [sys.executable, "-c", "import sys, polars; polars.read_parquet(sys.argv[1], glob=False)", str(path)],
-        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False,
-    )  # fmt: skip
-    return tried.returncode == 0

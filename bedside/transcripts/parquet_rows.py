@@ -1,16 +1,20 @@
-"""Rows of Parquet files, as text: single values as they are written, lists and structures as JSON."""
+"""Rows of Parquet files: as they are typed, or as text (single values as they are written, lists and structures as
+JSON)."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
 
 import orjson
 
 from bedside.support.errors import InputError
 from bedside.transcripts.byte_source import MAX_RECORD, ByteSource
+
+if TYPE_CHECKING:
+    import polars as pl
 
 #: Rows that are held at once.
 _BATCH = 500
@@ -35,11 +39,65 @@ def parquet_rows(source: ByteSource, most: int | None = None) -> Iterator[tuple[
     Raises:
         InputError: the file can't be read.
     """
+    yield 0, list(parquet_schema(source))
+    for number, values in _values(source, most):
+        row = [_text(value) for value in values]
+        if sum(map(len, row)) > MAX_RECORD:
+            where = f"{source.name}:{number}"
+            yield (
+                number,
+                InputError(f"the row is longer than {MAX_RECORD // 2**20} MB", where=where, todo="split it"),
+            )
+        elif any(row):
+            yield number, row
+
+
+def parquet_records(source: ByteSource) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Number, from 1, and values of each row by the names of the columns.
+
+    Raises:
+        InputError: the file can't be read.
+    """
+    names = list(parquet_schema(source))
+    for number, values in _values(source, None):
+        yield number, dict(zip(names, values, strict=True))
+
+
+def parquet_schema(source: ByteSource) -> Mapping[str, pl.DataType]:
+    """Names and types of the columns.
+
+    Raises:
+        InputError: the file can't be read.
+    """
     import polars as pl
 
     if not _readable(source):
         raise _damaged(source)
-    yield 0, _names(source)
+    try:
+        return pl.read_parquet_schema(source.path)
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
+        raise _damaged(source) from error
+
+
+def parquet_height(source: ByteSource) -> int:
+    """Number of rows, as the file says, of which few bytes can hold many.
+
+    Raises:
+        InputError: the file can't be read.
+    """
+    import polars as pl
+
+    parquet_schema(source)
+    try:
+        return int(pl.scan_parquet(source.path, glob=False).select(pl.len()).collect().item())
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
+        raise _damaged(source) from error
+
+
+def _values(source: ByteSource, most: int | None) -> Iterator[tuple[int, tuple[Any, ...]]]:
+    """Number, from 1, and values of each row, a few held at once."""
+    import polars as pl
+
     number = 0
     try:
         frame = pl.scan_parquet(source.path, glob=False)
@@ -48,27 +106,8 @@ def parquet_rows(source: ByteSource, most: int | None = None) -> Iterator[tuple[
         for batch in frame.collect_batches(chunk_size=_BATCH, maintain_order=True):
             for values in batch.iter_rows():
                 number += 1
-                row = [_text(value) for value in values]
-                if sum(map(len, row)) > MAX_RECORD:
-                    where = f"{source.name}:{number}"
-                    yield (
-                        number,
-                        InputError(
-                            f"the row is longer than {MAX_RECORD // 2**20} MB", where=where, todo="split it"
-                        ),
-                    )
-                elif any(row):
-                    yield number, row
+                yield number, values
     except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError) as error:
-        raise _damaged(source) from error
-
-
-def _names(source: ByteSource) -> list[str]:
-    import polars as pl
-
-    try:
-        return list(pl.read_parquet_schema(source.path))
-    except (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError, ValueError) as error:
         raise _damaged(source) from error
 
 

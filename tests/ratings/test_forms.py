@@ -129,6 +129,7 @@ LABEL_CONFIG = """<View><Text name="t" value="$text"/>
 <Labels name="spans" toName="t"><Label value="x"/></Labels></View>"""
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("extra", [{}, {"id": 99}])
 def test_label_studios_json_min_holds_what_its_json_holds(extra: dict[str, int], tmp_path: Path) -> None:
     """As Label Studio's own converter writes it."""

@@ -190,3 +190,24 @@ def test_a_parquet_file_of_a_few_bytes_may_not_become_a_large_table(tmp_path: Pa
     assert path.stat().st_size < 2**20
     with pytest.raises(InputError, match="1024 MB of text"):
         read_rating_file(path)
+
+
+def test_parquet_is_read_as_the_same_table_in_csv(tmp_path: Path) -> None:
+    """Numbers, dates and nothing are the text that they are in CSV; a file is Parquet by what stands in it."""
+    table = pl.DataFrame(
+        {
+            "item": ["a", "b", "c"],
+            "rater": ["anna"] * 3,
+            "stars": [4, None, 2],
+            "share": [0.5, 1.0, None],
+            "day": pl.Series(["2025-03-01"] * 3).str.to_date(),
+        }
+    )
+    table.write_csv(tmp_path / "r.csv")
+    expected = read_rating_file(tmp_path / "r.csv")
+    for name in ("r.parquet", "r.pq"):
+        table.write_parquet(tmp_path / name)
+        file = read_rating_file(tmp_path / name)
+        assert file.ratings.equals(expected.ratings)
+        assert file.account.file.unused == expected.account.file.unused == ["day"]
+        assert file.places[0] == f"{tmp_path / name}: row 1 column stars"
