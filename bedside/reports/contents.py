@@ -24,7 +24,17 @@ from bedside.support.errors import DataError, RegistryError
 from bedside.support.registry import nearest
 
 #: Kinds of tables and figures that every report has at its end, whatever suites it has.
-_ALWAYS = ("agreement", "audits", "rubrics", "missing", "missing_bounds")
+_ALWAYS = (
+    "agreement",
+    "audits",
+    "simulation_card",
+    "simulation_loss",
+    "simulation_flags",
+    "simulation_repeats",
+    "rubrics",
+    "missing",
+    "missing_bounds",
+)
 _OTHERS = "others"
 
 
@@ -273,6 +283,10 @@ _HEADINGS: Mapping[str, str] = {
     "comparison": "Comparison",
     "agreement": "Agreement",
     "audits": "Audits",
+    "simulation_card": "Simulation card",
+    "simulation_loss": "Simulation: completed and lost",
+    "simulation_flags": "Simulation: flagged",
+    "simulation_repeats": "Simulation: repeats",
     "rubrics": "Rubrics",
     "missing": "Missing",
     "missing_bounds": "How far what is missing could move the means",

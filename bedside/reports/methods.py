@@ -10,6 +10,7 @@ from bedside.analysis.ratings_view import RatingsView, facts
 from bedside.ratings.names import is_human
 from bedside.ratings.run import Run
 from bedside.reports.rated_rubrics import rated_rubrics
+from bedside.reports.simulation_methods import simulation_words
 from bedside.reports.table import Table
 from bedside.support.plurals import counted
 
@@ -33,7 +34,8 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
     if any(file["path"] is None for file in files):
         origin = f"memory (SHA-256 of their JSON lines: {files[0]['sha256'][:12]}…)"
     paragraphs = [
-        f"{source['count']:,} transcripts{of} with {source['turns']:,} turns were read from {origin}.{left_out}"
+        f"{source['count']:,} transcripts{of} with {source['turns']:,} turns were read from {origin}.{left_out}",
+        *simulation_words(view),
     ]
     for entry in run.manifest["scorings"]:
         titles = list(dict.fromkeys(facts_title(name) for name in entry["metrics"]))

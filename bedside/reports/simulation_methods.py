@@ -1,0 +1,88 @@
+"""What the methods paragraph says of simulated conversations: which part was simulated, and by what."""
+
+from __future__ import annotations
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
+from bedside.reports.simulated_actors import actors_of, judging_actors, toys_of, with_toy
+from bedside.support.plurals import counted
+
+
+def simulation_words(view: RatingsView) -> list[str]:
+    """Paragraphs on the simulation; none where nothing was simulated."""
+    talks = simulated_talks(view)
+    return [] if talks is None else [" ".join((*_what(talks), *_lost(talks), *_doubts(view, talks)))]
+
+
+def _what(talks: SimulatedTalks) -> list[str]:
+    toys, actors = toys_of(talks), actors_of(talks)
+    named = {role: " and ".join(with_toy(name, toys) for name in names) for role, names in actors.items()}
+    kinds = _kinds(talks)
+    whole = counted(len(talks.finished), "transcript")
+    sentences = [
+        f"{whole} {'are' if len(talks.finished) != 1 else 'is'} simulated"
+        + (f" by the protocol {' and '.join(kinds)}" if kinds else "")
+        + (
+            f"; {counted(talks.others, 'other')} {'are' if talks.others != 1 else 'is'} not."
+            if talks.others
+            else "."
+        )
+    ]
+    if named["patient"]:
+        sentences.append(
+            f"The patient was played by {named['patient']}"
+            + (
+                f", labels and decisions during the conversations were {named['evaluator']}'s"
+                if named["evaluator"]
+                else ""
+            )
+            + f", and the clinicians under test are {named['clinician']}."
+        )
+    if toys:
+        sentences.append(
+            "A toy is rules or a script in place of a model: nothing about a model follows from it."
+        )
+    for simulation in talks.simulations:
+        own = simulation.manifest.get("parameters of bedside's own") or ()
+        if own:
+            sentences.append(
+                f"Of {simulation.manifest.get('protocol')}, {counted(len(own), 'parameter')} "
+                f"{'are' if len(own) != 1 else 'is'} bedside's own (simulation card), so that figures are not to be "
+                "compared with published ones."
+            )
+    return sentences
+
+
+def _kinds(talks: SimulatedTalks) -> list[str]:
+    """Protocol and version, with seed and bedside's version where they are known."""
+    kinds = dict.fromkeys(
+        f"{each.manifest.get('protocol')}, version {each.manifest.get('version')} "
+        f"(bedside {each.manifest.get('bedside')}, seed {each.manifest.get('seed')})"
+        for each in talks.simulations
+    )
+    said = dict.fromkeys(
+        f"{provenance.get('protocol')}, version {provenance.get('version')}"
+        for provenance in (talk.provenance or {} for talk in talks.finished)
+        if provenance
+    )
+    return list(kinds or said)
+
+
+def _lost(talks: SimulatedTalks) -> list[str]:
+    if not talks.simulations:
+        return [
+            "What could not be simulated isn't known, as the transcripts were scored without the simulation."
+        ]
+    lost = [talk for talk in talks.talks if talk.lost]
+    if not lost:
+        return ["None of the conversations planned is missing."]
+    reasons = "; ".join(f"{reason} {number:,}" for reason, number in reasons_of(lost).items())
+    return [
+        f"Of {counted(len(talks.talks), 'conversation')} planned, {len(lost):,} have no transcript ({reasons})."
+    ]
+
+
+def _doubts(view: RatingsView, talks: SimulatedTalks) -> list[str]:
+    return [
+        f"{name} took part in the conversations and judged them too." for name in judging_actors(view, talks)
+    ]

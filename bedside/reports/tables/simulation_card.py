@@ -1,0 +1,121 @@
+"""The card of a simulation: what was simulated and by whom, and what in it is bedside's own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
+from bedside.reports.simulated_actors import actors_of, judging_actors, toys_of, with_toy
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
+from bedside.support.plurals import counted
+
+_TITLE = "Simulation card"
+_SIMULATED, _ACTORS, _OWN = "What was simulated", "Who took part", "bedside's own, where the source is silent"
+#: Roles as the card names them, by an actor's role.
+_ROLES = {"clinician": "Clinician under test", "patient": "Patient", "evaluator": "Evaluator"}
+
+
+def build(view: RatingsView, _seed: int = 0) -> Table | None:
+    """The card; None where nothing was simulated."""
+    talks = simulated_talks(view)
+    if talks is None:
+        return None
+    rows = [*_simulated(talks), *_actors(talks), *_own(talks)]
+    return Table(
+        name="simulation_card",
+        title=_TITLE,
+        columns=(Column("", "left"), Column("", "left")),
+        rows=tuple(Row((Cell(label), Cell(value)), group) for group, label, value in rows),
+        notes=tuple(_notes(view, talks)),
+        records=tuple({"part": group, "name": label, "value": value} for group, label, value in rows),
+    )
+
+
+def _simulated(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
+    for simulation in talks.simulations:
+        manifest = simulation.manifest
+        yield _SIMULATED, "Protocol", f"{manifest.get('protocol')}, version {manifest.get('version')}"
+        if manifest.get("source"):
+            yield _SIMULATED, "Source", str(manifest["source"])
+        for label, key in (("Settings", "settings"), ("Lengths", "lengths")):
+            if manifest.get(key):
+                yield _SIMULATED, label, ", ".join(map(str, manifest[key]))
+        yield _SIMULATED, "Seed", str(manifest.get("seed"))
+        yield _SIMULATED, "bedside", str(manifest.get("bedside"))
+    if not talks.simulations:
+        kinds = dict.fromkeys(
+            f"{provenance.get('protocol')}, version {provenance.get('version')}"
+            for provenance in (talk.provenance or {} for talk in talks.finished)
+            if provenance
+        )
+        yield from ((_SIMULATED, "Protocol", kind) for kind in kinds)
+    yield _SIMULATED, "Cases", f"{len({talk.case for talk in talks.talks}):,}"
+    personas = sorted({talk.persona for talk in talks.talks} - {""})
+    if personas:
+        yield _SIMULATED, "Personas", f"{len(personas)}: {', '.join(personas)}"
+    yield _SIMULATED, "Repeats", f"{len({talk.repeat for talk in talks.talks}):,}"
+    finished = len(talks.finished)
+    completed = sum(talk.completed for talk in talks.finished)
+    states = [talk.state for talk in talks.talks]
+    words = f"{len(states):,} planned" if talks.simulations else f"{finished:,} with a transcript"
+    if talks.simulations:
+        words += f", {finished:,} with a transcript"
+    words += f", {completed:,} of them completed as the protocol means"
+    if talks.simulations:
+        words += f"; {states.count('failed'):,} failed, {states.count('unfinished'):,} not finished"
+    yield _SIMULATED, "Conversations", words
+    if talks.others:
+        yield _SIMULATED, "Not simulated", counted(talks.others, "transcript")
+
+
+def _actors(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
+    toys = toys_of(talks)
+    for role, names in actors_of(talks).items():
+        yield from ((_ACTORS, _ROLES[role], with_toy(name, toys)) for name in names)
+    for simulation in talks.simulations:
+        for role, sampling in (simulation.manifest.get("sampling") or {}).items():
+            words = ", ".join(f"{name} {value}" for name, value in sampling.items() if value is not None)
+            if words:
+                yield _ACTORS, f"{_ROLES.get(role, role)}, sampling", words
+
+
+def _own(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
+    for simulation in talks.simulations:
+        manifest: Mapping[str, Any] = simulation.manifest
+        for number, sentence in enumerate(manifest.get("parameters of bedside's own") or (), start=1):
+            yield _OWN, f"Parameter {number}", str(sentence)
+        for name, value in (manifest.get("options") or {}).items():
+            yield _OWN, f"Option {name}", str(value)
+
+
+def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
+    toys = toys_of(talks)
+    if toys:
+        yield (
+            f"Toys are rules or scripts in place of a model: {', '.join(sorted(toys))}. Nothing about a model follows "
+            "from what they say."
+        )
+    if any(simulation.manifest.get("parameters of bedside's own") for simulation in talks.simulations):
+        yield "Where parameters are bedside's own, figures are not to be compared with published ones."
+    if talks.others:
+        yield (
+            "Simulated conversations and others are in one run: tables take them together unless one kind is chosen "
+            "by the factor synthetic."
+        )
+    if not talks.simulations:
+        yield (
+            "The transcripts were scored without the simulation's folder: what failed, and what the run took, isn't "
+            "known here."
+        )
+    for name in judging_actors(view, talks):
+        yield (
+            f"{name} took part in the conversations and judges them: models tend to favour what they wrote "
+            "themselves."
+        )
+
+
+TABLE = TableKind("simulation_card", _TITLE, 70, build)

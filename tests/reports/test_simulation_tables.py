@@ -1,0 +1,132 @@
+"""The simulation card: its tables by hand, in the report, and what the methods paragraph says."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bedside
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.ratings.run import Run
+from bedside.reports.build import build_tables, write_report
+from bedside.reports.methods import methods
+from bedside.reports.table import Table
+from tests.analysis.simulated_run import SYSTEMS, simulated_run
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    return simulated_run(tmp_path_factory.mktemp("simulated"))
+
+
+@pytest.fixture(scope="module")
+def view(run: Run) -> RatingsView:
+    return open_ratings_view(run)
+
+
+def table(view: RatingsView, name: str) -> Table:
+    (built,) = build_tables(view, [name])
+    return built
+
+
+def texts(shown: Table) -> list[list[str]]:
+    return [[cell.text for cell in row.cells] for row in shown.rows]
+
+
+def test_the_card_says_what_was_simulated_by_whom_and_what_is_bedsides_own(view: RatingsView) -> None:
+    card = table(view, "simulation_card")
+    lines = dict((label, value) for label, value in texts(card) if not label.startswith("Clinician"))
+    assert lines["Protocol"] == "note2chat, version 1"
+    assert lines["Conversations"] == (
+        "24 planned, 21 with a transcript, 13 of them completed as the protocol means; 3 failed, 0 not finished"
+    )
+    assert lines["Personas"] == "2: open, terse"
+    assert lines["Patient"] == "lab/patient"
+    assert lines["Patient, sampling"] == "temperature 0.7"
+    assert lines["Parameter 1"] == "The patient says three sentences at most."
+    assert lines["Option strict"] == "True"
+    assert [value for label, value in texts(card) if label == "Clinician under test"] == [
+        "lab/doctor",
+        "rules-toy (toy)",
+    ]
+    assert any("not to be compared with published ones" in note for note in card.notes)
+    assert any(note.startswith("Toys are rules or scripts") for note in card.notes)
+
+
+def test_loss_stands_by_system_and_persona_with_reasons_and_a_warning(view: RatingsView) -> None:
+    shown = table(view, "simulation_loss")
+    assert texts(shown) == [
+        ["lab/doctor", "open", "6", "6", "4", "0", "–"],
+        [
+            "lab/doctor",
+            "terse",
+            "6",
+            "3",
+            "1",
+            "3",
+            "patient: wrong language 2; evaluator: reply can't be read 1",
+        ],
+        ["rules-toy (toy)", "open", "6", "6", "4", "0", "–"],
+        ["rules-toy (toy)", "terse", "6", "6", "4", "0", "–"],
+    ]
+    warnings = [note for note in shown.notes if note.startswith("Warning")]
+    assert warnings[0].startswith(
+        "Warning: what is lost differs between systems: lab/doctor 3 of 12, rules-toy 0 of 12"
+    )
+    assert warnings[1].startswith(
+        "Warning: what is lost differs between personas: open 0 of 12, terse 3 of 12"
+    )
+
+
+def test_flags_are_shares_of_conversations_with_counts(view: RatingsView) -> None:
+    shown = table(view, "simulation_flags")
+    assert texts(shown) == [["patient: fallback", "0% (0)", "33% (8)"]]
+    assert shown.records[1]["flagged"] == 4
+    assert shown.records[1]["per_100_messages"] == pytest.approx(100 * 8 / 24)
+
+
+def test_the_spread_of_repeats_and_what_a_difference_needs(view: RatingsView) -> None:
+    from bedside.analysis.simulated_spread import simulated_spreads
+    from bedside.reports.tables.simulation_repeats import spread_table
+
+    metric = next(name for name in view.metrics() if name.startswith("words") and name.endswith("patient"))
+    shown = spread_table(*simulated_spreads(view, [metric]))
+    toy, pair = texts(shown)[1:]
+    assert toy[:2] == ["rules-toy", "3"]
+    assert (float(toy[3]), float(toy[4])) == pytest.approx((9.97, 1.41), abs=0.05)
+    assert toy[5] == "2%"
+    assert pair[0] == "lab/doctor − rules-toy"
+    record: Mapping[str, Any] = shown.records[-1]
+    assert (record["a"], record["b"], record["cases"]) == (*SYSTEMS, 3)
+    assert "Miller 2024" in shown.notes[1]
+
+
+def test_the_report_has_the_card_and_the_methods_say_which_part_was_simulated(
+    run: Run, view: RatingsView, tmp_path: Path
+) -> None:
+    tables, _ = write_report(run, out=tmp_path, formats=["md", "html"])
+    names = [each.name for each in tables]
+    assert {"simulation_card", "simulation_loss", "simulation_flags"} <= set(names)
+    page = (tmp_path / "report.html").read_text("utf-8")
+    assert "Simulation card" in page
+    paragraph = methods(run, view)[1]
+    assert paragraph in unescape(page)
+    assert paragraph == (
+        "21 transcripts are simulated by the protocol note2chat, version 1 (bedside 0.1.0, seed 3). The patient was "
+        "played by lab/patient, labels and decisions during the conversations were lab/judge's, and the clinicians "
+        "under test are lab/doctor and rules-toy (toy). A toy is rules or a script in place of a model: nothing about "
+        "a model follows from it. Of note2chat, 1 parameter is bedside's own (simulation card), so that figures are "
+        "not to be compared with published ones. Of 24 conversations planned, 3 have no transcript (patient: wrong "
+        "language 2; evaluator: reply can't be read 1)."
+    )
+
+
+def test_a_run_of_other_transcripts_has_no_card(tmp_path: Path) -> None:
+    run = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "run", metrics=["structure"]).run
+    view = open_ratings_view(run)
+    assert not [each.name for each in build_tables(view) if each.name.startswith("simulation")]
+    assert not any("simulated" in paragraph for paragraph in methods(run, view))
