@@ -34,8 +34,12 @@ class TerminalScreen:
         """
         with contextlib.suppress(ImportError):  # a Python without it
             import readline  # noqa: F401
-        with _interruptible():
-            return input(prompt)
+        try:
+            with _interruptible():
+                return input(prompt)
+        except (EOFError, KeyboardInterrupt):
+            sys.stdout.write("\n")
+            raise
 
     @contextlib.contextmanager
     def reminding(self, reminders: Iterable[tuple[float, str]]) -> Iterator[None]:
