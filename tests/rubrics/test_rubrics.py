@@ -26,6 +26,7 @@ from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric, read
 from bedside.rubrics.rubric_files import RUBRICS, check_file, find_rubric, parse_rubric, rubrics_with
 from bedside.support.errors import RegistryError
 from bedside.transcripts.transcript import CODES
+from tests.conftest import Call
 
 FOLDER = Path(__file__).parents[2] / "bedside" / "rubrics" / "shipped"
 SHIPPED = RUBRICS.names()
@@ -295,6 +296,20 @@ def test_description_shows_everything(name: str) -> None:
         assert words is None or words in text
     assert rubric.version in text
     assert "{" not in text
+
+
+def test_the_command_line_shows_and_checks_deviations(call: Call, tmp_path: Path) -> None:
+    code, out, _ = call("rubrics", "show", "partnership")
+    (deviation,) = RUBRICS.load("partnership").deviations
+    assert code == 0
+    heading, _, below = " ".join(out.split()).partition("Deviates from its source.")
+    assert deviation in below
+    assert deviation not in heading
+    assert "Deviates from its source" not in call("rubrics", "show", "empathy")[1]
+    path = write(tmp_path, changed(deviations=["Levels are ours."]))
+    code, out, err = call("rubrics", "check", path)
+    assert code == 0
+    assert "deviations.0: under 6 words don't say" in " ".join((out + err).split())
 
 
 def test_the_level_at_which_a_transcript_fails_is_one_of_the_scale() -> None:
