@@ -118,14 +118,14 @@ def repeats_needed(a: Cells, b: Cells, *, level: float = 0.95, power: float = 0.
     if not shared:
         raise DataError("the two systems have no case in common")
     (within_a, means_a, noise_a), (within_b, means_b, noise_b) = (
-        _parts({key: each[key] for key in shared}) for each in (a, b)
+        _parts({key: cells[key] for key in shared}) for cells in (a, b)
     )
     differences = means_a - means_b
     n = differences.size
     seen = RepeatsNeeded(
         difference=float(differences.mean()),
         cases=n,
-        repeats=float(np.mean([len(each[key]) for each in (a, b) for key in shared])),
+        repeats=float(np.mean([len(cells[key]) for cells in (a, b) for key in shared])),
     )
     if n < 2:
         return _without(seen, "one case only")
@@ -136,7 +136,7 @@ def repeats_needed(a: Cells, b: Cells, *, level: float = 0.95, power: float = 0.
     conditions = np.array([sum(case == other for other, _ in shared) for case in _cases(shared)])
     within = within_a + within_b
     d, t = abs(seen.difference), _quantiles(level, power, n)
-    found = RepeatsNeeded(
+    sized = RepeatsNeeded(
         difference=seen.difference,
         cases=n,
         repeats=seen.repeats,
@@ -145,14 +145,14 @@ def repeats_needed(a: Cells, b: Cells, *, level: float = 0.95, power: float = 0.
         needed_cases=_needed_cases(d, spread, level, power),
     )
     if d == 0:
-        return _without(found, "no difference was seen")
+        return _without(sized, "no difference was seen")
     room = n * (d / t) ** 2 - between
     per_repeat = within * float((1 / conditions).mean())
     if room <= 0 or per_repeat > MOST * room:
-        return _without(found, "more cases are needed, and not repeats")
+        return _without(sized, "more cases are needed, and not repeats")
     return RepeatsNeeded(
-        difference=found.difference, cases=n, repeats=found.repeats, between=between, within=within,
-        needed=max(1, int(np.ceil(per_repeat / room - 1e-9))), needed_cases=found.needed_cases,
+        difference=sized.difference, cases=n, repeats=sized.repeats, between=between, within=within,
+        needed=max(1, int(np.ceil(per_repeat / room - 1e-9))), needed_cases=sized.needed_cases,
     )  # fmt: skip
 
 

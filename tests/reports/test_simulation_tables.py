@@ -39,7 +39,7 @@ def texts(shown: Table) -> list[list[str]]:
 
 def test_the_card_says_what_was_simulated_by_whom_and_what_is_bedsides_own(view: RatingsView) -> None:
     card = table(view, "simulation_card")
-    lines = dict((label, value) for label, value in texts(card) if not label.startswith("Clinician"))
+    lines = {label: value for label, value in texts(card) if not label.startswith("Clinician")}
     assert lines["Protocol"] == "note2chat, version 1"
     assert lines["Conversations"] == (
         "24 planned, 21 with a transcript, 13 of them completed as the protocol means; 3 failed, 0 not finished"
