@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from bedside.simulators.asking import ATTEMPTS, Fault, Spoken, ask_for_data, ask_patient
@@ -97,7 +97,8 @@ class VignettePatient:
             return self._fault(text, earlier)
 
         def review(text: str, attempt: int) -> Exchange[Fault | None]:
-            return self._review(lines[-1].text, text, number, attempt, turn)
+            place = (number - 1) * ATTEMPTS + attempt
+            return self._review(lines[-1].text, text, ordinal=place, turn=turn)
 
         spoken = yield from ask_patient(call, check, review=review if self.strict == "judge" else None)
         self._note_refused(turn, "reply", spoken)
@@ -107,17 +108,23 @@ class VignettePatient:
         if self.fixed.holds(text):
             return None
         bounded = self.strict != "off"
-        return patient_fault(
+        fault = patient_fault(
             text,
             language=self.language,
             earlier=earlier,
             sentences=SENTENCES if bounded else None,
             words=WORDS if bounded else None,
         )
+        if fault is not None and fault.reason == "repeats itself":
+            # What was asked before has its own sentence: other words for the same answer are not wanted here.
+            return replace(
+                fault,
+                objection="You have said that before. If the doctor asks again what you have answered, reply with "
+                f"exactly this sentence and nothing else: {self.fixed.already_asked}",
+            )
+        return fault
 
-    def _review(
-        self, question: str, reply: str, number: int, attempt: int, turn: int
-    ) -> Exchange[Fault | None]:
+    def _review(self, question: str, reply: str, *, ordinal: int, turn: int) -> Exchange[Fault | None]:
         """What a judge has against a reply: it is asked for again, and kept where it stays so."""
         if self.fixed.holds(reply):
             return None
@@ -127,7 +134,7 @@ class VignettePatient:
         call = Call(
             "evaluator",
             "reply_check",
-            (number - 1) * ATTEMPTS + attempt,
+            ordinal,
             instruction=filled.instruction,
             kind="data",
             schema=filled.schema,

@@ -131,6 +131,7 @@ def test_a_reply_that_is_cut_off_or_declined_is_not_taken() -> None:
 def test_an_answer_in_the_same_words_is_a_repetition_and_no_is_none() -> None:
     played = replying("It began two days ago, in the night.", number=2)
     assert played.ended.flags == {"patient: repeats itself": 1, "patient, refused: repeats itself": 2}
+    assert "Sorry, you've already asked this question." in played.calls[-2].objection
     assert replying("No, never.", number=5).ended.flags == {}
 
 
