@@ -54,7 +54,12 @@ def fitting(schema: Mapping[str, Any], draw: random.Random, root: Mapping[str, A
 
 
 def _object(schema: Mapping[str, Any], draw: random.Random, root: Mapping[str, Any]) -> Any:
-    return {name: fitting(part, draw, root) for name, part in schema.get("properties", {}).items()}
+    parts = schema.get("properties", {})
+    values = {name: fitting(part, draw, root) for name, part in parts.items()}
+    if parts and all(part.get("type") == "number" for part in parts.values()):  # shares of a whole
+        total = sum(values.values()) or 1.0
+        return {name: value / total for name, value in values.items()}
+    return values
 
 
 def _array(schema: Mapping[str, Any], draw: random.Random, root: Mapping[str, Any]) -> Any:
