@@ -1,0 +1,164 @@
+"""Processes that are killed, that meet, and disks and logs that fail: one line each, and nothing is lost."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from bedside.simulation.conversation_log import LOG_FILE, ConversationLog
+from bedside.simulation.simulate import run_to_end
+from bedside.support.errors import BedsideError, RunError
+from bedside.support.locks import hold
+from tests.simulation.test_simulate import contents
+from tests.simulation.tiny import cases, install, run_tiny
+from tests.soak import budget
+
+#: Calls of the agent in all: four turns and a guess for each of six cases.
+CALLS = 6 * 5
+AT_ONCE = 4
+
+
+@pytest.fixture(autouse=True)
+def _tiny(monkeypatch: pytest.MonkeyPatch) -> None:
+    install(monkeypatch)
+
+
+def process(out: Path, calls: Path, seconds: float) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "tests.simulation.talking_process", str(out), str(calls), str(seconds)]
+    begun = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert begun.stdout is not None
+    assert begun.stdout.readline() == "begins\n"
+    return begun
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
+def test_a_process_that_is_ended_goes_on_to_the_same_bytes(tmp_path: Path, number: int) -> None:
+    draw = random.Random(number)
+    whole = process(tmp_path / "whole", tmp_path / "whole.calls", 0.0)
+    assert whole.wait(60) == 0
+    ended = 0
+    for _ in range(budget(3, 40)):
+        begun = process(tmp_path / "parts", tmp_path / "parts.calls", 0.05)
+        time.sleep(draw.uniform(0.05, 0.4))
+        begun.send_signal(number)
+        code = begun.wait(60)
+        assert begun.stderr is not None
+        assert "Traceback" not in begun.stderr.read()
+        ended += code != 0
+    begun = process(tmp_path / "parts", tmp_path / "parts.calls", 0.0)
+    assert begun.wait(60) == 0
+    assert ended
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    # Only what was under way when it was ended was asked again.
+    asked = Counter((tmp_path / "parts.calls").read_text().splitlines())
+    assert len(asked) == CALLS
+    assert sum(asked.values()) <= CALLS + ended * AT_ONCE
+
+
+@pytest.mark.slow
+def test_two_processes_on_one_folder_are_refused(tmp_path: Path) -> None:
+    first = process(tmp_path / "talks", tmp_path / "calls", 0.5)
+    deadline = time.monotonic() + 30
+    while not (tmp_path / "calls").exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    second = process(tmp_path / "talks", tmp_path / "calls", 0.0)
+    output = second.communicate(timeout=60)[0]
+    assert second.returncode == 1
+    assert "another bedside process simulates into it; wait until it ends" in output
+    first.kill()
+    first.wait()
+
+
+def test_a_folder_that_is_held_is_refused(tmp_path: Path) -> None:
+    run_tiny(tmp_path / "talks", clinicians="rules")
+    held = hold(tmp_path / "talks/.simulation.lock")
+    assert held is not None
+    with held, pytest.raises(RunError, match="another bedside process simulates into it"):
+        run_tiny(tmp_path / "talks", clinicians="rules")
+    run_tiny(tmp_path / "talks", clinicians="rules")
+
+
+@pytest.mark.parametrize("damage", [b"", b"This is no database at all.", "middle"])
+def test_a_damaged_log_is_one_line(tmp_path: Path, damage: Any) -> None:
+    out = tmp_path / "talks"
+    run_tiny(out, clinicians="rules", cases=cases(40))
+    path = out / LOG_FILE
+    if damage == "middle":
+        content = bytearray(path.read_bytes())
+        content[4096 : len(content) - 4096] = b"\x55" * (len(content) - 8192)
+        path.write_bytes(content)
+    else:
+        path.write_bytes(damage)
+    if damage == b"":  # which is an empty log
+        run_tiny(out, clinicians="rules", cases=cases(40))
+        return
+    with pytest.raises(BedsideError) as caught:
+        run_tiny(out, clinicians="rules", cases=cases(40))
+    assert "log of the simulation" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_log_of_another_format_is_left_alone(tmp_path: Path) -> None:
+    run_tiny(tmp_path / "talks", clinicians="rules")
+    with sqlite3.connect(tmp_path / "talks" / LOG_FILE) as connection:
+        connection.execute("PRAGMA user_version = 9")
+    with pytest.raises(RunError, match="has format 9, and this version of bedside reads 1"):
+        run_tiny(tmp_path / "talks", clinicians="rules")
+
+
+def test_a_full_disk_is_one_line_and_the_same_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make = ConversationLog._make_tables
+
+    def small(log: ConversationLog) -> None:
+        make(log)
+        log._connection.execute("PRAGMA max_page_count = 20")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ConversationLog, "_make_tables", small)
+        with pytest.raises(
+            RunError, match=r"the log of the simulation can't be used \(database or disk is full\)"
+        ):
+            run_tiny(tmp_path / "talks", clinicians="rules", cases=cases(40))
+    run_tiny(tmp_path / "talks", clinicians="rules", cases=cases(40))
+    run_tiny(tmp_path / "whole", clinicians="rules", cases=cases(40))
+    assert contents(tmp_path / "talks") == contents(tmp_path / "whole")
+
+
+def test_an_output_that_cannot_be_written_is_one_line(tmp_path: Path) -> None:
+    run_tiny(tmp_path / "talks", clinicians="rules")
+    (tmp_path / "talks/transcripts.jsonl").unlink()
+    (tmp_path / "talks/transcripts.jsonl").mkdir()
+    with pytest.raises(RunError, match="can't be written"):
+        run_tiny(tmp_path / "talks", clinicians="rules")
+    with pytest.raises(RunError, match="can't be written"):
+        run_tiny(Path("/dev/null/talks"), clinicians="rules")
+
+
+def test_it_runs_where_a_loop_runs_already(tmp_path: Path) -> None:
+    async def notebook() -> int:
+        return run_tiny(tmp_path / "talks", clinicians="rules").summary.counts.finished
+
+    assert run_to_end(notebook) == 3
+
+
+def test_what_a_run_took_stands_in_the_manifest_alone(tmp_path: Path) -> None:
+    run_tiny(tmp_path / "talks", clinicians="rules")
+    manifest = json.loads((tmp_path / "talks/manifest.json").read_text())
+    assert manifest["last run"]["calls asked"] == 27
+    assert set(manifest["spent"]) == {"clinician", "patient", "evaluator"}
+    for line in (tmp_path / "talks/transcripts.jsonl").read_text().splitlines():
+        assert not {"calls", "cost", "tokens", "seconds"} & set(json.loads(line)["reference"]["simulation"])
