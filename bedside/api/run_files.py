@@ -52,6 +52,7 @@ def report(
     *,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
+    complete_cases: bool = False,
 ) -> Report:
     """Write a run's report: every table and figure as files, and one HTML page of them.
 
@@ -59,11 +60,14 @@ def report(
         run: the run.
         out: the folder; ``report`` in the run unless named.
         rounds, where: the part of the study that it is about, as for :func:`bedside.agree`.
+        complete_cases: of simulated conversations, whether only those count whose case, persona, setting and length
+            no system lost any of.
 
     Raises:
-        BedsideError: no such run, round, factor or level, or the folder can't be written.
+        BedsideError: no such run, round, factor or level, no case that is complete, or the folder can't be written.
     """
     from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.simulated_talks import with_complete_cases
     from bedside.reports.build import PAGE, write_report
 
     opened = run if isinstance(run, Run) else Run(run)
@@ -72,6 +76,8 @@ def report(
         rounds=listed(rounds, "rounds"),
         where=listed_by_name(where, "where"),
     )
+    if complete_cases:
+        view = with_complete_cases(view)
     written, files = write_report(opened, view, out=None if out is None else Path(out))
     return Report(next(file for file in files if file.name == PAGE), Tables(written, None), files)
 

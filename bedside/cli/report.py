@@ -90,6 +90,14 @@ BestOption = Annotated[
         rich_help_panel=HOW,
     ),
 ]
+CompleteCasesOption = Annotated[
+    bool,
+    typer.Option(
+        "--complete-cases",
+        help="Of simulated conversations, only those whose case, persona, setting and length no system lost any of.",
+        rich_help_panel=WHICH,
+    ),
+]
 FormatsOption = Annotated[
     str | None,
     typer.Option(
@@ -142,6 +150,7 @@ def report(
     reference: ReferenceOption = None,
     rounds: RoundOption = None,
     where: WhereOption = None,
+    complete_cases: CompleteCasesOption = False,
     against: AgainstOption = None,
     spread: SpreadOption = None,
     best: BestOption = None,
@@ -164,6 +173,7 @@ def report(
         $ bedside report run --methods
     """
     from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.simulated_talks import with_complete_cases
     from bedside.ratings.run import read_run
     from bedside.reports.build import write_report
     from bedside.suites import SUITES
@@ -174,6 +184,8 @@ def report(
         )
     opened = read_run(run)
     view = open_source(run, rounds=rounds, where=where)
+    if complete_cases:
+        view = with_complete_cases(view)
     if methods:
         return _say_methods(opened, view, seed)
     if card:

@@ -16,6 +16,7 @@ from bedside.reports.build import build_tables, write_report
 from bedside.reports.methods import methods
 from bedside.reports.table import Table
 from tests.analysis.simulated_run import SYSTEMS, simulated_run
+from tests.conftest import Call
 
 
 @pytest.fixture(scope="module")
@@ -130,3 +131,15 @@ def test_a_run_of_other_transcripts_has_no_card(tmp_path: Path) -> None:
     view = open_ratings_view(run)
     assert not [each.name for each in build_tables(view) if each.name.startswith("simulation")]
     assert not any("simulated" in paragraph for paragraph in methods(run, view))
+
+
+def test_a_report_can_be_of_complete_cases_only(call: Call, run: Run, tmp_path: Path) -> None:
+    report = bedside.report(run, tmp_path / "python", complete_cases=True)
+    loss = report.tables["simulation_loss"]
+    assert [record["planned"] for record in loss.records] == [6, 2, 6, 2]
+    code, _, err = call("report", run.path, "--complete-cases", "--out", tmp_path / "typed", "--format", "md")
+    assert (code, err) == (0, "")
+    name = "simulation_loss.md"
+    assert (tmp_path / "typed" / name).read_text("utf-8") == (tmp_path / "python" / name).read_text("utf-8")
+    code, out, _ = call("report", run.path, "--complete-cases", "--methods")
+    assert "4 of 6 combinations of case, persona, setting and length" in " ".join(out.split())
