@@ -16,6 +16,9 @@ from bedside.support.plurals import counted
 
 #: What a judge is asked in the demonstration: what the two invented people rated.
 _RUBRICS = ("empathy", "goal_alignment", "partnership")
+#: The simulation that the demonstration makes, without a model, and where in its run it and its scores stand.
+_PROTOCOL, _CLINICIANS = "medconceal", ("script:good", "script:brisk")
+_TALKS, _SIMULATED = "talks", "simulated"
 
 
 def demo(
@@ -37,7 +40,7 @@ def demo(
     """Run the whole loop on a bundled example: a first look.
 
     It scores and compares twelve invented conversations of three systems, which two invented people rated, and writes
-    the report.
+    the report. Then it has two scripted clinicians talk with simulated patients, and scores and reports that too.
 
     Examples:
         $ bedside demo
@@ -51,6 +54,7 @@ def demo(
         if judge is not None:
             _judge(folder / "transcripts.jsonl", out, judge)
     _report(out)
+    _simulate(out)
     if judge is None:
         say(
             "  To add a judge: bedside demo --judge MODEL (openai/…, http://host:port/v1#model or local; see "
@@ -122,6 +126,27 @@ def _report(out: Path) -> None:
         if table is not None:
             show_tables([table])
     _say_files(written)
+
+
+def _simulate(out: Path) -> None:
+    """Have scripted clinicians talk with simulated patients; score and report it."""
+    from bedside.api import report
+    from bedside.api.simulating import simulate
+    from bedside.scoring.score import score
+
+    talks, run = out / _TALKS, out / _SIMULATED
+    clinicians = " ".join(f"--clinician {name}" for name in _CLINICIANS)
+    say(f"\n4. bedside simulate --protocol {_PROTOCOL} {clinicians} --out {talks}")
+    counts = simulate(None, _PROTOCOL, talks, clinician=_CLINICIANS).summary.counts
+    say(
+        f"   {counted(counts.finished, 'conversation')} of two scripted clinicians with invented patients who answer "
+        "by rules: toys, without a model or a key"
+    )
+    say(f"5. bedside score {talks} --suite {_PROTOCOL} --out {run}; bedside report {run}\n")
+    scored = score([talks], run, suite=_PROTOCOL).run
+    written = report(scored)
+    show_tables(written.tables[:1])
+    say(f"Their report: {written.page}")
 
 
 def _say_files(written: Sequence[Path]) -> None:

@@ -86,6 +86,9 @@ def test_the_demonstration(call: Call, tmp_path: Path) -> None:
     assert code == 0
     assert "demo-run/report/report.html" in out
     assert (tmp_path / "demo-run" / "report" / "results.tex").is_file()
+    assert "12 conversations of two scripted clinicians" in out
+    assert "demo-run/simulated/report/report.html" in out
+    assert (tmp_path / "demo-run" / "simulated" / "report" / "confirmation.csv").is_file()
     assert "Empathy" in out
     assert call("demo")[0] == 0, "it replaces an earlier demonstration"
     assert call("score", EXAMPLES / "ratings-wide.csv")[0] == 2
