@@ -55,8 +55,8 @@ def explain(
 ) -> None:
     """Show what stands behind one number of a table.
 
-    It shows the definition, every rating with its transcript and turn, how many there are, what is missing and why, and
-    the tests.
+    It shows the definition, every rating with its transcript and turn, how many there are, what is missing and why, the
+    tests, and of simulated conversations the hidden states.
 
     Examples:
         $ bedside explain run --cell empathy/A

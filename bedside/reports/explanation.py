@@ -10,6 +10,7 @@ import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.names import is_judge, rated_by_humans
+from bedside.reports.hidden_states import states_tables
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Row
@@ -30,7 +31,8 @@ class Explanation:
 
     Attributes:
         definitions: of the metrics concerned, Markdown.
-        tables: the cell's record; the value of each transcript; the ratings themselves; the tests it is part of.
+        tables: the cell's record; the value of each transcript; the ratings themselves; the hidden states of
+            simulated conversations; the tests it is part of.
     """
 
     definitions: tuple[str, ...]
@@ -67,6 +69,7 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
         tables += [_values_table(view, record) for record in records[:_SHOWN_RECORDS]]
     if not ratings.is_empty():
         tables.append(_ratings_table(view, ratings))
+        tables += states_tables(view, ratings["transcript_id"].unique())
     if tests is not None and tests.name != table.name:
         tables += _tests_table(tests, records)
     return Explanation(tuple(_definition(view, name) for name in metrics), Tables(tables, None))
