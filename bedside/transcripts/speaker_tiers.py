@@ -15,6 +15,11 @@ if TYPE_CHECKING:
 
 #: What a tier can be chosen as: the words of whoever its name tells, or those of a role.
 _NAMES = ("text", *ROLES)
+#: What to do where nothing tells which of several tiers hold the words.
+CHOOSE = (
+    "say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in which * stands for any "
+    "letters"
+)
 
 
 class NamedTier(Protocol):

@@ -290,9 +290,15 @@ def test_tiers_of_a_file_for_each_speaker_can_be_chosen(tmp_path: Path) -> None:
         write(tmp_path / "plain", f"v1_{who}.TextGrid", grid({"words": said}))
     with pytest.raises(InputError, match=r"v1_doctor.* 2 tiers that may hold the words: 'words', 'sounds'"):
         list(Reading(tmp_path / "v1_doctor.TextGrid"))
+    # A third tier of one name in both files is no reason to take all of them for one speaker's words.
+    for who, said in (("Doctor", DOCTOR), ("Patient", PATIENT)):
+        write(tmp_path / "notes", f"v1_{who}.TextGrid", grid({who: said, "notes": [(0.0, 1.0, "calm")]}))
+    with pytest.raises(InputError, match="2 tiers that may hold the words: 'Doctor', 'notes'"):
+        list(Reading(tmp_path / "notes"))
+    (noted,) = Reading(tmp_path / "notes", ReadOptions(columns={"clinician": "Doctor", "patient": "Patient"}))
     (chosen,) = Reading(tmp_path / "v1_doctor.TextGrid", ReadOptions(columns={"text": "words"}))
     (plain,) = Reading(tmp_path / "plain")
-    assert brief(chosen) == brief(plain)
+    assert brief(chosen) == brief(plain) == brief(noted)
 
 
 def test_one_speakers_file_alone_says_what_is_missing(tmp_path: Path) -> None:

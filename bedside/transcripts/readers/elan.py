@@ -11,7 +11,7 @@ from xml.parsers import expat
 from bedside.support.errors import InputError
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.speaker_tiers import chosen_tiers
+from bedside.transcripts.speaker_tiers import CHOOSE, chosen_tiers
 from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript
 from bedside.transcripts.whole_text import whole_bytes
@@ -173,8 +173,7 @@ def _check_one_tier_each(source: SourceFile, tiers: list[_EafTier]) -> None:
             raise InputError(
                 f"the participant {who!r} has {times} tiers that may hold the words: {names:.200}",
                 where=source.name,
-                todo="say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in "
-                "which * stands for any letters",
+                todo=CHOOSE,
             )
 
 

@@ -15,7 +15,7 @@ from bedside.transcripts.byte_source import MAX_RECORD
 from bedside.transcripts.contract import Claim, Head, Reader
 from bedside.transcripts.path_names import printable_path
 from bedside.transcripts.source_file import SourceFile
-from bedside.transcripts.speaker_tiers import chosen_tiers
+from bedside.transcripts.speaker_tiers import CHOOSE, chosen_tiers
 from bedside.transcripts.timed_speech import SpeechStretch, speech_turns
 from bedside.transcripts.transcript import Transcript, is_speaker_word
 from bedside.transcripts.whole_text import whole_text
@@ -145,7 +145,7 @@ def _speakers(source: SourceFile, tiers: list[_Tier]) -> dict[int, str]:
             raise InputError(
                 f"the file of one speaker has {number} tiers that may hold the words: {names:.200}",
                 where=printable_path(path),
-                todo="say which does with `columns=text=TIER`",
+                todo=CHOOSE,
             )
     return {id(tier): _divided(tier.path.name)[1] for tier in tiers}
 
