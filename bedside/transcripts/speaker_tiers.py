@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _NAMES = ("text", *ROLES)
 #: What to do where nothing tells which of several tiers hold the words.
 CHOOSE = (
-    "say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in which * stands for any "
-    "letters"
+    "say which do with `columns=clinician=TIER,patient=TIER`, or with `columns=text=PATTERN`, in which * stands for "
+    "any letters"
 )
 
 
