@@ -58,8 +58,8 @@ class KeyboardForm:
         """Entries, one a line; an empty line ends them."""
         read = self._entry_reader(schema.get("items", {}))
         least, most = int(schema.get("minItems", 0)), schema.get("maxItems")
-        entries = self._noted(read)
         self.show(f"{name or 'List'}: {read.hint}. An empty line ends the list.")
+        entries = self._noted(read)
         while most is None or len(entries) < most:
             line = self.ask(f"{len(entries) + 1}. ")
             if not line:

@@ -106,12 +106,12 @@ class PersonAtKeyboard:
         sitting.waiting = list(self.lines.at(at))
         if new:
             self.say(f"--- A conversation. You are the {call.actor}. /help shows what you can type. ---")
-        self._show(sitting, call)
+        self._show(sitting, call, whole=new)
         asking = _Asking(self, sitting, call, at)
         return ActorReply(asking.message() if call.kind == "message" else asking.data())
 
-    def _show(self, sitting: _Sitting, call: Call) -> None:
-        """Show what the person hasn't seen yet."""
+    def _show(self, sitting: _Sitting, call: Call, *, whole: bool) -> None:
+        """Show what the person hasn't seen yet: all that was said, or what others said since."""
         if call.brief != sitting.brief:
             seen = set(sitting.brief.splitlines())
             news = [line for line in call.brief.splitlines() if line not in seen]
@@ -119,11 +119,10 @@ class PersonAtKeyboard:
                 self.say("New for you:")
             self.say("\n".join(news))
             sitting.brief = call.brief
-        resumed = sitting.shown == 0 and bool(call.history)
         for line in call.history[sitting.shown :]:
             if line.role != call.actor:
                 self.say(f"{line.role.capitalize()}: {line.text}")
-            elif resumed:
+            elif whole:
                 self.say(f"You: {line.text}")
         sitting.shown = max(sitting.shown, len(call.history))
         if call.instruction != sitting.instruction:

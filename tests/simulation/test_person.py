@@ -98,6 +98,15 @@ def test_the_brief_the_others_words_and_what_is_typed(tmp_path: Path) -> None:
     assert "Where does it hurt?" not in paper.text, "the terminal shows what is typed itself"
 
 
+def test_who_speaks_first_doesnt_see_it_again(tmp_path: Path) -> None:
+    paper = Paper("Hello.", "Since when?")
+    somebody = person(paper, tmp_path)
+    somebody.reply("one", message(1))
+    somebody.reply("one", message(2, Line("clinician", "Hello."), Line("patient", "My knee.")))
+    assert paper.lines[-1] == "Patient: My knee."
+    assert "You: Hello." not in paper.text
+
+
 def test_of_a_brief_that_changes_what_is_new_is_shown(tmp_path: Path) -> None:
     paper = Paper("a", "b")
     somebody = person(paper, tmp_path)
