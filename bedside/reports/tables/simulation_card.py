@@ -44,6 +44,8 @@ def _simulated(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
         for label, key in (("Settings", "settings"), ("Lengths", "lengths")):
             if manifest.get(key):
                 yield _SIMULATED, label, ", ".join(map(str, manifest[key]))
+        for name, value in (manifest.get("options") or {}).items():
+            yield _SIMULATED, f"Option {name}", str(value)
         yield _SIMULATED, "Seed", str(manifest.get("seed"))
         yield _SIMULATED, "bedside", str(manifest.get("bedside"))
     if not talks.simulations:
@@ -78,8 +80,10 @@ def _actors(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
         yield from ((_ACTORS, _ROLES[role], with_toy(name, toys)) for name in names)
     for simulation in talks.simulations:
         for role, sampling in (simulation.manifest.get("sampling") or {}).items():
-            words = ", ".join(f"{name} {value}" for name, value in sampling.items() if value is not None)
-            if words:
+            words = ", ".join(
+                f"{name} {value}" for name, value in sampling.items() if value not in (None, False)
+            )
+            if words and not set(actors_of(talks).get(role, ())) <= toys:
                 yield _ACTORS, f"{_ROLES.get(role, role)}, sampling", words
 
 
@@ -88,8 +92,6 @@ def _own(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
         manifest: Mapping[str, Any] = simulation.manifest
         for number, sentence in enumerate(manifest.get("parameters of bedside's own") or (), start=1):
             yield _OWN, f"Parameter {number}", str(sentence)
-        for name, value in (manifest.get("options") or {}).items():
-            yield _OWN, f"Option {name}", str(value)
 
 
 def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
