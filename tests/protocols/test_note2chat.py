@@ -66,6 +66,7 @@ def test_a_clinician_that_says_nothing_in_a_simulation_elicited_nothing() -> Non
     measured = case(silent, findings=at(None, 0), diagnosis_rank=None)
     assert (measured.recall.value, measured.precision.value, measured.f1.value) == (0, 0, 0)
     assert (measured.questions, measured.findings, measured.top(5).value) == (0, 1, 0)
+    assert turn_rewards(silent, labels(findings=at(None), diagnosis_rank=None)) == {}
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Literal, get_args
 
 from bedside.protocols.measured import Measured, mean, ratio
@@ -192,7 +193,7 @@ def turn_rewards(transcript: Transcript, labels: HistoryLabels, *, k: int = K) -
         if not finding.opening and finding.message is not None and part.within(finding.message)
     }
     rewards: dict[int, Measured] = {}
-    for index, following in zip(clinician, [*clinician[1:], len(transcript.turns)], strict=True):
+    for index, following in pairwise([*clinician, len(transcript.turns)]):
         if part.diagnosis is not None and index >= part.diagnosis:
             break
         rewards[index] = Measured(float(any(index <= message < following for message in conveying)))

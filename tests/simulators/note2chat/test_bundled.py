@@ -7,11 +7,13 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 import yaml
 
 import bedside
 from bedside.api.simulating import simulate
+from bedside.cli import main
 from bedside.judges.prompt import Conversation, NotAskable, Question
 from bedside.metrics import FAMILIES
 from bedside.protocols import note2chat
@@ -28,6 +30,7 @@ from bedside.simulators.prompt_files import prompts_in
 from bedside.simulators.scripts import read_script, script_names
 from bedside.suites import SUITES
 from bedside.transcripts import Transcript, Turn
+from tests.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulators.playing import Played, by_rules, play, run_exchange
 
 CASES = {case.id: case for _, case in read_cases(SIMULATOR.cases)}
@@ -268,3 +271,35 @@ def test_an_agent_that_knows_only_words_is_never_searched_for_a_diagnosis(tmp_pa
     assert talk.reference["ranked_diagnoses"] == ["Pneumonia"]
     assert len(talk.turns) == 12
     assert talk.reference["simulation"]["flags"] == {"clinician: not 5 diagnoses": 1}
+
+
+def sparing(request: Received, number: int) -> Action:
+    """A judge for which no candidate is the diagnosis, and the first reply conveys the first finding."""
+    reply = json.loads(fitting(request))
+    if "candidate" in reply:
+        reply["candidate"] = None
+    for entry in reply.get("answers", []):
+        if "opening" in entry:
+            answered = "[2] patient: " in request.prompt and entry["item"] == 0
+            entry |= {"opening": False, "message": 2 if answered else None}
+    return Action(text=json.dumps(reply))
+
+
+@pytest.mark.server
+def test_a_judge_gives_every_metric_of_the_suite_a_value(tmp_path: Path) -> None:
+    talks, run = tmp_path / "talks", tmp_path / "run"
+    clinicians = ["script:good", "script:brisk", "script:silent"]
+    simulate(cases=CASES["cough-smoker"], protocol="note2chat", out=talks, clinician=clinicians)
+    with JudgeServer(sparing) as server, pytest.raises(SystemExit) as ended:
+        main(["score", str(talks), "--suite", "note2chat", "--judge", server.judge, "--out", str(run)])
+    assert not ended.value.code
+    ratings = Run(run).ratings.filter(pl.col("rater").str.starts_with("judge:"))
+
+    def values(metric: str) -> dict[str, float]:
+        rows = ratings.filter(metric=metric).select("transcript_id", "value").iter_rows()
+        return {name.split("/")[1].removeprefix("script:"): value for name, value in rows}
+
+    # Nine findings, one of them conveyed; eleven questions and two; a clinician that says nothing gets 0, and a place.
+    assert values("history_recall") == pytest.approx({"good": 1 / 9, "brisk": 1 / 9, "silent": 0})
+    assert values("history_precision") == pytest.approx({"good": 1 / 11, "brisk": 1 / 2, "silent": 0})
+    assert values("diagnosis_top_5") == {"good": 0, "brisk": 0, "silent": 0}
