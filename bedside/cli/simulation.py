@@ -10,6 +10,7 @@ import typer
 from bedside.cli.help import App
 from bedside.cli.options import JsonOption
 from bedside.cli.output import say, show_tables
+from bedside.support.plurals import counted
 
 simulation_app = App(
     """See what became of simulated conversations, and what stands behind them.
@@ -74,3 +75,36 @@ def simulation_show(
         return
     for name in conversation_ids(folder):
         say(name)
+
+
+@simulation_app.command("turns")
+def simulation_turns(
+    folder: TalksArgument,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="The JSON lines to write.", dir_okay=False)
+    ],
+    parameters: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME", help="The parameters that the patient went by: a set's name, or a file."
+        ),
+    ] = "default",
+) -> None:
+    """Write a row for each clinician turn and hidden concern of MedConceal's patients, to label and fit a policy to.
+
+    What is said of reveal and address is what the patient did; correct it by reading the conversations.
+
+    Examples:
+        $ bedside simulation turns talks --out turns.jsonl
+    """
+    from bedside.protocols.medconceal import turn_rows
+    from bedside.protocols.medconceal.policy_parameters import find_parameters
+    from bedside.support.files import write_text
+    from bedside.transcripts import read_transcripts
+
+    policy = find_parameters(parameters)
+    rows = [row for transcript in read_transcripts([folder]) for row in turn_rows(transcript, policy)]
+    write_text(out, "".join(f"{row.model_dump_json(exclude_none=True)}\n" for row in rows))
+    say(
+        f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside medconceal fit {out} --out mine.yaml"
+    )

@@ -33,6 +33,7 @@ from bedside.protocols.medconceal.measures import CaseTrace, measure, summarise
 from bedside.protocols.medconceal.policy import Policy, PolicyState, Step, turn_step
 from bedside.protocols.medconceal.policy_parameters import PARAMETERS, Parameters, write_parameters
 from bedside.protocols.medconceal.trace import Trace, replay, trace
+from bedside.protocols.medconceal.turn_rows import turn_rows
 
 PROTOCOL = Protocol("MedConceal", family="hidden_concerns", labels=LABELS)
 
@@ -74,6 +75,7 @@ __all__ = [
     "simulated_turns",
     "trace",
     "turn_rater",
+    "turn_rows",
     "turn_step",
     "with_labels",
     "write_parameters",

@@ -81,11 +81,16 @@ class _Consultation:
             concern for concern in case.hidden.concerns if concern.primary or not self.task.intervention
         ]
         self.concerns = [
-            Concern(id=each.id, category=each.category, text=each.text, primary=each.primary)
-            for each in hidden
+            Concern(
+                id=concern.id,
+                category=concern.category,
+                text=concern.text,
+                primary=concern.primary,
+            )
+            for concern in hidden
         ]
         self.policy = Policy(
-            self.parameters, tuple(each.id for each in self.concerns), primary_of(self.concerns)
+            self.parameters, tuple(concern.id for concern in self.concerns), primary_of(self.concerns)
         )
         self.state = self.policy.start()
         self.patient = ReservedPatient(

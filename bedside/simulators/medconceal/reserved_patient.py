@@ -96,9 +96,9 @@ class ReservedPatient:
         out = [concern for concern in self.concerns if concern.id in state.revealed_at]
         hidden = [concern for concern in self.concerns if concern.id not in state.revealed_at]
         stance = stance_of(state, self.parameters, intervention=self.intervention)
-        told = self._told(hidden)
-        call = self._call(lines, state.number, told, stance=stance, due=due, out=out, blocked=blocked)
-        openly = [*self.case.chart.values(), *told, *(line.text for line in lines)]
+        open_texts = self._open_texts(hidden)
+        call = self._call(lines, state.number, open_texts, stance=stance, due=due, out=out, blocked=blocked)
+        openly = [*self.case.chart.values(), *open_texts, *(line.text for line in lines)]
         openly += [text for concern in out for text in (concern.text, *concern.voiced)]
         guard = DisclosureGuard(hidden, due, words_of(openly), self.parameters.guard)
         limits = self._limits(due)
@@ -117,7 +117,7 @@ class ReservedPatient:
                 )
         return spoken, stance
 
-    def _told(self, hidden: Sequence[HiddenConcern]) -> list[str]:
+    def _open_texts(self, hidden: Sequence[HiddenConcern]) -> list[str]:
         """What the patient is told of itself: nothing that gives away what is hidden."""
         patient = self.case.patient
         texts = (
@@ -140,7 +140,7 @@ class ReservedPatient:
         self,
         lines: Sequence[Line],
         number: int,
-        told: Sequence[str],
+        open_texts: Sequence[str],
         *,
         stance: Stance,
         due: Sequence[HiddenConcern],
@@ -149,7 +149,7 @@ class ReservedPatient:
     ) -> Call:
         patient, language = self.case.patient, self.case.language
         sentences, words = self._limits(due)
-        allowed = set(told)
+        allowed = set(open_texts)
         facts = [text for text in (*patient.facts, *patient.vitals, *patient.psychosocial) if text in allowed]
         deflections = [text for text in patient.deflections if text in allowed]
         preference = self._preference(allowed)

@@ -110,6 +110,10 @@ def _intent(z: Mapping[str, float]) -> str:
 # -- the patient ------------------------------------------------------------------------------------
 
 
+#: Words that a question shares with any fact.
+_IDLE = content("take time make good hear look tell come go feel know last week say step thing start")
+
+
 def _patient(call: Call) -> str:
     """What the patient says: what is due, else a fact that shares words with the question, else little."""
     material = call.material
@@ -127,7 +131,7 @@ def _patient(call: Call) -> str:
             ),
             said,
         )
-    heard = content(call.history[-1].text)
+    heard = content(call.history[-1].text) - _IDLE
     facts = sorted(
         (fact for fact in material["facts"] if fact not in said and heard & content(fact)),
         key=lambda fact: -overlap(heard, content(fact)),
