@@ -191,6 +191,26 @@ def test_a_refusal_in_words_is_flagged_and_ends_nothing() -> None:
     assert (ended.stop, ended.flags) == ("diagnosis", {"clinician: refusal": 1})
 
 
+@pytest.mark.parametrize(
+    ("message", "flag"),
+    [
+        ("Patient: it hurts.\nDoctor: where?", "speaks for the patient"),
+        ("*nods* Where does it hurt?", "stage directions"),
+        ("Reasoning: it may be gout. Where does it hurt?", "leaked reasoning"),
+        ("word " * 401, "too long"),
+        ("您哪里不舒服，多久了？", "wrong language"),
+    ],
+)
+def test_what_is_wrong_with_a_message_of_the_clinician_is_flagged_and_the_message_kept(
+    message: str, flag: str
+) -> None:
+    played = interview([said(message), said("This.", FIVE)])
+    assert played.ended.turns[1].text == message.strip()
+    assert played.ended.turns[1].meta == {"flags": [flag]}
+    assert (played.ended.stop, played.ended.flags) == ("diagnosis", {f"clinician: {flag}": 1})
+    assert len(played.asked("message")) == 2
+
+
 def test_three_repetitions_in_a_row_end_it_after_the_patients_reply() -> None:
     ended = interview([said("Where exactly does it hurt you?")]).ended
     assert ended.stop == "clinician repeats"
@@ -236,7 +256,7 @@ OPTIONS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.lists(ANYTHING, min_size=1, max_size=40), OPTIONS, st.sampled_from(["26-messages", "40-messages"]))
 def test_it_ends_for_any_replies(replies: list[Any], options: dict[str, str], setting: str) -> None:
     place = 0
@@ -311,3 +331,20 @@ def test_what_is_wrong_with_a_case_is_said() -> None:
     (wrong,) = SIMULATOR.check_case(case(findings=({"text": "x", "categories": ("place",)},)))
     assert "'place'" in wrong
     assert list(SIMULATOR.check_case(case(text=""))) == []
+
+
+@pytest.mark.parametrize(
+    "options", [{}, {"decision": "evaluator", "strict": "judge"}, {"brief": "tuned"}], ids=str
+)
+def test_an_interview_in_chinese_is_asked_for_in_chinese(options: dict[str, str]) -> None:
+    chinese = case(
+        chief_complaint="左腿肿",
+        text="左腿肿胀三天，走路加重。无发热。急诊给予抗凝。",
+        vignette="左腿肿胀三天，走路加重。无发热。",
+    ).model_copy(update={"language": "zh"})
+    played = play(SIMULATOR, chinese, by_rules(SIMULATOR), options=options)
+    assert (played.ended.stop, played.ended.completed) == ("diagnosis", True)
+    for call in played.calls:
+        assert all(reference.partition("@")[0].endswith(".zh") for reference in call.prompt.split())
+    answers = {turn.text for turn in played.ended.turns[2::2]}
+    assert {"左腿肿胀三天，走路加重。", "抱歉，我不知道。"} <= answers
