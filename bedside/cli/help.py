@@ -104,6 +104,9 @@ _OTHER_NAMES = {
     "judges": "judge",
     "speakers": "roles",
     "folder": "out",
+    "settings": "setting",
+    "options": "set_",
+    "prices": "price",
     "key": "key_env",
     "day": "date",
 }

@@ -1,0 +1,231 @@
+"""Simulating as a user meets it: what is typed, what is printed, how it goes on, what is wrong in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import bedside
+from bedside.api.simulating import simulate
+from bedside.simulators.contract import SIMULATORS
+from tests.conftest import Call
+
+BRISK = ("simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--sample", "1")
+
+
+def refusal(call: Call, *arguments: object) -> str:
+    code, out, err = call(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1, err
+    return err
+
+
+@pytest.fixture(scope="module")
+def talks(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulation of two scripted clinicians."""
+    folder = tmp_path_factory.mktemp("simulated") / "talks"
+    simulate(None, "note2chat", folder, clinician=["script:brisk", "script:good"], sample=2)
+    return folder
+
+
+def test_it_simulates_says_what_to_do_next_and_goes_on(call: Call, tmp_path: Path) -> None:
+    code, out, _ = call(*BRISK, "--out", "mine")
+    assert code == 0
+    assert "1 conversation of 1 in mine" in out
+    assert "0 replies taken from the log" in out
+    assert "Next: bedside score mine --out run; bedside report run" in out
+    assert "Toys without a model took part (rules-toy)" in out
+    before = (tmp_path / "mine" / "transcripts.jsonl").read_bytes()
+    _, out, _ = call(*BRISK, "--out", "mine")
+    assert " 0 calls asked now" in out
+    (tmp_path / "mine" / "transcripts.jsonl").unlink()
+    assert call(*BRISK, "--out", "mine", "--replay")[0] == 0
+    assert (tmp_path / "mine" / "transcripts.jsonl").read_bytes() == before
+
+
+def test_the_tables_as_json(call: Call) -> None:
+    code, out, err = call(*BRISK, "--json")
+    assert code == 0
+    conversations, spent = (table["rows"] for table in json.loads(out))
+    assert conversations[0]["system"] == "script:brisk"
+    assert conversations[0]["finished"] == conversations[0]["completed"] == 1
+    assert {row["role"] for row in spent} >= {"clinician", "patient"}
+    assert "Next: bedside score talks" in err
+
+
+def test_a_dry_run_asks_and_writes_nothing(call: Call, tmp_path: Path) -> None:
+    clinician, other = "http://localhost:9/v1#one", "http://localhost:9/v1#other"
+    arguments = (
+        "simulate", "--protocol", "medconceal", "--clinician", clinician, "--patient", other, "--dry-run"
+    )  # fmt: skip
+    code, out, _ = call(*arguments, "--price", f"{other},in=1,out=2", "--json")
+    assert code == 0
+    assert not (tmp_path / "talks").exists()
+    rows = {row["role"]: row for row in json.loads(out)[0]["rows"]}
+    cases = 6
+    # Eight messages and the findings; an evaluation and a reply of each.
+    assert rows["clinician"]["calls"] == cases * 9
+    assert rows["evaluator"]["calls"] == cases * 8
+    patient = rows["patient"]
+    tokens = patient["input_tokens"] + 2 * patient["output_tokens"]
+    assert patient["cost"] == pytest.approx(tokens / 1e6, rel=1e-3)
+    unknown = json.loads(call(*arguments, "--json")[1])[0]["rows"]
+    assert next(row for row in unknown if row["role"] == "patient")["cost"] is None
+
+
+def test_a_price_for_all(call: Call) -> None:
+    arguments = ("simulate", "--protocol", "note2chat", "--clinician", "http://localhost:9/v1#one")
+    _, out, _ = call(*arguments, "--dry-run", "--price", "in=1,out=2", "--json")
+    costs = {row["role"]: row["cost"] for row in json.loads(out)[0]["rows"]}
+    assert costs["clinician"] > 0
+    assert costs["patient"] == 0, "rules cost nothing"
+
+
+def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
+    code, _, err = call(
+        *BRISK[:-2], "--setting", "26-messages,40-messages", "--repeats", "2", "--sample", "2", "--seed", "3",
+        "--set", "note2chat.brief=tuned", "--out", "mine",
+    )  # fmt: skip
+    assert code == 0, err
+    manifest = json.loads((tmp_path / "mine" / "manifest.json").read_text())
+    assert manifest["conversations"]["planned"] == 2 * 2 * 2
+    assert (manifest["seed"], manifest["options"]["brief"]) == (3, "tuned")
+    assert manifest["settings"] == ["26-messages", "40-messages"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--protocol", "notechat", "--clinician", "rules"], "did you mean note2chat?"),
+        (["--protocol", "note2chat"], "--clinician: no clinician is named"),
+        (["--protocol", "note2chat", "--clinician", "script:god"], "good"),
+        (
+            ["--protocol", "note2chat", "--clinician", "rules", "--set", "x.y=1"],
+            "--set: 'x' is not the protocol",
+        ),
+        (
+            ["--protocol", "note2chat", "--clinician", "rules", "--set", "note2chat.brif=1"],
+            "--set: note2chat has no option",
+        ),
+        (
+            ["--protocol", "note2chat", "--clinician", "rules", "--setting", "26"],
+            "--setting: note2chat has no",
+        ),
+        (["--protocol", "note2chat", "--clinician", "rules", "--lengths", "30"], "no target lengths"),
+        (["--protocol", "note2chat", "--clinician", "rules", "--lengths", "x"], "--lengths"),
+        (["--protocol", "note2chat", "--clinician", "rules", "--price", "2"], "--price"),
+        (["--protocol", "note2chat", "--clinician", "rules", "--price", "in=2"], "write --price MODEL,in="),
+        (["--protocol", "note2chat", "--clinician", "rules", "--replay"], "there is no log to replay"),
+        (["--protocol", "note2chat", "--clinician", "human:"], "human:NAME"),
+        (["--protocol", "note2chat", "--clinician", "rules", "nowhere.yaml"], "nowhere.yaml"),
+        (["--protocol", "note2chat", "--clinician", "rules", "--minutes", "0"], "--minutes"),
+        (["--clinician", "rules"], "--protocol"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    call: Call, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    assert says in refusal(call, "simulate", *arguments)
+    assert not (tmp_path / "talks").exists()
+
+
+def test_a_key_that_is_missing_is_said_before_anything_runs(
+    call: Call, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    arguments = ("simulate", "--protocol", "note2chat", "--clinician", "openai/gpt-5-mini")
+    assert "OPENAI_API_KEY is not set" in refusal(call, *arguments)
+
+
+def test_a_folder_of_something_else_is_left_alone(call: Call, tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "thesis.txt").write_text("x")
+    assert "something else" in refusal(call, *BRISK, "--out", "full")
+    assert [path.name for path in (tmp_path / "full").iterdir()] == ["thesis.txt"]
+
+
+def test_status(call: Call, talks: Path) -> None:
+    code, out, _ = call("simulation", "status", talks)
+    assert code == 0
+    assert "script:brisk" in out
+    assert "They ended by: diagnosis 4." in out
+    rows = json.loads(call("simulation", "status", talks, "--json")[1])[0]["rows"]
+    transcripts = [json.loads(line) for line in (talks / "transcripts.jsonl").read_text().splitlines()]
+    for row in rows:
+        own = [len(each["turns"]) for each in transcripts if each["system"] == row["system"]]
+        assert row["mean_messages"] == sum(own) / len(own)
+        assert row["finished"] == len(own)
+
+
+def test_failed(call: Call, talks: Path, tmp_path: Path) -> None:
+    assert call("simulation", "failed", talks)[1] == "Every conversation has a transcript.\n"
+    mute = tmp_path / "mute.py"
+    mute.write_text("def reply(asked):\n    return ''\n")
+    code, out, err = call(
+        "simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--patient", "mute:reply",
+        "--evaluator", "rules", "--sample", "1",
+    )  # fmt: skip
+    assert code == 0, err
+    assert "1 failed: bedside simulation failed talks says why" in out
+    assert "Next:" not in out, "there is nothing to score"
+    _, out, _ = call("simulation", "failed", "talks", "--json")
+    (row,) = json.loads(out)[0]["rows"]
+    assert (row["state"], row["whose"], row["reason"]) == ("failed", "patient", "empty")
+    assert row["system"] == "script:brisk"
+
+
+def test_show(call: Call, talks: Path) -> None:
+    ids = call("simulation", "show", talks)[1].splitlines()
+    transcripts = [json.loads(line) for line in (talks / "transcripts.jsonl").read_text().splitlines()]
+    assert ids == [transcript["id"] for transcript in transcripts]
+    _, out, _ = call("simulation", "show", talks, ids[0])
+    for index, turn in enumerate(transcripts[0]["turns"]):
+        assert f"{index} {turn['role']}: {turn['text']}" in out
+    assert "[decision] by" in out
+    assert ids[0] in refusal(call, "simulation", "show", talks, ids[0][:-1])
+
+
+@pytest.mark.parametrize("command", ["status", "failed", "show"])
+def test_a_folder_that_is_no_simulation(call: Call, tmp_path: Path, command: str) -> None:
+    assert "there is no log of a simulation" in refusal(call, "simulation", command, tmp_path)
+
+
+def test_scoring_the_folder_takes_the_protocols_suite(call: Call, talks: Path) -> None:
+    code, _, err = call("score", talks, "--out", "run")
+    assert code == 0
+    assert "The suite is note2chat" in err
+    assert bedside.read_run("run").manifest["transcripts"]["count"] == 4
+
+
+def test_the_protocols_are_listed_and_shown(call: Call) -> None:
+    _, out, _ = call("simulators")
+    for name, simulator in SIMULATORS.all().items():
+        assert name in out
+        _, shown, _ = call("simulators", "show", name)
+        assert simulator.source in shown
+        for part in (*simulator.settings, *simulator.options):
+            assert part.name in shown
+        assert all(text in shown for text in simulator.parameters)
+        assert "What the clinician is told in" in shown
+    assert "did you mean" in refusal(call, "simulators", "show", "medconcel")
+    assert "asthma" in refusal(call, "simulators", "show", "note2chat", "--case", "asthma")
+
+
+def test_cases_are_checked(call: Call, tmp_path: Path) -> None:
+    good = tmp_path / "good.yaml"
+    good.write_text(SIMULATORS.load("note2chat").cases.read_text("utf-8"), "utf-8")
+    assert call("simulators", "check", good, "--protocol", "note2chat")[1].startswith(f"{good}: good")
+    code, out, err = call("simulators", "check", good, "--protocol", "medconceal")
+    assert (code, out) == (2, "")
+    *problems, last = err.splitlines()
+    assert problems
+    assert all(line.startswith(f"{good}:") for line in problems), "each with its file and line"
+    assert "mend what is listed above" in last
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("id: a\nchartt: {}\n")
+    code, _, err = call("simulators", "check", bad)
+    assert code == 2
+    assert "chartt" in err
