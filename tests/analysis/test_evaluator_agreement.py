@@ -1,0 +1,90 @@
+"""A simulation's evaluator beside a second rater, against the statistics on the numbers themselves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+
+import bedside
+from bedside.analysis.evaluator_agreement import evaluator_agreements
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.protocols.medconceal import FEATURES
+from bedside.reports.build import build_tables
+from bedside.stats.reliability import icc
+
+EVALUATOR, SECOND = "judge:lab/evaluator", "judge:lab/second"
+CASES, TURNS = 6, 4
+
+
+def talks(folder: Path, noise: np.ndarray) -> Path:
+    """Simulated conversations whose turns have labels; the first feature is of known value."""
+    path = folder / "talks.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for case in range(CASES):
+            turns: list[dict[str, Any]] = []
+            for place in range(TURNS):
+                z = dict.fromkeys(FEATURES, 0.5) | {FEATURES[0]: float(noise[case, place])}
+                turns.append(
+                    {
+                        "role": "clinician",
+                        "text": f"Go on {place}.",
+                        "meta": {"medconceal": {EVALUATOR: {"z": z}}},
+                    }
+                )
+                turns.append({"role": "patient", "text": "Well."})
+            talk = {
+                "id": f"t{case}", "case_id": f"c{case}", "turns": turns, "factors": {"synthetic": True},
+                "reference": {"simulation": {"turn_rater": EVALUATOR}},
+            }  # fmt: skip
+            file.write(json.dumps(talk) + "\n")
+    return path
+
+
+def with_second_rater(view: RatingsView, values: np.ndarray, metric: str) -> RatingsView:
+    """The view with a second rater's ratings of the clinician turns."""
+    from dataclasses import replace
+
+    rows = [
+        {
+            "transcript_id": f"t{case}", "case_id": f"c{case}", "unit": f"turn:{2 * place}", "metric": metric,
+            "rater": SECOND, "replicate": replicate, "value": float(values[case, place]) + shift,
+        }
+        for case in range(CASES)
+        for place in range(TURNS)
+        for replicate, shift in ((0, -0.05), (1, 0.05))
+    ]  # fmt: skip
+    more = pl.DataFrame(rows).with_columns(pl.col("replicate").cast(view.ratings.schema["replicate"]))
+    return replace(view, ratings=pl.concat([view.ratings, more], how="diagonal"))
+
+
+def test_the_second_raters_passes_are_averaged_and_held_against_the_evaluator(tmp_path: Path) -> None:
+    random = np.random.default_rng(4)
+    own = random.uniform(0.2, 0.8, (CASES, TURNS)).round(3)
+    theirs = (own + random.normal(0.1, 0.05, own.shape)).round(3)
+    run = bedside.score(talks(tmp_path, own), tmp_path / "run", metrics=["structure"]).run
+    metric = f"turn_evaluator.{FEATURES[0]}"
+    view = with_second_rater(open_ratings_view(run), theirs, metric)
+    (agreement,) = evaluator_agreements(view)
+    assert (agreement.evaluator, agreement.rater, agreement.metric) == (EVALUATOR, SECOND, metric)
+    assert (agreement.turns, agreement.cases) == (CASES * TURNS, CASES)
+    assert agreement.means == pytest.approx((own.mean(), theirs.mean()))
+    assert agreement.difference.estimate == pytest.approx(own.mean() - theirs.mean())
+    by_hand = icc(np.column_stack([own.ravel(), theirs.ravel()]), clusters=np.repeat(np.arange(CASES), TURNS))
+    assert agreement.agreement.estimate == pytest.approx(by_hand.estimate)
+    assert agreement.agreement.interval is not None
+    assert by_hand.interval is not None
+    assert agreement.agreement.interval.low == pytest.approx(by_hand.interval.low)
+    (table,) = build_tables(view, ["simulation_evaluator"])
+    assert table.rows[0].group == "lab/evaluator and lab/second"
+    assert [cell.text for cell in table.rows[0].cells][1:3] == ["24", "6"]
+
+
+def test_without_a_second_rater_there_is_nothing(tmp_path: Path) -> None:
+    own = np.full((CASES, TURNS), 0.5)
+    run = bedside.score(talks(tmp_path, own), tmp_path / "run", metrics=["structure"]).run
+    assert evaluator_agreements(open_ratings_view(run)) == ()
