@@ -233,16 +233,14 @@ def read_actors(names: Iterable[Named], simulator: Simulator) -> tuple[ActorName
     Raises:
         BedsideError: there is no such actor, or two different ones that tables would call alike.
     """
+    named = list(names)
     texts: dict[str, list[str]] = {}
-    for name in names:
+    for name in named:
         if isinstance(name, str):
             texts.setdefault(_taker(name), []).append(name)
-        else:
-            texts.setdefault("function", [])
-    actors: list[ActorName] = []
-    for kind, own in texts.items():
-        actors += ACTORS.load(kind).read(own, simulator)
-    actors += [_callable_name(name) for name in names if not isinstance(name, str)]
+    # Together, since names of one kind may be one actor, as addresses are that serve one model.
+    actors = [actor for kind, own in texts.items() for actor in ACTORS.load(kind).read(own, simulator)]
+    actors += [_callable_name(name) for name in named if not isinstance(name, str)]
     by_identity: dict[str, ActorName] = {}
     for actor in actors:
         other = by_identity.setdefault(actor.identity, actor)
@@ -250,7 +248,14 @@ def read_actors(names: Iterable[Named], simulator: Simulator) -> tuple[ActorName
             raise InputError(
                 f"two different actors are called {actor.identity}", todo="give one of them another name"
             )
-    return tuple(by_identity.values())
+    order = [identity for name in named for identity in _identities(name, simulator)]
+    return tuple(by_identity[identity] for identity in dict.fromkeys(order))
+
+
+def _identities(name: Named, simulator: Simulator) -> list[str]:
+    if not isinstance(name, str):
+        return [_callable_name(name).identity]
+    return [actor.identity for actor in ACTORS.load(_taker(name)).read([name], simulator)]
 
 
 def read_actor(name: Named, simulator: Simulator, argument: str) -> ActorName:

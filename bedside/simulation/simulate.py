@@ -22,15 +22,17 @@ from bedside.simulation.actor_contract import (
     Spending,
     open_actor,
 )
-from bedside.simulation.conversation_log import LOG_FILE, ConversationLog
+from bedside.simulation.conversation_log import LOG_FILE, ConversationLog, opened_log, spent_by_role
 from bedside.simulation.conversation_pool import ConversationPool, SimulationProgress
-from bedside.simulation.conversing import CallCounts, Interlocutors
+from bedside.simulation.conversing import Interlocutors
+from bedside.simulation.logged_actors import CallCounts
 from bedside.simulation.simulation_plan import SimulationPlan
 from bedside.simulation.talk_files import MANIFEST, TalkCounts, write_manifest, write_talks
 from bedside.simulators.calls import ACTOR_ROLES, ActorRole
 from bedside.support.errors import InputError, RunError
 from bedside.support.files import make_folder, saying_where
 from bedside.support.locks import hold
+from bedside.support.registry import nearest
 from bedside.support.stopping import run_coroutine
 
 _LOCK = ".simulation.lock"
@@ -116,7 +118,7 @@ def simulate_plan(
         raise RunError("there is no log to replay", where=str(folder), todo="leave `replay` out to simulate")
     began = time.monotonic()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    with _held(folder):
+    with held_folder(folder):
         spending = Spending(settings.max_calls, settings.max_cost)
         calls = run_to_end(lambda: _have_conversations(plan, folder, settings, spending, progress))
         counts = write_talks(folder, log_path)
@@ -130,11 +132,8 @@ def simulate_plan(
             "requests": spending.calls,
             "cost": spending.cost,
         }
-        log = ConversationLog(log_path)
-        try:
-            spent = log.spent()
-        finally:
-            log.close()
+        with opened_log(log_path) as connection:
+            spent = spent_by_role(connection)
         write_manifest(folder, manifest(plan, counts, spent, run))
     return summary
 
@@ -156,7 +155,7 @@ async def _have_conversations(
                 actors[role, name.identity] = open_actor(
                     name, _opening(role, plan, name, folder, settings, spending)
                 )
-        _check_prices(actors, settings)
+        _check_prices(plan, actors, settings)
         log = ConversationLog(folder / LOG_FILE)
         log.plan(conversation.listed() for conversation in plan.conversations())
         who = Interlocutors(plan, actors, log, spending=spending, replay=settings.replay)
@@ -210,18 +209,24 @@ def _widths(plan: SimulationPlan, actors: Mapping[tuple[ActorRole, str], Actor])
     return widths
 
 
-def _check_prices(actors: Mapping[tuple[ActorRole, str], Actor], settings: SimulationSettings) -> None:
-    """Refuse a limit of costs where costs aren't known.
+def _check_prices(
+    plan: SimulationPlan, actors: Mapping[tuple[ActorRole, str], Actor], settings: SimulationSettings
+) -> None:
+    """Refuse prices of nobody, and a limit of costs where costs aren't known.
 
     Raises:
-        InputError: a model has no price.
+        InputError: a price names no actor, or a model has none.
     """
-    if settings.max_cost is None:
+    names = {text: name for _, name in _cast(plan) for text in (name.text, name.identity)}
+    for text in settings.prices:
+        if text not in names:
+            raise InputError(f"no actor is called {text!r}", where="`prices`", todo=nearest(text, names))
+    if settings.max_cost is None or settings.replay:
         return
-    for (_, identity), actor in actors.items():
-        if actor.parameters.get("max_tokens") is not None and actor.price is None:
+    for role, name in _cast(plan):
+        if name.kind == "model" and actors[role, name.identity].price is None:
             raise InputError(
-                f"what {identity} costs isn't known",
+                f"what {name.identity} costs isn't known",
                 where="`max_cost`",
                 todo="say it with `prices`, or limit calls with `max_calls`",
             )
@@ -284,7 +289,7 @@ def manifest(
 
 
 @contextmanager
-def _held(folder: Path) -> Iterator[None]:
+def held_folder(folder: Path) -> Iterator[None]:
     """Hold a simulation's folder, which is made if it isn't there, for this process alone.
 
     Raises:

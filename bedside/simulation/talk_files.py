@@ -42,8 +42,13 @@ class TalkCounts:
     unfinished: int
 
 
-def write_talks(folder: Path, log: Path) -> TalkCounts:
+def write_talks(folder: Path, log: Path, records: str = TRANSCRIPTS) -> TalkCounts:
     """Write transcripts, states and failures of the last run's plan.
+
+    Args:
+        folder: where they go.
+        log: the simulation's.
+        records: the name of the file of what was made.
 
     Raises:
         RunError: a file can't be written, or the log can't be read.
@@ -51,7 +56,7 @@ def write_talks(folder: Path, log: Path) -> TalkCounts:
     planned = finished = unfinished = 0
     failed: Counter[tuple[str, str]] = Counter()
     with opened_log(log) as connection, ExitStack() as stack:
-        paths = [stack.enter_context(replacing(folder / name)) for name in (TRANSCRIPTS, STATES, FAILED)]
+        paths = [stack.enter_context(replacing(folder / name)) for name in (records, STATES, FAILED)]
         transcripts, states, failures = (stack.enter_context(path.open("wb")) for path in paths)
         for listed, ended in planned_conversations(connection):
             planned += 1

@@ -1,0 +1,193 @@
+"""Those who are asked, with the log between: what is in it isn't asked again."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from bedside.llm.queue import CallRecord
+from bedside.simulation.actor_contract import Actor, ActorName, CallPlace, Spending, UnansweredError
+from bedside.simulation.conversation_log import CallSite, ConversationLog, LoggedReply
+from bedside.simulators.calls import ActorReply, ActorRole, Call
+from bedside.support.errors import RunError
+
+
+@dataclass(slots=True)
+class CallCounts:
+    """What a run did, whoever was asked.
+
+    Attributes:
+        asked: calls that somebody was asked.
+        replayed: calls whose reply was in the log.
+        broken: conversations that were begun anew, as an actor that remembers was cut off.
+    """
+
+    asked: int = 0
+    replayed: int = 0
+    broken: int = 0
+
+
+class LoggedActors:
+    """Those who are asked, with the log between.
+
+    Args:
+        actors: who is asked, by role and identity.
+        log: where replies are kept.
+        spending: where costs are counted.
+        replay: whether nobody may be asked.
+    """
+
+    def __init__(
+        self,
+        actors: Mapping[tuple[ActorRole, str], Actor],
+        log: ConversationLog,
+        *,
+        spending: Spending,
+        replay: bool = False,
+    ) -> None:
+        self.actors = actors
+        self.log = log
+        self.replay = replay
+        self.counts = CallCounts()
+        self._spending = spending
+        self._rooms = {place: asyncio.Semaphore(actor.room) for place, actor in actors.items()}
+        #: What several conversations wait for.
+        self._shared: dict[CallSite, asyncio.Task[ActorReply]] = {}
+
+    async def stop(self) -> None:
+        """Ask nothing more that several conversations wait for."""
+        tasks = list(self._shared.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def shared(self, call: Call, at: CallSite, place: CallPlace, name: ActorName) -> ActorReply:
+        """A reply that several conversations share, asked for once."""
+        task = self._shared.get(at)
+        if task is None:
+            logged = self.log.reply(at)
+            if logged is not None:
+                return self.logged(logged, call, place)
+            task = asyncio.create_task(self.ask(call, at, place, name))
+            self._shared[at] = task
+            task.add_done_callback(lambda _: self._shared.pop(at))
+        return await asyncio.shield(task)
+
+    def logged(self, logged: LoggedReply, call: Call, place: CallPlace) -> ActorReply:
+        """A reply of the log.
+
+        Raises:
+            RunError: it was to something else.
+        """
+        if logged.prompt != call.digest():
+            parts = _parts(call)
+            changed = [name for name in parts if logged.parts.get(name) != parts[name]]
+            raise RunError(
+                f"what the {call.actor} is asked at {_name(call)} of {place.transcript} has changed since it was"
+                f" answered ({', '.join(changed) or 'the prompt'})",
+                where=str(self.log.path),
+                todo="simulate into another folder, or restore what changed",
+            )
+        self.counts.replayed += 1
+        return logged.reply
+
+    async def ask(self, call: Call, at: CallSite, place: CallPlace, name: ActorName) -> ActorReply:
+        """A reply to a call that the log doesn't hold, which is in the log when this returns.
+
+        Raises:
+            UnansweredError, NotAskedError: there is none.
+            BedsideError: the run can't go on.
+        """
+        if self.replay:
+            raise RunError(
+                f"the log holds no reply to {_name(call)} of {place.transcript}, and nobody is asked",
+                where=str(self.log.path),
+                todo="leave `replay` out to ask",
+            )
+        actor = self.actors[call.actor, name.identity]
+        async with self._rooms[call.actor, name.identity]:
+            started = _now()
+            record = CallRecord()
+            self.counts.asked += 1
+            try:
+                reply = await actor.answer(call, place, record)
+            except UnansweredError as error:
+                record.faults.append(str(error))
+                await self._keep(call, at, name, actor, record, started, None)
+                raise
+        await self._keep(call, at, name, actor, record, started, reply)
+        return reply
+
+    async def _keep(
+        self,
+        call: Call,
+        at: CallSite,
+        name: ActorName,
+        actor: Actor,
+        record: CallRecord,
+        started: str,
+        reply: ActorReply | None,
+    ) -> None:
+        cost = None
+        if actor.price is not None and record.input_tokens is not None and record.output_tokens is not None:
+            cost = actor.price.of(record.input_tokens, record.output_tokens)
+            self._spending.cost += cost
+        elif not record.calls:
+            cost = 0.0
+        await self.log.keep(
+            LoggedReply(
+                at,
+                prompt=call.digest(),
+                parts=_parts(call),
+                actor=call.actor,
+                model=name.identity,
+                parameters=actor.parameters,
+                state="failed" if reply is None else "answered",
+                reply=ActorReply("") if reply is None else reply,
+                faults=tuple(record.faults),
+                calls=record.calls,
+                input_tokens=record.input_tokens,
+                output_tokens=record.output_tokens,
+                cost=cost,
+                started=started,
+                finished=_now(),
+                endpoint=record.endpoint,
+            )
+        )
+
+
+def _parts(call: Call) -> dict[str, str]:
+    """Digests of the parts of what is asked, to say which changed."""
+    parts: dict[str, Any] = {
+        "the brief": call.brief,
+        "what was said before": [(line.role, line.text) for line in call.history],
+        "the instruction": call.instruction,
+        "the objection": call.objection,
+        "the schema": call.schema,
+        "the actor": call.actor,
+    }
+    return {
+        name: hashlib.sha256(orjson.dumps(part, option=orjson.OPT_SORT_KEYS)).hexdigest()[:12]
+        for name, part in parts.items()
+    }
+
+
+def _name(call: Call) -> str:
+    attempt = f", attempt {call.attempt}" if call.attempt > 1 else ""
+    return f"{call.purpose} {call.ordinal}{attempt}"
+
+
+def call_seed(seed: int, at: CallSite) -> int:
+    """A number below 2³¹ for the actor's own chance at one call."""
+    name = f"{seed}\n{at.key}\n{at.purpose}\n{at.ordinal}\n{at.attempt}"
+    return int.from_bytes(hashlib.sha256(name.encode()).digest()[:4]) >> 1
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
