@@ -1,6 +1,6 @@
 """Simulating beside the physical limit, against a server that answers in 0.2 s; and memory with many conversations.
 
-    python benchmarks/simulation_throughput.py [--conversations 128] [--turns 8] [--most 10000]
+    python benchmarks/simulation_throughput.py [--conversations 200] [--turns 8] [--most 10000]
 
 A made-up protocol has three calls a turn, each after the other: the clinician's message, the evaluator's label, the
 patient's message. 64 calls are under way at once at most, so the limit is calls × latency / 64 + the longest chain ×
@@ -104,7 +104,9 @@ def measured(actor: str, conversations: int, turns: int) -> None:
     from bedside.simulators.contract import SIMULATORS
 
     SIMULATORS._loaded["made-up"] = protocol(turns)
-    cases = [Case(id=f"c{number}") for number in range(conversations)]
+    people = min(conversations, 100)  # who don't grow with the conversations that are had with them
+    assert conversations % people == 0
+    cases = [Case(id=f"c{number}") for number in range(people)]
     with tempfile.TemporaryDirectory() as folder:
         simulate(cases[:2], "made-up", Path(folder) / "warm", clinician="rules")
         cpu, _ = used()
@@ -164,7 +166,7 @@ def in_memory(most: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    parser.add_argument("--conversations", type=int, default=128)
+    parser.add_argument("--conversations", type=int, default=200)
     parser.add_argument("--turns", type=int, default=8)
     parser.add_argument("--most", type=int, default=10_000)
     parser.add_argument("--measure", metavar="ACTOR", help=argparse.SUPPRESS)

@@ -38,6 +38,8 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
     "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},
     "preview_judging": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question"},
+    "simulate": {"settings": "26-messages", "lengths": "30"},
+    "preview_simulation": {"settings": "26-messages", "lengths": "30"},
     "read_account": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
@@ -53,7 +55,7 @@ def test_every_argument_of_several_is_tried_below() -> None:
         several = {
             parameter.name
             for parameter in inspect.signature(function).parameters.values()
-            if kinds.search(str(parameter.annotation)) and parameter.name not in ("price", "where")
+            if kinds.search(str(parameter.annotation)) and parameter.name not in ("price", "prices", "where")
         }
         assert several == SEVERAL.get(name, {}).keys() or name in NO_NAMES, name
 
@@ -119,6 +121,18 @@ def test_judges_take_a_lone_name(run: bedside.Run) -> None:
             with pytest.raises(bedside.BedsideError, match=f"`{argument}`: names are text, and 3 is not"):
                 bedside.preview_judging(run, server.judge, **{argument: 3})  # type: ignore[arg-type]
         assert not server.received
+
+
+def test_simulations_take_a_lone_name() -> None:
+    lone = bedside.preview_simulation(None, "note2chat", clinician="rules", settings="26-messages")
+    assert lone == bedside.preview_simulation(
+        None, "note2chat", clinician=["rules"], settings=["26-messages"]
+    )
+    with pytest.raises(bedside.BedsideError, match="`settings`: names are text, and 3 is not"):
+        bedside.preview_simulation(None, "note2chat", clinician="rules", settings=3)  # type: ignore[arg-type]
+    for lengths in (30, [30]):
+        with pytest.raises(bedside.BedsideError, match="`lengths`: leave them out|has no target lengths"):
+            bedside.preview_simulation(None, "note2chat", clinician="rules", lengths=lengths)
 
 
 def test_columns_are_a_mapping() -> None:

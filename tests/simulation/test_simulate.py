@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.api.simulating import simulate
+from bedside.api.simulating import preview_simulation, simulate
 from bedside.support.errors import BedsideError, InputError, RunError
 from tests.simulation.tiny import PERSONAS, TINY, cases, install
 
@@ -214,3 +214,51 @@ def test_a_price_must_be_known_where_costs_are_limited(
 ) -> None:
     with pytest.raises(InputError, match="what tiny costs isn't known"):
         run(tmp_path / "talks", clinician="http://127.0.0.1:9/v1#tiny", max_cost=1.0)
+
+
+def test_a_preview_counts_the_calls_and_writes_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = {"clinician": ["rules", polite], "repeats": 2, "prices": {"rules": (1.0, 2.0)}}
+    preview = preview_simulation(cases(), "tiny", **asked)
+    assert os.listdir(tmp_path) == []
+    made = run(tmp_path / "talks", **asked)
+    assert preview.conversations == made.summary.counts.planned == 12
+    by_role = {(role.role, role.actor.identity): role for role in preview.roles}
+    manifest = json.loads((tmp_path / "talks/manifest.json").read_text())
+    spent = {role: entry["replies"] for role, entry in manifest["spent"].items()}
+    for role in ("patient", "evaluator"):
+        assert by_role[role, "rules-toy"].calls == spent[role]
+    clinicians = [role for role in preview.roles if role.role == "clinician"]
+    assert sum(role.calls for role in clinicians) == spent["clinician"]
+    assert all(role.calls <= role.most_calls for role in preview.roles)
+    assert all(role.cost == 0 for role in preview.roles)
+
+
+def test_a_preview_of_many_counts_by_some(tmp_path: Path) -> None:
+    preview = preview_simulation(
+        cases(50), "tiny", clinician="http://127.0.0.1:9/v1#m", prices={"m": (1.0, 2.0)}
+    )
+    assert (preview.conversations, preview.played) == (50, 20)
+    (doctor,) = [role for role in preview.roles if role.role == "clinician"]
+    assert doctor.calls == 50 * 3
+    assert doctor.most_calls == 50 * 7
+    assert doctor.cost == pytest.approx((doctor.input_tokens + 2 * doctor.output_tokens) / 1e6, abs=1e-6)
+
+
+def test_clinicians_come_in_the_order_of_their_names(tmp_path: Path) -> None:
+    made = run(tmp_path / "talks", clinician=[polite, "rules"], cases=cases(1))
+    assert [transcript.system for transcript in made.transcripts()] == [
+        "tests.simulation.test_simulate:polite",
+        "rules-toy",
+    ]
+
+
+def test_a_price_of_nobody_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no actor is called 'rulez'"):
+        run(tmp_path / "talks", prices={"rulez": (1, 2)})
+
+
+def polite(request: dict[str, Any]) -> Any:
+    return {"number": 3} if request["kind"] == "data" else "How are you?"
