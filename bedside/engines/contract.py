@@ -16,7 +16,7 @@ from typing import Any, Generic, TypeVar
 from bedside.support.errors import EngineError
 from bedside.support.registry import Registry
 
-__all__ = ["ENGINES", "BrokenError", "Engine", "EngineKind", "Outcome", "call_task", "open_engine"]
+__all__ = ["ENGINES", "BrokenError", "Engine", "EngineKind", "TaskOutcome", "call_task", "open_engine"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -26,7 +26,7 @@ _ATTEMPTS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome(Generic[Result]):
+class TaskOutcome(Generic[Result]):
     """What became of a task.
 
     Attributes:
@@ -61,7 +61,7 @@ class Engine(ABC):
     @abstractmethod
     def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-    ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+    ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
         """Number and outcome of each task as it is finished.
 
         Raises:
@@ -87,7 +87,7 @@ class Engine(ABC):
 
     def run_tasks(
         self, function: Callable[[Task], Result], tasks: Iterable[Task]
-    ) -> Iterator[tuple[Task, Outcome[Result]]]:
+    ) -> Iterator[tuple[Task, TaskOutcome[Result]]]:
         """Each task with its outcome, as they are finished. Closing the iterator drops what isn't begun.
 
         Args:
@@ -111,16 +111,16 @@ class Engine(ABC):
                     break
             idle = 0 if len(unfinished) < before else idle + 1
         for task in unfinished.values():
-            yield task, Outcome(lost=why or "no outcome came back")
+            yield task, TaskOutcome(lost=why or "no outcome came back")
 
 
-def call_task(function: Callable[[Any], Any], number: int, task: Any) -> tuple[int, Outcome[Any]]:
+def call_task(function: Callable[[Any], Any], number: int, task: Any) -> tuple[int, TaskOutcome[Any]]:
     """What a worker does: call the function, and tell what it raised as the task's outcome."""
     try:
-        return number, Outcome(value=function(task))
+        return number, TaskOutcome(value=function(task))
     # Whatever it is, it is this task's: the others go on.
     except Exception as error:
-        return number, Outcome(error=error)
+        return number, TaskOutcome(error=error)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import importlib
+import io
 import os
 import sys
 from collections.abc import Collection, Mapping
+from contextlib import redirect_stdout
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict
@@ -59,7 +61,9 @@ def deepeval_module(part: str, left_alone: Collection[str] = ()) -> Any:
             if name not in left_alone:
                 os.environ.setdefault(name, value)
     try:
-        return importlib.import_module(f"deepeval.{part}")
+        # It prints a remark on the setting above, into what a command may print as JSON.
+        with redirect_stdout(io.StringIO()):
+            return importlib.import_module(f"deepeval.{part}")
     except ImportError as error:
         raise missing_library("deepeval") from error
 

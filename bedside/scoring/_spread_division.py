@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-from bedside.engines.contract import Engine, Outcome
+from bedside.engines.contract import Engine, TaskOutcome
 from bedside.scoring._spread_parts import FilePiece, ScoredPart, ScoringJob
 from bedside.scoring._spread_worker import divide_file
 from bedside.support.errors import EngineError, InputError
@@ -84,7 +84,7 @@ def _whole_file(path: Path) -> FilePiece:
     return FilePiece(str(path), status.st_size, status.st_mtime_ns)
 
 
-def finished_value(outcome: Outcome[Result]) -> Result:
+def finished_value(outcome: TaskOutcome[Result]) -> Result:
     """What a worker returned.
 
     Raises:

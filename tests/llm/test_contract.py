@@ -165,3 +165,13 @@ def test_registry_folder_holds_entries_only() -> None:
     folder = Path(contract.__file__).parent / "clients"
     files = {path.stem for path in folder.glob("*.py") if not path.stem.startswith("_")}
     assert files <= set(CLIENTS.names())
+
+
+def test_a_price_is_looked_up_without_a_word() -> None:
+    """The library that knows prices says on import what it was set to, which is no part of what a command prints."""
+    code = (
+        "from bedside.llm.contract import known_price, read_name\n"
+        "assert known_price(read_name('openai/gpt-5-mini')).input > 0\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert (done.stdout, done.stderr) == ("", "")

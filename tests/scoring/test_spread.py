@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from bedside.engines.contract import Engine, Outcome, call_task
+from bedside.engines.contract import Engine, TaskOutcome, call_task
 from bedside.scoring import _spread_division, _spread_parts, _spread_worker
 from bedside.scoring import spread as spreading
 from bedside.scoring.one_process import ScoringSummary
@@ -35,10 +35,10 @@ class Here(Engine):
 
     def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-    ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+    ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
         for number, task in reversed(tasks.items()):
             self.tasks.append(task)
-            yield (number, Outcome(lost="it died")) if self.lose(task) else call_task(function, number, task)
+            yield (number, TaskOutcome(lost="it died")) if self.lose(task) else call_task(function, number, task)
 
     def close(self) -> None:
         pass
@@ -311,7 +311,7 @@ def test_a_file_that_changes_meanwhile_is_refused(folder: Path, tmp_path: Path) 
     class Meddling(Here):
         def run_round(
             self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-        ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+        ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
             if tasks and is_part(next(iter(tasks.values()))):
                 (folder / "c.jsonl").write_text(line("c0", "Other words, later?"))
             yield from super().run_round(function, tasks)
@@ -346,7 +346,7 @@ def test_a_worker_that_sees_no_files_says_so(folder: Path, tmp_path: Path) -> No
     class Elsewhere(Here):
         def run_round(
             self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-        ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+        ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
             os.rename(folder, tmp_path / "moved")
             yield from super().run_round(function, tasks)
 

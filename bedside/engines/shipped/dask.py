@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, call_task
+from bedside.engines.contract import BrokenError, Engine, EngineKind, TaskOutcome, call_task
 from bedside.support.errors import EngineError, MissingExtraError
 
 #: Seconds that a scheduler is waited for, at first and when it went away, and workers.
@@ -68,7 +68,7 @@ class _Dask(Engine):
 
     def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-    ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+    ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
         futures = {
             self._client.submit(call_task, function, number, task, pure=False): number
             for number, task in tasks.items()
@@ -86,7 +86,7 @@ class _Dask(Engine):
                             yield result
                         elif future.status == "error":
                             # The function's own errors are results, so this is dask's.
-                            yield number, Outcome(lost=_line(result))
+                            yield number, TaskOutcome(lost=_line(result))
                         else:
                             raise BrokenError("the dask scheduler went away")
                 except TimeoutError:

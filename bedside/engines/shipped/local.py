@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator, Mapping
 from typing import Any
 
-from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, call_task
+from bedside.engines.contract import BrokenError, Engine, EngineKind, TaskOutcome, call_task
 from bedside.support.errors import EngineError
 
 #: Seconds after which a process that has nothing to do ends, so that none outlives a master that was killed.
@@ -24,7 +24,7 @@ class _Local(Engine):
 
     def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-    ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+    ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.process_executor import BrokenProcessPool
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from bedside.engines.contract import BrokenError, Engine, EngineKind, Outcome, call_task
+from bedside.engines.contract import BrokenError, Engine, EngineKind, TaskOutcome, call_task
 from bedside.support.errors import EngineError, MissingExtraError
 
 #: Seconds that a cluster is waited for.
@@ -44,7 +44,7 @@ class _Ray(Engine):
 
     def run_round(
         self, function: Callable[[Any], Any], tasks: Mapping[int, Any]
-    ) -> Generator[tuple[int, Outcome[Any]], None, None]:
+    ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
         ray = self._ray
         remote = ray.remote(call_task).options(num_cpus=1, max_retries=3)
         waiting = {remote.remote(function, number, task): number for number, task in tasks.items()}
@@ -55,7 +55,7 @@ class _Ray(Engine):
                     try:
                         yield ray.get(done)
                     except ray.exceptions.RayError as error:
-                        yield number, Outcome(lost=" ".join(str(error).split())[:300])
+                        yield number, TaskOutcome(lost=" ".join(str(error).split())[:300])
         except (ConnectionError, RuntimeError) as error:
             raise BrokenError("the Ray cluster went away") from error
         finally:
