@@ -115,10 +115,9 @@ class _Consultation:
         for number in range(1, self.task.turns + 1):
             spoken = yield from self.clinician.message(self.lines, number)
             self._note_refused("message", spoken)
-            if not spoken.text:
-                self.flags["clinician: empty"] += 1
-                return "clinician empty"
             self.flags.update(f"clinician: {flag}" for flag in spoken.flags)
+            if not spoken.text:
+                return "refused" if "refusal" in spoken.flags else "clinician empty"
             self.lines.append(Line("clinician", spoken.text))
             yield from self._answered(spoken, number)
             in_a_row = in_a_row + 1 if "repeats itself" in spoken.flags else 0

@@ -166,6 +166,9 @@ def test_a_clinician_who_says_nothing_ends_it_and_is_scored() -> None:
     assert [turn.role for turn in silent.ended.turns] == ["clinician", "patient"]
     assert len(silent.asked("message")) == 3, "an empty message is asked for once more"
     assert silent.asked("findings")
+    assert silent.ended.flags["clinician: empty"] == 1
+    declined = held(ASKS, message=lambda call: ActorReply("", declined="unsafe"))
+    assert (declined.ended.stop, declined.ended.turns, declined.asked("findings")) == ("refused", (), [])
 
 
 def test_a_clinician_who_repeats_three_times_in_a_row_ends_it() -> None:

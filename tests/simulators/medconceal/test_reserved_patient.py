@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bedside.protocols.medconceal import FEATURES, INTENTS, PARAMETERS, PolicyState
@@ -30,6 +30,7 @@ from tests.simulators.medconceal.scenes import (
     honest,
 )
 from tests.simulators.playing import Played, play
+from tests.soak import budget
 
 A, B = CASE.hidden.concerns
 GUARD = PARAMETERS.load("default").guard
@@ -264,7 +265,8 @@ HABITS = st.lists(
     name=st.sampled_from(["alcohol", "bipolar", "heart"]),
     stops_at=st.integers(1, 20),
 )
-@settings(max_examples=60, deadline=None)
+@pytest.mark.soak
+@settings(max_examples=budget(25, 3000), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 def test_whatever_is_played_nothing_comes_out_before_its_gate_and_all_at_it(
     turns: list[dict[str, Any]], habits: list[str], setting: str, stop: bool, name: str, stops_at: int
 ) -> None:
