@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -13,7 +14,7 @@ from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 
 simulators_app = App(
-    """List the protocols that conversations can be simulated by; show one; check cases of your own.
+    """List the protocols that conversations can be simulated by; show one; check and convert cases of your own.
 
     Examples:
         $ bedside simulators
@@ -101,6 +102,36 @@ def simulators_check(
             todo="mend what is listed above",
         )
     say(f"{_several(files)}: good" + (f"; {counted(warnings, 'warning')}" if warnings else ""))
+
+
+@simulators_app.command("convert")
+def simulators_convert(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES", help="Cases of bedside's, AgentClinic's or CRAFT-MD's form, or folders of them."
+        ),
+    ],
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FILE", help="YAML file that the cases are written to.")
+    ],
+) -> None:
+    """Write cases of other projects in bedside's own form, to be completed by hand.
+
+    AgentClinic's agentclinic_medqa.jsonl and CRAFT-MD's tables are read; docs/cases.md says what becomes of each part.
+
+    Examples:
+        $ bedside simulators convert agentclinic_medqa.jsonl --out my-cases.yaml
+    """
+    from bedside.simulators.case_files import case_text, read_cases
+    from bedside.support.files import write_text
+
+    if out.exists():
+        raise InputError("the file is already there", where=str(out), todo="name another with --out")
+    cases = [case for _, case in read_cases(files)]
+    write_text(out, case_text(cases))
+    say(f"Wrote {counted(len(cases), 'case')} to {out}.")
+    note(f"Next: bedside simulators check {out}")
 
 
 def _several(files: list[str]) -> str:

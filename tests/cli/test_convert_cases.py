@@ -1,0 +1,33 @@
+"""Cases of other projects are written in bedside's form, and checked."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from bedside.simulators.case_files import read_cases
+from tests.conftest import Call
+from tests.simulators.test_public_case_forms import OSCE
+
+
+def test_cases_of_agentclinic_are_converted_and_checked(call: Call, tmp_path: Path) -> None:
+    source, out = tmp_path / "agentclinic_medqa.jsonl", tmp_path / "own.yaml"
+    source.write_text(json.dumps(OSCE) + "\n", "utf-8")
+    code, said, noted = call("simulators", "convert", source, "--out", out)
+    assert (code, said) == (0, f"Wrote 1 case to {out}.\n")
+    assert f"bedside simulators check {out}" in " ".join(noted.split())
+    assert [case for _, case in read_cases(out)] == [case for _, case in read_cases(source)]
+    code, said, noted = call("simulators", "check", out, "--protocol", "note2chat")
+    assert code == 0
+    assert "31-year-old" in noted
+    code, _, noted = call("simulators", "convert", source, "--out", out)
+    assert code == 2
+    assert "is already there" in noted
+
+
+def test_a_case_that_is_no_case_is_told_with_its_line(call: Call, tmp_path: Path) -> None:
+    path = tmp_path / "own.yaml"
+    path.write_text("- id: a\n  chrat: {}\n", "utf-8")
+    code, _, noted = call("simulators", "check", path)
+    assert code == 2
+    assert "own.yaml:2: error: chrat: unknown key; did you mean chart" in " ".join(noted.split())
