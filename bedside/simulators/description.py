@@ -48,8 +48,10 @@ def _lines(simulator: Simulator, options: Sequence[SimulatorOption], case: str |
         yield f"Lengths, unless others are named: {', '.join(map(str, simulator.lengths))}"
     yield ""
     yield f"Bundled cases, all invented: {', '.join(cases)}"
+    yield f"  in {simulator.cases}"
     if simulator.personas is not None:
         yield f"Personas: {', '.join(_personas(simulator.personas))}"
+        yield f"  in {simulator.personas}"
     scripts = script_names(simulator)
     if scripts:
         yield f"Scripted clinicians: {', '.join(f'script:{name}' for name in scripts)}"
