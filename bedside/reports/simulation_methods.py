@@ -16,7 +16,7 @@ def simulation_words(view: RatingsView) -> list[str]:
 
 def _what(talks: SimulatedTalks) -> list[str]:
     toys, actors = toys_of(talks), actors_of(talks)
-    named = {role: " and ".join(with_toy(name, toys) for name in names) for role, names in actors.items()}
+    named = {role: _listed([with_toy(name, toys) for name in names]) for role, names in actors.items()}
     kinds = _kinds(talks)
     whole = counted(len(talks.finished), "transcript")
     sentences = [
@@ -51,6 +51,10 @@ def _what(talks: SimulatedTalks) -> list[str]:
                 "compared with published ones."
             )
     return sentences
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join((*([", ".join(names[:-1])] if names[:-1] else []), *names[-1:]))
 
 
 def _kinds(talks: SimulatedTalks) -> list[str]:

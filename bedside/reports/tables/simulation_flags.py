@@ -53,9 +53,10 @@ def build(view: RatingsView, _seed: int = 0) -> Table | None:
         ),
         rows=tuple(rows) or (Row((Cell("nothing"), *(Cell("0% (0)") for _ in by_system))),),
         notes=(
-            f"{what} A message of the patient that has a fault is asked for again; what stands here are messages that "
-            "were kept all the same, lines of the case's own in place of the model's (fallback), and requests that "
-            "held what was hidden. The clinician's messages are kept as they are. What isn't listed was never flagged.",
+            f"{what} Refused: a message that was asked for again, for this reason. What else stands under the patient "
+            "was kept all the same; fallback is a line of the case's own in place of the model's. The clinician's "
+            "messages are kept as they are. Hidden in a request: what an actor was asked held a text that was hidden "
+            "from it. What isn't listed was never flagged.",
         ),
         records=tuple(records),
     )

@@ -116,7 +116,7 @@ def _notes(pairs: Sequence[PairRepeats]) -> tuple[str, ...]:
     notes = [
         "SD of repeats: between repeats of one case, persona and setting with the same system. SD of cases: between "
         "cases, without what repeats add. Share of repeats: of the variance of single conversations. Components of the "
-        "analysis of variance (Searle, Casella and McCulloch 1992).",
+        "analysis of variance (Searle, Casella and McCulloch 1992). Conversations without a value count in nothing.",
     ]
     if pairs:
         notes.append(
