@@ -309,6 +309,11 @@ class ConversationLog:
             lambda: self._connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (key, session))
         )
 
+    def spent(self) -> dict[str, dict[str, Any]]:
+        """What all replies took, by role, as :func:`spent_by_role` has it."""
+        with _reading(self.path):
+            return spent_by_role(self._connection)
+
     # -- writing -------------------------------------------------------------------------------------
 
     async def _do(self, work: Callable[[], T]) -> T:

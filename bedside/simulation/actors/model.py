@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import orjson
 
+from bedside.llm.clients.local import LocalName
 from bedside.llm.contract import known_price
 from bedside.llm.endpoints import named_models, rooms
 from bedside.llm.model_names import ModelName
@@ -34,6 +35,8 @@ class ModelActor(QueuedActor):
         patience = settings.patience
         sharing = Sharing(settings.max_concurrency, patience.first_wait, patience.longest_wait)
         self._seeded = bool(settings.sampling.temperature)
+        #: A model on this computer writes no words where a schema is to be kept to.
+        self._plain_words = isinstance(name, LocalName)
         super().__init__(
             open_client(name, settings.sampling, sharing),
             name.url or name.identity,
@@ -45,9 +48,10 @@ class ModelActor(QueuedActor):
 
     def request(self, call: Call, place: CallPlace) -> Request:
         """What is sent for a call."""
+        plain = call.schema is None or (self._plain_words and call.kind == "message")
         return Request(
             call.messages(),
-            None if call.schema is None else orjson.dumps(call.schema).decode(),
+            None if plain else orjson.dumps(call.schema).decode(),
             schema_name=_NO_SCHEMA_NAME.sub("_", call.purpose)[:64] or "reply",
             seed=place.seed if self._seeded else None,
             **identity(call, place),
