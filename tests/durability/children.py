@@ -13,18 +13,24 @@ from pathlib import Path
 from tests.forked import CONTEXT, preload
 
 preload(
-    "pytest", "tests.durability.children", "tests.durability.recorder", "bedside.cli", "bedside.scoring.score",
+    "pytest", "tests.durability.children", "tests.durability.recorder", "tests.durability.loaded_commands",
+    "bedside.scoring.score", "bedside.ratings.rating_import", "bedside.ratings.missing_reasons",
     "bedside.analysis.agreement", "bedside.analysis.comparison", "bedside.scoring.judged",
     "bedside.scoring.judged_apart", "bedside.judges.turn_codes", "bedside.llm.batch_files",
     "bedside.llm.clients.openai_compatible", "bedside.scoring.spread", "bedside.reports.build",
     "bedside.reports.validation", "bedside.reports.tables.agreement", "bedside.reports.tables.comparison",
     "bedside.reports.judgements", "bedside.reports.annotation", "bedside.reports.coder_test",
     "bedside.annotation.offline_files", "bedside.annotation.sampling", "bedside.annotation.push",
-    "bedside.annotation.pull", "bedside.coders.learned.training", "bedside.coders.learned.trained_coder",
+    "bedside.annotation.pull", "bedside.coders.learned.trainer", "bedside.coders.learned.trained_coder",
     "bedside.metrics.families.structure", "bedside.metrics.families.readability", "matplotlib.figure",
     "matplotlib.backends.backend_svg", "matplotlib.backends.backend_pdf", "matplotlib.backends.backend_agg",
     "rich.console", "rich.table", "sklearn.linear_model", "statsmodels.api", "openpyxl", "sqlite3", "filelock",
-    "aiohttp", "joblib",
+    "aiohttp", "joblib", "jinja2", "bedside.api.analyses", "bedside.analysis.retest", "bedside.analysis.gate",
+    "bedside.stats.overlapping", "bedside.stats.unpaired", "bedside.stats.many_raters",
+    "bedside.stats.two_raters", "bedside.cli.terminal_tables", "bedside.reports.renderers.terminal",
+    "bedside.reports.audited_agreement", "bedside.reports.equivalence", "bedside.reports.results_notes",
+    "bedside.reports.results_deviations", "bedside.reports.levels", "bedside.stats.consensus",
+    "bedside.scoring.batches", "bedside.scoring.merged_judgements",
 )  # fmt: skip
 Before = Callable[[], Callable[[], None] | None]
 
