@@ -11,6 +11,7 @@ from bedside.ratings.run_folder import MANIFEST
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
+    from bedside.ratings.run import Run
     from bedside.scoring.one_process import ScoringSummary
 
 #: How many reasons for missing ratings, transcripts that were skipped, and metrics of a reason are named.
@@ -33,12 +34,22 @@ def say_scored(summary: ScoringSummary) -> None:
     if summary.missing:
         for reason, count, metrics in _reasons(summary.run.manifest["scorings"][-1]["missing"])[:_REASONS]:
             say(f"  missing {count:,}: {reason} ({metrics})")
+    _say_warnings(summary.run)
     if summary.ignored:
         say(
             f"Left out {counted(summary.ignored, 'file')} that by the ending of the name can't be a transcript."
         )
     if summary.skipped:
         _say_skipped(summary)
+
+
+def _say_warnings(run: Run) -> None:
+    """Say what values warn of, and of how many transcripts."""
+    from bedside.ratings.table import warnings_in
+
+    warned = warnings_in(run.scan()).select("warning", "transcript_id").unique().collect()
+    for warning, count in sorted(warned["warning"].value_counts().iter_rows()):
+        say(f"Warning: {warning} ({counted(count, 'transcript')}).")
 
 
 def _say_skipped(summary: ScoringSummary) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import polars as pl
 
 from bedside.ratings.names import rated_by_algorithms
+from bedside.ratings.values import WARNING
 from bedside.support.errors import DataError, MissingExtraError
 
 if TYPE_CHECKING:
@@ -101,6 +102,21 @@ def missing_counts(ratings: pl.LazyFrame) -> list[dict[str, Any]]:
         .sort(["n", "metric", "rater", "error"], descending=[True, False, False, False])
         .collect()
         .to_dicts()
+    )
+
+
+def warnings_in(ratings: pl.LazyFrame) -> pl.LazyFrame:
+    """What values warn of (:data:`~bedside.ratings.values.WARNING`), as ``warning``, by ``metric`` and
+    ``transcript_id``."""
+    reason = pl.col("reason")
+    return (
+        ratings.filter(reason.str.starts_with(WARNING))
+        .select(
+            "metric",
+            "transcript_id",
+            reason.str.split("; ").list.first().str.strip_prefix(WARNING).alias("warning"),
+        )
+        .unique()
     )
 
 

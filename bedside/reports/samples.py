@@ -12,7 +12,8 @@ import polars as pl
 from bedside.analysis.comparison import SystemValues
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
-from bedside.ratings.values import WARNING, Direction
+from bedside.ratings.table import warnings_in
+from bedside.ratings.values import Direction
 from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import TableMeasure
 from bedside.stats.result import Interval
@@ -371,17 +372,13 @@ def _rows(
 def _warnings(view: RatingsView, rows: Sequence[MeasureRow]) -> dict[str, str]:
     """What values warn of, and of which rows' values, of how many."""
     metrics = list(dict.fromkeys(row.metric for row in rows))
-    warned = (
-        view.ratings.filter(pl.col("metric").is_in(metrics) & pl.col("reason").str.starts_with(WARNING))
-        .select("metric", "transcript_id", pl.col("reason").str.split("; ").list.first())
-        .unique()
-    )
+    warned = warnings_in(view.ratings.lazy().filter(pl.col("metric").is_in(metrics))).collect()
     titles = {row.metric: row.title for row in rows}
     counts: dict[str, str] = {}
-    for (reason,), group in sorted(warned.group_by("reason"), key=lambda entry: str(entry[0])):
+    for (warning,), group in sorted(warned.group_by("warning"), key=lambda entry: str(entry[0])):
         of = [titles[metric] for metric in metrics if metric in group["metric"]]
         transcripts = counted(group["transcript_id"].n_unique(), "transcript")
-        counts[str(reason).removeprefix(WARNING)] = f"{transcripts}; {', '.join(of)}"
+        counts[str(warning)] = f"{transcripts}; {', '.join(of)}"
     return counts
 
 

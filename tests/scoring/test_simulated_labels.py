@@ -156,7 +156,9 @@ def test_the_turn_limit_is_the_settings() -> None:
         assert by_limit.value == share
 
 
-def test_scoring_with_other_parameters_than_the_patients_warns_below_the_table(tmp_path: Path) -> None:
+def test_scoring_with_other_parameters_than_the_patients_warns_below_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     default, guarded = PARAMETERS.load("default"), PARAMETERS.load("guarded")
     talks = []
     for number, parameters in enumerate((default, guarded, guarded)):
@@ -165,6 +167,8 @@ def test_scoring_with_other_parameters_than_the_patients_warns_below_the_table(t
         simulation = {"turn_rater": RATER, "parameters": hashed}
         talks.append(replace(talk, reference={**talk.reference, "simulation": simulation}))
     run("score", written(tmp_path, talks), "--suite", "medconceal", "--out", tmp_path / "run")
+    said = "Warning: scored with the parameters default, and the patient went by guarded (2 transcripts)."
+    assert said in " ".join(capsys.readouterr().out.split())
     ratings = Run(tmp_path / "run").ratings.filter(metric="reveal_rate")
     why = "Warning: scored with the parameters default, and the patient went by guarded"
     assert dict(ratings.select("transcript_id", "reason").iter_rows()) == {"t0": None, "t1": why, "t2": why}
