@@ -90,9 +90,10 @@ def simulation_turns(
         ),
     ] = "default",
 ) -> None:
-    """Write a row for each clinician turn and hidden concern of MedConceal's patients, to label and fit a policy to.
+    """Write MedConceal's clinician turns as rows to label and to fit a policy to.
 
-    What is said of reveal and address is what the patient did; correct it by reading the conversations.
+    There is a row for each turn and hidden concern. What it says of reveal and address is what the patient did; correct
+    it by reading the conversations.
 
     Examples:
         $ bedside simulation turns talks --out turns.jsonl
