@@ -17,8 +17,7 @@ from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
-    from bedside.api.simulating import Simulation
-    from bedside.reports.table import Table
+    from bedside.api import Simulation
 
 _ACTORS, _CASES, _COST = "Who talks", "What about", "Cost and speed"
 #: What a command that simulates makes, unless told otherwise.
@@ -229,7 +228,9 @@ def simulate(
         $ bedside simulate --protocol note2chat --clinician mypackage.agent:reply --patient openai/gpt-5 --out talks
         $ bedside simulate --protocol medconceal --clinician human:anna --minutes 10
     """
-    from bedside.api.simulating import simulate as simulate_conversations
+    from bedside.api import preview_simulation
+    from bedside.api import simulate as simulate_conversations
+    from bedside.reports.simulations import preview_table
 
     asked: dict[str, Any] = {
         "clinician": clinician or [],
@@ -245,7 +246,8 @@ def simulate(
     }
     prices = _prices(price or [], _models(asked))
     if dry_run:
-        show_tables([_preview(cases, protocol, asked, prices)], json)
+        preview = preview_simulation(cases or None, protocol, prices=prices, **asked)
+        show_tables([preview_table(preview)], json)
         return
     with simulation_progress(bar=not _has_person(asked)) as progress:
         talks = simulate_conversations(
@@ -263,24 +265,6 @@ def simulate(
             progress=progress,
         )
     _say_simulated(talks, json)
-
-
-def _preview(
-    cases: list[str] | None, protocol: str, asked: dict[str, Any], prices: dict[str, tuple[float, float]]
-) -> Table:
-    """What would be asked; nothing is."""
-    from bedside.llm.prices import Price
-    from bedside.reports.simulations import preview_table
-    from bedside.simulation.call_preview import preview_plan
-    from bedside.simulation.requested_plan import SimulationRequest
-    from bedside.simulation.simulate import SimulationSettings
-
-    asked = {**asked, "clinicians": asked["clinician"]}
-    del asked["clinician"]
-    plan = SimulationRequest(protocol, cases=cases or None, **asked).plan()
-    return preview_table(
-        preview_plan(plan, SimulationSettings(prices={name: Price(*price) for name, price in prices.items()}))
-    )
 
 
 def _say_simulated(talks: Simulation, json: bool) -> None:

@@ -13,6 +13,7 @@ import pytest
 
 import bedside
 from bedside.metrics import FAMILIES
+from bedside.simulators.contract import SIMULATORS
 from bedside.suites import SUITES
 
 BIN = Path(sys.executable).parent
@@ -93,6 +94,12 @@ MORE_OFFERS = [
     (["agree", "run", "--raters", "human", ":", "a"], ["anna"]),
     (["agree", "run", "--raters", "human", ":", "anna,human", ":", "b"], ["ben"]),
     (["agree", "'open quotation"], []),
+    (["simulate", "--protocol", "note"], ["note2chat"]),
+    (["simulate", "--protocol", "note2chat", "--setting", "26-messages,"], ["26-messages,40-messages"]),
+    (["simulate", "--protocol", "medconceal", "--clinician", "ru"], ["rules"]),
+    (["simulate", "--protocol", "medconceal", "--clinician", "script", ":", "g"], ["good"]),
+    (["simulate", "--protocol", "medconceal", "--set", "medconceal.cu"], ["medconceal.cues="]),
+    (["simulators", "show", "med"], ["medconceal"]),
 ]
 
 
@@ -107,6 +114,10 @@ def test_all_suites_are_offered(script: str, place: Path) -> None:
     assert offered(script, place, "score", "--suite", "") == list(SUITES.names())
 
 
+def test_all_simulators_are_offered(script: str, place: Path) -> None:
+    assert offered(script, place, "simulate", "--protocol", "") == list(SIMULATORS.names())
+
+
 def test_all_metrics_are_offered(script: str, place: Path) -> None:
     metrics = [metric.name for family in FAMILIES.all().values() for metric in family.metrics]
     assert sorted(offered(script, place, "metrics", "show", "")) == sorted([*metrics, *FAMILIES.names()])
@@ -119,7 +130,9 @@ def test_a_folder_of_ones_own_rubrics(script: str, place: Path) -> None:
     assert offered(script, place, *words) == ["warmth"]
 
 
-@pytest.mark.parametrize("words", [("score", "--metrics", "a"), ("agree", "run", "--raters", "")])
+@pytest.mark.parametrize(
+    "words", [("score", "--metrics", "a"), ("agree", "run", "--raters", ""), ("simulate", "--setting", "")]
+)
 def test_nothing_heavy_is_loaded(place: Path, words: tuple[str, ...]) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "importtime", "-m", "bedside"],
