@@ -104,29 +104,63 @@ def _text(path: Path) -> str:
 
 def _json_records(path: Path, text: str) -> Iterator[FileRecord]:
     """Objects of a list, a single object, or one object a line: that is decided by whether the first line is whole."""
-    start = _SPACE.match(text).end()  # type: ignore[union-attr]
+    start = _skipped(text, 0)
     first, rest = text[start:].partition("\n")[::2]
     if text[start : start + 1] == "{" and rest.strip() and _is_json(first):
-        line = text.count("\n", 0, start)
-        for number, (own, content) in enumerate(
-            (line + offset, content)
-            for offset, content in enumerate(text[start:].split("\n"), start=1)
-            if content.strip()
-        ):
-            value = _json(content, path, own - 1)
-            yield FileRecord(path, number, value, lambda _, own=own: own)  # type: ignore[misc]
+        before = text.count("\n", 0, start)
+        lines = enumerate(text[start:].split("\n"), start=before + 1)
+        for number, (line, content) in enumerate((n, content) for n, content in lines if content.strip()):
+            yield FileRecord(path, number, _json(content, path, line - 1), _AtLine(line))
         return
     whole = _json(text, path, 0)
     if not isinstance(whole, list):
-        yield FileRecord(path, 0, whole, lambda part: _json_line(text, part))
+        yield FileRecord(path, 0, whole, _InJson(text, start, text.count("\n", 0, start) + 1))
         return
-    for number, value in enumerate(whole):
-        yield FileRecord(
-            path,
-            number,
-            value,
-            lambda part, number=number: _json_line(text, (number, *part)),  # type: ignore[misc]
-        )
+    for number, (value, place) in enumerate(zip(whole, _items(text, start), strict=True)):
+        yield FileRecord(path, number, value, place)
+
+
+@dataclass(frozen=True, slots=True)
+class _AtLine:
+    """The place of all that stands in one line."""
+
+    line: int
+
+    def __call__(self, path: KeyPath) -> int:
+        return self.line
+
+
+@dataclass(frozen=True, slots=True)
+class _InJson:
+    """The lines of the parts of an object in a JSON text; of the nearest part around one that isn't there."""
+
+    text: str
+    start: int
+    line: int
+
+    def __call__(self, path: KeyPath) -> int:
+        at = self.start
+        for step in path:
+            inner = _member(self.text, at, step)
+            if inner is None:
+                break
+            at = inner
+        return self.line + self.text.count("\n", self.start, at)
+
+
+def _items(text: str, at: int) -> Iterator[_InJson]:
+    """The items of the list at a place."""
+    decoder = json.JSONDecoder()
+    before, line = 0, 1
+    at = _skipped(text, at + 1)
+    while text[at] != "]":
+        line += text.count("\n", before, at)
+        before = at
+        yield _InJson(text, at, line)
+        _, at = decoder.raw_decode(text, at)
+        at = _skipped(text, at)
+        if text[at] == ",":
+            at = _skipped(text, at + 1)
 
 
 def _is_json(text: str) -> bool:
@@ -164,17 +198,6 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _json_line(text: str, path: KeyPath) -> int:
-    """The line of a part of a JSON text; of the nearest part around it where it isn't there."""
-    at = _skipped(text, 0)
-    for step in path:
-        inner = _member(text, at, step)
-        if inner is None:
-            break
-        at = inner
-    return text.count("\n", 0, at) + 1
-
-
 def _member(text: str, at: int, step: int | str) -> int | None:
     """Where a member of the object or list at a place stands: its key, or the item."""
     decoder = json.JSONDecoder()
@@ -203,39 +226,41 @@ def _skipped(text: str, at: int) -> int:
 
 
 def _yaml_records(path: Path, noun: str) -> Iterator[FileRecord]:
+    import yaml
+
     try:
         whole = plain_yaml(path, noun)
     except RegistryError as error:
         raise InputError(error.what, where=error.where, todo=error.todo) from error
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    root: Any = yaml.compose(_text(path), loader)  # it is known to be plain
     several = isinstance(whole, list)
     for number, value in enumerate(whole if several else [whole]):
-        start: KeyPath = (number,) if several else ()
-        yield FileRecord(
-            path,
-            number,
-            value,
-            lambda part, start=start: _yaml_line(path, (*start, *part)),  # type: ignore[misc]
-        )
+        yield FileRecord(path, number, value, _InYaml(root.value[number] if several else root))
 
 
-def _yaml_line(path: Path, part: KeyPath) -> int:
-    """The line of a part of a file that is known to be plain YAML."""
-    import yaml
+@dataclass(frozen=True, slots=True)
+class _InYaml:
+    """The lines of the parts of an object in a YAML file; of the nearest part around one that isn't there."""
 
-    node: Any = yaml.compose(_text(path), yaml.SafeLoader)
-    line = node.start_mark.line if node is not None else 0
-    for step in part:
-        if isinstance(node, yaml.MappingNode):
-            pair = next((pair for pair in node.value if pair[0].value == step), None)
+    node: Any
+
+    def __call__(self, path: KeyPath) -> int:
+        node = self.node
+        line = node.start_mark.line if node is not None else 0
+        for step in path:
+            if isinstance(step, int) and node.id == "sequence" and step < len(node.value):
+                node = node.value[step]
+                line = node.start_mark.line
+                continue
+            pair = next(
+                (pair for pair in node.value if pair[0].value == step) if node.id == "mapping" else iter(()),
+                None,
+            )
             if pair is None:
                 break
             line, node = pair[0].start_mark.line, pair[1]
-        elif isinstance(node, yaml.SequenceNode) and isinstance(step, int) and step < len(node.value):
-            node = node.value[step]
-            line = node.start_mark.line
-        else:
-            break
-    return int(line) + 1
+        return int(line) + 1
 
 
 def _table_records(path: Path, text: str, delimiter: str) -> Iterator[FileRecord]:
@@ -259,7 +284,7 @@ def _table_records(path: Path, text: str, delimiter: str) -> Iterator[FileRecord
                 path,
                 number,
                 dict(zip(header, row, strict=True)),
-                lambda _, own=own: own,  # type: ignore[misc]
+                _AtLine(own),
             )
             number += 1
     except csv.Error as error:
