@@ -12,7 +12,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 # What a test imports is compiled once for all processes, also where Python is told to keep no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check soak lint compiled bench docs clean
+.PHONY: demo test check fast soak lint compiled bench docs clean
 
 demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
@@ -22,7 +22,10 @@ test: .venv/.dev
 	$(MAKE) --no-print-directory -j 2 lint compiled
 	$(BIN)/pytest -n 3 --dist worksteal --durations 20
 
-check: .venv/.dev lint
+check: .venv/.dev
+	$(MAKE) --no-print-directory -j 2 lint fast
+
+fast: .venv/.dev
 	$(BIN)/pytest -n 2 --dist worksteal -m "not server and not model and not slow"
 
 soak: .venv/.dev

@@ -29,6 +29,10 @@ Call = Callable[..., tuple[int, str, str]]
 DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
 
 
+# Until the tests begin, all that is made stays, so that looking through it again and again is in vain.
+gc.disable()
+
+
 def _leave_alone_what_is_there() -> None:
     """Have the garbage collector look at nothing that is there now: statsmodels collects at each correction."""
     gc.collect()
@@ -37,6 +41,11 @@ def _leave_alone_what_is_there() -> None:
 
 def pytest_collection_finish() -> None:
     _leave_alone_what_is_there()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop() -> None:
+    gc.enable()
 
 
 def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:

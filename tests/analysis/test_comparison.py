@@ -150,6 +150,7 @@ def test_cases_that_a_system_lacks_are_left_out_of_a_test_of_all_and_counted(tmp
     assert "Cases that not all systems have a value of are left out (at most 2 cases)." in table.notes
 
 
+@pytest.mark.slow
 def test_permutations_of_a_pair_share_their_null_whatever_the_metric(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     x, y = rng.normal(0.4, 1, 25), rng.normal(0, 1, 25)

@@ -196,6 +196,7 @@ def shown(*arguments: str) -> list[Any]:
     return json.loads(done.stdout)
 
 
+@pytest.mark.slow
 def test_commands_show_and_write_what_the_library_computes(run: Path, tmp_path: Path) -> None:
     tables = shown("drift", str(run), "--metrics", "words_per_turn", "--out", str(tmp_path))
     first = tables[0]["rows"][0]

@@ -165,6 +165,7 @@ def test_of_one_person_and_units_apart_the_interval_is_wilsons() -> None:
     assert checked.accuracy.people is None
 
 
+@pytest.mark.slow
 def test_units_drawn_with_chances_that_differ_weigh_one_over_them() -> None:
     """Half of the flagged were drawn, a tenth of the rest: what the judge misses weighs ten times as much."""
     truth, people = danger(90, 12, prevalence=0.4)
@@ -269,6 +270,7 @@ def test_expected_levels_of_passes_are_averaged() -> None:
     assert calibration.curve.surplus.estimate == pytest.approx(0.1)
 
 
+@pytest.mark.slow
 def test_the_figure_of_calibration(tmp_path: Path) -> None:
     rng = np.random.default_rng(18)
     expected = rng.random(80).round(3)

@@ -118,6 +118,7 @@ def means(ratings: list[Rating], group: str) -> dict[str, float]:
     }
 
 
+@pytest.mark.slow
 @given(gappy())
 @settings(max_examples=60, deadline=None)
 def test_bounds_hold_every_way_to_fill_in_what_is_missing(ratings: list[Rating]) -> None:

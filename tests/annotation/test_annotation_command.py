@@ -28,6 +28,7 @@ SAMPLE = (
 )
 
 
+@pytest.mark.slow
 def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
     code, out, err = call(*SAMPLE, "--raters", "anna,ben,cleo", "--out", "plan.json")
     assert (code, "GPT-Secret" in out, "Wrote plan.json" in err) == (0, True, True)

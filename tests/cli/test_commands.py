@@ -56,6 +56,7 @@ def refused(call: Call, tmp_path: Path, *arguments: object) -> str:
 # -- the loop -------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_the_whole_loop(call: Call, tmp_path: Path) -> None:
     code, out, _ = call("score", EXAMPLES / "transcripts.jsonl", "--metrics", "structure", "--out", "run")
     assert code == 0
@@ -96,6 +97,7 @@ def test_the_demonstration(call: Call, tmp_path: Path) -> None:
     assert "this holds another run" in call("demo", "--out", "mine")[2]
 
 
+@pytest.mark.slow
 def test_json_is_the_table_at_full_precision(call: Call) -> None:
     call("score", EXAMPLES / "transcripts.jsonl", "--out", "run")
     _, out, _ = call("agree", "run", "--metrics", "question", "--json")
@@ -273,6 +275,7 @@ def test_no_width_cuts_a_number(call: Call, monkeypatch: pytest.MonkeyPatch) -> 
         assert seen[0] == seen[1] == seen[2] == seen[3]
 
 
+@pytest.mark.slow
 def test_a_single_table_leaves_the_page_alone(call: Call, tmp_path: Path) -> None:
     call("score", EXAMPLES / "transcripts.jsonl", "--out", "run", "--metrics", "turns")
     call("report", "run")

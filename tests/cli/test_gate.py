@@ -179,6 +179,7 @@ def test_a_test_of_another_project_passes_and_fails_by_it(pytester: pytest.Pytes
     result.stdout.no_fnmatch_line("*bedside/analysis*")
 
 
+@pytest.mark.slow
 def test_the_plug_in_loads_nothing_before_it_is_used(pytester: pytest.Pytester) -> None:
     """Every pytest run on a computer with bedside loads it."""
     pytester.makepyfile(

@@ -81,6 +81,7 @@ MORE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", [name for name in ANSWERING if name not in WHOLE])
 def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path: Path) -> None:
     made(tmp_path)
@@ -107,6 +108,7 @@ def test_each_level_has_an_answer_of_its_own(command: str, call: Call, tmp_path:
     ]
 
 
+@pytest.mark.slow
 def test_a_report_is_of_the_part_that_was_chosen(call: Call, tmp_path: Path) -> None:
     made(tmp_path)
     code, _, err = call("report", "run")

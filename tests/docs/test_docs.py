@@ -15,6 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
 
 
+@pytest.mark.slow
 def test_made_pages_are_current() -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "tools" / "make_docs.py", "--check"],

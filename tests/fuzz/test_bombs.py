@@ -487,6 +487,7 @@ def test_a_pipe_that_somebody_writes_to_is_read(tmp_path: Path) -> None:
         assert took("transcripts", pipe).found == [1, 2, 0]
 
 
+@pytest.mark.slow
 def test_files_that_may_not_be_read(tmp_path: Path) -> None:
     """Root may read every file unless it gives up that right."""
     prefix: tuple[str, ...] = ()
@@ -523,7 +524,7 @@ def test_files_that_may_not_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("change", ["cut", "emptied", "removed", "replaced"])
 def test_a_file_that_changes_while_it_is_read(ending: str, change: str, tmp_path: Path) -> None:
     path = tmp_path / f"t{ending}"
-    ids = range(4000)
+    ids = range(2700)
     if ending == ".csv":
         rows = (f"{each},doctor,Hello {os.urandom(1500).hex()}\n{each},patient,Hi.\n" for each in ids)
         path.write_text("id,speaker,text\n" + "".join(rows))

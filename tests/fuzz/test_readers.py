@@ -107,6 +107,7 @@ VALUES = st.recursive(
 )
 
 
+@pytest.mark.slow
 @pytest.mark.soak
 @settings(max_examples=budget(100, 5000), deadline=None)
 @given(VALUES, st.sampled_from([None, *READERS.names()]), st.booleans())

@@ -23,7 +23,7 @@ preload("tests.fuzz.test_targets")
 _LOG = logging.getLogger(__name__)
 
 #: Inputs for each target in the fast lane, and in the slow one.
-FEW = 40
+FEW = 20
 MANY = budget(10_000, 100_000)
 #: Targets whose few inputs take seconds: one trains first, one starts a process for each input.
 SLOW = ("coder", "parquet-cells", "ratings-parquet")

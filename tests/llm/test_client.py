@@ -372,6 +372,7 @@ def in_new_python(code: str, *arguments: str, folder: Path = ROOT, **environment
     return done.stdout
 
 
+@pytest.mark.slow
 def test_importing_asks_for_no_library() -> None:
     told = in_new_python(
         """

@@ -284,6 +284,7 @@ def test_a_textstat_of_the_user_keeps_his_own_dictionary(tmp_path: Path) -> None
     assert again == "5 2"
 
 
+@pytest.mark.slow
 def test_threads_that_begin_together_give_one_answer() -> None:
     code = (
         "from concurrent.futures import ThreadPoolExecutor\n"

@@ -113,6 +113,7 @@ def courses(rows: list[LabelledTurn]) -> list[LabelledCourse]:
     return [LabelledCourse(case, given) for case, given in by_case.items()]
 
 
+@pytest.mark.slow
 def test_address_weights_equal_statsmodels_and_the_truth() -> None:
     import statsmodels.api as sm
 
@@ -142,6 +143,7 @@ def test_reveal_weights_equal_a_regression_of_each_category() -> None:
         )
 
 
+@pytest.mark.slow
 def test_probabilities_come_back() -> None:
     rows = drawn_turns(300, 2, replayed=False)
     found = fit(rows, seed=0, folds=2, reveal_grid=SMALL_REVEAL, address_grid=SMALL_ADDRESS)
@@ -209,6 +211,7 @@ def test_replay_with_the_true_weights_has_no_error() -> None:
         assert course.address_errors(trace) == [0]
 
 
+@pytest.mark.slow
 def test_same_seed_same_fit_and_the_file_reads_back(tmp_path: Path) -> None:
     rows = drawn_turns(60, 6, replayed=False)
     given: dict[str, Any] = {"reveal_grid": SMALL_REVEAL, "address_grid": SMALL_ADDRESS, "folds": 3}

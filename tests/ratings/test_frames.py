@@ -29,6 +29,7 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> bedside.Run:
     return scored
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "ask", [bedside.agree, bedside.compare, bedside.validate, bedside.estimate, bedside.tables]
 )
@@ -42,6 +43,7 @@ def test_frames_are_asked_as_their_file_is(ask: Callable[..., Any]) -> None:
         assert ask(frame(STUDY), **options) == of_file, kind
 
 
+@pytest.mark.slow
 def test_a_number_of_a_frame_is_explained() -> None:
     of_file = bedside.explain(STUDY, "empathy", table="agreement", scales=SCALES)
     assert str(bedside.explain(pd.read_csv(STUDY), "empathy", table="agreement", scales=SCALES)) == str(

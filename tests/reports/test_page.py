@@ -203,6 +203,7 @@ def test_a_checklist_says_what_the_run_knows_and_leaves_the_rest_open(run: Run) 
     assert by_name["checklist-grras"].rows[3].cells[2].text == OPEN
 
 
+@pytest.mark.slow
 def test_parts_are_printed_alone(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     for option, words in (("--methods", "12 transcripts of 3 systems"), ("--checklist", "reliability study")):
         with pytest.raises(SystemExit) as ended:

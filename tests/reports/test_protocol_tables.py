@@ -261,6 +261,7 @@ def test_there_is_no_table_where_nobody_labelled_anything(tmp_path: Path) -> Non
     )
 
 
+@pytest.mark.slow
 def test_the_report_holds_the_table_in_every_format(tmp_path: Path) -> None:
     draw = random.Random(5)
     talks = [hidden(number, draw, system) for system in ("A", "B") for number in range(6)]

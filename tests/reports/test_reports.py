@@ -104,6 +104,7 @@ def test_missing_values_are_counted_where_they_are(run: Run) -> None:
     assert {record["error"] for record in missing.records} == {"no reflection"}
 
 
+@pytest.mark.slow
 def test_comparison_and_agreement_stand_in_the_report(run: Run) -> None:
     tables = {table.name: table for table in build_tables(open_ratings_view(run.path))}
     assert list(tables) == [
@@ -203,6 +204,7 @@ class _Page(HTMLParser):
                 )
 
 
+@pytest.mark.slow
 def test_the_page_is_whole(run: Run, tmp_path: Path) -> None:
     write_report(run, formats=["html"], out=tmp_path)
     text = (tmp_path / "report.html").read_text("utf-8")
@@ -218,6 +220,7 @@ def test_the_page_is_whole(run: Run, tmp_path: Path) -> None:
         assert f">{heading}</h2>" in text
 
 
+@pytest.mark.slow
 def test_a_run_without_systems_or_people_has_a_report_too(mdd5k: Path, tmp_path: Path) -> None:
     made = score([mdd5k], tmp_path / "run").run
     tables, _ = write_report(made, formats=["html", "md"])

@@ -109,6 +109,7 @@ def test_a_number_that_no_record_explains_is_an_error() -> None:
         html(table)
 
 
+@pytest.mark.slow
 def test_nothing_that_prints_no_page_loads_jinja() -> None:
     program = (
         "import sys, contextlib, bedside, bedside.cli, bedside.reports.table, bedside.api, bedside.scoring.score\n"

@@ -111,6 +111,7 @@ def test_the_hook_sees_an_attempt(tmp_path: Path) -> None:
     assert "127.0.0.1" in (folder / "watched").read_text()
 
 
+@pytest.mark.slow
 def test_importing_tries_nothing(tmp_path: Path) -> None:
     network.need_alone()
     environment = network.watched(tmp_path)
