@@ -186,3 +186,23 @@ def test_scoring_with_other_parameters_than_the_patients_warns_below_the_table(
     )
     assert value.reason is not None
     assert "of that name, which has changed since" in value.reason
+
+
+def test_findings_that_were_handed_in_are_counted_without_a_judge() -> None:
+    talk = conversation(*TALK, **CASE, language="en")
+    findings = talk.reference["medconceal"][RATER]["findings"]
+    concerns = {"concerns": talk.reference["concerns"], "simulation": {"turn_rater": RATER}}
+
+    def values(**reference: object) -> dict[str, Any]:
+        handed_in = replace(talk, reference={**concerns, **reference})
+        names = frozenset({"coarse_f1", "submitted_findings", "concern_f1", "reveal_rate"})
+        computed = FAMILIES.load("hidden_concerns").compute(handed_in, names, parameters="default")
+        return {each.metric: each.value if each.error is None else each.error for each in computed}
+
+    handed = values(submitted_findings=findings)
+    # Three findings, two of them fears, and two concerns, one a fear: 2 · 1 / (3 + 2).
+    assert (handed["coarse_f1"], handed["submitted_findings"], handed["reveal_rate"]) == (2 / 5, 3, 1)
+    assert handed["concern_f1"] == "no labels of matches between findings and concerns"
+    assert values()["coarse_f1"] == "no labels of the submitted findings"
+    assert values(submitted_findings=[])["coarse_f1"] == 0
+    assert "submitted_findings can't be read" in values(submitted_findings=[{"text": "x"}])["coarse_f1"]

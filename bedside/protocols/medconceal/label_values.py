@@ -10,11 +10,13 @@ from bedside.protocols.medconceal.labels import (
     Concern,
     ConcernLabels,
     ConcernTurnLabels,
+    SubmittedFinding,
     concerns_of,
     label_raters,
     rater_labels,
     simulated_turns,
     simulation_of,
+    submitted_findings,
     turn_rater,
 )
 from bedside.protocols.medconceal.matching import CaseScore, score_case
@@ -122,6 +124,16 @@ class LabelledCase:
         return self.labels.turns if simulated is None else simulated
 
     @cached_property
+    def findings(self) -> tuple[SubmittedFinding, ...] | DataError | None:
+        """What the clinician submitted: as the rater says, else as the case does; None where neither says it."""
+        if isinstance(self.labels, DataError) or self.labels.findings is not None:
+            return self.labels if isinstance(self.labels, DataError) else self.labels.findings
+        try:
+            return submitted_findings(self.transcript)
+        except DataError as error:
+            return error
+
+    @cached_property
     def course(self) -> Trace | DataError:
         if isinstance(self.turns, DataError):
             return self.turns
@@ -160,12 +172,10 @@ class LabelledCase:
             return self.labels
         if isinstance(self.concerns, DataError):
             return self.concerns
-        if self.labels.findings is None:
-            return DataError(_FINDINGS)
+        if self.findings is None or isinstance(self.findings, DataError):
+            return self.findings or DataError(_FINDINGS)
         revealed = None if isinstance(self.course, DataError) else self.course.revealed_at
-        return score_case(
-            self.transcript, self.concerns, self.labels.findings, self.labels.matches or (), revealed
-        )
+        return score_case(self.transcript, self.concerns, self.findings, self.labels.matches or (), revealed)
 
     @property
     def has_turns_of_the_simulation_only(self) -> bool:
@@ -176,6 +186,12 @@ class LabelledCase:
             and self.labels.findings is None
             and self.labels.matches is None
         )
+
+    def was_not_asked_for(self, metric: str) -> bool:
+        """Whether a metric needs matches, or findings that nobody says."""
+        if metric in _OF_CATEGORIES:
+            return self.findings is None
+        return metric in _OF_MATCHING or metric in _OF_BOTH
 
     def _lacks_matches(self) -> bool:
         return not isinstance(self.labels, DataError) and self.labels.matches is None
@@ -273,10 +289,6 @@ def _value(metric: str, measured: Measured) -> Value:
     return Value(metric, measured.value) if measured.missing is None else missing(metric, measured.missing)
 
 
-def _needs_findings(metric: str) -> bool:
-    return metric in _OF_CATEGORIES or metric in _OF_MATCHING or metric in _OF_BOTH
-
-
 def _without_labels(metric: str) -> Value:
     if metric == _GOLD:
         return missing(metric, _ANY)
@@ -306,7 +318,7 @@ def case_values(transcript: Transcript, metrics: Iterable[str], parameters: str)
     for rater in raters:
         case = LabelledCase(transcript, rater, policy)
         for name in names:
-            if _needs_findings(name) and case.has_turns_of_the_simulation_only:
+            if case.has_turns_of_the_simulation_only and case.was_not_asked_for(name):
                 # Who evaluated the turns for a simulated patient wasn't asked about findings.
                 if len(raters) == 1:
                     yield _without_labels(name)

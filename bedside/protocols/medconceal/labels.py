@@ -135,6 +135,22 @@ class ConcernLabels(LabelledTranscript):
 
 
 _CONCERNS = TypeAdapter(tuple[Concern, ...])
+_FINDINGS = TypeAdapter(tuple[SubmittedFinding, ...])
+
+
+def submitted_findings(transcript: Transcript) -> tuple[SubmittedFinding, ...] | None:
+    """What the clinician submitted, where the reference says it (``reference["submitted_findings"]``); else None.
+
+    Raises:
+        DataError: the entry is not of the form [{category, text}].
+    """
+    submitted = transcript.reference.get("submitted_findings")
+    if submitted is None:
+        return None
+    try:
+        return _FINDINGS.validate_python(submitted)
+    except ValidationError as error:
+        raise DataError(f"the reference's submitted_findings can't be read: {complaint(error)}") from error
 
 
 def concerns_of(transcript: Transcript) -> tuple[Concern, ...]:
