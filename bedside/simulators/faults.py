@@ -8,6 +8,7 @@ changed here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 from bedside.simulators.asking import Fault
@@ -179,27 +180,28 @@ def _wrong_language(text: str, language: str) -> bool:
 
 
 def _repeats(text: str, earlier: Sequence[str]) -> bool:
-    units = _units(text)
+    units, kinds = _units(text)
     if len(units) < SHORT:
         return False
-    kinds = set(units)
     for message in earlier:
-        others = _units(message)
+        others, other_kinds = _units(message)
         if units == others:
             return True
-        if min(len(units), len(others)) >= COMPARED:
-            other_kinds = set(others)
-            if len(kinds & other_kinds) >= SHARED * len(kinds | other_kinds):
-                return True
+        if min(len(units), len(others)) >= COMPARED and len(kinds & other_kinds) >= SHARED * len(
+            kinds | other_kinds
+        ):
+            return True
     return False
 
 
-def _units(text: str) -> list[str]:
-    """Words without differences of case and marks; of Chinese, its pairs of neighbouring characters."""
+@lru_cache(maxsize=4096)
+def _units(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
+    """Words without differences of case and marks, and of Chinese its pairs of neighbouring characters; in order, and
+    each once. A message is compared with all that come after it."""
     plain = text.casefold().replace("’", "'")
-    characters = HAN.findall(plain)
-    pairs = ["".join(pair) for pair in pairwise(characters)]
-    return [*WORD.findall(plain), *pairs]
+    pairs = ("".join(pair) for pair in pairwise(HAN.findall(plain)))
+    units = (*WORD.findall(plain), *pairs)
+    return units, frozenset(units)
 
 
 def _begins_anew(text: str, earlier: Sequence[str]) -> bool:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import bedside
 from bedside.simulators.faults import clinician_flags, patient_fault, sentence_count, word_count
+from bedside.transcripts.transcript import Transcript
 
 
 def reason(
@@ -236,3 +241,39 @@ def test_the_limit_itself_is_allowed(count: int, limit: int) -> None:
     english = patient_fault(" ".join(["the"] * count), language="en", sentences=None, words=limit)
     if count:
         assert (english is not None and english.reason == "too long") == (count > limit)
+
+
+def reasons_of_people(transcripts: Iterable[Transcript], language: str) -> tuple[Counter[str], int]:
+    """The faults that are seen in what real people said, and how many messages that is."""
+    reasons: Counter[str] = Counter()
+    messages = 0
+    for transcript in transcripts:
+        earlier: dict[str, list[str]] = {"patient": [], "clinician": []}
+        for turn in transcript.turns:
+            text = re.sub(r"\[[^\]]*\]", " ", turn.text)  # transcribers' marks
+            if not any(map(str.isalnum, text)):
+                continue
+            own = earlier[turn.role]
+            if turn.role == "patient":
+                found = reason(text, language, own, sentences=None, words=None)
+                reasons.update([found] if found else [])
+            else:
+                flags = clinician_flags(text, language=language, earlier=own)
+                reasons.update(set(flags) - {"too long"})
+            own.append(text)
+            messages += 1
+    return reasons, messages
+
+
+@pytest.mark.slow
+def test_real_people_commit_no_faults_but_that_some_repeat_themselves(annomi: Path, mdd5k: Path) -> None:
+    english, turns = reasons_of_people(bedside.read_transcripts(annomi), "en")
+    assert set(english) <= {"repeats itself"}
+    assert english["repeats itself"] < 0.005 * turns
+    files = sorted((mdd5k / "conversations").glob("*.json"))[:100]
+    chinese, turns = reasons_of_people(
+        (talk for file in files for talk in bedside.read_transcripts(file)), "zh"
+    )
+    assert turns > 1000
+    assert set(chinese) <= {"repeats itself"}
+    assert chinese["repeats itself"] < 0.005 * turns
