@@ -10,9 +10,12 @@ from typing import Any
 
 import pytest
 
+from bedside.api import simulate
 from bedside.simulation.person import PersonAtKeyboard
 from bedside.simulation.typed_lines import TypedLines
 from bedside.simulators.calls import Call, Line
+from bedside.simulators.case_files import read_cases
+from bedside.simulators.contract import SIMULATORS
 from bedside.support.errors import InputError
 
 CATEGORIES = ["emotional discomfort or fear", "financial or insurance concern"]
@@ -300,3 +303,24 @@ def test_nothing_typed_is_null_where_it_may_be(
     form = {"type": "object", "properties": {"x": schema}}
     call = Call("clinician", "decision", 1, kind="data", schema=form)
     assert json.loads(replied(Paper(typed), tmp_path, call)) == {"x": value}
+
+
+def test_what_is_hidden_is_never_shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A consultation in which nothing is elicited: no hidden text, and nothing of the policy's state."""
+    simulator = SIMULATORS.load("medconceal")
+    paper = Paper(*[f"Thank you, that is point {n}." for n in range(8)], "")
+    monkeypatch.setattr("bedside.simulation.terminal.TerminalScreen", lambda: paper)
+    talks = simulate(None, "medconceal", tmp_path / "talks", clinician="human:anna", sample=1)
+    (transcript,) = talks.transcripts()
+    (case,) = (case for _, case in read_cases(simulator.cases) if case.id == transcript.case_id)
+    hidden = [
+        text
+        for concern in case.hidden.concerns
+        for text in (concern.text, *concern.voiced, *concern.evidence)
+    ]
+    assert hidden
+    assert not [text for text in hidden if text in paper.text]
+    assert case.hidden.diagnosis is None or case.hidden.diagnosis not in paper.text
+    for heading, text in case.chart.items():
+        assert text in paper.text, heading
+    assert not [word for word in ("evidence", "revealed", "stance") if word in paper.text]
