@@ -68,7 +68,9 @@ def leaks(case: Case) -> Iterator[Remark]:
     open_texts = dict(_open_texts(case))
     for key, text in open_texts.items():
         yield from _concerns_in(case, key, text)
-        yield from _diagnosis_in(case, key, text)
+        # Where concerns are looked for and no note is told, the diagnosis is no secret of the clinician's.
+        if case.note is not None or not case.hidden.concerns or not key.startswith("chart."):
+            yield from _diagnosis_in(case, key, text)
     yield from _findings_in_opening(case)
     if "invented" not in case.origin.casefold():
         yield from _privacy(case, open_texts)

@@ -9,7 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bedside.simulators.case import Case
+from bedside.simulators.case_files import check_cases, read_cases
 from bedside.simulators.case_linter import leaks
+from bedside.simulators.contract import SIMULATORS
 
 CONCERN: dict[str, Any] = {
     "id": "needles",
@@ -93,6 +95,24 @@ def test_what_is_hidden_and_stands_in_the_open_is_told(
     assert changed(**changes) == ([] if expected is None else [expected])
 
 
+def test_a_known_diagnosis_may_stand_in_the_chart_where_concerns_are_looked_for() -> None:
+    chart = {"History": "Type 2 diabetes mellitus for six years."}
+    assert changed(chart=chart) == [("warning", "chart.History")]
+    case = Case.model_validate({**GOOD, "chart": chart, "note": None})
+    assert list(leaks(case)) == []
+    told = Case.model_validate(
+        {**GOOD, "note": None, "patient": {**GOOD["patient"], "facts": list(chart.values())}}
+    )
+    assert [remark.key for remark in leaks(told)] == ["patient.facts.0"]
+
+
+@pytest.mark.parametrize("name", SIMULATORS.names())
+def test_bundled_cases_are_clean(name: str) -> None:
+    simulator = SIMULATORS.load(name)
+    assert list(check_cases(simulator.cases, simulator.check_case)) == []
+    assert all("invented" in case.origin.casefold() for _, case in read_cases(simulator.cases))
+
+
 def test_a_chinese_case_is_looked_at_alike() -> None:
     case = Case.model_validate(
         {
@@ -105,6 +125,7 @@ def test_a_chinese_case_is_looked_at_alike() -> None:
                 "concerns": [{**CONCERN, "text": "他害怕失去工作", "voiced": ["我怕丢了饭碗。"]}],
             },
             "chart": {"病史": "惊恐障碍待查"},
+            "note": {"chief_complaint": "心慌"},
         }
     )
     assert [(remark.severity, remark.key) for remark in leaks(case)] == [
