@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 # Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, ideographs.
@@ -39,6 +40,7 @@ def _stem(word: str) -> str:
     return word
 
 
+@lru_cache(maxsize=2048)
 def content(text: str) -> frozenset[str]:
     """The stems of a text's content words; of scripts without spaces, its pairs of neighbouring characters."""
     plain = text.casefold().replace("’", "'")

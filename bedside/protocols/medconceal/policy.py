@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from bedside.protocols.medconceal.labels import (
     FEATURES,
@@ -202,7 +201,7 @@ def turn_step(
         turn,
         is_blocked(labels.z, labels.intent, parameters),
         tuple(
-            reveal_probability(z, overlap(words, _wording(concern.text)), concern.category, parameters)
+            reveal_probability(z, overlap(words, content(concern.text)), concern.category, parameters)
             for concern in concerns
         ),
         address_probability(
@@ -211,8 +210,3 @@ def turn_step(
             parameters,
         ),
     )
-
-
-@lru_cache(maxsize=256)
-def _wording(text: str) -> frozenset[str]:
-    return content(text)

@@ -5,7 +5,7 @@ Stopping and findings are calls of their own after a message, never read out of 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,7 +83,13 @@ class ConcernSeeker:
         return (yield from self._data("findings", lines, 1, _findings, neutral=None))
 
     def _data(
-        self, purpose: str, lines: Sequence[Line], number: int, read: Any, *, neutral: Any
+        self,
+        purpose: str,
+        lines: Sequence[Line],
+        number: int,
+        read: Callable[[Any], Any],
+        *,
+        neutral: Any,
     ) -> Exchange[Decided]:
         brief, wish = self.brief(), prompt_text(purpose, self.case.language)
         call = Call(

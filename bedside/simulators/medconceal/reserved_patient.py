@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Literal
 
 from bedside.protocols.medconceal import Parameters, PolicyState
 from bedside.protocols.medconceal.policy import tightened
@@ -26,6 +26,7 @@ from bedside.simulators.medconceal.disclosure_guard import (
     words_of,
 )
 from bedside.simulators.medconceal.prompt_texts import bulleted, prompt_text
+from bedside.simulators.prompt_files import FilledPrompt
 
 #: How the patient stands towards the talk: from the policy's state, never from a model.
 Stance = Literal["guarded", "hesitant", "open", "resisting", "accepting"]
@@ -66,6 +67,7 @@ class ReservedPatient:
         draws: chance in this conversation.
         used: sentences that a fallback has said.
         fallbacks: how often one was said.
+        open_texts: what the patient is told of itself, by the ids of the concerns that are hidden.
     """
 
     case: Case
@@ -77,6 +79,7 @@ class ReservedPatient:
     draws: Draws
     used: list[str] = field(default_factory=list)
     fallbacks: int = 0
+    open_texts: dict[tuple[str, ...], list[str]] = field(default_factory=dict)
 
     def reply(
         self, lines: Sequence[Line], state: PolicyState, *, blocked: bool
@@ -119,6 +122,12 @@ class ReservedPatient:
 
     def _open_texts(self, hidden: Sequence[HiddenConcern]) -> list[str]:
         """What the patient is told of itself: nothing that gives away what is hidden."""
+        key = tuple(concern.id for concern in hidden)
+        if key not in self.open_texts:
+            self.open_texts[key] = self._passed(hidden)
+        return self.open_texts[key]
+
+    def _passed(self, hidden: Sequence[HiddenConcern]) -> list[str]:
         patient = self.case.patient
         texts = (
             patient.narrative,
@@ -191,7 +200,7 @@ class ReservedPatient:
             prompt=" ".join(part.reference for part in (*parts, *wishes)),
         )
 
-    def _stance_prompt(self, stance: Stance, *, blocked: bool, deflections: Sequence[str]) -> Any:
+    def _stance_prompt(self, stance: Stance, *, blocked: bool, deflections: Sequence[str]) -> FilledPrompt:
         examples = {"deflections": bulleted(list(deflections), "Nothing special.")}
         if blocked:
             return prompt_text("blocked", self.case.language, **examples)
