@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.llm.server import Action, JudgeServer, Received
 
 pexpect = pytest.importorskip("pexpect", reason="there are no such terminals here")
 pytestmark = pytest.mark.slow
@@ -156,3 +159,27 @@ def test_the_time_is_told_and_ends_the_conversation(typed: Type, tmp_path: Path)
     terminal.expect_exact("2. ")
     terminal.sendline("")
     assert ended(terminal)[0] == 0
+
+
+@pytest.mark.server
+def test_the_patient_is_a_model_at_a_server(typed: Type, tmp_path: Path) -> None:
+    def patient(request: Received, number: int) -> Action:
+        return Action(text=f"It began {number + 2} days ago.")
+
+    with JudgeServer(patient) as server:
+        terminal = typed(*INTERVIEW, "--patient", server.judge, "--evaluator", "rules")
+        say(terminal, "Since when?")
+        terminal.expect("Patient: It began")
+        time.sleep(1)  # the connection waits with the person
+        say(terminal, "And before that?")
+        terminal.expect("Patient: It began")
+        terminal.expect(YOU)
+        terminal.sendcontrol("c")
+        assert ended(terminal)[0] == 2
+        asked = server.count
+        again = typed(*INTERVIEW, "--patient", server.judge, "--evaluator", "rules")
+        again.expect_exact("You: And before that?")
+        again.expect(YOU)
+        again.sendcontrol("c")
+        assert ended(again)[0] == 2
+        assert server.count == asked, "nothing is paid for twice"
