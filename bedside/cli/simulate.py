@@ -275,9 +275,12 @@ def _say_simulated(talks: Simulation, json: bool) -> None:
     counts = summary.counts
     show_tables(simulation_tables(out), json)
     tell = note if json else say
+    asked = counted(summary.calls.asked, "call")
+    number = summary.calls.replayed
+    replayed = "1 reply" if number == 1 else f"{number:,} replies"
     tell(
-        f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {out}; {summary.calls.asked:,} calls "
-        f"asked now, {summary.calls.replayed:,} replies taken from the log."
+        f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {out}; {asked} asked now, {replayed} "
+        "taken from the log."
     )
     if counts.failed:
         tell(

@@ -40,7 +40,7 @@ def test_it_simulates_says_what_to_do_next_and_goes_on(call: Call, tmp_path: Pat
     assert "Toys without a model took part (rules-toy)" in out
     before = (tmp_path / "mine" / "transcripts.jsonl").read_bytes()
     _, out, _ = call(*BRISK, "--out", "mine")
-    assert " 0 calls asked now" in out
+    assert "; 0 calls asked now" in out
     (tmp_path / "mine" / "transcripts.jsonl").unlink()
     assert call(*BRISK, "--out", "mine", "--replay")[0] == 0
     assert (tmp_path / "mine" / "transcripts.jsonl").read_bytes() == before
