@@ -169,7 +169,8 @@ def _conversations(
 def _notes(
     systems: Collection[SystemTalks], lost: Collection[LostConversation], toys: Collection[str]
 ) -> Iterator[str]:
-    yield "Messages: mean of the finished conversations."
+    if any(talks.finished for talks in systems):
+        yield "Messages: mean of the finished conversations."
     if toys:
         yield f"Toys without a model took part ({', '.join(toys)}): the conversations show nothing about any system."
     stops: Counter[str] = Counter()
