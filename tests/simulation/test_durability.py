@@ -68,9 +68,9 @@ def test_a_process_that_is_ended_goes_on_to_the_same_bytes(tmp_path: Path, numbe
 
 @pytest.mark.slow
 def test_two_processes_on_one_folder_are_refused(tmp_path: Path) -> None:
-    first = process(tmp_path / "talks", tmp_path / "calls", 0.5)
+    first = process(tmp_path / "talks", tmp_path / "calls", 60.0)
     deadline = time.monotonic() + 30
-    while not (tmp_path / "calls").exists():
+    while not (tmp_path / "talks" / LOG_FILE).exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)
     second = process(tmp_path / "talks", tmp_path / "calls", 0.0)

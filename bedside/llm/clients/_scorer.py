@@ -117,7 +117,8 @@ class Scorer:
                 **draws,
             )[0][len(head) :].tolist()
         cut = not output or output[-1] != self.tokenizer.eos_token_id
-        return self.tokenizer.decode(output, skip_special_tokens=True), cut
+        text = self.tokenizer.decode(output, skip_special_tokens=True, clean_up_tokenization_spaces=False)
+        return text, cut
 
     def _fitting(self, tokens: list[int]) -> list[int]:
         if self.window is not None and len(tokens) > self.window:
