@@ -56,7 +56,8 @@ class LoggedActors:
         self.replay = replay
         self.counts = CallCounts()
         self._spending = spending
-        self._rooms = {place: asyncio.Semaphore(actor.room) for place, actor in actors.items()}
+        #: Who plays several roles is asked no more at once for that.
+        self._rooms = {identity: asyncio.Semaphore(actor.room) for (_, identity), actor in actors.items()}
         #: What several conversations wait for.
         self._shared: dict[CallSite, asyncio.Task[ActorReply]] = {}
 
@@ -111,7 +112,7 @@ class LoggedActors:
                 todo="leave `replay` out to ask",
             )
         actor = self.actors[call.actor, name.identity]
-        async with self._rooms[call.actor, name.identity]:
+        async with self._rooms[name.identity]:
             started = _now()
             record = CallRecord()
             self.counts.asked += 1

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-from bedside.simulation.talk_files import FAILED, MANIFEST
+from bedside.simulation.talk_files import FAILED
 from bedside.support.errors import RunError
-
-
-def is_simulation(path: str | os.PathLike[str]) -> bool:
-    """Whether a path is the folder of a simulation that was written down."""
-    return (Path(path) / MANIFEST).is_file() and (Path(path) / FAILED).is_file()
 
 
 def read_failures(folder: Path) -> Iterator[dict[str, Any]]:

@@ -58,6 +58,15 @@ def test_a_model_plays_every_role(tmp_path: Path) -> None:
     assert [message["role"] for message in doctors[-1]["messages"]] == ["system", "user", "assistant", "user"]
 
 
+def test_a_model_is_asked_no_more_at_once_for_playing_several_roles(tmp_path: Path) -> None:
+    with JudgeServer(talking, latency=0.01) as server:
+        made = run(
+            tmp_path / "talks", server, clinicians=["rules", server.judge], cases=cases(8), max_concurrency=3
+        )
+        assert made.summary.counts.finished == 16
+        assert server.most_in_flight == 3
+
+
 def test_faults_of_a_server_change_nothing(tmp_path: Path) -> None:
     with JudgeServer(talking) as server:
         run(tmp_path / "smooth", server)
