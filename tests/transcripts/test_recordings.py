@@ -340,6 +340,12 @@ def test_a_damaged_textgrid_says_where(tmp_path: Path) -> None:
     assert str(caught.value).startswith(f"{path}:{line + 1}: ")
     with pytest.raises(InputError, match="the TextGrid ends where"):
         read(write(tmp_path, "b.TextGrid", text[: len(text) // 2].rpartition("\n")[0]))
+    for count in ("1e999", "-1", "2.5"):
+        changed = text.replace("intervals: size = ", f"intervals: size = {count} ! ", 1)
+        with pytest.raises(
+            InputError, match=f"'{count}' stands where the number of a tier's intervals should"
+        ):
+            read(write(tmp_path, "c.TextGrid", changed))
 
 
 @samples

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections import Counter
@@ -175,13 +176,25 @@ class _Tokens:
             )
         where = self.where(token.start())
         if token.lastgroup != kind:
-            raise InputError(
-                f"{token[0]!r:.40} stands where {what} should", where=where, todo="save it again in Praat"
-            )
+            raise _misplaced(token[0], what, where)
         return token[kind].replace('""', '"'), where
 
     def number(self, what: str) -> float:
-        return float(self.next("number", what)[0])
+        text, where = self.next("number", what)
+        if not math.isfinite(value := float(text)):
+            raise _misplaced(text, what, where)
+        return value
+
+    def count(self, what: str) -> int:
+        text, where = self.next("number", what)
+        value = float(text)
+        if not math.isfinite(value) or value < 0 or value != int(value):
+            raise _misplaced(text, what, where)
+        return int(value)
+
+
+def _misplaced(text: str, what: str, where: str) -> InputError:
+    return InputError(f"{text!r:.40} stands where {what} should", where=where, todo="save it again in Praat")
 
 
 def _tiers(source: SourceFile, text: str, path: Path) -> list[_Tier]:
@@ -194,13 +207,13 @@ def _tiers(source: SourceFile, text: str, path: Path) -> list[_Tier]:
     if tokens.next("flag", "whether there are tiers")[0] != "exists":
         return []
     tiers: list[_Tier] = []
-    for _ in range(int(tokens.number("the number of tiers"))):
+    for _ in range(tokens.count("the number of tiers")):
         kind, where = tokens.next("text", "the kind of a tier")
         if kind not in ("IntervalTier", "TextTier"):
             raise InputError(f"{kind!r:.40} is no kind of tier", where=where, todo="save it again in Praat")
         tier = _Tier(tokens.next("text", "the name of a tier")[0].strip(), path)
         tokens.number("the beginning of a tier"), tokens.number("the end of a tier")
-        for _ in range(int(tokens.number("the number of a tier's intervals"))):
+        for _ in range(tokens.count("the number of a tier's intervals")):
             start = tokens.number("the time of an interval")
             stop = tokens.number("the end of an interval") if kind == "IntervalTier" else start
             said, where = tokens.next("text", "the text of an interval")
