@@ -51,7 +51,12 @@ def evaluator_agreements(view: RatingsView) -> tuple[EvaluatorAgreement, ...]:
     """
     metrics = {f"{RUBRIC}.{name}": name for name in (*FEATURES, _EMPATHY)}
     ratings = view.ratings.filter(pl.col("metric").is_in(list(metrics)), pl.col("value").is_not_null())
-    if ratings.is_empty() or simulated_talks(view) is None or view.run is None or not view.run.keeps_text:
+    if (
+        ratings.is_empty()
+        or simulated_talks(view, read=False) is None
+        or view.run is None
+        or not view.run.keeps_text
+    ):
         return ()
     rated = ratings.group_by("transcript_id", "case_id", "unit", "metric", "rater", maintain_order=True).agg(
         pl.col("value").mean()

@@ -63,7 +63,7 @@ def simulated_spreads(
     Raises:
         NothingError: no conversation was simulated more than once.
     """
-    talks = simulated_talks(view)
+    talks = simulated_talks(view, read=False)
     if talks is None or all(talk.repeat in ("", "1") for talk in talks.finished):
         raise NothingError("no conversation was simulated more than once", where=view.name)
     names = quality_metrics(view) if metrics is None else view.metrics(metrics)

@@ -154,13 +154,17 @@ class SimulatedTalks:
         return complete
 
 
-def simulated_talks(view: RatingsView) -> SimulatedTalks | None:
+def simulated_talks(view: RatingsView, *, read: bool = True) -> SimulatedTalks | None:
     """The simulated conversations of a view; None where there are none.
+
+    Args:
+        view: the ratings.
+        read: whether to read the transcripts too, for how each ended, its flags and where it comes from.
 
     Raises:
         RunError: what the run keeps of its simulations is damaged.
     """
-    return view.once("simulated talks", lambda: _talks(view))
+    return view.once(("simulated talks", read), lambda: _talks(view, read))
 
 
 def with_complete_cases(view: RatingsView) -> RatingsView:
@@ -169,7 +173,7 @@ def with_complete_cases(view: RatingsView) -> RatingsView:
     Raises:
         DataError: there are no simulated conversations, what failed isn't known, or none is complete.
     """
-    talks = simulated_talks(view)
+    talks = simulated_talks(view, read=False)
     if talks is None or view.factors is None:
         raise DataError("no transcript was simulated", where=view.name)
     complete = talks.complete_situations()
@@ -179,13 +183,13 @@ def with_complete_cases(view: RatingsView) -> RatingsView:
     return replace(view, ratings=view.ratings.filter(chosen), factors=view.factors.filter(chosen), part=part)
 
 
-def _talks(view: RatingsView) -> SimulatedTalks | None:
+def _talks(view: RatingsView, read: bool) -> SimulatedTalks | None:
     if view.run is None or view.factors is None:
         return None
     simulations = run_simulations(view.run.path)
     if SYNTHETIC not in view.factors.columns and not simulations:
         return None
-    finished, others = _finished(view)
+    finished, others = _finished(view, read)
     failed = [_failed(line) for simulation in simulations for line in simulation.failures]
     cases = frozenset(view.run.index["case_id"].drop_nulls())
     chosen = [talk for talk in failed if _in_part(talk, view.part.where, finished, cases)]
@@ -196,11 +200,11 @@ def _talks(view: RatingsView) -> SimulatedTalks | None:
     return SimulatedTalks((*finished, *chosen), simulations, others)
 
 
-def _finished(view: RatingsView) -> tuple[list[SimulatedTalk], int]:
+def _finished(view: RatingsView, read: bool) -> tuple[list[SimulatedTalk], int]:
     assert view.run is not None
     assert view.factors is not None
     factors = {row["transcript_id"]: row for row in view.factors.iter_rows(named=True)}
-    said = _said(view) if view.run.keeps_text else {}
+    said = _said(view) if read and view.run.keeps_text else {}
     finished, others = [], 0
     columns = ("id", "system", "case_id", "turns")
     for name, system, case, turns in view.run.index.select(columns).iter_rows():

@@ -17,12 +17,13 @@ from bedside.reports.chance_notes import chance_notes, chances_by_title
 from bedside.reports.figure_kind import Drawing, FigureKind
 from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import p_value
+from bedside.reports.simulation_methods import lost_notes
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
 from bedside.support.plurals import counted
 
 #: Tables that count what there is, and average nothing.
-_COUNTING = frozenset(("missing", "counts"))
+_COUNTING = frozenset(("missing", "counts", "simulation_card", "simulation_loss", "simulation_flags"))
 #: Figures that set raters side by side, and not systems.
 _OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman", "calibration"))
 #: Figures whose numbers are weighted by the chances with which units were drawn, and say so themselves.
@@ -112,7 +113,7 @@ def averaging_notes(
     rated = set(view.metrics())
     names = sorted(rated.intersection(metrics)) or sorted(rated)
     averaged = view.averaged_factors(names, systems or None)
-    notes = view.part.sentences()
+    notes = [*view.part.sentences(), *lost_notes(view, systems)]
     for factor in averaged:
         if factor.name not in besides:
             words = (

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Collection
+
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
 from bedside.reports.simulated_actors import actors_of, judging_actors, toys_of, with_toy
@@ -12,6 +15,28 @@ def simulation_words(view: RatingsView) -> list[str]:
     """Paragraphs on the simulation; none where nothing was simulated."""
     talks = simulated_talks(view)
     return [] if talks is None else [" ".join((*_what(talks), *_lost(talks), *_doubts(view, talks)))]
+
+
+def lost_notes(view: RatingsView, systems: Collection[str]) -> list[str]:
+    """That simulated conversations were lost, for the notes below numbers that they would have been part of.
+
+    Args:
+        view: the ratings.
+        systems: those that the numbers are of; empty where all stand together.
+    """
+    talks = simulated_talks(view, read=False)
+    if talks is None:
+        return []
+    lost = Counter(talk.system for talk in talks.talks if talk.lost)
+    planned = Counter(talk.system for talk in talks.talks)
+    shown = [system for system in talks.systems if not systems or system in systems]
+    if not any(lost[system] for system in shown):
+        return []
+    words = "; ".join(f"{system} {lost[system]:,} of {planned[system]:,}" for system in shown)
+    return [
+        f"Simulated conversations that could not be had are missing here ({words}): the table simulation_loss says "
+        "why, and --complete-cases of the report shows what is complete for all systems."
+    ]
 
 
 def _what(talks: SimulatedTalks) -> list[str]:

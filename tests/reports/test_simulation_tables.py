@@ -11,6 +11,7 @@ import pytest
 
 import bedside
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.analysis.simulated_talks import with_complete_cases
 from bedside.ratings.run import Run
 from bedside.reports.build import build_tables, write_report
 from bedside.reports.methods import methods
@@ -124,6 +125,16 @@ def test_the_report_has_the_card_and_the_methods_say_which_part_was_simulated(
         "not to be compared with published ones. Of 24 conversations planned, 3 have no transcript (patient: wrong "
         "language 2; evaluator: reply can't be read 1)."
     )
+
+
+def test_numbers_say_below_them_what_was_lost(view: RatingsView) -> None:
+    told = "Simulated conversations that could not be had are missing here (lab/doctor 3 of 12; rules-toy 0 of 12)"
+    for name in ("results", "comparison", "simulation_repeats"):
+        assert sum(note.startswith(told) for note in table(view, name).notes) == 1, name
+    assert not any("Averaged over" in note for note in table(view, "simulation_loss").notes)
+    complete = with_complete_cases(view)
+    assert not any(note.startswith("Simulated conversations") for note in table(complete, "results").notes)
+    assert any(note.startswith("Only cases that are complete") for note in table(complete, "results").notes)
 
 
 def test_a_run_of_other_transcripts_has_no_card(tmp_path: Path) -> None:
