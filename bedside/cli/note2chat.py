@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from bedside.cli import note2chat_records
 from bedside.cli.completion import one_of
 from bedside.cli.help import App
 from bedside.cli.options import SeedOption
@@ -20,6 +21,10 @@ note2chat_app = App("Make training data as Note2Chat does.")
 @note2chat_app.callback()
 def _note2chat() -> None:
     pass
+
+
+for _name, _command in note2chat_records.COMMANDS.items():
+    note2chat_app.command(_name)(_command)
 
 
 @note2chat_app.command("preferences")

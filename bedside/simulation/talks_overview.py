@@ -57,7 +57,7 @@ class SystemTalks:
         else:
             self.finished += 1
             self.completed += bool(ended.ending["completed"])
-            self.turns += len(orjson.loads(ended.transcript)["turns"])
+            self.turns += len(orjson.loads(ended.transcript).get("turns", ()))
             self.stops[ended.ending["stop"]] += 1
             self.flags.update(ended.ending["flags"])
 

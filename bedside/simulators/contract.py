@@ -17,8 +17,8 @@ from bedside.simulators.case import Case, Persona
 from bedside.simulators.draws import Draws
 from bedside.support.registry import Registry
 
-#: Whose doing it is that a conversation can't be used.
-Culprit = Literal["patient", "evaluator", "infrastructure"]
+#: Whose doing it is that a conversation can't be used; the material's, where nothing can be made of it.
+Culprit = Literal["patient", "evaluator", "infrastructure", "material"]
 
 
 class UnusableConversationError(Exception):

@@ -52,6 +52,11 @@ def shared_start(history: str, before: str) -> str | None:
     return history[:end].strip()
 
 
+def folded(text: str) -> str:
+    """A text as it is compared with another: without white space, case and the form of quotation marks and dashes."""
+    return "".join(character for _, character in _plain(text))
+
+
 def _plain(text: str) -> Iterator[tuple[int, str]]:
     """The characters that count, each with the place in the text that it comes from."""
     for place, character in enumerate(text):
