@@ -117,10 +117,11 @@ def measured(actor: str, conversations: int, turns: int) -> None:
             Path(folder) / "talks",
             clinician=actor,
             patient=actor,
+            repeats=conversations // people,
             max_concurrency=CONCURRENCY,
         )
         wall = time.perf_counter() - start
-        assert made.summary.counts.finished == conversations
+        assert made.summary.counts.finished == conversations, made.summary.counts.failed
         after, peak = used()
     asked = made.summary.calls.asked
     print(json.dumps({"wall": wall, "cpu": after - cpu, "peak": peak, "calls": asked}))
