@@ -28,7 +28,7 @@ def _tree(material: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _dialogue(material: Mapping[str, Any]) -> dict[str, Any]:
-    """The vignette by_patient sentence by sentence, all but the last: that is left for the critic."""
+    """The vignette told sentence by sentence, all but the last: that is left for the critic."""
     node, asked = orjson.loads(material["tree"]), []
     while "criteria" in node:
         asked.append(node["criteria"])
