@@ -100,7 +100,7 @@ def test_its_rules_actors_bring_conversations_to_a_good_end(name: str) -> None:
 @pytest.mark.soak
 @simulators
 @settings(
-    max_examples=budget(40, 3000),
+    max_examples=budget(20, 3000),
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow],
     derandomize=True,
@@ -185,11 +185,12 @@ def told(call: Call) -> str:
     )
 
 
+@pytest.mark.soak
 @simulators
 @pytest.mark.parametrize("bad", [0.0, 0.1])
 def test_what_is_hidden_from_a_side_is_in_no_call_to_it(name: str, bad: float) -> None:
     simulator = SIMULATORS.load(name)
-    for case in bundled(name):
+    for case in bundled(name)[: budget(2, 100)]:
         hidden, marks = marked(case)
         for seed, setting in enumerate(simulator.settings):
             draw = random.Random(seed)
@@ -232,6 +233,7 @@ def by_content(request: dict[str, Any]) -> Any:
     return text
 
 
+@pytest.mark.slow
 @simulators
 def test_order_and_concurrency_change_no_byte(tmp_path: Path, name: str) -> None:
     cases = bundled(name)[:4]
@@ -253,6 +255,7 @@ def test_order_and_concurrency_change_no_byte(tmp_path: Path, name: str) -> None
     assert files(tmp_path / "many") == before
 
 
+@pytest.mark.slow
 @simulators
 def test_killed_after_every_call_it_goes_on_and_asks_nothing_twice(
     tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
