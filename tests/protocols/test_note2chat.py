@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import statistics
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,12 +22,15 @@ from bedside.protocols.note2chat import (
     history,
     preference_pairs,
     reply_kind,
+    rewarded,
     summarise,
     turn_rewards,
     write_preferences,
 )
 from bedside.protocols.note2chat.labels import HistoryLabels
-from bedside.support.errors import DataError
+from bedside.protocols.note2chat.preferences import RULES
+from bedside.protocols.note2chat.rewards import ranked_recalls
+from bedside.support.errors import DataError, InputError
 from bedside.transcripts import Transcript
 from tests.conftest import conversation
 
@@ -400,6 +404,38 @@ def test_what_gives_no_pair_is_said() -> None:
     assert "don't begin with the same message" in found.left_out[2][1]
 
 
+@given(st.lists(st.sampled_from([0.0, 0.2, 0.5, 1.0]), min_size=2, max_size=6), st.integers(0, 99))
+@settings(max_examples=100, deadline=None)
+def test_by_the_codes_rule_one_pair_of_different_rewards_is_drawn(rewards: list[float], seed: int) -> None:
+    found = preference_pairs({"c": candidates(*rewards)}, seed=seed, rule="code", margin=0.25)
+    assert found == preference_pairs({"c": candidates(*rewards)}, seed=seed, rule="code", margin=0.25)
+    if max(rewards) - min(rewards) > 0.25:
+        (pair,) = found.pairs
+        assert pair.chosen_reward - pair.rejected_reward > 0.25
+    else:
+        assert found.left_out == (("c", "no two dialogues differ enough in their reward"),)
+
+
+def test_a_dialogue_is_not_paired_with_one_that_says_the_same() -> None:
+    first, second = candidates(1.0, 0.0)
+    same = [first, Candidate(Transcript(id="twin", turns=first.transcript.turns), 0.0)]
+    for rule in RULES:
+        assert preference_pairs({"c": same}, seed=0, rule=rule).pairs == ()
+    found = preference_pairs({"c": same}, seed=0, rule="code")
+    assert found.left_out == (("c", "d0 and twin say the same"),)
+    assert len(preference_pairs({"c": [first, second]}, seed=0, rule="code").pairs) == 1
+
+
+def test_the_codes_reward_is_recall_times_the_diagnosiss_place() -> None:
+    # Three of five findings, the diagnosis third: .6 · (5 − 2)/5 = .36, as the worked example has it for the last turn.
+    outcome = case(talk(4), findings=at(2, 4, 6, None, None), diagnosis_rank=2)
+    assert [reward.value for reward in ranked_recalls([outcome])] == [pytest.approx(0.36)]
+    assert ranked_recalls([replace(outcome, rank=None)])[0].value == 0.0
+    assert ranked_recalls([replace(outcome, ranked=False)])[0].missing
+    with pytest.raises(InputError, match="price of an exchange"):
+        rewarded([])
+
+
 def test_a_dialogue_that_begins_another_leaves_both_something() -> None:
     long = talk(3, id="long")
     short = Transcript(id="short", turns=long.turns[:3])
@@ -416,12 +452,13 @@ def test_written_in_trls_conversational_preference_format(tmp_path: Path) -> Non
     assert write_preferences(found.pairs, path) == len(found.pairs) == 1
     for line in path.read_text("utf-8").splitlines():
         row = json.loads(line)
-        assert set(row) == {"prompt", "chosen", "rejected"}
-        for part in row.values():
+        parts = [row.pop(name) for name in ("prompt", "chosen", "rejected")]
+        assert row == {"margin": 2.0, "case": "c", "chosen_id": "d0", "rejected_id": "d4"}
+        for part in parts:
             assert part
             assert all(set(message) == {"role", "content"} for message in part)
             assert {message["role"] for message in part} <= {"system", "user", "assistant"}
-        assert row["prompt"][-1]["role"] == "user"
-        assert row["chosen"][0]["role"] == row["rejected"][0]["role"] == "assistant"
+        assert parts[0][-1]["role"] == "user"
+        assert parts[1][0]["role"] == parts[2][0]["role"] == "assistant"
     with pytest.raises(DataError, match="no preference pairs"):
         write_preferences([], tmp_path / "none.jsonl")

@@ -63,3 +63,21 @@ def dialogue_rewards(
                 dialogue_reward(recall, best, case.rank, case.messages, alpha=alpha, k=k, outside=outside)
             )
     return tuple(rewards)
+
+
+def ranked_recalls(candidates: Sequence[History], *, k: int = K) -> tuple[Measured, ...]:
+    """``recall · (k − rank) / k`` of each dialogue, 0 where the diagnosis is not among the first ``k``.
+
+    It is how the released code rewards dialogues: without the price of an exchange, and without a comparison with the
+    best. Missing for a dialogue without recall or without a judged rank.
+    """
+    rewards = []
+    for case in candidates:
+        if case.recall.value is None:
+            rewards.append(Measured(missing=case.recall.missing))
+        elif not case.ranked:
+            rewards.append(Measured(missing="no label of the diagnosis's rank"))
+        else:
+            within = case.rank is not None and case.rank < k
+            rewards.append(Measured(case.recall.value * (k - (case.rank or 0)) / k if within else 0.0))
+    return tuple(rewards)
