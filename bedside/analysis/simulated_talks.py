@@ -92,11 +92,13 @@ class SimulatedTalks:
         talks: those with a transcript and those without.
         simulations: what they come from; empty where the run knows only the transcripts, and not what failed.
         others: how many transcripts were not simulated.
+        not_begun: how many more were planned, of which nothing is known; 0 where a part of the study was chosen.
     """
 
     talks: tuple[SimulatedTalk, ...]
     simulations: tuple[RunSimulation, ...]
     others: int = 0
+    not_begun: int = 0
     systems: tuple[str, ...] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -197,7 +199,17 @@ def _talks(view: RatingsView, read: bool) -> SimulatedTalks | None:
         chosen = []
     if not finished and not chosen:
         return None
-    return SimulatedTalks((*finished, *chosen), simulations, others)
+    whole = not view.part.where and view.part.complete is None
+    planned = sum(_planned(simulation) for simulation in simulations) if whole else 0
+    return SimulatedTalks(
+        (*finished, *chosen), simulations, others, max(0, planned - len(finished) - len(chosen))
+    )
+
+
+def _planned(simulation: RunSimulation) -> int:
+    counts = simulation.manifest.get("conversations")
+    planned = counts.get("planned") if isinstance(counts, Mapping) else 0
+    return planned if isinstance(planned, int) else 0
 
 
 def _finished(view: RatingsView, read: bool) -> tuple[list[SimulatedTalk], int]:

@@ -102,13 +102,14 @@ def _lost(talks: SimulatedTalks) -> list[str]:
         return [
             "What could not be simulated isn't known, as the transcripts were scored without the simulation."
         ]
-    lost = [talk for talk in talks.talks if talk.lost]
-    if not lost:
+    reasons = reasons_of(talks.talks)
+    if talks.not_begun:
+        reasons["not begun"] = talks.not_begun
+    if not reasons:
         return ["None of the conversations planned is missing."]
-    reasons = "; ".join(f"{reason} {number:,}" for reason, number in reasons_of(lost).items())
-    return [
-        f"Of {counted(len(talks.talks), 'conversation')} planned, {len(lost):,} have no transcript ({reasons})."
-    ]
+    planned = counted(len(talks.talks) + talks.not_begun, "conversation")
+    words = "; ".join(f"{reason} {number:,}" for reason, number in reasons.items())
+    return [f"Of {planned} planned, {sum(reasons.values()):,} have no transcript ({words})."]
 
 
 def _doubts(view: RatingsView, talks: SimulatedTalks) -> list[str]:

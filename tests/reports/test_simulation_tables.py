@@ -16,7 +16,7 @@ from bedside.ratings.run import Run
 from bedside.reports.build import build_tables, write_report
 from bedside.reports.methods import methods
 from bedside.reports.table import Table
-from tests.analysis.simulated_run import SYSTEMS, simulated_run
+from tests.analysis.simulated_run import MANIFEST, SYSTEMS, simulated_run
 from tests.conftest import Call
 
 
@@ -135,6 +135,21 @@ def test_numbers_say_below_them_what_was_lost(view: RatingsView) -> None:
     complete = with_complete_cases(view)
     assert not any(note.startswith("Simulated conversations") for note in table(complete, "results").notes)
     assert any(note.startswith("Only cases that are complete") for note in table(complete, "results").notes)
+
+
+def test_what_was_not_begun_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(
+        MANIFEST, "conversations", {"planned": 30, "finished": 21, "failed": 3, "unfinished": 6}
+    )
+    run = simulated_run(tmp_path)
+    view = open_ratings_view(run)
+    assert any(
+        note.startswith("6 more conversations were planned") for note in table(view, "simulation_loss").notes
+    )
+    assert "30 planned, 21 with a transcript" in str(table(view, "simulation_card"))
+    assert "Of 30 conversations planned, 9 have no transcript" in methods(run, view)[1]
+    part = view.where({"persona": ["open"]})
+    assert not any("more conversations" in note for note in table(part, "simulation_loss").notes)
 
 
 def test_a_run_of_other_transcripts_has_no_card(tmp_path: Path) -> None:

@@ -63,12 +63,17 @@ def _simulated(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
     finished = len(talks.finished)
     completed = sum(talk.completed for talk in talks.finished)
     states = [talk.state for talk in talks.talks]
-    words = f"{len(states):,} planned" if talks.simulations else f"{finished:,} with a transcript"
+    words = (
+        f"{len(states) + talks.not_begun:,} planned"
+        if talks.simulations
+        else f"{finished:,} with a transcript"
+    )
     if talks.simulations:
         words += f", {finished:,} with a transcript"
     words += f", {completed:,} of them completed as the protocol means"
     if talks.simulations:
-        words += f"; {states.count('failed'):,} failed, {states.count('unfinished'):,} not finished"
+        unfinished = states.count("unfinished") + talks.not_begun
+        words += f"; {states.count('failed'):,} failed, {unfinished:,} not finished"
     yield _SIMULATED, "Conversations", words
     if talks.others:
         yield _SIMULATED, "Not simulated", counted(talks.others, "transcript")

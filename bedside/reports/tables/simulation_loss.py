@@ -12,6 +12,7 @@ from bedside.reports.simulated_actors import toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
+from bedside.support.plurals import counted
 
 _TITLE = "Simulated conversations that were completed, and lost"
 
@@ -69,6 +70,12 @@ def _notes(talks: SimulatedTalks, seed: int) -> Iterator[str]:
         "patient's, the evaluator's or the connection's; a clinician's faults are results and stay. What is lost "
         "counts in no other table: it is missing, and not a score of 0."
     )
+    if talks.not_begun:
+        yield (
+            f"{counted(talks.not_begun, 'more conversation')} {'were' if talks.not_begun > 1 else 'was'} planned and "
+            "had not begun when the simulation was scored: the table doesn't count them. bedside simulate with the "
+            "same options goes on."
+        )
     warned = False
     for by in ("system", "persona", "setting"):
         loss = talks.loss(by, seed=seed)
