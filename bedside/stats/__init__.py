@@ -25,6 +25,7 @@ if TYPE_CHECKING:
         intervals,
         kappa_bands,
         many_raters,
+        matched_shares,
         overlapping,
         paired,
         prediction_powered,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
         stratified_means,
         two_raters,
         unpaired,
+        variance_components,
     )
 
 __all__ = [
@@ -58,6 +60,7 @@ __all__ = [
     "intervals",
     "kappa_bands",
     "many_raters",
+    "matched_shares",
     "overlapping",
     "paired",
     "prediction_powered",
@@ -75,6 +78,7 @@ __all__ = [
     "stratified_means",
     "two_raters",
     "unpaired",
+    "variance_components",
 ]
 
 
