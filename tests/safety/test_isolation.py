@@ -34,6 +34,9 @@ for command in json.loads(sys.argv[1]):
 """
 
 
+DATED = ("manifest.json", "simulations.json", "log.sqlite")
+
+
 def program(*commands: Sequence[object]) -> list[str]:
     """What is typed to run commands in one process."""
     return [sys.executable, "-c", MANY, json.dumps([[str(word) for word in each] for each in commands])]
@@ -54,11 +57,12 @@ def many(folder: Path, commands: list[list[object]], before: list[str]) -> str:
 
 
 def files_in(folder: Path) -> dict[str, bytes]:
-    """All files but manifests and spreadsheets, which hold a date; the dates of judge cards are taken out."""
+    """All files but manifests, also the one that a run keeps of a simulation, a simulation's log, and spreadsheets,
+    which hold a date; the dates of judge cards are taken out."""
     return {
         str(path.relative_to(folder)): DATE.sub(b"", path.read_bytes())
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != "manifest.json" and path.suffix != ".xlsx"
+        if path.is_file() and path.name not in DATED and path.suffix != ".xlsx"
     }
 
 
