@@ -11,10 +11,11 @@ import sqlite3
 import zlib
 from asyncio import Future, get_running_loop
 from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import orjson
 
@@ -26,7 +27,6 @@ FORMAT = 1
 #: Largest text that is kept, in bytes.
 _MOST_BYTES = 2**28
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
-T = TypeVar("T")
 
 #: ``answered``: there is a reply. ``failed``: none was had; it is asked again by the next run.
 ReplyState = Literal["answered", "failed"]
@@ -185,7 +185,8 @@ def _unpacked(text: bytes) -> bytes:
 class ConversationLog:
     """A log that is open to go on with, used from one event loop, by one process at a time.
 
-    What is written within one turn of the loop is one transaction, on disk when the writer goes on.
+    What is to be written while a transaction is on its way to the disk is the next one: a thread waits for the disk,
+    and nothing else does. Whoever writes goes on when it is there.
 
     Args:
         path: the file; made if it isn't there.
@@ -196,13 +197,19 @@ class ConversationLog:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self._jobs: list[tuple[Callable[[], Any], Future[Any]]] = []
+        self._jobs: list[_LogJob] = []
+        self._writing: Future[None] | None = None
+        self._writer = ThreadPoolExecutor(1, thread_name_prefix="conversation-log")
         with suppress(OSError):  # SQLite says it better
             path.touch(0o600)
         try:
-            self._connection = sqlite3.connect(path.absolute().as_uri(), isolation_level=None, uri=True)
+            # One thread at a time uses it: the writer's, or before and after that the loop's.
+            self._connection = sqlite3.connect(
+                path.absolute().as_uri(), isolation_level=None, uri=True, check_same_thread=False
+            )
             try:
                 self._make_tables()
+                self._reader = sqlite3.connect(path.absolute().as_uri(), isolation_level=None, uri=True)
             except BaseException:
                 self._connection.close()
                 raise
@@ -224,15 +231,21 @@ class ConversationLog:
 
     def close(self) -> None:
         """Finish what was begun and close the file."""
-        self._transact()
-        self._connection.close()
+        self._writer.shutdown()
+        jobs, self._jobs = self._jobs, []
+        try:
+            if jobs:
+                self._transact(jobs)
+        finally:
+            self._reader.close()
+            self._connection.close()
 
     # -- replies -------------------------------------------------------------------------------------
 
     def replies(self, key: str) -> dict[CallSite, LoggedReply]:
         """All replies that were given, under a key."""
         with _reading(self.path):
-            rows = self._connection.execute(
+            rows = self._reader.execute(
                 "SELECT * FROM replies WHERE key = ? AND state = 'answered'", (key,)
             ).fetchall()
             return {logged.site: logged for logged in map(_logged_reply, rows)}
@@ -240,7 +253,7 @@ class ConversationLog:
     def reply(self, site: CallSite) -> LoggedReply | None:
         """The reply that was given to one call; None where there is none."""
         with _reading(self.path):
-            row = self._connection.execute(
+            row = self._reader.execute(
                 "SELECT * FROM replies WHERE key = ? AND purpose = ? AND ordinal = ? AND attempt = ?"
                 " AND state = 'answered'",
                 (site.key, site.purpose, site.ordinal, site.attempt),
@@ -300,7 +313,7 @@ class ConversationLog:
     def session(self, key: str) -> int:
         """How often a conversation was begun with an actor that remembers; 0 where it wasn't."""
         with _reading(self.path):
-            row = self._connection.execute("SELECT session FROM sessions WHERE key = ?", (key,)).fetchone()
+            row = self._reader.execute("SELECT session FROM sessions WHERE key = ?", (key,)).fetchone()
             return 0 if row is None else int(row[0])
 
     async def begin_session(self, key: str, session: int) -> None:
@@ -312,40 +325,53 @@ class ConversationLog:
     def spent(self) -> dict[str, dict[str, Any]]:
         """What all replies took, by role, as :func:`spent_by_role` has it."""
         with _reading(self.path):
-            return spent_by_role(self._connection)
+            return spent_by_role(self._reader)
 
     # -- writing -------------------------------------------------------------------------------------
 
-    async def _do(self, work: Callable[[], T]) -> T:
-        loop = get_running_loop()
-        result: Future[T] = loop.create_future()
-        if not self._jobs:
-            loop.call_soon(self._transact)
-        self._jobs.append((work, result))
-        return await result
+    async def _do(self, work: Callable[[], object]) -> None:
+        done: Future[None] = get_running_loop().create_future()
+        self._jobs.append(_LogJob(work, done))
+        if self._writing is None:
+            self._write()
+        await done
 
-    def _transact(self) -> None:
-        """Do all that was asked for in one transaction: all of it is on disk, or nothing is."""
+    def _write(self) -> None:
+        """Have all that is to be written now written by the thread."""
         jobs, self._jobs = self._jobs, []
-        if not jobs:
-            return
-        results: list[Any] = []
-        failed: Exception | None = None
-        try:
-            self._connection.execute("BEGIN IMMEDIATE")
-            results = [work() for work, _ in jobs]
-            self._connection.execute("COMMIT")
-        except Exception as error:
-            failed = explained(error, self.path)
-            with suppress(sqlite3.Error):
-                self._connection.execute("ROLLBACK")
-        for number, (_, result) in enumerate(jobs):
-            if result.done():  # whoever wanted it was stopped
+        self._writing = get_running_loop().run_in_executor(self._writer, self._transact, jobs)
+        self._writing.add_done_callback(lambda writing: self._written(jobs, writing))
+
+    def _written(self, jobs: list[_LogJob], writing: Future[None]) -> None:
+        self._writing = None
+        failed = None if writing.cancelled() else writing.exception()
+        for job in jobs:
+            if job.done.done():  # whoever wanted it was stopped
                 continue
             if failed is not None:
-                result.set_exception(failed)
+                job.done.set_exception(failed)
             else:
-                result.set_result(results[number])
+                job.done.set_result(None)
+        if self._jobs:
+            self._write()
+
+    def _transact(self, jobs: list[_LogJob]) -> None:
+        """Do all of it in one transaction: all of it is on disk, or nothing is."""
+        try:
+            self._connection.execute("BEGIN IMMEDIATE")
+            for job in jobs:
+                job.work()
+            self._connection.execute("COMMIT")
+        except Exception as error:
+            with suppress(sqlite3.Error):
+                self._connection.execute("ROLLBACK")
+            raise explained(error, self.path) from error
+
+
+@dataclass(frozen=True, slots=True)
+class _LogJob:
+    work: Callable[[], object]
+    done: Future[None]
 
 
 _SPENT = """
