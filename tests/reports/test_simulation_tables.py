@@ -107,6 +107,7 @@ def test_the_spread_of_repeats_and_what_a_difference_needs(view: RatingsView) ->
     assert "Miller 2024" in shown.notes[1]
 
 
+@pytest.mark.slow
 def test_the_report_has_the_card_and_the_methods_say_which_part_was_simulated(
     run: Run, view: RatingsView, tmp_path: Path
 ) -> None:
@@ -159,6 +160,7 @@ def test_a_run_of_other_transcripts_has_no_card(tmp_path: Path) -> None:
     assert not any("simulated" in paragraph for paragraph in methods(run, view))
 
 
+@pytest.mark.slow
 def test_a_report_can_be_of_complete_cases_only(call: Call, run: Run, tmp_path: Path) -> None:
     report = bedside.report(run, tmp_path / "python", complete_cases=True)
     loss = report.tables["simulation_loss"]
