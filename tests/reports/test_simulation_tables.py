@@ -128,6 +128,7 @@ def test_the_report_has_the_card_and_the_methods_say_which_part_was_simulated(
     )
 
 
+@pytest.mark.slow
 def test_numbers_say_below_them_what_was_lost(view: RatingsView) -> None:
     told = "Simulated conversations that could not be had are missing here (lab/doctor 3 of 12; rules-toy 0 of 12)"
     for name in ("results", "comparison", "simulation_repeats"):

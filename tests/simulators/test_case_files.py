@@ -209,7 +209,7 @@ def paths_of(value: Any) -> list[tuple[int | str, ...]]:
     return [(), *[(step, *rest) for step, inner in members for rest in paths_of(inner)]]
 
 
-@settings(max_examples=40)
+@settings(max_examples=40, deadline=None)
 @given(value=st.dictionaries(st.text(), JSON, min_size=1, max_size=4), indent=st.sampled_from([None, 1, 4]))
 def test_the_line_of_any_part_of_json_is_where_it_stands(
     value: Any, indent: int | None, tmp_path_factory: Any
