@@ -16,6 +16,8 @@ import orjson
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
+    from bedside.protocols.note2chat.case_split import CaseSplit
+    from bedside.protocols.note2chat.rollouts import BestRollouts
     from bedside.simulation.actor_contract import ActorName, Named
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask
@@ -273,6 +275,187 @@ def _writing(
             reference,
         )
         return MadeRecord(orjson.loads(transcript.to_json()), written.states, written.flags)
+
+    return make
+
+
+# -- rollouts ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Rollouts:
+    """Interviews of a model with each case's patient, several of each, labelled.
+
+    Attributes:
+        talks: what the simulation did.
+        checked: what the check of its interviews did.
+        best: the best of each case, see :func:`bedside.protocols.note2chat.rollouts.best_rollouts`.
+    """
+
+    talks: SimulationSummary
+    checked: SimulationSummary
+    best: BestRollouts
+
+
+def roll_out(
+    cases: PathOrPaths,
+    out: Path,
+    asking: Asking,
+    *,
+    clinician: Named,
+    patient: Named,
+    repeats: int = 15,
+    setting: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    split: CaseSplit | None = None,
+    require_correct: bool = True,
+) -> Rollouts:
+    """Have a model interview the patient of each training case several times, and find the best of each case.
+
+    The simulation goes into ``talks``, its interviews with labels of findings and rank into ``checked``, the best of
+    them into ``best.jsonl``.
+
+    Args:
+        cases: files or folders of cases.
+        out: the folder; the same call goes on where it was stopped.
+        asking: who looks for the findings in the interviews.
+        clinician, patient: the actors, as for :func:`bedside.simulate`; the evaluator of the interview is ``asking``'s.
+        repeats: interviews of each case.
+        setting, options: of the simulation.
+        split: cases that are kept for testing are not rolled out.
+        require_correct: whether only interviews that name the true diagnosis can be best.
+
+    Raises:
+        BedsideError: as :func:`bedside.simulate`.
+    """
+    from bedside.api.simulating import simulate
+    from bedside.protocols.note2chat.rollouts import best_rollouts
+    from bedside.simulation.simulate import SimulationSettings
+    from bedside.simulation.talk_files import TRANSCRIPTS
+    from bedside.support.files import write_text
+
+    settings = asking.settings or SimulationSettings()
+    used = [case for case in _cases(cases) if split is None or split.side(case.id) == "train"]
+    if not used:
+        raise InputError("no case is left to train on", where="`cases`", todo="check the lists of cases")
+    simulation = simulate(
+        used,
+        "note2chat",
+        out / "talks",
+        clinician=clinician,
+        patient=patient,
+        evaluator=asking.evaluator,
+        settings=() if setting is None else (setting,),
+        repeats=repeats,
+        seed=asking.seed,
+        options=options,
+        max_concurrency=settings.max_concurrency,
+        max_calls=settings.max_calls,
+        time_limit=asking.time_limit,
+        replay=settings.replay,
+        progress=asking.progress,
+    )
+    by_id = {case.id: case for case in used}
+    checked = _check(simulation.transcripts(), by_id, out / "checked", asking)
+    best = best_rollouts(read_talks(out / "checked" / TRANSCRIPTS), require_correct=require_correct)
+    write_text(out / "best.jsonl", "".join(talk.to_json().decode() + "\n" for talk in best.best))
+    return Rollouts(simulation.summary, checked, best)
+
+
+def _check(
+    transcripts: Iterable[Transcript], cases: Mapping[str, Case], out: Path, asking: Asking
+) -> SimulationSummary:
+    """Label interviews with where they convey the findings, and with the diagnosis's rank."""
+    from bedside.simulation.record_making import RecordTask
+
+    rater = asking.rater()
+    tasks = [
+        RecordTask(
+            talk.id,
+            case.id,
+            case.language,
+            _digest([talk.content_hash(), case.digest()]),
+            _checking(talk, case, rater),
+        )
+        for talk in transcripts
+        for case in (cases[talk.case_id or ""],)
+    ]
+    return asking.make("checked interviews", tasks, out, {}, "transcripts.jsonl")
+
+
+def _checking(talk: Transcript, case: Case, rater: str) -> Callable[[], Exchange[MadeRecord]]:
+    def make() -> Exchange[MadeRecord]:
+        from bedside.simulation.record_making import MadeRecord
+        from bedside.simulators.calls import together
+        from bedside.simulators.note2chat.finding_places import diagnosis_rank, finding_places
+
+        findings = [finding.text for finding in (case.note.findings if case.note else ())]
+        places, rank = yield from together(
+            finding_places(_lines(talk), findings, case.language),
+            diagnosis_rank(
+                case.hidden.diagnosis or "", talk.reference.get("ranked_diagnoses", ()), case.language
+            ),
+        )
+        reference = {
+            **talk.reference,
+            "origin": case.origin,
+            "licence": case.licence,
+            "note2chat": {rater: _labels(case, places, rank)},
+        }
+        return MadeRecord(orjson.loads(replace(talk, reference=reference).to_json()))
+
+    return make
+
+
+# -- thoughts ---------------------------------------------------------------------------------------
+
+
+def write_thoughts(transcripts: Sequence[Transcript], out: Path, asking: Asking) -> SimulationSummary:
+    """Write what the doctor of interviews would note and think before each message, into the turns' ``meta``.
+
+    Args:
+        transcripts: the interviews, such as those of :func:`write_dialogues` and the best rollouts.
+        out: the folder; its ``transcripts.jsonl`` holds the interviews with their thoughts.
+        asking: who writes.
+
+    Raises:
+        BedsideError: as :func:`prepare_notes`.
+    """
+    from bedside.simulation.record_making import RecordTask
+
+    tasks = [
+        RecordTask(
+            talk.id,
+            talk.case_id or talk.id,
+            talk.language or "en",
+            _digest(talk.content_hash()),
+            _thinking(talk),
+        )
+        for talk in transcripts
+    ]
+    doubled = {task.id for task in tasks if sum(other.id == task.id for other in tasks) > 1}
+    if doubled:
+        raise InputError(f"two interviews are called {min(doubled)!r}", todo="rename one of them")
+    return asking.make("interviews with thoughts", tasks, out, {}, "transcripts.jsonl")
+
+
+def _thinking(talk: Transcript) -> Callable[[], Exchange[MadeRecord]]:
+    def make() -> Exchange[MadeRecord]:
+        from bedside.simulation.record_making import MadeRecord
+        from bedside.simulators.note2chat.reasoning import message_thoughts
+
+        thoughts = yield from message_thoughts(_lines(talk), talk.language or "en")
+        turns = list(talk.turns)
+        for number, thought in enumerate(thoughts):
+            turn = turns[2 * number + 1]
+            meta = {key: value for key, value in turn.meta.items() if key != "thought"}
+            if thought is not None:
+                written = {"summary": thought.summary, "plan": thought.plan}
+                meta["thought"] = orjson.dumps(written, option=orjson.OPT_INDENT_2).decode()
+            turns[2 * number + 1] = replace(turn, meta=meta)
+        missing = sum(thought is None for thought in thoughts)
+        flags = {"thought missing": missing} if missing else {}
+        return MadeRecord(orjson.loads(replace(talk, turns=tuple(turns)).to_json()), flags=flags)
 
     return make
 

@@ -9,7 +9,8 @@ import typer
 
 from bedside.cli import completion as complete
 from bedside.cli.options import SeedOption
-from bedside.cli.output import say
+from bedside.cli.output import note, say
+from bedside.cli.parsing import check_choice
 from bedside.cli.progress import simulation_progress
 from bedside.cli.simulate import MaxConcurrencyOption, MaxRequestsOption, ReplayOption, TimeLimitOption
 from bedside.support.plurals import counted
@@ -46,6 +47,16 @@ TemperatureOption = Annotated[
     float | None,
     typer.Option(
         min=0, max=2, metavar="NUMBER", help="Temperature of the models. Without it, the provider's own."
+    ),
+]
+
+TestCasesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--test",
+        metavar="FILE",
+        help="Ids of cases that are kept for testing, one a line: they come into no training file.",
+        rich_help_panel=_MADE_OF,
     ),
 ]
 
@@ -157,6 +168,134 @@ def dialogues(
         say(f"The cases with the interviews' openings are in {out / CASES_FILE}.")
 
 
+def rollouts(
+    cases: RecordCasesArgument,
+    clinician: Annotated[
+        str,
+        typer.Option(
+            metavar="ACTOR",
+            help="The model that interviews, named as for bedside simulate.",
+            autocompletion=complete.clinicians,
+        ),
+    ],
+    patient: Annotated[
+        str,
+        typer.Option(
+            metavar="ACTOR", help="Who plays the patient, likewise.", autocompletion=complete.actors
+        ),
+    ],
+    evaluator: RecordEvaluatorOption,
+    repeats: Annotated[
+        int,
+        typer.Option(min=1, metavar="NUMBER", help="Interviews of each case.", rich_help_panel=_MADE_OF),
+    ] = 15,
+    setting: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME",
+            help="Setting of the interview; bedside simulators show note2chat lists them. Without it, the first.",
+            rich_help_panel=_MADE_OF,
+        ),
+    ] = None,
+    brief: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What the clinician is told at the start: general, the words for any model, or tuned, those for "
+            "models tuned for the interview.",
+            autocompletion=complete.one_of("general", "tuned"),
+            rich_help_panel=_MADE_OF,
+        ),
+    ] = "general",
+    test: TestCasesOption = None,
+    require_correct: Annotated[
+        bool,
+        typer.Option(
+            "--require-correct/--any",
+            help="Whether only interviews that name the true diagnosis can be a case's best.",
+            rich_help_panel=_MADE_OF,
+        ),
+    ] = True,
+    out: FolderOption = Path("rollouts"),
+    temperature: TemperatureOption = None,
+    max_concurrency: MaxConcurrencyOption = 8,
+    max_calls: MaxRequestsOption = None,
+    time_limit: TimeLimitOption = 120.0,
+    replay: ReplayOption = False,
+    seed: SeedOption = 0,
+) -> None:
+    """Have a model interview each case's patient several times, and find the best interview of each case.
+
+    Examples:
+        $ bedside note2chat rollouts cases.jsonl --clinician my.agent:reply --patient openai/gpt-5 --evaluator rules
+    """
+    from bedside.api.note2chat_training import Asking, roll_out
+    from bedside.protocols.note2chat.case_split import read_split
+
+    check_choice(brief, ("general", "tuned"), "--brief")
+    with simulation_progress() as progress:
+        asking = Asking(
+            evaluator,
+            temperature=temperature,
+            time_limit=time_limit,
+            seed=seed,
+            settings=_settings(max_concurrency, max_calls, replay),
+            progress=progress,
+        )
+        rolled = roll_out(
+            cases,
+            out,
+            asking,
+            clinician=clinician,
+            patient=patient,
+            repeats=repeats,
+            setting=setting,
+            options={"brief": brief},
+            split=read_split(test=test),
+            require_correct=require_correct,
+        )
+    _say_made(rolled.talks, out / "talks", "interview")
+    _say_made(rolled.checked, out / "checked", "checked interview")
+    for name, reason in rolled.best.left_out:
+        note(f"{name}: {reason}")
+    say(f"The best interviews of {counted(len(rolled.best.best), 'case')} are in {out / 'best.jsonl'}.")
+
+
+def thoughts(
+    files: Annotated[
+        list[str],
+        typer.Argument(metavar="FILES", help="Interviews, such as those of dialogues and the best rollouts."),
+    ],
+    evaluator: RecordEvaluatorOption,
+    out: FolderOption = Path("thoughts"),
+    temperature: TemperatureOption = None,
+    max_concurrency: MaxConcurrencyOption = 8,
+    max_calls: MaxRequestsOption = None,
+    time_limit: TimeLimitOption = 120.0,
+    replay: ReplayOption = False,
+    seed: SeedOption = 0,
+) -> None:
+    """Write what the doctor would note and think before each message: a summary and a plan.
+
+    Examples:
+        $ bedside note2chat thoughts dialogues/transcripts.jsonl rollouts/best.jsonl --evaluator openai/gpt-5-mini
+    """
+    from bedside.api.note2chat_training import Asking, write_thoughts
+    from bedside.transcripts import read_transcripts
+
+    with simulation_progress() as progress:
+        asking = Asking(
+            evaluator,
+            temperature=temperature,
+            time_limit=time_limit,
+            seed=seed,
+            settings=_settings(max_concurrency, max_calls, replay),
+            progress=progress,
+        )
+        summary = write_thoughts(tuple(read_transcripts(files)), out, asking)
+    _say_made(summary, out, "interview")
+
+
 def _settings(max_concurrency: int, max_calls: int | None, replay: bool) -> SimulationSettings:
     from bedside.simulation.simulate import SimulationSettings
 
@@ -179,4 +318,9 @@ def _say_made(summary: SimulationSummary, out: Path, noun: str) -> None:
 
 
 #: The commands by name.
-COMMANDS: dict[str, Any] = {"prepare": prepare, "dialogues": dialogues}
+COMMANDS: dict[str, Any] = {
+    "prepare": prepare,
+    "dialogues": dialogues,
+    "rollouts": rollouts,
+    "thoughts": thoughts,
+}

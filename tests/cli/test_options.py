@@ -15,10 +15,12 @@ from bedside.cli import command_line
 from bedside.engines.contract import ENGINES
 from bedside.judges.prompt import Order
 from bedside.judges.store import State
+from bedside.protocols.note2chat.preferences import Rule
 from bedside.protocols.note2chat.rewards import Outside
 from bedside.reports.build import FIGURE_FORMATS
 from bedside.reports.results_options import Best, Spread
 from bedside.reports.table_formats import TABLE_FORMATS
+from bedside.simulators.note2chat.training_records import Form, Unit
 from bedside.transcripts import READERS
 
 
@@ -55,6 +57,9 @@ def offered(option: Any) -> set[str]:
         ("annotate next", "aim", AIMS),
         ("judgements list", "state", get_args(State)),
         ("note2chat preferences", "outside", get_args(Outside)),
+        ("note2chat preferences", "rule", get_args(Rule)),
+        ("note2chat sft", "unit", get_args(Unit)),
+        ("note2chat sft", "form", get_args(Form)),
         ("report", "format_", (*TABLE_FORMATS, *FIGURE_FORMATS)),
         ("report", "spread", get_args(Spread)),
         ("report", "best", get_args(Best)),

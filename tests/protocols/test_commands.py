@@ -142,10 +142,10 @@ def test_preferences_are_written_for_training(tmp_path: Path, capsys: pytest.Cap
     (tmp_path / "labels.jsonl").write_text("".join(json.dumps(item) + "\n" for item in labels))
     code = run(
         "note2chat", "preferences", tmp_path / "talks.jsonl", "--labels", tmp_path / "labels.jsonl", "--alpha", "0",
-        "--out", tmp_path / "pairs.jsonl",
+        "--out", tmp_path / "pairs",
     )  # fmt: skip
     assert code == 0
-    pairs = [json.loads(line) for line in (tmp_path / "pairs.jsonl").read_text().splitlines()]
+    pairs = [json.loads(line) for line in (tmp_path / "pairs" / "train.jsonl").read_text().splitlines()]
     # Rewards are 2 · recall here: 2 stands out above, 0 below.
     assert len(pairs) == 1
     assert pairs[0]["prompt"] == [{"role": "user", "content": "My chest hurts."}]

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import orjson
@@ -253,6 +253,19 @@ def _parts(
     return (better[:common], better[common:], worse[common:]) if common > 0 else None
 
 
+def pair_record(pair: Pair) -> dict[str, Any]:
+    """A pair as an object for TRL, with the margin of the rewards and the ids beside."""
+    return {
+        "prompt": pair.prompt,
+        "chosen": pair.chosen,
+        "rejected": pair.rejected,
+        "margin": pair.chosen_reward - pair.rejected_reward,
+        "case": pair.case,
+        "chosen_id": pair.chosen_id,
+        "rejected_id": pair.rejected_id,
+    }
+
+
 def write_preferences(pairs: Iterable[Pair], path: str | os.PathLike[str]) -> int:
     """Write pairs as JSON lines, as TRL's trainers read them.
 
@@ -265,20 +278,7 @@ def write_preferences(pairs: Iterable[Pair], path: str | os.PathLike[str]) -> in
     Raises:
         DataError: there is no pair.
     """
-    lines = [
-        orjson.dumps(
-            {
-                "prompt": pair.prompt,
-                "chosen": pair.chosen,
-                "rejected": pair.rejected,
-                "margin": pair.chosen_reward - pair.rejected_reward,
-                "case": pair.case,
-                "chosen_id": pair.chosen_id,
-                "rejected_id": pair.rejected_id,
-            }
-        ).decode()
-        for pair in pairs
-    ]
+    lines = [orjson.dumps(pair_record(pair)).decode() for pair in pairs]
     if not lines:
         raise DataError("there are no preference pairs to write", where=str(path))
     write_text(Path(path), "\n".join(lines) + "\n")
