@@ -131,7 +131,7 @@ def test_simulations_take_a_lone_name() -> None:
     with pytest.raises(bedside.BedsideError, match="`settings`: names are text, and 3 is not"):
         bedside.preview_simulation(None, "note2chat", clinician="rules", settings=3)  # type: ignore[arg-type]
     for lengths in (30, [30]):
-        with pytest.raises(bedside.BedsideError, match="`lengths`: leave them out|has no target lengths"):
+        with pytest.raises(bedside.BedsideError, match=r"`lengths`: leave them out|has no target lengths"):
             bedside.preview_simulation(None, "note2chat", clinician="rules", lengths=lengths)
 
 
