@@ -6,13 +6,11 @@ a run (:mod:`bedside.scoring.judged`) make the groups of questions.
 
 from __future__ import annotations
 
-import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from bedside.judges.counts import JudgingProgress
 from bedside.judges.judgement_queue import JudgementQueue
@@ -23,7 +21,7 @@ from bedside.llm.endpoints import rooms
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Client
 from bedside.llm.sharing import open_client
-from bedside.support.stopping import run_coroutine
+from bedside.support.stopping import run_to_end
 
 #: Of calls that wait for one of several endpoints, as many as they take at once, times this.
 _AHEAD = 3
@@ -99,7 +97,7 @@ def ask_judge(
             await model.close()
         return calls
 
-    return _run_to_end(run)
+    return run_to_end(run)
 
 
 class _StageProgress:
@@ -119,26 +117,3 @@ class _StageProgress:
         )
         if self._progress is not None:
             self._progress(self.total)
-
-
-def _run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end, also where a loop runs already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return run_coroutine(work())
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            results.append(asyncio.run(work()))
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]

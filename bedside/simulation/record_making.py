@@ -44,13 +44,13 @@ from bedside.simulation.simulate import (
     SimulationSettings,
     SimulationSummary,
     held_folder,
-    run_to_end,
 )
 from bedside.simulation.talk_files import TRANSCRIPTS, TalkCounts, write_manifest, write_talks
 from bedside.simulation.talk_lines import state_lines
 from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
 from bedside.simulators.contract import Simulator, UnusableConversationError
 from bedside.support.errors import InputError, RunError
+from bedside.support.stopping import run_to_end
 
 #: The role of everybody who is asked: what makes records is neither side of a conversation.
 _ROLE: ActorRole = "evaluator"

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -33,7 +31,7 @@ from bedside.support.errors import InputError, RunError
 from bedside.support.files import make_folder, saying_where
 from bedside.support.locks import hold
 from bedside.support.registry import nearest
-from bedside.support.stopping import run_coroutine
+from bedside.support.stopping import run_to_end
 
 _LOCK = ".simulation.lock"
 T = TypeVar("T")
@@ -309,26 +307,3 @@ def held_folder(folder: Path) -> Iterator[None]:
         )
     with held:
         yield
-
-
-def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
-    """Run a coroutine to its end, also where a loop runs already, as in a notebook."""
-    try:
-        asyncio.get_running_loop()
-    except RuntimeError:
-        return run_coroutine(work())
-    results: list[T] = []
-    errors: list[BaseException] = []
-
-    def target() -> None:
-        try:
-            results.append(asyncio.run(work()))
-        except BaseException as error:
-            errors.append(error)
-
-    thread = threading.Thread(target=target)
-    thread.start()
-    thread.join()
-    if errors:
-        raise errors[0]
-    return results[0]

@@ -13,7 +13,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Coroutine, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -99,6 +99,31 @@ def run_coroutine(work: Coroutine[Any, Any, T]) -> T:
         return asyncio.run(work)
     finally:
         signal.signal(signal.SIGINT, _stop)
+
+
+def run_to_end(work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    """Run a coroutine to its end, also where a loop runs already, as in a notebook."""
+    import asyncio
+
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return run_coroutine(work())
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def target() -> None:
+        try:
+            results.append(asyncio.run(work()))
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=target)
+    thread.start()
+    thread.join()
+    if errors:
+        raise errors[0]
+    return results[0]
 
 
 def _stop(number: int, frame: FrameType | None) -> None:
