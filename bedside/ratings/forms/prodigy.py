@@ -42,6 +42,8 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
 
 def _cell(content: RatingContent, where: str, record: Mapping[str, Any]) -> RatedCell | None:
     left_out = content.account.left_out
+    if not isinstance(record["answer"], str):
+        raise TypeError("an answer is no word")
     if record["answer"] == "ignore":
         left_out[SKIPPED] += 1
         return None
