@@ -296,3 +296,76 @@ def test_the_commands_make_it_all(tmp_path: Path, capsys: pytest.CaptureFixture[
         assert run("note2chat", *step) == 0, step
     assert TEST not in {row["case"] for row in rows(at["sft"] / "train.jsonl")}
     assert "Wrote" in capsys.readouterr().out
+
+
+def _tiny_model() -> Any:
+    from tokenizers import Tokenizer, models, pre_tokenizers
+    from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast, set_seed
+
+    characters = {chr(code): number for number, code in enumerate(range(32, 127))}
+    own = {name: len(characters) + number for number, name in enumerate(("<unk>", "<pad>", "</s>"))}
+    letters = Tokenizer(models.WordLevel(characters | own, unk_token="<unk>"))
+    letters.pre_tokenizer = pre_tokenizers.Split("", "isolated")
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=letters, unk_token="<unk>", pad_token="<pad>", eos_token="</s>"
+    )
+    tokenizer.chat_template = _TEMPLATE
+    set_seed(0)
+    config = LlamaConfig(
+        vocab_size=len(tokenizer), hidden_size=16, intermediate_size=16, num_hidden_layers=1,
+        num_attention_heads=2, num_key_value_heads=2, max_position_embeddings=8192,
+        pad_token_id=tokenizer.pad_token_id, eos_token_id=tokenizer.eos_token_id,
+    )  # fmt: skip
+    return LlamaForCausalLM(config), tokenizer
+
+
+@pytest.mark.slow
+@pytest.mark.model
+@pytest.mark.parametrize("unit", ["dialogue", "message", "pairs"])
+def test_trls_trainers_take_a_step_on_the_files(
+    folder: Path, tmp_path: Path, load: Callable[[Path], Any], unit: Any
+) -> None:
+    import trl
+
+    out = tmp_path / "files"
+    if unit == "pairs":
+        files = [
+            folder / "rollouts" / "checked" / "transcripts.jsonl",
+            folder / "dialogues" / "transcripts.jsonl",
+        ]
+        assert run("note2chat", "preferences", *files, "--rule", "code", "--out", out) == 0
+    else:
+        write_sft(read_talks(folder / "thoughts" / "transcripts.jsonl"), out, unit=unit)
+    model, tokenizer = _tiny_model()
+    common: dict[str, Any] = {
+        "output_dir": str(tmp_path / "trained"), "max_steps": 1, "per_device_train_batch_size": 1,
+        "report_to": "none", "use_cpu": True, "bf16": False, "max_length": 2048, "save_strategy": "no",
+    }  # fmt: skip
+    data: dict[str, Any] = {"train_dataset": load(out)["train"], "processing_class": tokenizer}
+    if unit == "pairs":
+        reference = _tiny_model()[0]
+        trainer = trl.DPOTrainer(model=model, ref_model=reference, args=trl.DPOConfig(**common), **data)
+    else:
+        trainer = trl.SFTTrainer(model=model, args=trl.SFTConfig(**common), **data)
+    assert 0 < trainer.train().training_loss < 100
+
+
+# -- figures and canaries ---------------------------------------------------------------------------
+
+
+def test_the_published_counts_are_fifteen_rollouts_and_two_interviews_of_each_case() -> None:
+    cases, rollouts, sft, turns, pairs = 4_472, 67_077, 8_944, 80_537, 95_811
+    assert 15 * cases - 3 == rollouts
+    assert 2 * cases == sft
+    assert round(turns / sft, 1) == 9.0
+    assert round(pairs / turns, 2) == 1.19 <= 2
+
+
+def test_no_call_for_thoughts_holds_what_the_interview_does_not() -> None:
+    made, calls, _ = run_exchange(message_thoughts(lines(8), "en"), training_evaluator)
+    assert len(made) == 4
+    for call in calls:
+        # The plan before a message sees the messages before it, and that message; none that comes later.
+        text = str(call.messages())
+        later = 2 * call.ordinal + (0 if call.purpose == "message_plan" else -1)
+        assert not any(f"m{number}" in text for number in range(later, 8)), (call.purpose, call.ordinal)
