@@ -356,7 +356,9 @@ def roll_out(
         progress=asking.progress,
     )
     by_id = {case.id: case for case in used}
-    checked = _check(simulation.transcripts(), by_id, out / "checked", asking)
+    left = None if settings.max_calls is None else settings.max_calls - simulation.summary.requests
+    rest = replace(asking, settings=replace(settings, max_calls=left))
+    checked = _check(simulation.transcripts(), by_id, out / "checked", rest)
     best = best_rollouts(read_talks(out / "checked" / TRANSCRIPTS), require_correct=require_correct)
     write_text(out / "best.jsonl", "".join(talk.to_json().decode() + "\n" for talk in best.best))
     return Rollouts(simulation.summary, checked, best)

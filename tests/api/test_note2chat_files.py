@@ -16,6 +16,8 @@ from bedside.api.note2chat_training import Asking, read_talks, roll_out, write_d
 from bedside.cli import main
 from bedside.protocols.note2chat.case_split import CaseSplit, read_split
 from bedside.protocols.note2chat.rollouts import best_rollouts
+from bedside.simulation.simulate import SimulationSettings
+from bedside.simulators.calls import Call
 from bedside.simulators.case_files import read_cases
 from bedside.simulators.note2chat import SIMULATOR
 from bedside.simulators.note2chat.reasoning import message_thoughts
@@ -274,6 +276,33 @@ def _tokenizer() -> Any:
     return tokenizer
 
 
+def test_one_limit_counts_for_interviews_and_their_check(tmp_path: Path) -> None:
+    asked: list[str] = []
+
+    def clinician(told: Any) -> str:
+        asked.append(told["purpose"])
+        return json.dumps({"message": "1. gout", "diagnoses": ["gout"]})
+
+    def checker(told: Any) -> str:
+        asked.append(told["purpose"])
+        return training_evaluator(Call("evaluator", told["purpose"], 1, material=told["material"])).text
+
+    few = roll_out(
+        SIMULATOR.cases, tmp_path / "r", Asking(checker, settings=SimulationSettings(max_calls=12)),
+        clinician=clinician, patient="rules", repeats=1,
+    )  # fmt: skip
+    assert len(asked) == few.talks.requests + few.checked.requests == 12
+    assert few.checked.counts.unfinished > 0
+    whole = roll_out(
+        SIMULATOR.cases, tmp_path / "r", Asking(checker), clinician=clinician, patient="rules", repeats=1
+    )
+    assert whole.checked.counts.unfinished == 0
+    # None of them names the diagnosis, and nothing was asked twice.
+    assert whole.best.best == ()
+    assert whole.talks.calls.replayed + whole.checked.calls.replayed >= 12
+
+
+@pytest.mark.slow
 def test_the_commands_make_it_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     notes = SIMULATOR.cases.with_name("notes.yaml")
     (tmp_path / "test-ids.txt").write_text(f"{TEST}\n")
