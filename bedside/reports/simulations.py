@@ -230,7 +230,7 @@ def _conversation_lines(record: ConversationRecord) -> Iterator[str]:
     by_turn: dict[int, list[dict[str, Any]]] = {}
     for state in record.states:
         by_turn.setdefault(int(state.get("turn", 0)), []).append(state)
-    for index, turn in enumerate(record.transcript["turns"] if record.transcript else ()):
+    for index, turn in enumerate((record.transcript or {}).get("turns", ())):
         yield ""
         yield f"{index} {turn['role']}: {turn['text']}"
         yield from _state_lines(by_turn.pop(index, []))

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from bedside.api.note2chat_training import Asking, prepare_notes, read_talks, write_dialogues
+from bedside.cli import main
 from bedside.protocols import note2chat
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulators.calls import Call
@@ -142,3 +143,14 @@ def test_a_bad_note_is_named(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         prepare_notes(path, tmp_path / "out", Asking("rules"))
     assert not (tmp_path / "out").exists()
+
+
+def test_the_folder_is_shown_as_a_simulations_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    prepare_notes(NOTES, tmp_path / "prepared", Asking("rules"))
+    for arguments in (("status",), ("failed",), ("show", "cough-week")):
+        with pytest.raises(SystemExit) as ended:
+            main(["simulation", arguments[0], str(tmp_path / "prepared"), *arguments[1:]])
+        assert not ended.value.code
+    out = capsys.readouterr().out
+    assert "no history before treatment" in out
+    assert "ended: completed true" in out
