@@ -107,8 +107,21 @@ def read_share(text: str, option: str) -> float:
         raise InputError(f"{text!r} is no share", where=option, todo=f"write {option} 10%") from error
 
 
-def read_settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
-    """``family.parameter=value`` as nested dict; the value is read as YAML, so true and 5 are what they look like."""
+def read_settings(
+    texts: Iterable[str],
+    *,
+    form: str = "FAMILY.PARAMETER=VALUE",
+    todo: str = "bedside metrics lists the families, bedside metrics show FAMILY its parameters",
+) -> dict[str, dict[str, Any]]:
+    """``family.parameter=value`` as nested dict; the value is read as YAML, so true and 5 are what they look like.
+
+    Args:
+        texts: what was typed.
+        form, todo: how it is to be typed, and where to look, for the message where it isn't.
+
+    Raises:
+        InputError: one isn't of the form, or its value isn't YAML.
+    """
     import yaml
 
     settings: dict[str, dict[str, Any]] = {}
@@ -116,11 +129,7 @@ def read_settings(texts: Iterable[str]) -> dict[str, dict[str, Any]]:
         name, equals, value = text.partition("=")
         family, dot, parameter = name.partition(".")
         if not (equals and dot and family and parameter):
-            raise InputError(
-                f"{text!r} is not FAMILY.PARAMETER=VALUE",
-                where="--set",
-                todo="bedside metrics lists the families, bedside metrics show FAMILY its parameters",
-            )
+            raise InputError(f"{text!r} is not {form}", where="--set", todo=todo)
         try:
             settings.setdefault(family, {})[parameter] = yaml.safe_load(value)
         except yaml.YAMLError as error:

@@ -295,13 +295,14 @@ def _say_simulated(talks: Simulation, json: bool) -> None:
 
 def _options(texts: list[str], protocol: str) -> dict[str, Any]:
     """The values of ``--set``, by name."""
-    values = read_settings(texts)
+    lists = f"bedside simulators show {protocol} lists them"
+    values = read_settings(texts, form=f"{protocol}.NAME=VALUE", todo=lists)
     for name in values:
         if name != protocol:
             raise InputError(
                 f"{name!r} is not the protocol that is simulated",
                 where="--set",
-                todo=f"write --set {protocol}.NAME=VALUE; bedside simulators show {protocol} lists them",
+                todo=f"write --set {protocol}.NAME=VALUE; {lists}",
             )
     return values.get(protocol, {})
 

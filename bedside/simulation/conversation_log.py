@@ -384,7 +384,9 @@ FROM replies GROUP BY actor ORDER BY actor
 def explained(error: Exception, path: Path) -> Exception:
     """What an error with a log comes to, in words; errors of other kinds are given back."""
     if isinstance(error, sqlite3.OperationalError | OSError):
-        return RunError(f"the log of the simulation can't be used ({error})", where=str(path))
+        full = getattr(error, "sqlite_errorname", "").startswith(("SQLITE_FULL", "SQLITE_IOERR"))
+        todo = "see that its disk has room, and run the same again, which goes on" if full else None
+        return RunError(f"the log of the simulation can't be used ({error})", where=str(path), todo=todo)
     if isinstance(error, _DAMAGE):
         return RunError(
             f"the log of the simulation is damaged ({error})",

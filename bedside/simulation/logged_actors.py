@@ -115,7 +115,6 @@ class LoggedActors:
         async with self._rooms[name.identity]:
             started = _now()
             record = CallRecord()
-            self.counts.asked += 1
             try:
                 reply = await actor.answer(call, place, record)
             except UnansweredError as error:
@@ -135,6 +134,7 @@ class LoggedActors:
         started: str,
         reply: ActorReply | None,
     ) -> None:
+        self.counts.asked += 1
         cost = None
         if actor.price is not None and record.input_tokens is not None and record.output_tokens is not None:
             cost = actor.price.of(record.input_tokens, record.output_tokens)

@@ -73,6 +73,8 @@ def records(paths: PathOrPaths, noun: str) -> Iterator[FileRecord]:
 def _files(path: Path, noun: str) -> list[Path]:
     if not path.is_dir():
         if path.suffix.lower() not in SUFFIXES:
+            if not path.exists():
+                raise InputError("there is no such file or folder", where=str(path), todo="check its path")
             raise InputError(
                 f"a {noun} ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}",
                 where=str(path),

@@ -107,6 +107,10 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
             "--set: 'x' is not the protocol",
         ),
         (
+            ["--protocol", "note2chat", "--clinician", "rules", "--set", "strict=off"],
+            "'strict=off' is not note2chat.NAME=VALUE; bedside simulators show note2chat lists them",
+        ),
+        (
             ["--protocol", "note2chat", "--clinician", "rules", "--set", "note2chat.brif=1"],
             "--set: note2chat has no option",
         ),
@@ -121,6 +125,7 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
         (["--protocol", "note2chat", "--clinician", "rules", "--replay"], "there is no log to replay"),
         (["--protocol", "note2chat", "--clinician", "human:"], "human:NAME"),
         (["--protocol", "note2chat", "--clinician", "rules", "nowhere.yaml"], "nowhere.yaml"),
+        (["--protocol", "note2chat", "--clinician", "rules", "nowhere/"], "there is no such file or folder"),
         (["--protocol", "note2chat", "--clinician", "rules", "--minutes", "0"], "--minutes"),
         (["--clinician", "rules"], "--protocol"),
     ],

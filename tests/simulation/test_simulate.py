@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import stat
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import bedside
 from bedside.api.simulating import preview_simulation, simulate
+from bedside.simulation.conversation_log import LOG_FILE, explained, opened_log
 from bedside.support.errors import BedsideError, InputError, RunError
 from tests.simulation.tiny import PERSONAS, TINY, cases, install
 
@@ -92,6 +94,33 @@ def test_replay_gives_the_same_bytes_and_asks_nobody(tmp_path: Path) -> None:
     run(tmp_path / "talks", clinician=agent, replay=True)
     assert contents(tmp_path / "talks") == before
     assert len(asked) == number
+
+
+def test_what_a_limit_kept_from_being_asked_counts_as_not_asked(tmp_path: Path) -> None:
+    heard = []
+
+    def agent(request: Any) -> str:
+        heard.append(request)
+        return f"How are you on day {len(heard)}?"
+
+    first = run(tmp_path / "talks", clinician=agent, max_calls=2)
+    assert (len(heard), first.summary.requests) == (2, 2)
+    with opened_log(tmp_path / "talks" / LOG_FILE) as connection:
+        (kept,) = connection.execute("SELECT count(*) FROM replies").fetchone()
+    assert first.summary.calls.asked == kept
+
+
+def test_a_disk_without_room_is_named(tmp_path: Path) -> None:
+    connection = sqlite3.connect(tmp_path / LOG_FILE)
+    connection.execute("CREATE TABLE replies (text TEXT)")
+    connection.execute("PRAGMA max_page_count = 3")
+    with pytest.raises(sqlite3.OperationalError) as full:
+        connection.execute("INSERT INTO replies VALUES (?)", ("x" * 100_000,))
+    connection.close()
+    assert str(explained(full.value, tmp_path / LOG_FILE)).endswith(
+        "log.sqlite: the log of the simulation can't be used (database or disk is full); see that its disk has room,"
+        " and run the same again, which goes on"
+    )
 
 
 def test_a_replay_names_the_call_that_it_lacks(tmp_path: Path) -> None:

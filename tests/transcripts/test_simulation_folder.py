@@ -9,7 +9,7 @@ import pytest
 
 import bedside
 from bedside.ratings.run_simulations import run_simulations
-from bedside.support.errors import RunError
+from bedside.support.errors import InputError, RunError
 from tests.conftest import Call
 
 TALK = {
@@ -34,6 +34,13 @@ def simulation(folder: Path) -> Path:
     (folder / "typed.jsonl").write_text("{}\n")
     (folder / "manifest.json").write_text(json.dumps(MANIFEST))
     return folder
+
+
+def test_a_simulation_that_was_stopped_is_called_so(tmp_path: Path) -> None:
+    (tmp_path / "talks").mkdir()
+    (tmp_path / "talks/log.sqlite").write_bytes(b"")
+    with pytest.raises(InputError, match="not run to its end; run the same bedside simulate again"):
+        bedside.score(tmp_path / "talks", tmp_path / "run")
 
 
 def test_a_simulation_is_read_as_its_transcripts(tmp_path: Path) -> None:
