@@ -24,6 +24,7 @@ from bedside.simulators.note2chat.dialogue_edits import (
     read_edits,
 )
 from bedside.simulators.note2chat.guided_dialogue import GuidedDialogue, guided_dialogue
+from bedside.simulators.note2chat.prompts import prompt
 from bedside.simulators.note2chat.training_rules import training_evaluator
 from tests.simulators.note2chat.cases_for_tests import case as canary_case
 from tests.simulators.playing import Replies, Table, run_exchange
@@ -305,3 +306,35 @@ def test_edits_that_only_add_lose_no_finding(case: Case) -> None:
     spoken = [line.text for line in after.lines[2:] if line.role == "patient"]
     findings = {finding.text for finding in case.note.findings}
     assert all(text in case.note.vignette or text in findings for text in spoken)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_trees_schema_takes_trees_and_is_one_that_servers_take_strictly(language: str) -> None:
+    import jsonschema
+
+    schema = prompt("decision_tree", language, vignette="v", diagnosis="d").schema
+    assert schema is not None
+    jsonschema.Draft202012Validator.check_schema(dict(schema))
+    whole = {
+        "criteria": "x",
+        "branches": {"yes": None, "no": {"criteria": "y", "branches": {"yes": LEAF, "no": None}}},
+    }
+    jsonschema.validate({"tree": whole}, dict(schema))
+    assert read_tree(whole, "qzdiagnosis").branches.yes is None
+    with pytest.raises(jsonschema.ValidationError):
+        jsonschema.validate({"tree": LEAF}, dict(schema))
+
+    def objects(part: Any) -> Any:
+        if isinstance(part, dict):
+            if part.get("type") == "object":
+                yield part
+            for value in part.values():
+                yield from objects(value)
+        elif isinstance(part, list):
+            for value in part:
+                yield from objects(value)
+
+    for part in objects(dict(schema)):
+        # What servers ask of a strict schema: every key required, and no other.
+        assert part["additionalProperties"] is False
+        assert set(part["required"]) == set(part["properties"])
