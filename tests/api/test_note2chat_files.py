@@ -14,6 +14,7 @@ import pytest
 from bedside.api.note2chat_files import write_sft
 from bedside.api.note2chat_training import Asking, read_talks, roll_out, write_dialogues, write_thoughts
 from bedside.cli import main
+from bedside.llm.queue import Patience
 from bedside.protocols.note2chat.case_split import CaseSplit, read_split
 from bedside.protocols.note2chat.rollouts import best_rollouts
 from bedside.simulation.simulate import SimulationSettings
@@ -22,8 +23,9 @@ from bedside.simulators.case_files import read_cases
 from bedside.simulators.note2chat import SIMULATOR
 from bedside.simulators.note2chat.reasoning import message_thoughts
 from bedside.simulators.note2chat.training_rules import training_evaluator
-from bedside.support.errors import DataError, InputError
+from bedside.support.errors import BedsideError, DataError, InputError
 from bedside.transcripts import Transcript
+from tests.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulators.note2chat.test_guided_dialogue import lines
 from tests.simulators.playing import run_exchange
 
@@ -398,3 +400,36 @@ def test_no_call_for_thoughts_holds_what_the_interview_does_not() -> None:
         text = str(call.messages())
         later = 2 * call.ordinal + (0 if call.purpose == "message_plan" else -1)
         assert not any(f"m{number}" in text for number in range(later, 8)), (call.purpose, call.ordinal)
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_a_server_that_misbehaves_leaves_records_that_are_made_in_the_next_run(
+    folder: Path, tmp_path: Path
+) -> None:
+    talks = read_talks(folder / "dialogues" / "transcripts.jsonl")
+
+    def misbehaving(request: Received, number: int) -> Action:
+        # Text in place of JSON, a closed connection, a refusal to serve, and every few requests an answer.
+        wrong = (Action(text="Here you are:"), Action(drop=True), Action(status=500), Action(body=b"<html>"))
+        return wrong[number % 8] if number % 8 < len(wrong) else Action(text=fitting(request))
+
+    settings = SimulationSettings(patience=Patience(attempts=2, first_wait=0.01, longest_wait=0.02))
+    with JudgeServer(misbehaving) as server:
+        asking = Asking(server.judge, settings=settings)
+        for _ in range(12):
+            try:
+                summary = write_thoughts(talks, tmp_path / "thoughts", asking)
+            except BedsideError:  # too many in a row came to nothing: the same call goes on
+                continue
+            if summary.counts.finished == len(talks):
+                break
+        assert summary.counts.finished == len(talks)
+        server.script = lambda request, number: Action(status=500)
+        again = write_thoughts(talks, tmp_path / "thoughts", asking)
+    assert again.calls.asked == 0
+    for talk in read_talks(tmp_path / "thoughts" / "transcripts.jsonl"):
+        thoughts = [turn.meta.get("thought") for turn in talk.of("clinician")]
+        assert all(
+            thought is None or json.loads(thought)["plan"] == "because of turn 0" for thought in thoughts
+        )
