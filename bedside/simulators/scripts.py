@@ -32,11 +32,12 @@ from typing import Any, Literal
 import orjson
 from pydantic import Field, ValidationError, field_validator
 
-from bedside.protocols.label_files import Strict, Text, complaint, objects
+from bedside.protocols.label_files import Strict, Text, objects
 from bedside.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulators.case import Name
 from bedside.support.errors import InputError
 from bedside.support.files import contents
+from bedside.support.model_errors import complaints, key_name
 from bedside.support.registry import nearest
 from bedside.support.yaml_files import keys_and_values
 
@@ -214,10 +215,16 @@ def _script(path: Path) -> Script:
     try:
         script = Script.model_validate({"name": path.stem, **data})
     except ValidationError as error:
-        raise InputError(complaint(error), where=str(path), todo=f"see {_SEE}") from error
+        raise _refusal(error, Script, str(path)) from error
     if not (script.lines or script.patterns or script.replies):
         raise InputError("the script says nothing", where=str(path), todo="add lines to it")
     return script
+
+
+def _refusal(error: ValidationError, model: type[Strict], where: str) -> InputError:
+    key, what = complaints(error, model)[0]
+    text = f"{key_name(key)}: {what}" if key else what
+    return InputError(text, where=where, todo=f"see {_SEE}")
 
 
 def _recording(path: Path) -> Recording:
@@ -226,7 +233,7 @@ def _recording(path: Path) -> Recording:
         try:
             recorded = RecordedReply.model_validate(item)
         except ValidationError as error:
-            raise InputError(complaint(error), where=where, todo=f"see {_SEE}") from error
+            raise _refusal(error, RecordedReply, where) from error
         at = (recorded.actor, recorded.purpose, recorded.ordinal, recorded.attempt)
         if at in replies:
             raise InputError(

@@ -281,7 +281,9 @@ def test_a_script_says_its_lines_in_order_and_patterns_first(tmp_path: Path) -> 
     ("text", "words"),
     [
         ("lines: [Hi.]\nends: true", "ends"),
-        ("patterns: [{when: '(', say: [a]}]", "no regular expression"),
+        ("line: [Hi.]", "line: unknown key; did you mean lines"),
+        ("patterns: [{wen: a, say: [a]}]", r"patterns.0.wen: unknown key; did you mean when\?"),
+        ("patterns: [{when: '(', say: [a]}]", "patterns.0.when: it is no regular expression"),
         ("name: empty", "the script says nothing"),
         ("lines: [Hi.]", "has no reply for guess"),
     ],
