@@ -16,8 +16,6 @@ import orjson
 from bedside.support.errors import InputError
 
 if TYPE_CHECKING:
-    from bedside.protocols.note2chat.case_split import CaseSplit
-    from bedside.protocols.note2chat.rollouts import BestRollouts
     from bedside.simulation.actor_contract import ActorName, Named
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask
@@ -154,7 +152,9 @@ def prepare_notes(notes: PathOrPaths, out: Path, asking: Asking) -> SimulationSu
     from bedside.simulators.note2chat.note_files import read_notes
 
     tasks = [
-        RecordTask(note.id, note.id, note.language, _digest(note.model_dump(mode="json")), _preparing(note))
+        RecordTask(
+            note.id, note.id, note.language, source_digest(note.model_dump(mode="json")), _preparing(note)
+        )
         for note in read_notes(notes)
     ]
     return asking.make("cases of notes", tasks, out, {}, CASES_FILE)
@@ -201,7 +201,7 @@ def write_dialogues(cases: PathOrPaths, out: Path, asking: Asking, *, rounds: in
     if isinstance(rounds, bool) or not 0 <= rounds <= MOST_ROUNDS:
         raise InputError(f"`rounds` must be 0 to {MOST_ROUNDS}, and is {rounds!r}")
     rater, made_by = asking.rater(), asking.provenance()
-    read = _cases(cases)
+    read = usable_cases(cases)
     tasks = [
         RecordTask(
             f"note2chat/{NOTE_GUIDED}/{case.id}",
@@ -256,7 +256,7 @@ def _writing(
         reference = {
             **_reference(case),
             "ranked_diagnoses": list(written.diagnoses),
-            "note2chat": {rater: _labels(case, written.places, written.rank)},
+            "note2chat": {rater: place_labels(case, written.places, written.rank)},
             "simulation": {
                 **made_by,
                 "case": case.digest(),
@@ -275,136 +275,6 @@ def _writing(
             reference,
         )
         return MadeRecord(orjson.loads(transcript.to_json()), written.states, written.flags)
-
-    return make
-
-
-# -- rollouts ---------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Rollouts:
-    """Interviews of a model with each case's patient, several of each, labelled.
-
-    Attributes:
-        talks: what the simulation did.
-        checked: what the check of its interviews did.
-        best: the best of each case, see :func:`bedside.protocols.note2chat.rollouts.best_rollouts`.
-    """
-
-    talks: SimulationSummary
-    checked: SimulationSummary
-    best: BestRollouts
-
-
-def roll_out(
-    cases: PathOrPaths,
-    out: Path,
-    asking: Asking,
-    *,
-    clinician: Named,
-    patient: Named,
-    repeats: int = 15,
-    setting: str | None = None,
-    options: Mapping[str, Any] | None = None,
-    split: CaseSplit | None = None,
-    require_correct: bool = True,
-) -> Rollouts:
-    """Have a model interview the patient of each training case several times, and find the best of each case.
-
-    The simulation goes into ``talks``, its interviews with labels of findings and rank into ``checked``, the best of
-    them into ``best.jsonl``.
-
-    Args:
-        cases: files or folders of cases.
-        out: the folder; the same call goes on where it was stopped.
-        asking: who looks for the findings in the interviews.
-        clinician, patient: the actors, as for :func:`bedside.simulate`; the evaluator of the interview is ``asking``'s.
-        repeats: interviews of each case.
-        setting, options: of the simulation.
-        split: cases that are kept for testing are not rolled out.
-        require_correct: whether only interviews that name the true diagnosis can be best.
-
-    Raises:
-        BedsideError: as :func:`bedside.simulate`.
-    """
-    from bedside.api.simulating import simulate
-    from bedside.protocols.note2chat.rollouts import best_rollouts
-    from bedside.simulation.simulate import SimulationSettings
-    from bedside.simulation.talk_files import TRANSCRIPTS
-    from bedside.support.files import write_text
-
-    settings = asking.settings or SimulationSettings()
-    used = [case for case in _cases(cases) if split is None or split.side(case.id) == "train"]
-    if not used:
-        raise InputError("no case is left to train on", where="`cases`", todo="check the lists of cases")
-    simulation = simulate(
-        used,
-        "note2chat",
-        out / "talks",
-        clinician=clinician,
-        patient=patient,
-        evaluator=asking.evaluator,
-        settings=() if setting is None else (setting,),
-        repeats=repeats,
-        seed=asking.seed,
-        options=options,
-        max_concurrency=settings.max_concurrency,
-        max_calls=settings.max_calls,
-        time_limit=asking.time_limit,
-        replay=settings.replay,
-        progress=asking.progress,
-    )
-    by_id = {case.id: case for case in used}
-    left = None if settings.max_calls is None else settings.max_calls - simulation.summary.requests
-    rest = replace(asking, settings=replace(settings, max_calls=left))
-    checked = _check(simulation.transcripts(), by_id, out / "checked", rest)
-    best = best_rollouts(read_talks(out / "checked" / TRANSCRIPTS), require_correct=require_correct)
-    write_text(out / "best.jsonl", "".join(talk.to_json().decode() + "\n" for talk in best.best))
-    return Rollouts(simulation.summary, checked, best)
-
-
-def _check(
-    transcripts: Iterable[Transcript], cases: Mapping[str, Case], out: Path, asking: Asking
-) -> SimulationSummary:
-    """Label interviews with where they convey the findings, and with the diagnosis's rank."""
-    from bedside.simulation.record_making import RecordTask
-
-    rater = asking.rater()
-    tasks = [
-        RecordTask(
-            talk.id,
-            case.id,
-            case.language,
-            _digest([talk.content_hash(), case.digest()]),
-            _checking(talk, case, rater),
-        )
-        for talk in transcripts
-        for case in (cases[talk.case_id or ""],)
-    ]
-    return asking.make("checked interviews", tasks, out, {}, "transcripts.jsonl")
-
-
-def _checking(talk: Transcript, case: Case, rater: str) -> Callable[[], Exchange[MadeRecord]]:
-    def make() -> Exchange[MadeRecord]:
-        from bedside.simulation.record_making import MadeRecord
-        from bedside.simulators.calls import together
-        from bedside.simulators.note2chat.finding_places import diagnosis_rank, finding_places
-
-        findings = [finding.text for finding in (case.note.findings if case.note else ())]
-        places, rank = yield from together(
-            finding_places(_lines(talk), findings, case.language),
-            diagnosis_rank(
-                case.hidden.diagnosis or "", talk.reference.get("ranked_diagnoses", ()), case.language
-            ),
-        )
-        reference = {
-            **talk.reference,
-            "origin": case.origin,
-            "licence": case.licence,
-            "note2chat": {rater: _labels(case, places, rank)},
-        }
-        return MadeRecord(orjson.loads(replace(talk, reference=reference).to_json()))
 
     return make
 
@@ -430,7 +300,7 @@ def write_thoughts(transcripts: Sequence[Transcript], out: Path, asking: Asking)
             talk.id,
             talk.case_id or talk.id,
             talk.language or "en",
-            _digest(talk.content_hash()),
+            source_digest(talk.content_hash()),
             _thinking(talk),
         )
         for talk in transcripts
@@ -446,7 +316,7 @@ def _thinking(talk: Transcript) -> Callable[[], Exchange[MadeRecord]]:
         from bedside.simulation.record_making import MadeRecord
         from bedside.simulators.note2chat.reasoning import message_thoughts
 
-        thoughts = yield from message_thoughts(_lines(talk), talk.language or "en")
+        thoughts = yield from message_thoughts(spoken_lines(talk), talk.language or "en")
         turns = list(talk.turns)
         for number, thought in enumerate(thoughts):
             turn = turns[2 * number + 1]
@@ -477,7 +347,7 @@ def _reference(case: Case) -> dict[str, Any]:
     }
 
 
-def _labels(case: Case, places: Sequence[FindingPlace], rank: int | None) -> dict[str, Any]:
+def place_labels(case: Case, places: Sequence[FindingPlace], rank: int | None) -> dict[str, Any]:
     """What was found of an interview, as labels of the protocol."""
     findings = case.note.findings if case.note else ()
     return {
@@ -494,7 +364,7 @@ def _labels(case: Case, places: Sequence[FindingPlace], rank: int | None) -> dic
     }
 
 
-def _cases(paths: PathOrPaths) -> tuple[Case, ...]:
+def usable_cases(paths: PathOrPaths) -> tuple[Case, ...]:
     """Cases that the protocol can use."""
     from bedside.simulation.simulation_plan import check_cases
     from bedside.simulators.case_files import read_cases
@@ -504,7 +374,7 @@ def _cases(paths: PathOrPaths) -> tuple[Case, ...]:
     return tuple(case for _, case in placed)
 
 
-def _lines(transcript: Transcript) -> tuple[Line, ...]:
+def spoken_lines(transcript: Transcript) -> tuple[Line, ...]:
     """The messages of an interview.
 
     Raises:
@@ -523,5 +393,6 @@ def _lines(transcript: Transcript) -> tuple[Line, ...]:
     return tuple(lines)
 
 
-def _digest(content: Any) -> str:
+def source_digest(content: Any) -> str:
+    """SHA-256 of what a record is made of (64 hexadecimal digits)."""
     return hashlib.sha256(orjson.dumps(content, option=orjson.OPT_SORT_KEYS)).hexdigest()

@@ -79,7 +79,9 @@ def prepare(
     replay: ReplayOption = False,
     seed: SeedOption = 0,
 ) -> None:
-    """Make cases of clinical notes: the history before treatment, its findings, and what each is about.
+    """Make cases of clinical notes.
+
+    A case has the history before treatment, its findings, and what each is about.
 
     Examples:
         $ bedside note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
@@ -145,7 +147,9 @@ def dialogues(
     replay: ReplayOption = False,
     seed: SeedOption = 0,
 ) -> None:
-    """Write an interview from each case's note: decision tree, dialogue, check of the findings, critic and edits.
+    """Write an interview from each case's note.
+
+    By a decision tree, a dialogue, a check of the findings, a critic, and the critic's edits.
 
     Examples:
         $ bedside note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5 --evaluator openai/gpt-5-mini
@@ -224,12 +228,13 @@ def rollouts(
     replay: ReplayOption = False,
     seed: SeedOption = 0,
 ) -> None:
-    """Have a model interview each case's patient several times, and find the best interview of each case.
+    """Have a model interview each case's patient several times, and find each case's best.
 
     Examples:
         $ bedside note2chat rollouts cases.jsonl --clinician my.agent:reply --patient openai/gpt-5 --evaluator rules
     """
-    from bedside.api.note2chat_training import Asking, roll_out
+    from bedside.api.note2chat_rollouts import roll_out
+    from bedside.api.note2chat_training import Asking
     from bedside.protocols.note2chat.case_split import read_split
 
     check_choice(brief, ("general", "tuned"), "--brief")

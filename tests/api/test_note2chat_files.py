@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 
 from bedside.api.note2chat_files import write_sft
-from bedside.api.note2chat_training import Asking, read_talks, roll_out, write_dialogues, write_thoughts
+from bedside.api.note2chat_rollouts import roll_out
+from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
 from bedside.cli import main
 from bedside.llm.queue import Patience
 from bedside.protocols.note2chat.case_split import CaseSplit, read_split
