@@ -217,7 +217,9 @@ def simulate(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Have clinicians talk with a protocol's simulated patients: models, agents, people, scripts.
+    """Have clinicians talk with a protocol's simulated patients.
+
+    Clinicians and patients can be models, agents, people, scripts or the protocol's own toys.
 
     Every reply is kept at once, so the same command goes on where it was stopped and pays for nothing twice. What each
     side is told goes to whoever plays it, and nowhere else.

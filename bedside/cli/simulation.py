@@ -17,7 +17,7 @@ simulation_app = App(
 
     Examples:
         $ bedside simulation status talks
-        $ bedside simulation show talks note2chat/script:good/asthma/26/1
+        $ bedside simulation show talks note2chat/script:good/cough-smoker/26-messages/1
     """
 )
 
@@ -62,11 +62,11 @@ def simulation_show(
         typer.Argument(metavar="[ID]", help="The transcript's id. Without one, the ids are listed."),
     ] = None,
 ) -> None:
-    """Show one conversation turn by turn, with the hidden states and decisions that no judge sees.
+    """Show one conversation turn by turn, with hidden states and decisions that no judge sees.
 
     Examples:
         $ bedside simulation show talks
-        $ bedside simulation show talks note2chat/script:good/asthma/26/1
+        $ bedside simulation show talks note2chat/script:good/cough-smoker/26-messages/1
     """
     from bedside.reports.simulations import conversation_ids, conversation_text
 

@@ -14,7 +14,7 @@ from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 
 simulators_app = App(
-    """List the protocols that conversations can be simulated by; show one; check and convert cases of your own.
+    """List the protocols to simulate conversations by; check and convert cases of your own.
 
     Examples:
         $ bedside simulators
@@ -49,11 +49,11 @@ def simulators_show(
         ),
     ] = None,
 ) -> None:
-    """Print a protocol's settings, options, bundled cases and scripts, and what a clinician under test is told.
+    """Print a protocol's settings, options and cases, and what a clinician under test is told.
 
     Examples:
         $ bedside simulators show medconceal
-        $ bedside simulators show note2chat --case asthma
+        $ bedside simulators show note2chat --case cough-smoker
     """
     from bedside.simulation.role_sampling import options_of
     from bedside.simulators.contract import SIMULATORS
