@@ -8,9 +8,6 @@ from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks
 from bedside.ratings.names import is_judge
 
-#: What the name of a script begins with.
-_SCRIPT = "script:"
-
 
 def actors_of(talks: SimulatedTalks) -> dict[str, list[str]]:
     """Who took part, by role; of clinicians, the systems."""
@@ -33,7 +30,6 @@ def actors_of(talks: SimulatedTalks) -> dict[str, list[str]]:
 def toys_of(talks: SimulatedTalks) -> set[str]:
     """The actors that are no models and nobody's agents: rules and scripts that stand in for them."""
     toys = {name for simulation in talks.simulations for name in simulation.manifest.get("toys") or ()}
-    toys |= {name for names in actors_of(talks).values() for name in names if name.startswith(_SCRIPT)}
     for talk in talks.finished:
         provenance = talk.provenance or {}
         toys |= {provenance["actors"][role] for role in provenance.get("toys") or ()}

@@ -36,7 +36,7 @@ def simulation_tables(folder: Path) -> tuple[Table, Table]:
     """
     overview = talks_overview(folder)
     toys = (simulation_manifest(folder) or {}).get("toys", [])
-    return _conversations(overview.systems, overview.lost, toys), _spent(overview.spent)
+    return _conversations(overview.systems, overview.lost, toys), _spent(overview.spent, overview.earlier)
 
 
 def preview_table(preview: SimulationPreview) -> Table:
@@ -172,7 +172,7 @@ def _notes(
     if any(talks.finished for talks in systems):
         yield "Messages: mean of the finished conversations."
     if toys:
-        yield f"Toys without a model took part ({', '.join(toys)}): the conversations show nothing about any system."
+        yield f"Toys without a model took part ({', '.join(toys)}): conversations with them show nothing about any model."
     stops: Counter[str] = Counter()
     flags: Counter[str] = Counter()
     for talks in systems:
@@ -192,7 +192,7 @@ def _counts(counter: Counter[str]) -> str:
     return "; ".join(f"{name} {number:,}" for name, number in parts)
 
 
-def _spent(spent: Mapping[str, Mapping[str, Any]]) -> Table:
+def _spent(spent: Mapping[str, Mapping[str, Any]], earlier: int) -> Table:
     rows, records = [], []
     for role, took in spent.items():
         cells = (
@@ -210,6 +210,12 @@ def _spent(spent: Mapping[str, Mapping[str, Any]]) -> Table:
             Column("Cost"),
         ),
         rows=tuple(rows),
+        notes=(
+            f"{counted(earlier, 'conversation')} that other commands had made here count in it; the folder's files hold"
+            " those of the last command only, and the log has all.",
+        )
+        if earlier
+        else (),
         records=tuple(records),
     )  # fmt: skip
 

@@ -463,6 +463,14 @@ def planned_conversation(
     return listed, None if ending is None else _logged_conversation(ending)
 
 
+def earlier_conversations(connection: sqlite3.Connection) -> int:
+    """How many conversations ended in earlier runs and are not in the last run's plan."""
+    row = connection.execute(
+        "SELECT COUNT(*) FROM conversations WHERE key NOT IN (SELECT key FROM plan)"
+    ).fetchone()
+    return int(row[0])
+
+
 def spent_by_role(connection: sqlite3.Connection) -> dict[str, dict[str, Any]]:
     """What all replies took, by role: replies, calls, tokens, US dollars (None where some aren't known)."""
     names = ("replies", "calls", "input_tokens", "output_tokens", "cost")

@@ -12,6 +12,7 @@ import orjson
 from bedside.simulation.conversation_log import (
     LOG_FILE,
     LoggedConversation,
+    earlier_conversations,
     opened_log,
     planned_conversation,
     planned_conversations,
@@ -92,12 +93,14 @@ class TalksOverview:
         systems: by clinician, likewise.
         lost: the conversations without a transcript, in the plan's order.
         spent: replies, requests, tokens and US dollars by role.
+        earlier: conversations that the log has of other plans, whose replies count in ``spent``.
     """
 
     ids: tuple[str, ...]
     systems: tuple[SystemTalks, ...]
     lost: tuple[LostConversation, ...]
     spent: dict[str, dict[str, Any]]
+    earlier: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,8 +140,8 @@ def talks_overview(folder: Path) -> TalksOverview:
             elif ended.state != "finished":
                 reasons = (str(ended.ending[name]) for name in ("whose", "reason", "detail"))
                 lost.append(LostConversation(listed.id, listed.about, ended.state, *reasons))
-        spent = spent_by_role(connection)
-    return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent)
+        spent, earlier = spent_by_role(connection), earlier_conversations(connection)
+    return TalksOverview(tuple(ids), tuple(systems.values()), tuple(lost), spent, earlier)
 
 
 def conversation_record(folder: Path, name: str) -> ConversationRecord:

@@ -37,7 +37,7 @@ def test_it_simulates_says_what_to_do_next_and_goes_on(call: Call, tmp_path: Pat
     assert "1 conversation of 1 in mine" in out
     assert "0 replies taken from the log" in out
     assert "Next: bedside score mine --out run; bedside report run" in out
-    assert "Toys without a model took part (rules-toy)" in out
+    assert "Toys without a model took part (rules-toy, script:brisk)" in out
     before = (tmp_path / "mine" / "transcripts.jsonl").read_bytes()
     _, out, _ = call(*BRISK, "--out", "mine")
     assert "; 0 calls asked now" in out

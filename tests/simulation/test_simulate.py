@@ -13,6 +13,7 @@ import pytest
 
 import bedside
 from bedside.api.simulating import preview_simulation, simulate
+from bedside.reports.simulations import simulation_tables
 from bedside.simulation.conversation_log import LOG_FILE, explained, opened_log
 from bedside.support.errors import BedsideError, InputError, RunError
 from tests.simulation.tiny import PERSONAS, TINY, cases, install
@@ -57,6 +58,17 @@ def test_conversations_are_made_and_written_in_the_order_of_cases(tmp_path: Path
     manifest = json.loads((tmp_path / "talks/manifest.json").read_text())
     assert manifest["conversations"] == {"planned": 6, "finished": 6, "failed": 0, "unfinished": 0}
     assert manifest["toys"] == ["rules-toy"]
+
+
+def test_what_another_command_left_in_the_folder_is_told(tmp_path: Path) -> None:
+    run(tmp_path / "talks")
+    assert simulation_tables(tmp_path / "talks")[1].notes == ()
+    made = run(tmp_path / "talks", seed=1)
+    assert made.summary.counts.planned == 3
+    (note,) = simulation_tables(tmp_path / "talks")[1].notes
+    assert note.startswith("3 conversations that other commands had made here")
+    run(tmp_path / "talks", seed=1)
+    assert simulation_tables(tmp_path / "talks")[1].notes == (note,)
 
 
 def test_the_files_are_their_owners_alone(tmp_path: Path) -> None:

@@ -42,7 +42,7 @@ def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
         file = read_script(text.removeprefix(_BEGINNING), simulator.scripts)
         identity = f"{_BEGINNING}{file.script.name}"
         rater = algorithm_rater(identity, file.digest[:8])
-        actors.append(ActorName(text, "script", identity, rater, file.digest, detail=file.script))
+        actors.append(ActorName(text, "script", identity, rater, file.digest, toy=True, detail=file.script))
     return actors
 
 
