@@ -172,7 +172,8 @@ def _notes(
     if any(talks.finished for talks in systems):
         yield "Messages: mean of the finished conversations."
     if toys:
-        yield f"Toys without a model took part ({', '.join(toys)}): conversations with them show nothing about any model."
+        names = ", ".join(toys)
+        yield f"Toys without a model took part ({names}): conversations with them show nothing about any model."
     stops: Counter[str] = Counter()
     flags: Counter[str] = Counter()
     for talks in systems:
