@@ -38,7 +38,11 @@ class Here(Engine):
     ) -> Generator[tuple[int, TaskOutcome[Any]], None, None]:
         for number, task in reversed(tasks.items()):
             self.tasks.append(task)
-            yield (number, TaskOutcome(lost="it died")) if self.lose(task) else call_task(function, number, task)
+            yield (
+                (number, TaskOutcome(lost="it died"))
+                if self.lose(task)
+                else call_task(function, number, task)
+            )
 
     def close(self) -> None:
         pass
