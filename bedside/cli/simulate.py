@@ -323,7 +323,7 @@ def _prices(texts: list[str], models: list[str]) -> dict[str, tuple[float, float
     prices: dict[str, tuple[float, float]] = {}
     for text in texts:
         model, comma, rest = text.partition(",in=")
-        pairs = read_pairs(f"in={rest}" if comma else text, "--price")
+        pairs = read_pairs(f"in={rest}" if comma else text, "--price") if "=" in text else {}
         if pairs.keys() != {"in", "out"}:
             raise InputError(
                 f"{text!r} is not a price", where="--price", todo="write --price MODEL,in=0.25,out=2"

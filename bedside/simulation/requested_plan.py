@@ -68,6 +68,12 @@ class SimulationRequest:
         self._check_numbers()
         cases = self._cases(simulator)
         check_cases(simulator, cases)
+        if self.sample is not None and self.sample > len(cases):
+            raise InputError(
+                f"there are {len(cases)} cases, and {self.sample} are to be drawn",
+                where="`sample`",
+                todo="leave it out to take all",
+            )
         clinicians = read_actors(_several(self.clinicians), simulator)
         if not clinicians:
             raise InputError(

@@ -18,9 +18,12 @@ from bedside.simulation.actor_contract import ActorKind, ActorName, ActorSetting
 from bedside.simulation.actors._queued import QueuedActor, identity
 from bedside.simulators.calls import Call
 from bedside.simulators.contract import Simulator
+from bedside.support.errors import RegistryError
 
 #: What providers take as the name of a schema.
 _NO_SCHEMA_NAME = re.compile(r"[^A-Za-z0-9_-]+")
+#: What else an actor may be, for a name that is none.
+_OTHERS = "or rules, script:NAME, package.module:function, webhook:URL or human:NAME"
 
 
 class ModelActor(QueuedActor):
@@ -59,9 +62,15 @@ class ModelActor(QueuedActor):
 
 
 def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
+    try:
+        models = named_models(names)
+    except RegistryError as error:
+        if error.where is not None:
+            raise
+        raise RegistryError(error.what, todo=f"{error.todo or 'name another model'}; {_OTHERS}") from error
     return [
         ActorName(name.shown, "model", name.identity, judge_rater(name.identity), detail=name)
-        for name in named_models(names)
+        for name in models
     ]
 
 
