@@ -122,7 +122,10 @@ def test_its_options_reach_the_simulation(call: Call, tmp_path: Path) -> None:
         (["--protocol", "note2chat", "--clinician", "rules", "--lengths", "x"], "--lengths"),
         (["--protocol", "note2chat", "--clinician", "rules", "--price", "2"], "write --price MODEL,in="),
         (["--protocol", "note2chat", "--clinician", "rule"], "or rules, script:NAME"),
-        (["--protocol", "note2chat", "--clinician", "opnai/gpt"], "did you mean openai?; or rules, script:NAME"),
+        (
+            ["--protocol", "note2chat", "--clinician", "opnai/gpt"],
+            "did you mean openai?; or rules, script:NAME",
+        ),
         (
             ["--protocol", "note2chat", "--clinician", "rules", "--sample", "9"],
             "--sample: there are 5 cases, and 9 are to be drawn",
