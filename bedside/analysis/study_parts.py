@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -215,6 +215,20 @@ class AveragedFactor:
         """The levels that all of these systems have, in order."""
         by_system = [self.by_system.get(system, ()) for system in systems]
         return [level for level in self.levels if all(level in levels for levels in by_system)]
+
+
+def is_settled(factors: pl.DataFrame | None, name: str, others: Collection[str]) -> bool:
+    """Whether a factor has a single level wherever others have the same levels, as a task has in each setting.
+
+    Args:
+        factors: a column for each factor, by ``transcript_id``; None where there are none.
+        name: the factor.
+        others: names of other factors; those that no transcript has don't count.
+    """
+    if factors is None or name not in factors.columns:
+        return False
+    columns = [other for other in others if other in factors.columns]
+    return bool(columns) and factors.group_by(columns).agg(pl.col(name).n_unique())[name].max() == 1
 
 
 def averaged_factors(rated: pl.DataFrame, factors: pl.DataFrame | None) -> tuple[AveragedFactor, ...]:

@@ -10,7 +10,7 @@ import polars as pl
 
 from bedside.analysis.averaging import Interaction, interactions
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.study_parts import AveragedFactor
+from bedside.analysis.study_parts import AveragedFactor, is_settled
 from bedside.ratings.names import is_human, person_name
 from bedside.reports.cell_names import rater_words
 from bedside.reports.chance_notes import chance_notes, chances_by_title
@@ -115,7 +115,7 @@ def averaging_notes(
     averaged = view.averaged_factors(names, systems or None)
     notes = [*view.part.sentences(), *lost_notes(view, systems)]
     for factor in averaged:
-        if factor.name not in besides:
+        if factor.name not in besides and not is_settled(view.factors, factor.name, besides):
             words = (
                 _pair_words(factor, pairs) if compared else _system_words(factor, several=len(systems) > 1)
             )

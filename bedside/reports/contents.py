@@ -11,6 +11,7 @@ from bedside.reports.averaging_notes import with_caption_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.planned_tables import (
     PlannedTable,
+    looked_at,
     planned_figures,
     planned_tables,
 )
@@ -141,8 +142,9 @@ def make_drawing(view: RatingsView, name: str, seed: int = 0) -> Drawing:
 
 def _drawn(view: RatingsView, kind: FigureKind, options: Options, seed: int) -> Drawing | None:
     """The figure of a kind; None where there is nothing for it to show."""
-    drawing = kind.build(view, seed, options)
-    return None if drawing is None else with_caption_notes(drawing, view, kind, options)
+    chosen = looked_at(view, options.where)
+    drawing = None if chosen is None else kind.build(chosen, seed, options)
+    return None if chosen is None or drawing is None else with_caption_notes(drawing, chosen, kind, options)
 
 
 def make_parts(

@@ -53,6 +53,10 @@ class PlannedTable:
     def build(self, view: RatingsView, settings: ReportSettings) -> Table | None:
         """The table; None where the ratings have nothing for it."""
         options = self.options
+        chosen = view if options is None else looked_at(view, options.where)
+        if chosen is None:
+            return None
+        view = chosen
         if self.kind.options is not None:
             options = settings.applied(options or self.kind.options())
             table = self.kind.make(view, settings.seed, options)
@@ -85,6 +89,22 @@ class PlannedTable:
         )
         missing = [f"Missing for every transcript: {'; '.join(reasons)}."] if reasons else []
         return [*missing, *absent_notes(name for name in names if not metrics_by_name[name])]
+
+
+def looked_at(view: RatingsView, where: Mapping[str, Sequence[str]]) -> RatingsView | None:
+    """The transcripts that a table or figure is about; None where there are none.
+
+    A factor that no transcript has leaves all of them in, and so does one of which all have a level that is asked for.
+    """
+    for name, levels in where.items():
+        if view.factors is None or name not in view.factors.columns:
+            continue
+        has = view.factors[name].is_in(list(levels))
+        if not has.any():
+            return None
+        if not has.fill_null(False).all():
+            view = view.where({name: [level for level in levels if (view.factors[name] == level).any()]})
+    return view
 
 
 def planned_tables(suites: Sequence[Suite]) -> dict[str, list[PlannedTable]]:

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.table import Table
 from bedside.support.registry import Registry
+
+
+def _several(levels: Any) -> Any:
+    return (levels,) if isinstance(levels, str) else levels
 
 
 class Options(BaseModel):
@@ -18,12 +23,15 @@ class Options(BaseModel):
     Attributes:
         id: name of the table: of its files, and to ask for it.
         title: its caption; the kind's own unless given.
+        where: levels of factors, by factor: only transcripts that have them are looked at, where any transcript has
+            the factor.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str | None = None
     title: str | None = None
+    where: Mapping[str, Annotated[tuple[str, ...], BeforeValidator(_several)]] = {}
 
     def finish(self, table: Table, notes: Iterable[str] = ()) -> Table:
         """A table under the name and title that are set here, with further notes below it."""
