@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 import bedside
@@ -47,5 +45,6 @@ def test_what_is_asked_for_may_be_all_or_nothing(view: RatingsView) -> None:
     assert looked_at(view, {"ward": ["a"]}) is view
     part = looked_at(view, {"task": ["intervention", "other"]})
     assert part is not None
-    assert part.factors is not None and view.factors is not None
+    assert part.factors is not None
+    assert view.factors is not None
     assert 2 * part.factors.height == view.factors.height
