@@ -36,8 +36,8 @@ class Simulation:
 
     def transcripts(self) -> Iterator[Transcript]:
         """The conversations, in the order of their cases."""
-        from bedside.simulation.talk_files import TRANSCRIPTS
         from bedside.transcripts import read_transcripts
+        from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
         path = self.folder / TRANSCRIPTS
         return iter(read_transcripts(path)) if path.stat().st_size else iter(())

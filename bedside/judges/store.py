@@ -26,15 +26,13 @@ import orjson
 from bedside.judges.prompt import PromptPiece
 from bedside.llm.protocol import Sampling
 from bedside.support.errors import RunError
-from bedside.support.files import saying_where
+from bedside.support.files import saying_where, unpacked
 from bedside.support.locks import hold
 
 FILE_NAME = "judgements.sqlite"
 FORMAT = 2
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
-#: Largest text that is kept, in bytes.
-_MOST_BYTES = 2**28
 #: What comes of reading a damaged store.
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 T = TypeVar("T")
@@ -135,22 +133,9 @@ def _judgement(row: Sequence[Any]) -> Judgement:
     for place in (7, 11):
         cells[place] = None if cells[place] is None else orjson.loads(cells[place])
     cells[7] = None if cells[7] is None else tuple(cells[7])
-    cells[15] = tuple(orjson.loads(_unpacked(cells[15])))
+    cells[15] = tuple(orjson.loads(unpacked(cells[15])))
     cells[16] = tuple(orjson.loads(cells[16]))
     return Judgement(*cells)
-
-
-def _unpacked(text: bytes) -> bytes:
-    """A text as it was before it was compressed.
-
-    Raises:
-        ValueError: it is damaged, or larger than any text that is kept.
-    """
-    unpacking = zlib.decompressobj()
-    content = unpacking.decompress(text, _MOST_BYTES)
-    if not unpacking.eof:
-        raise ValueError("a text is cut off or too long")
-    return content
 
 
 @dataclass(frozen=True, slots=True)
@@ -417,7 +402,7 @@ def read_prompt(path: Path, prompt: str) -> str | None:
             connection.execute("SELECT text FROM pieces WHERE digest = ?", (digest,)).fetchone()[0]
             for digest in orjson.loads(row[0])
         ]
-        return "".join(_unpacked(text).decode() for text in texts)
+        return "".join(unpacked(text).decode() for text in texts)
 
 
 @contextmanager

@@ -14,8 +14,8 @@ from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.support.errors import RunError
+from bedside.transcripts.simulation_folder import STATES
 
-STATES = "states.jsonl"
 #: States shown; all are in the JSON.
 SHOWN = 60
 #: Longest text of a state that is shown.

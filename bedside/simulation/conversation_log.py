@@ -21,11 +21,9 @@ import orjson
 
 from bedside.simulators.calls import ActorReply
 from bedside.support.errors import RunError
+from bedside.support.files import unpacked
 
-LOG_FILE = "log.sqlite"
 FORMAT = 1
-#: Largest text that is kept, in bytes.
-_MOST_BYTES = 2**28
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 
 #: ``answered``: there is a reply. ``failed``: none was had; it is asked again by the next run.
@@ -155,7 +153,7 @@ def _json(value: object) -> str:
 
 
 def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
-    text, cut, declined = orjson.loads(_unpacked(row[10]))
+    text, cut, declined = orjson.loads(unpacked(row[10]))
     return LoggedReply(
         CallSite(*row[:4]), row[4], orjson.loads(row[5]), row[6], row[7], orjson.loads(row[8]), row[9],
         ActorReply(text, cut, declined), tuple(orjson.loads(row[11])), *row[12:],
@@ -169,17 +167,9 @@ def _logged_conversation(row: tuple[Any, ...]) -> LoggedConversation:
         state,
         session,
         orjson.loads(ending),
-        b"" if transcript is None else _unpacked(transcript),
-        b"" if states is None else _unpacked(states),
+        b"" if transcript is None else unpacked(transcript),
+        b"" if states is None else unpacked(states),
     )
-
-
-def _unpacked(text: bytes) -> bytes:
-    unpacking = zlib.decompressobj()
-    content = unpacking.decompress(text, _MOST_BYTES)
-    if not unpacking.eof:
-        raise ValueError("a text is cut off or too long")
-    return content
 
 
 class ConversationLog:

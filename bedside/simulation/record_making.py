@@ -29,7 +29,6 @@ from bedside.simulation.actor_contract import (
     open_actor,
 )
 from bedside.simulation.conversation_log import (
-    LOG_FILE,
     CallSite,
     ConversationLog,
     ListedConversation,
@@ -45,12 +44,13 @@ from bedside.simulation.simulate import (
     SimulationSummary,
     held_folder,
 )
-from bedside.simulation.talk_files import TRANSCRIPTS, TalkCounts, write_manifest, write_talks
+from bedside.simulation.talk_files import TalkCounts, write_manifest, write_talks
 from bedside.simulation.talk_lines import state_lines
 from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
 from bedside.simulators.contract import Simulator, UnusableConversationError
 from bedside.support.errors import InputError, RunError
 from bedside.support.stopping import run_to_end
+from bedside.transcripts.simulation_folder import LOG_FILE, TRANSCRIPTS
 
 #: The role of everybody who is asked: what makes records is neither side of a conversation.
 _ROLE: ActorRole = "evaluator"

@@ -20,18 +20,19 @@ from bedside.simulation.actor_contract import (
     Spending,
     open_actor,
 )
-from bedside.simulation.conversation_log import LOG_FILE, ConversationLog, opened_log, spent_by_role
+from bedside.simulation.conversation_log import ConversationLog, opened_log, spent_by_role
 from bedside.simulation.conversation_pool import ConversationPool, SimulationProgress
 from bedside.simulation.conversing import Interlocutors
 from bedside.simulation.logged_actors import CallCounts
 from bedside.simulation.simulation_plan import SimulationPlan
-from bedside.simulation.talk_files import MANIFEST, TalkCounts, write_manifest, write_talks
+from bedside.simulation.talk_files import TalkCounts, write_manifest, write_talks
 from bedside.simulators.calls import ACTOR_ROLES, ActorRole
 from bedside.support.errors import InputError, RunError
 from bedside.support.files import make_folder, saying_where
 from bedside.support.locks import hold
 from bedside.support.registry import nearest
 from bedside.support.stopping import run_to_end
+from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST
 
 _LOCK = ".simulation.lock"
 T = TypeVar("T")

@@ -18,11 +18,7 @@ from bedside.simulation.conversation_log import (
     planned_conversations,
 )
 from bedside.support.files import replacing, write_json
-
-TRANSCRIPTS = "transcripts.jsonl"
-STATES = "states.jsonl"
-FAILED = "failed.jsonl"
-MANIFEST = "manifest.json"
+from bedside.transcripts.simulation_folder import FAILED, MANIFEST, STATES, TRANSCRIPTS
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from bedside.simulation.talk_files import FAILED
 from bedside.support.errors import RunError
+from bedside.transcripts.simulation_folder import FAILED
 
 
 def read_failures(folder: Path) -> Iterator[dict[str, Any]]:

@@ -10,7 +10,6 @@ from typing import Any
 import orjson
 
 from bedside.simulation.conversation_log import (
-    LOG_FILE,
     LoggedConversation,
     earlier_conversations,
     opened_log,
@@ -20,6 +19,7 @@ from bedside.simulation.conversation_log import (
 )
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
+from bedside.transcripts.simulation_folder import LOG_FILE
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ import shutil
 import stat
 import threading
 import time
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ PATIENCE = 30.0
 _PARTIAL = ".partial"
 #: Windows opens no folders, and syncs only files that are open to be written.
 _OPENS_FOLDERS = hasattr(os, "O_DIRECTORY")
+#: Largest text that was compressed, in bytes.
+_MOST_UNPACKED = 2**28
 
 
 @contextmanager
@@ -219,6 +222,20 @@ def contents(path: str | os.PathLike[str], most: int) -> bytes:
     if size > most:
         raise OSError(errno.EFBIG, f"larger than {most / 2**20:.3g} MB", str(path))
     return data
+
+
+def unpacked(data: bytes) -> bytes:
+    """What zlib compressed, as it was before.
+
+    Raises:
+        ValueError: it is damaged, or larger than any text that is kept.
+        zlib.error: it was not compressed so.
+    """
+    unpacking = zlib.decompressobj()
+    content = unpacking.decompress(data, _MOST_UNPACKED)
+    if not unpacking.eof:
+        raise ValueError("a text is cut off or too long")
+    return content
 
 
 def opened(path: str | os.PathLike[str]) -> io.FileIO:

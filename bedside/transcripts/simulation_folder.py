@@ -10,8 +10,8 @@ from typing import Any
 
 #: The file that says what was simulated, the conversations that can be used, and the others.
 MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.jsonl"
-#: Where a simulation keeps what was replied while it goes on.
-_LOG = "log.sqlite"
+#: Hidden states, and where a simulation keeps what was replied while it goes on.
+STATES, LOG_FILE = "states.jsonl", "log.sqlite"
 #: What the manifest of a simulation has, and no other.
 _KEYS = {"protocol", "clinicians", "patient", "conversations"}
 
@@ -28,7 +28,7 @@ def simulation_manifest(folder: str | os.PathLike[str]) -> dict[str, Any] | None
 def has_not_ended(folder: str | os.PathLike[str]) -> bool:
     """Whether a folder is that of a simulation that was not run to an end yet, and so has no transcripts."""
     path = Path(folder)
-    return (path / _LOG).is_file() and not (path / TRANSCRIPTS).exists()
+    return (path / LOG_FILE).is_file() and not (path / TRANSCRIPTS).exists()
 
 
 def simulation_of(file: str | os.PathLike[str]) -> Path | None:

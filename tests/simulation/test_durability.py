@@ -15,10 +15,11 @@ from typing import Any
 
 import pytest
 
-from bedside.simulation.conversation_log import LOG_FILE, ConversationLog
+from bedside.simulation.conversation_log import ConversationLog
 from bedside.support.errors import BedsideError, RunError
 from bedside.support.locks import hold
 from bedside.support.stopping import run_to_end
+from bedside.transcripts.simulation_folder import LOG_FILE
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import cases, install, run_tiny
 from tests.soak import budget

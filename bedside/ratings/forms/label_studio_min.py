@@ -17,6 +17,7 @@ from bedside.ratings.record_fields import (
     account_name,
     answer_text,
     needed_item,
+    no_export,
     of_row,
 )
 from bedside.ratings.table_cells import quoted_columns
@@ -53,9 +54,16 @@ def _read(content: RatingContent) -> Iterator[RatedCell]:
             answer = _answer(content, record[field], is_text=field in texts)
             if answer is None:
                 continue
-            rater = account_name(record["annotator"]) if record["annotator"] is not None else ""
             item = needed_item(content, where, record)
+            rater = _rater(where, record["annotator"])
             yield RatedCell(where, field, item=item, rater=rater, metric=field, value=answer, **said)
+
+
+def _rater(where: str, annotator: Any) -> str:
+    try:
+        return account_name(annotator) if annotator is not None else ""
+    except KeyError as error:
+        raise no_export("Label Studio's JSON-MIN", where, error) from error
 
 
 def _answer_fields(record: Mapping[str, Any]) -> list[str]:
