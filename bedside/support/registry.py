@@ -42,7 +42,8 @@ class Registry(Generic[T]):
         noun: what an entry is called in messages, e.g. ``"metric family"``.
         kind: the class an entry must be an instance of.
         group: entry-point group that other packages use.
-        folders: whether each entry is a folder with an ``__init__.py``, and modules beside them are no entries.
+        folders: whether each entry is a folder with an ``__init__.py``, and modules beside them are no entries. An
+            entry is called like its folder, with a hyphen where that has an underscore.
 
     Modules whose name begins with an underscore are no entries.
     """
@@ -83,7 +84,7 @@ class Registry(Generic[T]):
         if self._places is not None:
             return self._places
         places: dict[str, str | EntryPoint] = {
-            path.stem: self._place(path)
+            self._name(path): self._place(path)
             for path in sorted(self._entry_paths())
             if not path.stem.startswith("_")
         }
@@ -98,6 +99,9 @@ class Registry(Generic[T]):
             places[point.name] = point
         self._places = places
         return places
+
+    def _name(self, path: Path) -> str:
+        return path.stem.replace("_", "-") if self._folders else path.stem
 
     def _place(self, path: Path) -> str:
         return f"{self.package}.{path.stem}"
