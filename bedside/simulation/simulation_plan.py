@@ -219,6 +219,7 @@ class SimulationPlan:
             dict(self.options.own),
             Draws(self.seed, conversation.key),
             Draws(self.seed, conversation.shared_keys["case"]),
+            conversation.repeat,
         )
 
     def roles(self, clinician: ActorName) -> dict[ActorRole, ActorName]:

@@ -53,6 +53,7 @@ class Situation:
         options: a value for each of the simulator's options.
         draws: chance in this conversation.
         shared_draws: chance in what all conversations about the case share.
+        repeat: which of the conversations that differ in nothing else it is, from 1.
     """
 
     case: Case
@@ -62,6 +63,7 @@ class Situation:
     options: Mapping[str, Any]
     draws: Draws
     shared_draws: Draws
+    repeat: int = 1
 
 
 @dataclass(frozen=True, slots=True)

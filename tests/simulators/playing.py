@@ -105,6 +105,7 @@ def situation(
     persona: Persona | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
+    repeat: int = 1,
 ) -> Situation:
     """What a conversation starts from; the simulator's own choices where nothing is said."""
     return Situation(
@@ -113,8 +114,9 @@ def situation(
         setting or simulator.settings[0].name,
         length or (simulator.lengths[0] if simulator.lengths else None),
         {option.name: option.default for option in simulator.options} | dict(options or {}),
-        Draws(seed, f"conversation {case.id}"),
+        Draws(seed, f"conversation {case.id}" if repeat == 1 else f"conversation {case.id} {repeat}"),
         Draws(seed, f"case {case.id}"),
+        repeat,
     )
 
 
@@ -128,6 +130,7 @@ def play(
     persona: Persona | None = None,
     options: Mapping[str, Any] | None = None,
     seed: int = 0,
+    repeat: int = 1,
     most: int = 10_000,
 ) -> Played:
     """Play one conversation; ``replies`` answers each call."""
@@ -142,7 +145,14 @@ def play(
         return reply
 
     start = situation(
-        simulator, case, setting=setting, length=length, persona=persona, options=options, seed=seed
+        simulator,
+        case,
+        setting=setting,
+        length=length,
+        persona=persona,
+        options=options,
+        seed=seed,
+        repeat=repeat,
     )
     try:
         outcome, _, _ = run_exchange(simulator.converse(start), kept, most=most)
