@@ -218,7 +218,7 @@ class JudgeOptions:
             max_prompt_tokens=self.max_prompt_tokens,
             order=self.order,
             expected=self.expected,
-            price=self._price(),
+            price=read_price(self.price),
             seed=self.seed,
         )
 
@@ -227,14 +227,14 @@ class JudgeOptions:
             return None
         return read_numbers(self.temperature, "--temperature")[0]
 
-    def _price(self) -> Price | None:
-        from bedside.llm.prices import Price
 
-        if self.price is None:
-            return None
-        parts = read_pairs(self.price, "--price")
-        if parts.keys() != {"in", "out"}:
-            raise InputError(
-                f"{self.price!r} is not a price", where="--price", todo="write --price in=0.25,out=2"
-            )
-        return Price(*(read_numbers(parts[key], "--price")[0] for key in ("in", "out")))
+def read_price(typed: str | None) -> Price | None:
+    """The price that ``--price in=N,out=N`` states; None where nothing was typed."""
+    from bedside.llm.prices import Price
+
+    if typed is None:
+        return None
+    parts = read_pairs(typed, "--price")
+    if parts.keys() != {"in", "out"}:
+        raise InputError(f"{typed!r} is not a price", where="--price", todo="write --price in=0.25,out=2")
+    return Price(*(read_numbers(parts[key], "--price")[0] for key in ("in", "out")))

@@ -8,8 +8,10 @@ from typing import Annotated
 import typer
 
 from bedside.cli.help import App
-from bedside.cli.options import JsonOption
+from bedside.cli.judges import ConcurrencyOption, JudgeOption, MaxCallsOption, PriceOption, read_price
+from bedside.cli.options import JsonOption, SeedOption
 from bedside.cli.output import say, show_tables
+from bedside.cli.progress import judging_progress
 from bedside.support.plurals import counted
 
 simulation_app = App(
@@ -75,6 +77,71 @@ def simulation_show(
         return
     for name in conversation_ids(folder):
         say(name)
+
+
+@simulation_app.command("quality")
+def simulation_quality(
+    folder: Annotated[Path, typer.Argument(metavar="FOLDER", help="Folder that bedside simulate made.")],
+    out: Annotated[
+        Path,
+        typer.Option("--out", "-o", metavar="RUN", help="Folder of the run that the ratings go into."),
+    ] = Path("quality"),
+    judge: JudgeOption = None,
+    nli: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="Classifier for natural-language inference that holds what patients say against their cases: its "
+            "folder, or its name on the Hugging Face hub.",
+        ),
+    ] = "",
+    embeddings: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL", help="Model of sentence embeddings: its folder, or a package that ships one."
+        ),
+    ] = None,
+    reference: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="SESSIONS",
+            help="Real sessions to hold the patients against: a run, or transcripts. May be repeated for more files.",
+        ),
+    ] = None,
+    max_concurrency: ConcurrencyOption = 8,
+    max_calls: MaxCallsOption = None,
+    price: PriceOption = None,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Check whether the simulated patients are any good.
+
+    Do they keep to their case, give nothing away, show their persona, differ from one another, and resemble people in
+    real sessions? Algorithms look at what they can; a judge is asked only where you name one.
+
+    Examples:
+        $ bedside simulation quality talks --out quality
+        $ bedside simulation quality talks --judge openai/gpt-5-mini --reference sessions/ --out quality
+    """
+    from bedside.api.simulated_patients import simulation_quality as checked
+
+    dollars = read_price(price)
+    sessions = reference[0] if reference is not None and len(reference) == 1 else reference
+    with judging_progress() as progress:
+        tables = checked(
+            folder,
+            out,
+            judges=judge or (),
+            nli=nli,
+            embeddings=embeddings,
+            reference=sessions,
+            max_concurrency=max_concurrency,
+            max_calls=max_calls,
+            price=None if dollars is None else (dollars.input, dollars.output),
+            seed=seed,
+            progress=progress,
+        )
+    show_tables(list(tables), json)
 
 
 @simulation_app.command("turns")

@@ -132,6 +132,26 @@ class Case(Strict):
         return _digest(self)
 
 
+def patient_facts(case: Case) -> tuple[str, ...]:
+    """What is true of the patient by the parts of the case that all protocols share, a text each.
+
+    The diagnosis is not among it: a patient doesn't know it. Nor is what isn't about the patient, such as how they
+    answer.
+    """
+    side, note = case.patient, case.note
+    texts = (
+        *(f"{heading}: {text}" for heading, text in case.chart.items()),
+        side.narrative,
+        *side.facts,
+        *side.vitals,
+        *side.psychosocial,
+        *(concern.text for concern in case.hidden.concerns),
+        "" if case.intervention is None else case.intervention.preference,
+        *(() if note is None else (note.chief_complaint, note.vignette or note.text)),
+    )
+    return tuple(text for text in texts if text.strip())
+
+
 class Persona(Strict):
     """How a patient is, apart from the illness; crossed with the cases."""
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
-from bedside.simulators.case import Case, Persona
+from bedside.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
+from bedside.simulators.case import Case, Persona, patient_facts
 from bedside.simulators.draws import Draws
 from bedside.support.registry import Registry
 
@@ -163,8 +163,11 @@ class Simulator:
         check_case: what a case lacks or has wrong for this protocol, a sentence each.
         briefs: what a clinician under test is told at the start, by setting, for a case: one can read it.
         converse: the controller.
-        rules: actors that need no model, by role: they reply to a call from its material. Toys, named so in tables.
+        rules: actors that need no model, by role: they reply to a call from its material. Toys, named so in tables. A
+            protocol has a ranker if there is one among them.
         most_calls: the most calls that a conversation can take, by role, attempts included.
+        patient_facts: what is true of the patient by a case, a text each, which the patient may tell where the
+            protocol lets them: what a check of the patient's words is held against.
         parameters: what is bedside's own where the source gives no figure, a sentence each, for the simulation card.
     """
 
@@ -184,7 +187,13 @@ class Simulator:
     personas: Path | None = None
     scripts: Path | None = None
     options: tuple[SimulatorOption, ...] = ()
+    patient_facts: Callable[[Case], tuple[str, ...]] = patient_facts
     parameters: tuple[str, ...] = ()
+
+    @property
+    def roles(self) -> tuple[ActorRole, ...]:
+        """Who takes part: the roles of every protocol, and a ranker where this one has candidates to be ranked."""
+        return (*ACTOR_ROLES, "ranker") if "ranker" in self.rules else ACTOR_ROLES
 
 
 #: Simulators by name.

@@ -41,6 +41,7 @@ def directionality(folder: Path) -> dict[str, Any]:
 
 #: For each family that needs a model: makes one in a folder and returns the family's parameters that name it.
 MAKERS: dict[str, Callable[[Path], dict[str, Any]]] = {
+    "case_fidelity": consistency,
     "consistency": consistency,
     "directionality": directionality,
     "redirection": redirection,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bedside.analysis.patient_quality import is_checked
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
 from bedside.reports.simulated_actors import actors_of, judging_actors, toys_of, with_toy
@@ -16,7 +17,12 @@ from bedside.support.plurals import counted
 _TITLE = "Simulation card"
 _SIMULATED, _ACTORS, _OWN = "What was simulated", "Who took part", "bedside's own, where the source is silent"
 #: Roles as the card names them, by an actor's role.
-_ROLES = {"clinician": "Clinician under test", "patient": "Patient", "evaluator": "Evaluator"}
+_ROLES = {
+    "clinician": "Clinician under test",
+    "patient": "Patient",
+    "evaluator": "Evaluator",
+    "ranker": "Ranker",
+}
 
 
 def build(view: RatingsView, _seed: int = 0) -> Table | None:
@@ -112,6 +118,10 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
         yield (
             "Simulated conversations and others are in one run: tables take them together unless one kind is chosen "
             "by the factor synthetic."
+        )
+    if not is_checked(view):
+        yield (
+            "Nobody has checked whether the simulated patients keep to their cases: bedside simulation quality does."
         )
     if not talks.simulations:
         yield (
