@@ -131,7 +131,7 @@ def _flagged(talks: SimulatedTalks) -> Iterator[QualityMeasure]:
         own = [talk for talk in known if talk.system == system]
         for flag, title in (
             (HIDDEN_FLAG, "Conversations in which the other side was sent a hidden text"),
-            ("fallback", "Conversations with a line in place of an unusable reply"),
+            ("patient: fallback", "Conversations with a line in place of an unusable reply"),
         ):
             shares = [float(bool((talk.flags or {}).get(flag))) for talk in own]
             result = proportion(shares, clusters=[talk.case for talk in own])
