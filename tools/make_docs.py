@@ -18,6 +18,7 @@ import tempfile
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 
+from bedside.api.simulating import simulate
 from bedside.cli import main as command_line
 from bedside.metrics import FAMILIES
 from bedside.metrics.description import describe_family
@@ -26,6 +27,7 @@ from bedside.rubrics.description import answer_in_words, unit_in_words
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.simulation.role_sampling import options_of
+from bedside.simulators.case_files import read_cases
 from bedside.simulators.contract import SIMULATORS
 
 DOCS = Path(__file__).parents[1] / "docs"
@@ -35,6 +37,8 @@ CONSOLE = (
     "compare-systems.md", "equivalence.md", "drift.md", "do-raters-agree.md", "validate-a-judge.md", "how-many.md",
 )  # fmt: skip
 WIDTH = 118
+#: Messages of each simulated conversation that are shown.
+EXCERPT = 8
 #: What is made beside the pages: the names that a shell offers.
 NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"
 SIMULATED_NAMES = DOCS.parent / "bedside" / "cli" / "simulators.tsv"
@@ -69,6 +73,49 @@ def _anchor(title: str, name: str) -> str:
     return "".join(
         character for character in text.replace(" ", "-") if character.isalnum() or character in "-_"
     )
+
+
+def talks_page() -> str:
+    """The beginning of one conversation of each simulator, had between its scripted clinician and its toys."""
+    lines = [
+        "# How simulated conversations look",
+        "",
+        f"{MARK}edit the simulators' own files instead -->",
+        "",
+        "The beginning of a conversation of each protocol. All is invented: the case is a bundled one, the clinician is",
+        "a script (`script:good`), and what the patient says is put together by the protocol's rules from the case, which",
+        "is a toy. A model in either part talks more freely; the rules of the protocol are the same.",
+    ]
+    for name, simulator in SIMULATORS.all().items():
+        with tempfile.TemporaryDirectory() as folder:
+            case = next(case for _, case in read_cases(simulator.cases))
+            simulation = simulate(
+                [case], name, Path(folder) / "talks", clinician="script:good", lengths=simulator.lengths[:1]
+            )
+            transcript = next(simulation.transcripts())
+        lines += [
+            "",
+            f"## {simulator.title}",
+            "",
+            f"Case `{case.id}`, suite `{name}`; [its page]({name}.md).",
+            "",
+        ]
+        lines += ["| | |", "| --- | --- |"]
+        lines += [
+            f"| {turn.role} | {escaped(' '.join(turn.text.split()))} |" for turn in transcript.turns[:EXCERPT]
+        ]
+        left = len(transcript.turns) - EXCERPT
+        if left > 0:
+            lines += [
+                "",
+                f"… and {left} more messages. It ended by: {transcript.reference['simulation']['stop']}.",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def escaped(text: str) -> str:
+    """A text as it stands in a cell of a Markdown table."""
+    return text.replace("|", "\\|")
 
 
 def metric_names() -> str:
@@ -148,6 +195,7 @@ def pages() -> dict[Path, str]:
         text = f"{head}{MARK}{name} -->\n{part}\n<!-- end {name} -->{tail}"
     return {
         DOCS / "metrics.md": metrics_page(),
+        DOCS / "simulators" / "excerpts.md": talks_page(),
         ratings: made,
         rubrics: text,
         NAMES: metric_names(),
