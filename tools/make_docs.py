@@ -82,9 +82,9 @@ def talks_page() -> str:
         "",
         f"{MARK}edit the simulators' own files instead -->",
         "",
-        "The beginning of a conversation of each protocol. All is invented: the case is a bundled one, the clinician is",
-        "a script (`script:good`), and what the patient says is put together by the protocol's rules from the case, which",
-        "is a toy. A model in either part talks more freely; the rules of the protocol are the same.",
+        "The beginning of a conversation of each protocol. All is invented: the case is a bundled one, the clinician",
+        "is a script (`script:good`), and what the patient says is put together from the case by rules, which are a",
+        "toy. A model in either part talks more freely; the rules of the protocol are the same.",
     ]
     for name, simulator in SIMULATORS.all().items():
         with tempfile.TemporaryDirectory() as folder:
