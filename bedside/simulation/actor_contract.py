@@ -211,6 +211,8 @@ class ActorKind:
         read: takes the names of its kind apart, which may be more or fewer actors than names; raises a RegistryError
             or an InputError.
         open: makes ready to ask. It raises a BedsideError where the actor isn't set up, as where a key is missing.
+        words_only: why an actor can't reply with objects to calls of these purposes; empty where it can, or where that
+            isn't known before it is asked.
     """
 
     name: str
@@ -218,6 +220,7 @@ class ActorKind:
     takes: Callable[[str], bool]
     read: Callable[[Sequence[str], Simulator], Sequence[ActorName]]
     open: Callable[[ActorName, ActorSettings], Actor]
+    words_only: Callable[[ActorName, Sequence[str]], str] = lambda name, purposes: ""
 
 
 ACTORS: Registry[ActorKind] = Registry(

@@ -86,7 +86,7 @@ def ask_patient(
     """A message of the patient, asked for until it passes the check.
 
     Args:
-        call: what is asked.
+        call: what is asked; where it has a schema, a reply that is an object of it gives its words as ``message``.
         check: what is wrong with a text; None where nothing is.
         fallback: what is said where the last attempt fails too and its fault isn't one that is kept; the message is
             flagged ``fallback``. Without one, or where it has nothing to say to that fault, the conversation ends.
@@ -99,19 +99,18 @@ def ask_patient(
     refused: list[tuple[str, str]] = []
     while True:
         (reply,) = yield (call,)
-        thought, text = without_thought(reply.text)
-        text = plain_text(text)
-        fault = _no_words(reply, text) or check(text)
+        thought, text, fields, fault = words_and_fields(reply, call)
+        fault = fault or _broken_object(call, fields, text) or check(text)
         if fault is None and review is not None:
             fault = yield from review(text, call.attempt)
         if fault is None:
-            return Spoken(text, thought, refused=tuple(refused))
+            return Spoken(text, thought, fields, refused=tuple(refused))
         if call.attempt == ATTEMPTS:
             break
         refused.append((text, fault.reason))
         call = call.again(fault.objection)
     if fault.kept and text:
-        return Spoken(text, thought, flags=(fault.reason,), refused=tuple(refused))
+        return Spoken(text, thought, fields, (fault.reason,), tuple(refused))
     refused.append((text, fault.reason))
     line = None if fallback is None else fallback(fault)
     if line is not None:
@@ -131,12 +130,9 @@ def ask_clinician(call: Call, watch: Callable[[str], tuple[str, ...]]) -> Exchan
     refused: list[tuple[str, str]] = []
     while True:
         (reply,) = yield (call,)
-        thought, words = without_thought(reply.text)
-        fields = _fields(words) if call.schema is not None else None
-        text = plain_text(words if fields is None else str(fields.pop("message", "") or ""))
+        thought, text, fields, fault = words_and_fields(reply, call)
         ends = fields is not None and any(fields.values())
-        fault = None if ends else _no_words(reply, text)
-        if fault is None:
+        if fault is None or ends:
             return Spoken(text, thought, fields, watch(text) if text else (), tuple(refused))
         if call.attempt == CLINICIAN_ATTEMPTS:
             break
@@ -182,6 +178,19 @@ def ask_for_data(
     )
 
 
+def words_and_fields(reply: ActorReply, call: Call) -> tuple[str, str, dict[str, Any] | None, Fault | None]:
+    """A reply to a call for a message: thought, words, what else stood beside them, and a fault where there are none.
+
+    Args:
+        reply: the reply.
+        call: what was asked; where it has a schema, an object of it gives the words as ``message``.
+    """
+    thought, words = without_thought(reply.text)
+    fields = _fields(words) if call.schema is not None else None
+    text = plain_text(words if fields is None else str(fields.pop("message", "") or ""))
+    return thought, text, fields, _no_words(reply, text)
+
+
 def without_thought(text: str) -> tuple[str, str]:
     """What a model thought aloud between its own marks, and the rest."""
     match = _THOUGHT.match(text)
@@ -216,6 +225,16 @@ def _no_words(reply: ActorReply, text: str) -> Fault | None:
             "cut off", "Your last reply was cut off at the limit of length. Write a shorter message."
         )
     return None
+
+
+def _broken_object(call: Call, fields: Mapping[str, Any] | None, text: str) -> Fault | None:
+    """What is wrong with a text that was to be an object and isn't whole; nobody is to hear it read out."""
+    if call.schema is None or fields is not None or not text.startswith(("{", "[", "```")):
+        return None
+    return Fault(
+        "reply can't be read",
+        "Your last reply was an object that can't be read. Reply with one whole JSON object and nothing else.",
+    )
 
 
 def _fields(text: str) -> dict[str, Any] | None:

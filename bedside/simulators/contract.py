@@ -137,11 +137,14 @@ class SimulatorSetting:
         name: as it is typed.
         title: what the tables write, e.g. ``confirmation, 8 turns``.
         description: one sentence.
+        objects: purposes of the calls by which the clinician is asked for objects where it would else speak: who can
+            only write words can't take part.
     """
 
     name: str
     title: str
     description: str
+    objects: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

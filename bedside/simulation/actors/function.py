@@ -3,7 +3,8 @@
 It is called with one argument, an object of plain values (see :func:`bedside.simulation.actors._queued.agent_payload`),
 and returns its message as a text, or as an object with ``message`` beside the schema's other fields; where ``kind`` is
 ``data``, the object that fits the schema. It may be ``async``. Where it keeps a memory of its own for each ``session``,
-it says so by an attribute ``stateful = True``: a conversation that was cut off is then begun anew.
+it says so by an attribute ``stateful = True``: a conversation that was cut off is then begun anew. Where it can only
+write messages, it says so by ``words_only = True``: settings that ask for objects in their place then refuse it.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ from bedside.support.registry import nearest
 
 _NAME = re.compile(r"[A-Za-z_]\w*(\.[A-Za-z_]\w*)*:[A-Za-z_]\w*(\.[A-Za-z_]\w*)*")
 #: What stands before the colon in names of other kinds.
-_OTHERS = ("human", "script", "webhook")
+_OTHERS = ("human", "script", "webhook", "likelihood")
 
 
 class FunctionClient:
@@ -185,4 +186,7 @@ ACTOR = ActorKind(
     takes=_takes,
     read=_read,
     open=_open,
+    words_only=lambda name, purposes: (
+        "the function says that it writes words only" if getattr(name.detail, "words_only", False) else ""
+    ),
 )

@@ -71,4 +71,5 @@ ACTOR = ActorKind(
     takes=is_human,
     read=_read,
     open=_open,
+    words_only=lambda name, purposes: "a person types words, and no objects",
 )

@@ -46,6 +46,14 @@ def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
     return actors
 
 
+def _words_only(name: ActorName, purposes: Sequence[str]) -> str:
+    script = name.detail
+    missing = (
+        [] if isinstance(script, Recording) else [each for each in purposes if each not in script.replies]
+    )
+    return f"the script has no `replies` for {' and '.join(missing)}" if missing else ""
+
+
 def _open(name: ActorName, settings: ActorSettings) -> ScriptActor:
     return ScriptActor(name.detail, settings.max_concurrency)
 
@@ -56,4 +64,5 @@ ACTOR = ActorKind(
     takes=lambda text: text.startswith(_BEGINNING),
     read=_read,
     open=_open,
+    words_only=_words_only,
 )
