@@ -57,6 +57,7 @@ def simulate(
     clinician: ActorInput,
     patient: Named = "rules",
     evaluator: Named | None = None,
+    ranker: Named | None = None,
     personas: PersonaInput | None = None,
     settings: Names = (),
     lengths: int | Sequence[int] = (),
@@ -86,6 +87,8 @@ def simulate(
             ``webhook:URL``, ``human:NAME``, ``script:FILE``, ``rules``, or a function itself.
         patient: who plays the patient, likewise.
         evaluator: who labels turns and does all else that is neither side's part; the patient's actor unless named.
+        ranker: who ranks candidates for a message, where the protocol has any: ``likelihood:MODEL`` with a causal
+            language model of this computer, ``none`` for the first, a model, or a function; a toy unless named.
         personas: a file of personas, or :class:`~bedside.simulators.case.Persona` objects; the protocol's own unless
             given.
         settings: names of the protocol's settings; its first unless named.
@@ -124,6 +127,7 @@ def simulate(
         clinician,
         patient=patient,
         evaluator=evaluator,
+        ranker=ranker,
         personas=personas,
         settings=settings,
         lengths=lengths,
@@ -144,6 +148,7 @@ def preview_simulation(
     clinician: ActorInput,
     patient: Named = "rules",
     evaluator: Named | None = None,
+    ranker: Named | None = None,
     personas: PersonaInput | None = None,
     settings: Names = (),
     lengths: int | Sequence[int] = (),
@@ -159,8 +164,8 @@ def preview_simulation(
     longer. How many there can be at most is said beside.
 
     Args:
-        cases, protocol, clinician, patient, evaluator, personas, settings, lengths, repeats, sample, seed, options,
-            prices: as for :func:`simulate`.
+        cases, protocol, clinician, patient, evaluator, ranker, personas, settings, lengths, repeats, sample, seed,
+            options, prices: as for :func:`simulate`.
 
     Raises:
         BedsideError: a name that is none, or a file that can't be read.
@@ -174,6 +179,7 @@ def preview_simulation(
         clinician,
         patient=patient,
         evaluator=evaluator,
+        ranker=ranker,
         personas=personas,
         settings=settings,
         lengths=lengths,

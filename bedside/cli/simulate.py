@@ -76,6 +76,16 @@ EvaluatorOption = Annotated[
         rich_help_panel=_ACTORS,
     ),
 ]
+RankerOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="RANKER",
+        help="Who ranks candidates for a message, in protocols that have any: likelihood:MODEL (a causal language "
+        "model of this computer: a folder, a .gguf file or a name on the Hugging Face hub), none (the first is taken), "
+        "a model, or package.module:function. Without it, a toy.",
+        rich_help_panel=_ACTORS,
+    ),
+]
 MinutesOption = Annotated[
     float | None,
     typer.Option(
@@ -200,6 +210,7 @@ def simulate(
     clinician: ClinicianOption = None,
     patient: PatientOption = "rules",
     evaluator: EvaluatorOption = None,
+    ranker: RankerOption = None,
     minutes: MinutesOption = None,
     personas: PersonasOption = None,
     setting: SettingOption = None,
@@ -238,6 +249,7 @@ def simulate(
         "clinician": clinician or [],
         "patient": patient,
         "evaluator": evaluator,
+        "ranker": ranker,
         "personas": personas,
         "settings": read_names(setting) or [],
         "lengths": read_whole_numbers(lengths, "--lengths") if lengths else [],
@@ -311,7 +323,8 @@ def _options(texts: list[str], protocol: str) -> dict[str, Any]:
 
 def _models(asked: dict[str, Any]) -> list[str]:
     """Everybody who is named."""
-    return [*asked["clinician"], asked["patient"], *([asked["evaluator"]] if asked["evaluator"] else [])]
+    others = [asked[name] for name in ("patient", "evaluator", "ranker")]
+    return [*asked["clinician"], *(name for name in others if name)]
 
 
 def _has_person(asked: dict[str, Any]) -> bool:

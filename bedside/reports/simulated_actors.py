@@ -15,9 +15,10 @@ def actors_of(talks: SimulatedTalks) -> dict[str, list[str]]:
         "clinician": dict.fromkeys(talks.systems),
         "patient": {},
         "evaluator": {},
+        "ranker": {},
     }
     for simulation in talks.simulations:
-        for role in ("patient", "evaluator"):
+        for role in ("patient", "evaluator", "ranker"):
             if isinstance(simulation.manifest.get(role), str):
                 actors[role][simulation.manifest[role]] = None
     for talk in talks.finished:

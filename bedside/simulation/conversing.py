@@ -10,7 +10,7 @@ from bedside.simulation.actor_contract import Actor, CallPlace, Spending
 from bedside.simulation.conversation_log import CallSite, ConversationLog
 from bedside.simulation.logged_actors import LoggedActors, call_seed
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
-from bedside.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call
+from bedside.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulators.contract import Outcome
 
 
@@ -100,7 +100,7 @@ class _Conversation:
         self._begun = remembers and bool(self._replies)
         self._prompts: set[str] = set()
         self._hidden = 0
-        self._replied: dict[ActorRole, list[str]] = {role: [] for role in ACTOR_ROLES}
+        self._replied: dict[ActorRole, list[str]] = {role: [] for role in who.plan.simulator.roles}
 
     async def had(self) -> HadConversation:
         """Play the controller to its end."""
@@ -167,7 +167,7 @@ def holds_hidden(call: Call, conversation: PlannedConversation, replied: Sequenc
     elif call.actor == "patient":
         for concern in hidden.concerns:
             texts += concern.evidence
-    if call.actor != "evaluator" and hidden.diagnosis:
+    if call.actor in ("clinician", "patient") and hidden.diagnosis:
         texts.append(hidden.diagnosis)
     if not texts:
         return False

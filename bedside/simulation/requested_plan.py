@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from bedside.simulation.actor_contract import Named, read_actor, read_actors
+from bedside.simulation.actor_contract import ACTORS, ActorName, Named, read_actor, read_actors
 from bedside.simulation.role_sampling import read_options
 from bedside.simulation.simulation_plan import SimulationPlan, check_cases, sampled
 from bedside.simulators.case import Case, Persona
@@ -42,6 +42,7 @@ class SimulationRequest:
         options: values by name, see :func:`bedside.simulation.role_sampling.options_of`.
         seed: of all chance.
         time_limit: seconds until a request counts as unanswered.
+        ranker: who ranks candidates, where the protocol has any; None for the protocol's own toy.
     """
 
     protocol: str
@@ -57,6 +58,7 @@ class SimulationRequest:
     options: Mapping[str, Any] = field(default_factory=dict)
     seed: int = 0
     time_limit: float = 120.0
+    ranker: Named | None = None
 
     def plan(self) -> SimulationPlan:
         """The conversations that are asked for.
@@ -81,12 +83,14 @@ class SimulationRequest:
                 where="`clinician`",
                 todo="name a model, such as openai/gpt-5-mini, or rules",
             )
+        settings = self._settings(simulator)
+        _check_objects(simulator, clinicians, settings)
         patient = read_actor(self.patient, simulator, "patient")
         return SimulationPlan(
             simulator,
             sampled([case for _, case in cases], self.sample, self.seed),
             self._personas(simulator),
-            self._settings(simulator),
+            settings,
             self._lengths(simulator),
             self.repeats,
             clinicians,
@@ -94,7 +98,17 @@ class SimulationRequest:
             patient if self.evaluator is None else read_actor(self.evaluator, simulator, "evaluator"),
             read_options(simulator, self.options, seed=self.seed, time_limit=self.time_limit),
             self.seed,
+            self._ranker(simulator),
         )
+
+    def _ranker(self, simulator: Simulator) -> ActorName | None:
+        if "ranker" in simulator.roles:
+            return read_actor("rules" if self.ranker is None else self.ranker, simulator, "ranker")
+        if self.ranker is not None:
+            raise InputError(
+                f"{simulator.name} has no candidates to be ranked", where="`ranker`", todo="leave it out"
+            )
+        return None
 
     def _check_numbers(self) -> None:
         for name, number in (("repeats", self.repeats), ("sample", self.sample)):
@@ -159,6 +173,22 @@ class SimulationRequest:
             if isinstance(length, bool) or not isinstance(length, int) or length < 1:
                 raise InputError(f"`lengths` must be 1 or more, and one is {length!r}")
         return tuple(dict.fromkeys(lengths)) or tuple(simulator.lengths) or (None,)
+
+
+def _check_objects(simulator: Simulator, clinicians: Sequence[ActorName], settings: Sequence[str]) -> None:
+    """Refuse clinicians that can only write words where a setting asks them for objects."""
+    plain = [setting.name for setting in simulator.settings if not setting.objects]
+    for setting in simulator.settings:
+        if setting.name not in settings or not setting.objects:
+            continue
+        for clinician in clinicians:
+            why = ACTORS.load(clinician.kind).words_only(clinician, setting.objects)
+            if why:
+                raise InputError(
+                    f"{clinician.text} can't be the clinician in {setting.name}, where objects are asked for: {why}",
+                    where="`clinician`",
+                    todo=f"choose `settings` {' or '.join(plain)}" if plain else "name a model",
+                )
 
 
 def _several(names: ActorInput) -> tuple[Named, ...]:

@@ -13,7 +13,7 @@ from typing import Any
 import orjson
 
 from bedside.llm.protocol import Sampling
-from bedside.simulators.calls import ACTOR_ROLES, ActorRole
+from bedside.simulators.calls import ActorRole
 from bedside.simulators.contract import Simulator, SimulatorOption
 from bedside.support.errors import InputError
 from bedside.support.registry import nearest
@@ -38,12 +38,6 @@ def _max_tokens(role: ActorRole) -> SimulatorOption:
     )
 
 
-#: Options of every simulation.
-ROLE_OPTIONS: tuple[SimulatorOption, ...] = tuple(
-    option for role in ACTOR_ROLES for option in (_temperature(role), _max_tokens(role))
-)
-
-
 @dataclass(frozen=True, slots=True)
 class SimulationOptions:
     """A value for each option.
@@ -64,7 +58,8 @@ class SimulationOptions:
 def options_of(simulator: Simulator) -> tuple[SimulatorOption, ...]:
     """All options of a simulation: the simulator's, and those that every simulation has."""
     names = {option.name for option in simulator.options}
-    return (*simulator.options, *(option for option in ROLE_OPTIONS if option.name not in names))
+    by_role = (option for role in simulator.roles for option in (_temperature(role), _max_tokens(role)))
+    return (*simulator.options, *(option for option in by_role if option.name not in names))
 
 
 def read_options(
@@ -92,7 +87,7 @@ def read_options(
             seed=seed,
             timeout=time_limit,
         )
-        for role in ACTOR_ROLES
+        for role in simulator.roles
     }
     own = {option.name: chosen[option.name] for option in simulator.options}
     return SimulationOptions(own, sampling)

@@ -26,7 +26,7 @@ from bedside.simulation.conversing import Interlocutors
 from bedside.simulation.logged_actors import CallCounts
 from bedside.simulation.simulation_plan import SimulationPlan
 from bedside.simulation.talk_files import TalkCounts, write_manifest, write_talks
-from bedside.simulators.calls import ACTOR_ROLES, ActorRole
+from bedside.simulators.calls import ActorRole
 from bedside.support.errors import InputError, RunError
 from bedside.support.files import make_folder, saying_where
 from bedside.support.locks import hold
@@ -172,6 +172,8 @@ def _cast(plan: SimulationPlan) -> Iterator[tuple[ActorRole, ActorName]]:
         yield "clinician", clinician
     yield "patient", plan.patient
     yield "evaluator", plan.evaluator
+    if plan.ranker is not None:
+        yield "ranker", plan.ranker
 
 
 def _opening(
@@ -200,8 +202,7 @@ def _widths(plan: SimulationPlan, actors: Mapping[tuple[ActorRole, str], Actor])
     widths = {}
     for clinician in plan.clinicians:
         taking_part = {
-            plan.actor(role, clinician).identity: actors[role, plan.actor(role, clinician).identity]
-            for role in ACTOR_ROLES
+            name.identity: actors[role, name.identity] for role, name in plan.roles(clinician).items()
         }
         limits = [actor.conversations for actor in taking_part.values() if actor.conversations is not None]
         widths[clinician.identity] = min([*limits, sum(actor.room for actor in taking_part.values())])
@@ -263,6 +264,7 @@ def manifest(
         "clinicians": [name.identity for name in plan.clinicians],
         "patient": plan.patient.identity,
         "evaluator": plan.evaluator.identity,
+        **({} if plan.ranker is None else {"ranker": plan.ranker.identity}),
         "toys": sorted({name.identity for _, name in _cast(plan) if name.toy}),
         "cases": {case.id: case.digest() for case in plan.cases},
         "personas": {persona.id: persona.digest() for persona in plan.personas if persona is not None},

@@ -13,7 +13,7 @@ from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.conversation_log import ListedConversation
 from bedside.simulation.role_sampling import SimulationOptions
-from bedside.simulators.calls import ACTOR_ROLES, ActorRole, Scope
+from bedside.simulators.calls import ActorRole, Scope
 from bedside.simulators.case import Case, Persona
 from bedside.simulators.contract import Simulator, Situation
 from bedside.simulators.draws import Draws
@@ -69,6 +69,7 @@ class SimulationPlan:
         patient, evaluator: the other actors.
         options: what is set.
         seed: the user's.
+        ranker: who ranks candidates; None where the protocol has none.
     """
 
     simulator: Simulator
@@ -82,6 +83,7 @@ class SimulationPlan:
     evaluator: ActorName
     options: SimulationOptions
     seed: int
+    ranker: ActorName | None = None
 
     def __len__(self) -> int:
         return self.number()
@@ -114,7 +116,7 @@ class SimulationPlan:
 
     def people(self, conversation: PlannedConversation) -> frozenset[str]:
         """Those who take part in a conversation at the keyboard."""
-        names = {self.actor(role, conversation.clinician).identity for role in ACTOR_ROLES}
+        names = {name.identity for name in self.roles(conversation.clinician).values()}
         return frozenset(filter(is_human, names))
 
     def has_people(self) -> bool:
@@ -196,6 +198,7 @@ class SimulationPlan:
             "persona": None if persona is None else persona.digest(),
             "patient": self.playing("patient", self.patient),
             "evaluator": self.playing("evaluator", self.evaluator),
+            **({} if self.ranker is None else {"ranker": self.playing("ranker", self.ranker)}),
             "options": self.options.digest(),
             "seed": self.seed,
         }
@@ -207,7 +210,7 @@ class SimulationPlan:
 
     def actor(self, role: ActorRole, clinician: ActorName) -> ActorName:
         """Who plays a role."""
-        return {"clinician": clinician, "patient": self.patient, "evaluator": self.evaluator}[role]
+        return self.roles(clinician)[role]
 
     def situation(self, conversation: PlannedConversation) -> Situation:
         """What a conversation starts from."""
@@ -224,7 +227,12 @@ class SimulationPlan:
 
     def roles(self, clinician: ActorName) -> dict[ActorRole, ActorName]:
         """Who plays what in a clinician's conversations."""
-        return {role: self.actor(role, clinician) for role in ACTOR_ROLES}
+        roles: dict[ActorRole, ActorName] = {
+            "clinician": clinician,
+            "patient": self.patient,
+            "evaluator": self.evaluator,
+        }
+        return roles if self.ranker is None else {**roles, "ranker": self.ranker}
 
 
 def sampled(cases: Sequence[Case], number: int | None, seed: int) -> tuple[Case, ...]:

@@ -13,7 +13,6 @@ import orjson
 from bedside.simulation.conversation_log import LoggedConversation
 from bedside.simulation.conversing import HadConversation
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
-from bedside.simulators.calls import ACTOR_ROLES
 from bedside.simulators.contract import SpokenTurn
 from bedside.support.errors import RegistryError
 from bedside.transcripts import Transcript, Turn
@@ -52,6 +51,7 @@ def finished_conversation(
         _factors(plan, conversation, outcome.completed, outcome.factors),
         {
             **outcome.reference,
+            "patient_facts": list(plan.simulator.patient_facts(conversation.case)),
             "simulation": {
                 **_provenance(plan, conversation, had),
                 **outcome.simulation,
@@ -107,7 +107,7 @@ def _provenance(
     plan: SimulationPlan, conversation: PlannedConversation, had: HadConversation
 ) -> dict[str, Any]:
     roles = plan.roles(conversation.clinician)
-    playing = {role: plan.playing(role, roles[role]) for role in ACTOR_ROLES}
+    playing = {role: plan.playing(role, name) for role, name in roles.items()}
     return {
         "protocol": plan.simulator.name,
         "version": plan.simulator.version,
@@ -115,9 +115,9 @@ def _provenance(
         "case": conversation.case.digest(),
         "persona": None if conversation.persona is None else conversation.persona.digest(),
         "prompts": list(had.prompts),
-        "actors": {role: roles[role].identity for role in ACTOR_ROLES},
-        "toys": sorted(role for role in ACTOR_ROLES if roles[role].toy),
-        "sampling": {role: playing[role]["sampling"] for role in ACTOR_ROLES if playing[role]["sampling"]},
+        "actors": {role: name.identity for role, name in roles.items()},
+        "toys": sorted(role for role, name in roles.items() if name.toy),
+        "sampling": {role: played["sampling"] for role, played in playing.items() if played["sampling"]},
         "options": dict(plan.options.own),
         "seed": plan.seed,
         "session": had.session,

@@ -9,15 +9,17 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypeVar
 
 import orjson
 
 from bedside.llm.protocol import Message
 
 #: Who is asked. The evaluator does all that is neither side's part: labels of turns, facts, decisions of a scaffold.
-ActorRole = Literal["clinician", "patient", "evaluator"]
-ACTOR_ROLES: tuple[ActorRole, ...] = get_args(ActorRole)
+#: The ranker says which of several candidates for a message fits best.
+ActorRole = Literal["clinician", "patient", "evaluator", "ranker"]
+#: The roles of every protocol; which has a ranker beside them, it says itself.
+ACTOR_ROLES: tuple[ActorRole, ...] = ("clinician", "patient", "evaluator")
 #: What a reply belongs to: one conversation, or a case (or a case with a persona) and all conversations about it.
 Scope = Literal["conversation", "case", "persona"]
 #: ``message``: what is said to the other side. ``data``: an object that fits the schema.
@@ -83,6 +85,13 @@ class Call:
         is there.
         """
         wish = "\n\n".join(part for part in (self.instruction, self.objection) if part)
+        if self.actor == "ranker":
+            # On neither side: what was said is what it looks at, and no chat of its own.
+            said = "\n".join(f"{line.role.capitalize()}: {line.text}" for line in self.history)
+            return (
+                Message("system", self.brief),
+                Message("user", "\n\n".join(part for part in (said, wish) if part)),
+            )
         if not self.history:
             system = (Message("system", self.brief),) if self.brief else ()
             return (*system, Message("user", wish or OPENING_LINE))

@@ -69,30 +69,37 @@ def run_exchange(
     """
     calls: list[Call] = []
     answers: list[ActorReply] = []
+    sites: set[tuple[object, ...]] = set()
     try:
         asked = next(exchange)
         while True:
-            batch = _answered(asked, replies, calls, answers, most)
+            batch = _answered(asked, replies, calls, answers, sites=sites)
+            assert len(calls) <= most, "it does not end"
             asked = exchange.send(batch)
     except StopIteration as end:
         return end.value, calls, answers
 
 
 def _answered(
-    asked: tuple[Call, ...], replies: Replies, calls: list[Call], answers: list[ActorReply], most: int
+    asked: tuple[Call, ...],
+    replies: Replies,
+    calls: list[Call],
+    answers: list[ActorReply],
+    *,
+    sites: set[tuple[object, ...]],
 ) -> tuple[ActorReply, ...]:
     assert isinstance(asked, tuple)
     assert asked, "nothing is asked"
     batch = []
     for call in asked:
         site = (call.scope, call.purpose, call.ordinal, call.attempt)
-        assert site not in {(old.scope, old.purpose, old.ordinal, old.attempt) for old in calls}, site
+        assert site not in sites, site
+        sites.add(site)
         reply = replies(call)
         reply = ActorReply(reply) if isinstance(reply, str) else reply
         calls.append(call)
         answers.append(reply)
         batch.append(reply)
-    assert len(calls) <= most, "it does not end"
     return tuple(batch)
 
 

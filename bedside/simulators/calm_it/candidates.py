@@ -1,0 +1,235 @@
+"""Candidates for a message: asked for side by side, checked, ranked, the best one taken.
+
+Three calls for three candidates, and no list of three in one reply: any actor that talks can give them, each is a draw
+of its own from the same prompt, and no system gains by being good at lists.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from bedside.simulators.asking import (
+    ATTEMPTS,
+    CLINICIAN_ATTEMPTS,
+    Fault,
+    ask_for_data,
+    words_and_fields,
+)
+from bedside.simulators.calls import Call, Exchange, Line
+from bedside.simulators.calm_it.state_calls import prompt_text
+from bedside.simulators.calm_it.turn_rules import Side, similarity
+from bedside.simulators.contract import UnusableConversationError
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One candidate.
+
+    Attributes:
+        text: its words.
+        place: its number among those that were asked for, from 0.
+        ends: whether its speaker leaves with it.
+        thought: what its model thought aloud.
+        flags: reasons of the faults that it has.
+    """
+
+    text: str
+    place: int
+    ends: bool = False
+    thought: str = ""
+    flags: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """The candidate that was taken.
+
+    Attributes:
+        candidate: it.
+        candidates: those that were ranked, in their order.
+        scores: theirs; empty where nobody was asked to rank.
+        refused: what was replied and not taken, with the reasons.
+        bland: whether, of several, it is the one most similar to what its speaker said before.
+    """
+
+    candidate: Candidate
+    candidates: tuple[Candidate, ...]
+    scores: tuple[float, ...] = ()
+    refused: tuple[tuple[str, str], ...] = ()
+    bland: bool = False
+
+    def note(self) -> dict[str, Any]:
+        """As the states keep it: winner, losers, scores."""
+        return {
+            "chosen": self.candidate.place,
+            "candidates": [
+                {"place": each.place, "text": each.text, "flags": list(each.flags)}
+                for each in self.candidates
+            ],
+            "scores": list(self.scores),
+            "refused": [list(each) for each in self.refused],
+        }
+
+
+def patient_candidates(
+    calls: Sequence[Call], check: Callable[[str], Fault | None]
+) -> Exchange[tuple[list[Candidate], list[tuple[str, str]]]]:
+    """The patient's candidates that can be used, and what can't; asked for three times in all until there is one.
+
+    Raises:
+        UnusableConversationError: none can, and none has a fault that is kept.
+    """
+    asked, refused = tuple(calls), []
+    while True:
+        replies = yield asked
+        good: list[Candidate] = []
+        kept: list[Candidate] = []
+        faults: list[Fault] = []
+        for place, (call, reply) in enumerate(zip(asked, replies, strict=True)):
+            thought, text, fields, fault = words_and_fields(reply, call)
+            fault = fault or check(text)
+            candidate = Candidate(
+                text, place, _ends(fields), thought, () if fault is None else (fault.reason,)
+            )
+            if fault is None:
+                good.append(candidate)
+                continue
+            faults.append(fault)
+            refused.append((text, fault.reason))
+            if fault.kept and text:
+                kept.append(candidate)
+        if good:
+            return good, refused
+        if asked[0].attempt == ATTEMPTS:
+            break
+        asked = tuple(call.again(fault.objection) for call, fault in zip(asked, faults, strict=True))
+    if kept:
+        return kept, [each for each in refused if each[0] not in {one.text for one in kept}]
+    first = faults[0].reason
+    raise UnusableConversationError(
+        "patient", first, f"{calls[0].purpose} {calls[0].ordinal}: no candidate can be used, {ATTEMPTS} times"
+    )
+
+
+def clinician_candidates(
+    calls: Sequence[Call], watch: Callable[[str], tuple[str, ...]]
+) -> Exchange[tuple[list[Candidate], list[tuple[str, str]]]]:
+    """The clinician's candidates, those without faults before all others; none where nothing was said, twice.
+
+    Faults other than empty and cut-off messages are results: where every candidate has one, they are taken as they are.
+    """
+    asked, refused = tuple(calls), []
+    while True:
+        replies = yield asked
+        whole: list[Candidate] = []
+        cut: list[Candidate] = []
+        for place, (call, reply) in enumerate(zip(asked, replies, strict=True)):
+            thought, text, fields, fault = words_and_fields(reply, call)
+            flags = watch(text) if text else ()
+            if fault is None:
+                whole.append(Candidate(text, place, _ends(fields), thought, flags))
+                continue
+            refused.append((text, fault.reason))
+            if text:
+                cut.append(Candidate(text, place, _ends(fields), thought, (fault.reason, *flags)))
+        clean = [candidate for candidate in whole if not candidate.flags]
+        if clean:
+            refused += [(each.text, each.flags[0]) for each in whole if each.flags]
+        if whole:
+            return clean or whole, refused
+        if asked[0].attempt == CLINICIAN_ATTEMPTS:
+            return cut, refused
+        asked = tuple(
+            call.again("Your last reply was empty or cut off. Write a shorter message.") for call in asked
+        )
+
+
+def _ends(fields: Mapping[str, Any] | None) -> bool:
+    return fields is not None and fields.get("end") is True
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """How candidates are ranked.
+
+    Attributes:
+        wanted: whether they are; else the first is taken.
+        rank: whether a likelihood is a mean by token, or a sum.
+        messages: how many messages before them they are weighed after.
+        language: of the conversation.
+    """
+
+    wanted: bool
+    rank: str
+    messages: int
+    language: str
+
+    def best(
+        self,
+        side: Side,
+        number: int,
+        lines: Sequence[Line],
+        candidates: Sequence[Candidate],
+        refused: Sequence[tuple[str, str]] = (),
+    ) -> Exchange[Chosen]:
+        """The candidate with the highest score; of equal ones the first. Equal texts are one candidate.
+
+        Args:
+            side: whose candidates they are.
+            number: of the side's turn, from 1.
+            lines: what was said before.
+            candidates: one at least.
+            refused: what can't be used.
+        """
+        by_text: dict[str, Candidate] = {}
+        for candidate in candidates:
+            by_text.setdefault(candidate.text, candidate)
+        several = tuple(by_text.values())
+        if len(several) == 1 or not self.wanted:
+            return Chosen(several[0], several, refused=tuple(refused))
+        scores = yield from self._scores(side, number, lines, several)
+        winner = max(range(len(several)), key=lambda place: (scores[place], -place))
+        own = [line.text for line in lines if line.role == side]
+        alike = [max((similarity(each.text, text) for text in own), default=0.0) for each in several]
+        bland = alike[winner] > max(value for place, value in enumerate(alike) if place != winner)
+        return Chosen(several[winner], several, scores, tuple(refused), bland)
+
+    def _scores(
+        self, side: Side, number: int, lines: Sequence[Line], candidates: Sequence[Candidate]
+    ) -> Exchange[tuple[float, ...]]:
+        speaker = {"clinician": "therapist", "patient": "client"}[side]
+        numbered = [f"{place}. {each.text}" for place, each in enumerate(candidates, 1)]
+        prompt = prompt_text("ranking", self.language, speaker=speaker, candidates="\n".join(numbered))
+        size = len(candidates)
+        schema: dict[str, Any] = dict(prompt.schema or {})
+        properties = schema["properties"]
+        schema["properties"] = {"scores": {**properties["scores"], "minItems": size, "maxItems": size}}
+
+        def read(value: Any) -> tuple[float, ...]:
+            scores = value.get("scores") if isinstance(value, dict) else None
+            if not isinstance(scores, list) or len(scores) != size:
+                raise ValueError(f'"scores" must be a list of {size} numbers')
+            if not all(
+                isinstance(each, int | float) and not isinstance(each, bool) and abs(each) < float("inf")
+                for each in scores
+            ):
+                raise ValueError('"scores" must hold numbers only')
+            return tuple(map(float, scores))
+
+        call = Call(
+            "ranker",
+            f"{speaker} ranking",
+            number,
+            brief=prompt.brief,
+            history=tuple(lines[-self.messages :]),
+            instruction=prompt.instruction,
+            kind="data",
+            schema=schema,
+            material={"candidates": [each.text for each in candidates], "speaker": side, "rank": self.rank},
+            prompt=prompt.reference,
+        )
+        decided = yield from ask_for_data(call, read)
+        scores: tuple[float, ...] = decided.value
+        return scores
