@@ -11,12 +11,10 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.study_parts import SYNTHETIC
 from bedside.ratings.run_simulations import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
 from bedside.support.errors import DataError
-
-#: The factor that says of a transcript that it was simulated.
-SYNTHETIC = "synthetic"
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,8 +18,12 @@ from bedside.support.registry import nearest
 WITHOUT = "none given"
 #: Stands for every round of annotation.
 ALL_ROUNDS = "all"
+#: The factor that says of a transcript that it was simulated.
+SYNTHETIC = "synthetic"
 #: Factors that tell transcripts of one kind apart, and are no condition of a study.
 _REPEATS = ("repeat",)
+#: Factors of simulated conversations that say how each came out: to match systems by them would compare what is left.
+_OUTCOMES = ("completed",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,13 +239,15 @@ def averaged_factors(rated: pl.DataFrame, factors: pl.DataFrame | None) -> tuple
     """The factors that vary within a system and case, or within a system where there are no cases.
 
     A factor of which every level belongs to one transcript names transcripts and is left out, and so is one that
-    numbers repeats.
+    numbers repeats, or says of simulated conversations how they came out.
 
     Args:
         rated: a row for each transcript that is rated: ``transcript_id, system, case_id``.
         factors: a column for each factor, by ``transcript_id``; None where there are none.
     """
-    names = [name for name in factor_names(factors) if name not in _REPEATS]
+    every = factor_names(factors)
+    others = (*_REPEATS, *_OUTCOMES) if SYNTHETIC in every else _REPEATS
+    names = [name for name in every if name not in others]
     if factors is None or not names:
         return ()
     placed = rated.unique().join(factors, on="transcript_id", how="inner")

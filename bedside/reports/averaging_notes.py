@@ -22,8 +22,10 @@ from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
 from bedside.support.plurals import counted
 
-#: Tables that count what there is, and average nothing.
-_COUNTING = frozenset(("missing", "counts", "simulation_card", "simulation_loss", "simulation_flags"))
+#: Tables that count what there is and average nothing, or say themselves what they average over.
+_COUNTING = frozenset(
+    ("missing", "counts", "leaderboard", "simulation_card", "simulation_loss", "simulation_flags")
+)
 #: Figures that set raters side by side, and not systems.
 _OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman", "calibration"))
 #: Figures whose numbers are weighted by the chances with which units were drawn, and say so themselves.

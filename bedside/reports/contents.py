@@ -24,6 +24,8 @@ from bedside.suites.run_suites import suites_of
 from bedside.support.errors import DataError, RegistryError
 from bedside.support.registry import nearest
 
+#: The kind of table that every report begins with, whatever suites it has.
+_FIRST = "leaderboard"
 #: Kinds of tables and figures that every report has at its end, whatever suites it has.
 _ALWAYS = (
     "agreement",
@@ -154,7 +156,7 @@ def make_parts(
     settings: ReportSettings | None = None,
     figures: bool = True,
 ) -> tuple[ReportPart, ...]:
-    """The parts of a report: one for each suite, then what every report has.
+    """The parts of a report: the leaderboard, one for each suite, then what every report has.
 
     Args:
         view: the ratings.
@@ -171,7 +173,12 @@ def make_parts(
     ]
     if suites:
         planned = [table for tables in by_suite.values() for table in tables]
-        parts += _other_parts(view, planned, settings, figures)
+        first = [] if _FIRST in {table.kind.name for table in planned} else [TABLES.load(_FIRST)]
+        parts = [
+            *_general_parts(view, settings, figures, first, only=[_FIRST]),
+            *parts,
+            *_other_parts(view, planned, settings, figures),
+        ]
     else:
         parts += _general_parts(view, settings, figures, _general_kinds())
     return tuple(_figures_named_once(part for part in parts if part.tables or part.figures or part.left_out))
@@ -282,6 +289,7 @@ def _general_parts(
 
 
 _HEADINGS: Mapping[str, str] = {
+    "leaderboard": "Leaderboard",
     "results": "Results",
     "comparison": "Comparison",
     "agreement": "Agreement",

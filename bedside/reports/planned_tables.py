@@ -171,7 +171,7 @@ def check_suite(suite: Suite) -> list[str]:
         Remarks: metrics of its tables that neither a metric family nor a rubric gives.
 
     Raises:
-        RegistryError: an unknown kind or a wrong option, which is named.
+        RegistryError: an unknown kind or a wrong option, or a main measure that no table shows, which is named.
     """
     from bedside.scoring.plan import families_by_metric
 
@@ -180,6 +180,19 @@ def check_suite(suite: Suite) -> list[str]:
     options_by_entry += [
         (entry.id, options) for entry, (_, options) in zip(suite.figures, planned_figures(suite), strict=True)
     ]
+    shown = [
+        measure.metric
+        for entry, (_, options) in zip(suite.tables, options_by_entry, strict=False)
+        if entry.kind == "results"
+        for measure in _measures(options)
+    ]
+    for name in suite.main:
+        if name not in shown:
+            raise RegistryError(
+                f"no table of results shows the main measure {name!r}",
+                where="main",
+                todo=nearest(name, shown),
+            )
     remarks = []
     for name, options in options_by_entry:
         for measure in _measures(options):

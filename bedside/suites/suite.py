@@ -43,6 +43,8 @@ class Suite(BaseModel):
         metrics: names of metric families (all their metrics) and of single metrics, in the order of the tables.
         parameters: parameters of families that differ from their defaults, by family and name.
         rubrics: names of rubrics, in the order of the tables; they are scored where a judge is given.
+        main: of the measures that its tables of results show, those that a leaderboard shows; the first orders it.
+            Unless named, they are those of the first of these tables that have a better direction.
         tables: the tables of a report, in order.
         figures: its figures, in order.
     """
@@ -56,6 +58,7 @@ class Suite(BaseModel):
     metrics: tuple[str, ...] = Field(min_length=1)
     parameters: dict[str, dict[str, Any]] = {}
     rubrics: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
     tables: tuple[Entry, ...] = ()
     figures: tuple[Entry, ...] = ()
 

@@ -155,6 +155,16 @@ def test_what_names_transcripts_or_cases_is_no_condition() -> None:
     assert [factor.name for factor in averaged_factors(caseless, factors)] == ["persona", "temperature"]
 
 
+def test_how_a_simulated_conversation_came_out_is_no_condition_either() -> None:
+    rated = pl.DataFrame(
+        {"transcript_id": ["1", "2", "3", "4"], "system": ["a"] * 4, "case_id": ["x", "x", "y", "y"]}
+    )
+    ended = ["True", "False", "True", "True"]
+    factors = pl.DataFrame({"transcript_id": ["1", "2", "3", "4"], "completed": ended})
+    assert [factor.name for factor in averaged_factors(rated, factors)] == ["completed"], "a user's own"
+    assert averaged_factors(rated, factors.with_columns(pl.lit("True").alias("synthetic"))) == ()
+
+
 def test_levels_stand_in_order() -> None:
     assert level_order(["16 turns", "8 turns", "none given", "long"]) == [
         "8 turns",

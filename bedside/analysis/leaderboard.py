@@ -1,0 +1,155 @@
+"""Where systems stand on a measure: the mean of each, and which of them can be told apart, corrected for all pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import polars as pl
+
+from bedside.analysis._label_numbers import label_numbers
+from bedside.analysis.case_values import CaseValues, case_values
+from bedside.analysis.comparison import Comparison, compare
+from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
+from bedside.ratings.values import Direction
+from bedside.stats.letter_display import letter_display, matrix, rank_ranges
+from bedside.stats.result import Result
+
+#: Chance, at most, that any pair of systems that don't differ is told apart on a measure.
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where one system stands on a measure.
+
+    Attributes:
+        system: its name.
+        values: its values, one for each case.
+        mean: over cases, with its 95 % interval; no estimate where no case has a value.
+        letters: those of the groups it belongs to: two systems that share one can't be told apart. Empty where it has
+            no value.
+        ranks: the least and greatest rank that it may have; None where it has no value, or neither way is better.
+    """
+
+    system: str
+    values: CaseValues
+    mean: Result
+    letters: str = ""
+    ranks: tuple[int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Standings(MetricRatings):
+    """Where all systems stand on a metric under one group of raters.
+
+    Attributes:
+        facts, raters: the metric, and by whom it was rated.
+        systems: those that have a value in the order of their means, the best first; the others last, by name.
+        comparisons: all pairs of systems, p corrected by Holm over the pairs.
+        against_means: pairs of which the test shows the first to be better, and the means the second.
+        why: the most frequent reason of missing values; empty where nothing is missing.
+    """
+
+    raters: str
+    systems: tuple[Standing, ...]
+    comparisons: tuple[Comparison, ...]
+    against_means: tuple[tuple[str, str], ...] = ()
+    why: str = ""
+
+    @property
+    def by_system(self) -> dict[str, Standing]:
+        """Where each system stands."""
+        return {standing.system: standing for standing in self.systems}
+
+
+def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standings, ...]:
+    """Where all systems stand on a metric, for each group of raters that gave values; people first.
+
+    A case counts once: a value is the mean over a case's conversations. Two systems are compared case by case, at what
+    both have of the factors that vary within a case (:func:`~bedside.analysis.comparison.compare`), and told apart
+    where p, corrected by Holm over all pairs, is below :data:`ALPHA`. So the chance that any two that don't differ are
+    told apart is :data:`ALPHA` at most, on each measure by itself.
+
+    Args:
+        view: the ratings.
+        metric: its name in the ratings table.
+        seed: of what is drawn at random.
+    """
+    rated = label_numbers(view, [metric]).view.transcript_values([metric])
+    with_value = rated.filter(pl.col("value").is_not_null())["group"].unique().to_list()
+    groups = sorted(with_value, key=lambda name: (name != PEOPLE, name))
+    own = view.ratings.with_columns(view.rater_group().alias("group")).filter(pl.col("metric") == metric)
+    found = []
+    for group in groups:
+        of_group = replace(view, ratings=own.filter(pl.col("group") == group).drop("group"))
+        values = rated.filter(pl.col("group") == group)
+        compared = of_group.systems()
+        pairs = compare(of_group, metrics=[metric], systems=compared, seed=seed).pairs if compared[1:] else ()
+        errors = values.filter(pl.col("value").is_null())["error"].drop_nulls()
+        found.append(
+            _standings(
+                view.facts(metric),
+                group,
+                [_standing(system, values) for system in view.systems()],
+                pairs,
+                why=errors.mode().sort()[0] if errors.len() else "",
+            )
+        )
+    return tuple(found)
+
+
+def _standing(system: str, values: pl.DataFrame) -> Standing:
+    from bedside.stats.intervals import mean_t, proportion
+
+    own = case_values(values, system)
+    shares = own.n > 0 and own.is_single and bool(np.isin(own.values, (0.0, 1.0)).all())
+    return Standing(system, own, proportion(own.values) if shares else mean_t(own.values))
+
+
+def _standings(
+    facts: MetricFacts, group: str, systems: Sequence[Standing], pairs: Sequence[Comparison], *, why: str
+) -> Standings:
+    """The systems in order, with letters and ranks."""
+    ordered = sorted(systems, key=lambda standing: _place(standing, facts.direction))
+    places = {standing.system: place for place, standing in enumerate(ordered) if standing.values.n}
+    apart = [pair for pair in pairs if pair.test.p_adjusted is not None and pair.test.p_adjusted < ALPHA]
+    differing = [(places[pair.a], places[pair.b]) for pair in apart]
+    letters = letter_display(matrix(len(places), [*differing, *((b, a) for a, b in differing)]))
+    ranks: tuple[tuple[int, int], ...] = ()
+    better: list[tuple[str, str]] = []
+    if facts.direction != "none":
+        better = [_better_first(pair, facts.direction) for pair in apart]
+        ranks = rank_ranges(
+            matrix(len(places), [(places[first], places[second]) for first, second in better])
+        )
+    return Standings(
+        facts,
+        group,
+        tuple(
+            replace(standing, letters=letters[place], ranks=ranks[place] if ranks else None)
+            if place < len(places)
+            else standing
+            for place, standing in enumerate(ordered)
+        ),
+        tuple(pairs),
+        tuple((first, second) for first, second in better if places[first] > places[second]),
+        why,
+    )
+
+
+def _place(standing: Standing, direction: Direction) -> tuple[bool, float, str]:
+    mean = standing.mean.estimate
+    if mean is None:
+        return True, 0.0, standing.system
+    return False, mean if direction == "lower" else -mean, standing.system
+
+
+def _better_first(pair: Comparison, direction: Direction) -> tuple[str, str]:
+    """The two systems of a pair that are told apart, the one first that the test shows to be better."""
+    shift = next(
+        (value for value in (pair.test.estimate, pair.difference.estimate) if value is not None and value),
+        0.0,
+    )
+    return (pair.a, pair.b) if (shift > 0) == (direction == "higher") else (pair.b, pair.a)

@@ -1,0 +1,289 @@
+"""The leaderboard: systems by the suite's main measures, which can be told apart, what was completed, what it cost."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from bedside.analysis.leaderboard import ALPHA, Standing
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.simulated_costs import SystemCost, simulated_costs
+from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
+from bedside.analysis.study_parts import SYNTHETIC
+from bedside.reports.cell_names import ARROWS, cell_name, rater_words
+from bedside.reports.judgements import money
+from bedside.reports.leaderboard_measures import BoardColumn, BoardMeasures, board_measures
+from bedside.reports.number_text import DASH, number
+from bedside.reports.simulated_actors import toys_of, with_toy
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
+from bedside.reports.table_kind import TableKind
+from bedside.support.plurals import counted
+
+_TITLE = "Leaderboard"
+
+
+def build(view: RatingsView, seed: int = 0) -> Table | None:
+    """The leaderboard of simulated systems; None where nothing was simulated."""
+    talks = simulated_talks(view)
+    if talks is None or not talks.systems:
+        return None
+    if talks.others:
+        view = view.where({SYNTHETIC: ("True",)})
+    measures = board_measures(view, seed=seed)
+    board = _Board(talks, measures, simulated_costs(view))
+    return Table(
+        name="leaderboard",
+        title=_TITLE,
+        columns=board.heads(),
+        rows=tuple(Row(tuple(board.cells(system))) for system in board.order),
+        notes=tuple(board.notes()),
+        records=tuple(board.records()),
+    )
+
+
+class _Board:
+    """What the table is made of.
+
+    Args:
+        talks: the conversations.
+        measures: what is shown.
+        costs: what conversations cost; None where that isn't known.
+    """
+
+    def __init__(
+        self, talks: SimulatedTalks, measures: BoardMeasures, costs: Mapping[str, SystemCost] | None
+    ) -> None:
+        self._talks = talks
+        self._columns = measures.columns
+        self._measures = measures
+        self._costs = costs
+        self._toys = toys_of(talks)
+        self._first = measures.columns[0] if measures.columns else None
+        first = () if self._first is None else self._first.standings.systems
+        ranked = [standing.system for standing in first]
+        self.order = [*ranked, *(system for system in talks.systems if system not in ranked)]
+        counts = Counter(
+            standing.values.n for column in self._columns for standing in column.standings.systems
+        )
+        self._usual = max(counts, key=lambda n: (counts[n], n), default=0)
+
+    def heads(self) -> tuple[Column, ...]:
+        """The columns."""
+        return (
+            Column("Rank", "left"),
+            Column("System", "left"),
+            *(Column(_head(column), group=column.part or None) for column in self._columns),
+            Column("Completed"),
+            Column("Cost"),
+        )
+
+    def cells(self, system: str) -> Iterator[Cell]:
+        """The cells of a system's row."""
+        first = None if self._first is None else self._first.standings.by_system.get(system)
+        yield Cell(_ranks(first))
+        yield Cell(with_toy(system, self._toys))
+        for position, column in enumerate(self._columns):
+            yield self._cell(system, column, len(self._columns) * self.order.index(system) + position)
+        planned, completed = self._completed(system)
+        yield Cell(f"{completed:,}/{planned:,}")
+        cost = (self._costs or {}).get(system)
+        yield Cell(DASH if cost is None or cost.own_each is None else money(cost.own_each))
+
+    def _cell(self, system: str, column: BoardColumn, record: int) -> Cell:
+        standing = column.standings.by_system.get(system)
+        if standing is None or standing.mean.estimate is None:
+            return Cell(DASH, record=record)
+        text = number(standing.mean.estimate * column.scale, column.digits)
+        interval = standing.mean.interval
+        if interval is not None:
+            ends = (number(end * column.scale, column.digits) for end in (interval.low, interval.high))
+            text += f" [{', '.join(ends)}]"
+        if standing.values.n != self._usual:
+            text += f" n={standing.values.n}"
+        several = len(column.standings.systems) > 1
+        best = (
+            standing.ranks is not None and standing.ranks[0] == 1 and standing.ranks != (1, len(self.order))
+        )
+        return Cell(text, bold=several and best, marks=standing.letters if several else "", record=record)
+
+    def _completed(self, system: str) -> tuple[int, int]:
+        own = [talk for talk in self._talks.talks if talk.system == system]
+        return len(own), sum(talk.completed for talk in own)
+
+    def records(self) -> Iterator[dict[str, Any]]:
+        """A record for each number, system by system."""
+        pairs = {(column.standings.metric, column.standings.raters) for column in self._columns}
+        several = {metric for metric, _ in pairs if sum(metric == other for other, _ in pairs) > 1}
+        for system in self.order:
+            planned, completed = self._completed(system)
+            cost = (self._costs or {}).get(system)
+            for column in self._columns:
+                standing = column.standings.by_system.get(system)
+                metric = column.standings.metric
+                parts = (column.part, system) if column.part else (system,)
+                yield {
+                    "cell": cell_name(metric, column.standings.raters, several, *parts),
+                    "metric": metric,
+                    "raters": column.standings.raters,
+                    "part": column.part or None,
+                    "direction": column.standings.facts.direction,
+                    "system": system,
+                    "toy": system in self._toys,
+                    **_numbers(standing),
+                    "orders": column is self._first,
+                    "planned": planned,
+                    "completed": completed,
+                    "cost_a_conversation": None if cost is None else cost.own_each,
+                    "cost_of_others": None if cost is None else cost.others,
+                }
+
+    # -- notes ---------------------------------------------------------------------------------------
+
+    def notes(self) -> Iterator[str]:
+        """What the numbers are."""
+        yield from self._order_notes(self._first)
+        yield from self._missing_notes()
+        yield from self._measures.notes
+        yield from self._completion_notes()
+        yield from self._cost_notes()
+        toys = [system for system in self.order if system in self._toys]
+        if toys:
+            yield (
+                f"Toys are rules or scripts in place of a model ({', '.join(toys)}): their rank shows nothing about "
+                "any model."
+            )
+
+    def _order_notes(self, first: BoardColumn | None) -> Iterator[str]:
+        if first is None:
+            yield "None of the suite's main measures has a value, so the systems stand in the order of their names."
+            return
+        which = "main measures that the suite names" if self._measures.named else "main measures of the suite"
+        part = f" ({first.part})" if first.part else ""
+        by = f", as rated by {rater_words(first.standings.raters)}" if first.several else ""
+        yield (
+            f"Ordered by {first.title}{part}{by}: of the {which}, the first that has a value. Measures are not "
+            "added up to one score."
+        )
+        own = any(column.measure.sum for column in self._columns)
+        shares = (
+            " (a share that another table takes over all conversations is here the mean of the cases' own)"
+        )
+        yield (
+            "Means over cases, of which each counts once, whatever number of conversations it has"
+            f"{shares if own else ''}; n = {counted(self._usual, 'case')} unless a cell says otherwise. In brackets 95 "
+            "% intervals over cases like these; ↑ higher is better, ↓ lower is."
+        )
+        yield from self._test_notes()
+
+    def _test_notes(self) -> Iterator[str]:
+        pairs = [pair for column in self._columns for pair in column.standings.comparisons]
+        if not pairs:
+            yield "Only one system has values: there is nothing to tell it from."
+            return
+        sizes = sorted({pair.test.family_size or 0 for pair in pairs})
+        methods = "; ".join(dict.fromkeys(pair.test.method for pair in pairs if pair.test.p is not None))
+        yield (
+            "Letters: two systems that share one can't be told apart on that measure. All pairs of all systems that "
+            "stand here, also of those added later, are tested case by case "
+            f"({methods or 'there are too few cases for any test'}), and p is corrected by Holm over the pairs of a "
+            f"measure ({' or '.join(map(str, sizes))} that can be tested): where none differ, the chance that any two "
+            f"are told apart is {ALPHA:.0%} at most on each measure."
+        )
+        yield (
+            "Rank: the best and the worst place by the first measure that these tests leave open. Bold: no other "
+            "system is shown to be better, and one at least to be worse."
+        )
+        for column in self._columns:
+            for better, worse in column.standings.against_means:
+                yield (
+                    f"Warning: on {column.title} the test shows {better} to be better than {worse}, and the means are "
+                    "the other way round, as where few cases are far from the others."
+                )
+
+    def _missing_notes(self) -> Iterator[str]:
+        yield from self._measures.missing
+        for column in self._columns:
+            lacking = [
+                f"{standing.system} {standing.values.missing_cases}"
+                for standing in column.standings.systems
+                if standing.values.missing_cases
+            ]
+            if lacking:
+                yield f"Cases without a value of {column.title}: {', '.join(lacking)} ({column.standings.why})."
+
+    def _completion_notes(self) -> Iterator[str]:
+        yield "Completed: conversations that ended as the protocol means them to, of all that were planned."
+        words = []
+        for system in self.order:
+            own = [talk for talk in self._talks.talks if talk.system == system]
+            ends = Counter(
+                talk.stop or "its end isn't known" for talk in own if not talk.lost and not talk.completed
+            )
+            reasons = [
+                *(f"ended by {stop} {n:,}" for stop, n in sorted(ends.items())),
+                *(f"lost, {reason} {n:,}" for reason, n in reasons_of(own).items()),
+            ]
+            if reasons:
+                words.append(f"{system}: {'; '.join(reasons)}")
+        if words:
+            yield f"Not completed: {'. '.join(words)}."
+        if self._talks.not_begun:
+            yield f"{counted(self._talks.not_begun, 'conversation')} that had not begun don't count here."
+
+    def _cost_notes(self) -> Iterator[str]:
+        if self._costs is None:
+            yield (
+                "Cost isn't known: the folder of the simulation is neither where it was when it was scored nor beside "
+                "the run."
+            )
+            return
+        known = [cost for cost in self._costs.values() if cost.system in self.order]
+        words = "Cost: US dollars a conversation for the clinician's own replies, lost conversations included"
+        others = [cost.others for cost in known]
+        if all(cost is not None for cost in others):
+            total = sum(cost for cost in others if cost is not None)
+            words += f"; the patient's and evaluator's in them cost {money(total)} in all"
+        else:
+            words += "; what the patient's and evaluator's cost isn't known"
+        unknown = [cost.system for cost in known if cost.own is None]
+        yield f"{words}." + (f" {DASH}: no price is known of {', '.join(unknown)}." if unknown else "")
+
+
+def _head(column: BoardColumn) -> str:
+    by = f" ({rater_words(column.standings.raters)})" if column.several else ""
+    percent = " (%)" if column.measure.percent and "%" not in column.title else ""
+    return f"{column.title}{percent}{by}{ARROWS[column.standings.facts.direction]}"
+
+
+def _ranks(standing: Standing | None) -> str:
+    if standing is None or standing.ranks is None:
+        return DASH
+    low, high = standing.ranks
+    return str(low) if low == high else f"{low}–{high}"
+
+
+def _numbers(standing: Standing | None) -> dict[str, Any]:
+    """What a record says of a system's place."""
+    if standing is None:
+        return dict.fromkeys(
+            ("mean", "low", "high", "interval", "letters", "best_rank", "worst_rank", "cases", "conversations",
+             "missing_cases")
+        )  # fmt: skip
+    interval, ranks = standing.mean.interval, standing.ranks
+    return {
+        "mean": standing.mean.estimate,
+        "low": None if interval is None else interval.low,
+        "high": None if interval is None else interval.high,
+        "interval": None if interval is None else interval.method,
+        "letters": standing.letters or None,
+        "best_rank": None if ranks is None else ranks[0],
+        "worst_rank": None if ranks is None else ranks[1],
+        "cases": standing.values.n,
+        "conversations": standing.values.n_transcripts,
+        "missing_cases": standing.values.missing_cases,
+    }
+
+
+TABLE = TableKind("leaderboard", _TITLE, 5, build)
