@@ -56,7 +56,7 @@ def fitting(schema: Mapping[str, Any], draw: random.Random, root: Mapping[str, A
 def _object(schema: Mapping[str, Any], draw: random.Random, root: Mapping[str, Any]) -> Any:
     parts = schema.get("properties", {})
     values = {name: fitting(part, draw, root) for name, part in parts.items()}
-    if parts and all(part.get("type") == "number" for part in parts.values()):  # shares of a whole
+    if len(parts) > 1 and all(part.get("type") == "number" for part in parts.values()):  # shares of a whole
         total = sum(values.values()) or 1.0
         return {name: value / total for name, value in values.items()}
     return values

@@ -28,6 +28,9 @@ from tests.simulators.random_replies import any_reply, good_reply
 from tests.soak import budget
 
 NAMES = SIMULATORS.names()
+#: Target length of conversations that are run by the engine, where a protocol has one: what holds for short ones holds
+#: for long ones, which take too long to be killed after every call.
+SHORT = 12
 simulators = pytest.mark.parametrize("name", NAMES)
 
 
@@ -212,6 +215,8 @@ def run(out: Path, name: str, **arguments: Any) -> SimulationSummary:
     names = ("max_concurrency", "replay")
     asked = {key: value for key, value in arguments.items() if key in names}
     rest = {key: value for key, value in arguments.items() if key not in names}
+    if SIMULATORS.load(name).lengths:
+        rest = {"lengths": [SHORT], **rest}
     plan = SimulationRequest(
         **{"protocol": name, "clinicians": "rules", "cases": bundled(name)[:3], **rest}
     ).plan()

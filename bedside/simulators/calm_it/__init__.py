@@ -117,7 +117,8 @@ SIMULATOR = Simulator(
         "The client begins in contemplation, with rapport 0 and the session goal, unless the case says otherwise.",
         "A client's stage moves forward by one at most.",
         "A reply may ask for a step of rapport down to -0.20; it is clamped to -0.10, and counted.",
-        "How long a message is to be is drawn: very short, short or medium, with bedside's own weights.",
+        "How long a message is to be is drawn: very short, short or medium, with bedside's own weights. A client's "
+        "message is too long above 70 words.",
         "Calls about a side see the last six messages beside the summary.",
         "All 17 strategies and all 14 actions can be chosen, each with bedside's own definition.",
         "The session goes in circles where the therapist's last message shares half of its word triples with one of "

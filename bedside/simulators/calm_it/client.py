@@ -24,6 +24,7 @@ from bedside.simulators.calm_it.state_calls import (
     read_appraisal,
 )
 from bedside.simulators.calm_it.turn_rules import (
+    MOST_WORDS,
     TurnLength,
     allowed_actions,
     allowed_stages,
@@ -162,7 +163,7 @@ class Client:
         own = [line.text for line in now.lines if line.role == "patient"]
 
         def check(text: str) -> Fault | None:
-            return patient_fault(text, language=self.language, earlier=own, sentences=None, words=words.most)
+            return patient_fault(text, language=self.language, earlier=own, sentences=None, words=MOST_WORDS)
 
         candidates, refused = yield from patient_candidates(calls, check)
         return (yield from self.ranking.best("patient", now.number, now.lines, candidates, refused))

@@ -140,11 +140,9 @@ class TurnLength:
         """The range, as a prompt says it."""
         return f"{self.low} to {self.high}"
 
-    @property
-    def most(self) -> int:
-        """Words above which a message is too long: twice its highest number."""
-        return 2 * self.high
 
+#: Words above which a client's message is too long: twice what the longest class asks for. A class is a wish.
+MOST_WORDS = 70
 
 #: Classes of length by side, each with how often it is drawn. Silence is never drawn: a turn has words.
 TURN_LENGTHS: dict[Side, tuple[tuple[TurnLength, float], ...]] = {
