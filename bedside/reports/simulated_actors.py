@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from bedside.analysis.ratings_view import RatingsView
@@ -47,3 +48,22 @@ def judging_actors(view: RatingsView, talks: SimulatedTalks) -> list[str]:
     judges = {name.partition(":")[2].partition("@")[0] for name in view.raters() if is_judge(name)}
     actors = {name for names in actors_of(talks).values() for name in names}
     return sorted(judges & actors)
+
+
+#: A model in a rater's name, with the digits that stand for its content.
+_SCORING_MODEL = re.compile(r"\+model=([^+]+)")
+_RANKER = "likelihood:"
+_DIGITS = re.compile(r"-([0-9a-f]{8})$")
+
+
+def ranking_and_scoring(view: RatingsView, talks: SimulatedTalks) -> list[str]:
+    """Models that ranked candidates in the conversations and whose likelihoods rate them too, by their content."""
+    ranking = {name.removeprefix(_RANKER) for name in actors_of(talks)["ranker"] if name.startswith(_RANKER)}
+    scoring = {name for rater in view.raters() for name in _SCORING_MODEL.findall(rater)}
+    return sorted({name for name in ranking if {_content(name)} & set(map(_content, scoring))})
+
+
+def _content(model: str) -> str:
+    """What stands for a model's content: its digits, or its name where it has none."""
+    digits = _DIGITS.search(model)
+    return digits[1] if digits else model

@@ -7,7 +7,13 @@ from collections.abc import Collection
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
-from bedside.reports.simulated_actors import actors_of, judging_actors, toys_of, with_toy
+from bedside.reports.simulated_actors import (
+    actors_of,
+    judging_actors,
+    ranking_and_scoring,
+    toys_of,
+    with_toy,
+)
 from bedside.support.plurals import counted
 
 
@@ -61,6 +67,7 @@ def _what(talks: SimulatedTalks) -> list[str]:
                 if named["evaluator"]
                 else ""
             )
+            + (f", candidates for messages were ranked by {named['ranker']}" if named["ranker"] else "")
             + f", and the clinicians under test are {named['clinician']}."
         )
     if toys:
@@ -114,5 +121,12 @@ def _lost(talks: SimulatedTalks) -> list[str]:
 
 def _doubts(view: RatingsView, talks: SimulatedTalks) -> list[str]:
     return [
-        f"{name} took part in the conversations and judged them too." for name in judging_actors(view, talks)
+        *(
+            f"{name} took part in the conversations and judged them too."
+            for name in judging_actors(view, talks)
+        ),
+        *(
+            f"{name} ranked the candidates in the conversations and scored their likelihood too."
+            for name in ranking_and_scoring(view, talks)
+        ),
     ]

@@ -8,7 +8,13 @@ from typing import Any
 from bedside.analysis.patient_quality import is_checked
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
-from bedside.reports.simulated_actors import actors_of, judging_actors, toys_of, with_toy
+from bedside.reports.simulated_actors import (
+    actors_of,
+    judging_actors,
+    ranking_and_scoring,
+    toys_of,
+    with_toy,
+)
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
@@ -132,6 +138,11 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
         yield (
             f"{name} took part in the conversations and judges them: models tend to favour what they wrote "
             "themselves."
+        )
+    for name in ranking_and_scoring(view, talks):
+        yield (
+            f"{name} ranked the candidates in the conversations and scores them here: a turn likelihood or redirection "
+            "by it rewards what it chose itself. Score by another model."
         )
 
 
