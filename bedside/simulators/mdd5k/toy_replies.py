@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -187,7 +188,7 @@ def _patient(call: Call) -> ActorReply:
     return ActorReply(min(replies, key=said.count))
 
 
-def _clauses(facts: Sequence[str]) -> Iterator[tuple[str, set[str]]]:
+def _clauses(facts: Sequence[str]) -> Iterator[tuple[str, frozenset[str]]]:
     """What the patient knows sentence by sentence, with what each is about, by itself and by its heading."""
     for fact in facts:
         heading, _, text = fact.partition(": ")
@@ -202,8 +203,9 @@ def _subject(question: str, language: str) -> str:
     return next((match[0] for match in matches if match), "这个" if language == "zh" else "that")
 
 
-def _concepts(text: str) -> set[str]:
-    return {name for name, words in _CONCEPTS.items() if words.search(text)}
+@lru_cache(maxsize=4096)
+def _concepts(text: str) -> frozenset[str]:
+    return frozenset(name for name, words in _CONCEPTS.items() if words.search(text))
 
 
 def _joined(clauses: Sequence[str], language: str) -> str:
