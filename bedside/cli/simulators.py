@@ -109,7 +109,8 @@ def simulators_convert(
     files: Annotated[
         list[str],
         typer.Argument(
-            metavar="FILES", help="Cases of bedside's, AgentClinic's or CRAFT-MD's form, or folders of them."
+            metavar="FILES",
+            help="Cases of bedside's, AgentClinic's, CRAFT-MD's or MedAgent's form, or folders of them.",
         ),
     ],
     out: Annotated[
@@ -118,12 +119,13 @@ def simulators_convert(
 ) -> None:
     """Write cases of other projects in bedside's own form, to be completed by hand.
 
-    AgentClinic's agentclinic_medqa.jsonl and CRAFT-MD's tables are read; docs/cases.md says what becomes of each part.
+    AgentClinic's agentclinic_medqa.jsonl, CRAFT-MD's tables and MedAgent's tables of vignettes are read; docs/cases.md
+    says what becomes of each part.
 
     Examples:
         $ bedside simulators convert agentclinic_medqa.jsonl --out my-cases.yaml
     """
-    from bedside.simulators.case_files import case_text, read_cases
+    from bedside.simulators.case_files import case_text, read_cases, unused_rows
     from bedside.support.files import write_text
 
     if out.exists():
@@ -131,7 +133,65 @@ def simulators_convert(
     cases = [case for _, case in read_cases(files)]
     write_text(out, case_text(cases))
     say(f"Wrote {counted(len(cases), 'case')} to {out}.")
+    unused = unused_rows(files)
+    if unused:
+        note(f"Left out: {counted(unused, 'row')} whose `mental_health_classification` is No.")
     note(f"Next: bedside simulators check {out}")
+
+
+@simulators_app.command("match")
+def simulators_match(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES", help="Cases of calm-it with 42 answers under dass, or folders of them."
+        ),
+    ],
+    respondents: Annotated[
+        Path,
+        typer.Option(
+            metavar="FILE",
+            help="The table of the DASS-42 from openpsychometrics.org, unpacked; nothing is fetched.",
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out", "-o", metavar="FILE", help="YAML file that the cases with a match are written to."
+        ),
+    ],
+) -> None:
+    """Match cases of calm-it to adults who answered the DASS-42 most alike.
+
+    A match is kept where the quadratic weighted kappa of the 42 answers is above 0.6, gender and family status are the
+    same, and ages differ by ten years at most. docs/simulators/calm-it.md says what is written.
+
+    Examples:
+        $ bedside simulators match my-cases.yaml --respondents data.csv --out matched.yaml
+    """
+    from bedside.simulators.calm_it.case_fields import problems
+    from bedside.simulators.calm_it.respondents import match_case, read_respondents
+    from bedside.simulators.case_files import case_text, read_cases
+    from bedside.support.files import write_text
+
+    if out.exists():
+        raise InputError("the file is already there", where=str(out), todo="name another with --out")
+    cases = read_cases(files)
+    for where, case in cases:
+        for problem in problems(case):
+            raise InputError(f"case {case.id!r} can't be used by calm-it: {problem}", where=where)
+    table = read_respondents(respondents)
+    left_out = ", ".join(f"{number:,} {reason}" for reason, number in table.left_out.items())
+    say(f"{counted(len(table.numbers), 'respondent')}" + (f"; left out: {left_out}" if left_out else ""))
+    matches = [match_case(case, table) for _, case in cases]
+    for match in matches:
+        best = "" if match.kappa is None else f" (respondent {match.respondent}, kappa {match.kappa:.2f})"
+        say(f"{match.case.id}: {'kept' if not match.why_not else f'not kept, {match.why_not}'}{best}")
+    kept = [match.case for match in matches if not match.why_not]
+    if not kept:
+        raise InputError("no case has a match that is kept", todo="see above for the reasons")
+    write_text(out, case_text(kept))
+    say(f"Wrote {counted(len(kept), 'case')} of {len(cases):,} to {out}.")
 
 
 def _several(files: list[str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from bedside.rubrics.linter import Remark
-from bedside.simulators import agentclinic_cases, craft_md_cases
+from bedside.simulators import agentclinic_cases, craft_md_cases, medagent_cases
 from bedside.simulators.case import Case, Persona
 from bedside.simulators.case_linter import leaks
 from bedside.simulators.case_records import FileRecord, PathOrPaths, records
@@ -29,12 +29,22 @@ def read_cases(paths: PathOrPaths) -> list[tuple[str, Case]]:
     """Cases with their places (file and line), in the files' order.
 
     Args:
-        paths: a file or folder, or several. Files of AgentClinic's and CRAFT-MD's forms are recognised by their keys.
+        paths: a file or folder, or several. Files of AgentClinic's, CRAFT-MD's and MedAgent's forms are recognised by
+            their keys; rows of MedAgent's that aren't about mental health are no cases (:func:`unused_rows`).
 
     Raises:
         InputError: a file can't be read, a case is wrong, an id is there twice, or there are no cases.
     """
     return _read(records(paths, CASE_FILE), Case, _case_object)
+
+
+def unused_rows(paths: PathOrPaths) -> int:
+    """How many rows of MedAgent's form say that they aren't about mental health, and are no cases for that.
+
+    Raises:
+        InputError: as :func:`read_cases`.
+    """
+    return sum(_case_object(record) is None for record in records(paths, CASE_FILE))
 
 
 def read_personas(paths: PathOrPaths) -> list[tuple[str, Persona]]:
@@ -61,7 +71,10 @@ def check_cases(
     first: dict[str, str] = {}
     for record in records(paths, CASE_FILE):
         try:
-            case = Case.model_validate(_case_object(record))
+            content = _case_object(record)
+            if content is None:
+                continue
+            case = Case.model_validate(content)
         except InputError as error:
             yield error.where or record.place(), Remark("error", "the case", error.what)
             continue
@@ -109,8 +122,8 @@ def _schema(form: TypeAdapter[Any], title: str) -> str:
 
 
 def _case_object(record: FileRecord) -> Any:
-    """What a record says in bedside's own form."""
-    for form in (agentclinic_cases, craft_md_cases):
+    """What a record says in bedside's own form; None where it says that it is no case."""
+    for form in (agentclinic_cases, craft_md_cases, medagent_cases):
         if form.is_of_form(record.value):
             return form.case_object(record)
     return record.value
@@ -122,8 +135,11 @@ def _read(
     noun = model.__name__.lower()
     placed: dict[str, tuple[str, Named]] = {}
     for record in file_records:
+        content = own_form(record)
+        if content is None and record.value is not None:
+            continue
         try:
-            item = model.model_validate(own_form(record))
+            item = model.model_validate(content)
         except ValidationError as error:
             path, text = complaints(error, model)[0]
             key = f"{key_name(path)}: " if path else ""

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from bedside.simulators.case_files import read_cases
 from tests.conftest import Call
-from tests.simulators.test_public_case_forms import OSCE
+from tests.simulators.test_medagent_cases import OTHER, ROW
+from tests.simulators.test_public_case_forms import OSCE, table
 
 
 def test_cases_of_agentclinic_are_converted_and_checked(call: Call, tmp_path: Path) -> None:
@@ -31,3 +32,15 @@ def test_a_case_that_is_no_case_is_told_with_its_line(call: Call, tmp_path: Path
     code, _, noted = call("simulators", "check", path)
     assert code == 2
     assert "own.yaml:2: error: chrat: unknown key; did you mean chart" in " ".join(noted.split())
+
+
+def test_vignettes_that_are_not_about_mental_health_are_left_out_and_counted(
+    call: Call, tmp_path: Path
+) -> None:
+    source, out = table(tmp_path, "medqa.csv", ROW, OTHER), tmp_path / "own.yaml"
+    code, said, noted = call("simulators", "convert", source, "--out", out)
+    assert (code, said) == (0, f"Wrote 1 case to {out}.\n")
+    assert "Left out: 1 row whose `mental_health_classification` is No." in noted
+    assert [case for _, case in read_cases(out)] == [case for _, case in read_cases(source)]
+    code, _, _ = call("simulators", "check", out, "--protocol", "multisense")
+    assert code == 0

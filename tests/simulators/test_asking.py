@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from bedside.simulators.asking import (
@@ -51,6 +53,19 @@ def test_a_patient_that_stays_wrong_ends_the_conversation_as_the_patients_fault(
     with pytest.raises(UnusableConversationError) as caught:
         run_exchange(ask_patient(ASK, rude), Table({"speak": "rude"}))
     assert (caught.value.whose, caught.value.reason) == ("patient", "rude")
+
+
+def test_a_patients_words_may_come_in_an_object_that_nobody_hears_read_out() -> None:
+    ask = replace(ASK, schema={"type": "object"})
+    good = '{"message": " fine ", "reasoning": "short"}'
+    spoken, calls, _ = run_exchange(
+        ask_patient(ask, rude), Table({"speak": ['{"mess', '{"reasoning": ""}', good]})
+    )
+    assert (spoken.text, spoken.fields) == ("fine", {"reasoning": "short"})
+    assert [reason for _, reason in spoken.refused] == ["reply can't be read", "empty"]
+    assert "one whole JSON object" in calls[1].objection
+    plain, _, _ = run_exchange(ask_patient(ask, rude), Table({"speak": "fine"}))
+    assert (plain.text, plain.fields) == ("fine", None)
 
 
 def test_a_fault_that_is_kept_is_flagged_at_the_last_attempt() -> None:

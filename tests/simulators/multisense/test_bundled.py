@@ -1,0 +1,241 @@
+"""What comes with MedAgent's simulator, who can take part in it, and that its transcripts are scored as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import orjson
+import polars as pl
+import pytest
+
+import bedside
+from bedside.judges.prompt import Conversation, Prompt, Question
+from bedside.rubrics.rubric_files import RUBRICS
+from bedside.simulation.requested_plan import SimulationRequest
+from bedside.simulation.simulate import SimulationSettings, simulate_plan
+from bedside.simulators.calls import ActorReply, Call
+from bedside.simulators.case import Case
+from bedside.simulators.case_linter import leaks
+from bedside.simulators.multisense import SIMULATOR
+from bedside.simulators.multisense.prompt_texts import FOLDER, guides
+from bedside.simulators.multisense.stages import NAMES
+from bedside.simulators.prompt_files import prompts_in
+from bedside.simulators.scripts import read_script, script_names
+from bedside.support.errors import InputError
+from bedside.transcripts.transcript import Transcript, Turn
+from tests.simulators.multisense.scenes import cases, personas, talked
+from tests.simulators.playing import Played, by_rules
+
+every_case = pytest.mark.parametrize("name", cases())
+
+
+def scripted(name: str, case: str, **more: Any) -> Played:
+    """A bundled clinician with the toy patient."""
+    rules, script = by_rules(SIMULATOR), read_script(name, SIMULATOR.scripts).script
+
+    def reply(call: Call) -> str | ActorReply:
+        return script.reply(call) if call.actor == "clinician" else rules(call)
+
+    return talked(reply, case, **more)
+
+
+def transcript(talk: Played) -> Transcript:
+    turns = tuple(
+        Turn(index, turn.role, turn.role, turn.text, dict(turn.meta))
+        for index, turn in enumerate(talk.ended.turns)
+    )
+    return Transcript("talk", turns, language="en", reference=dict(talk.ended.reference))
+
+
+# -- cases and prompts --------------------------------------------------------------------------------
+
+
+def test_six_people_three_of_them_in_psychiatry() -> None:
+    assert set(cases()) == {"alcohol", "sleep", "diabetes", "heart", "panic", "bipolar"}
+    psychiatric = {name for name, case in cases().items() if case.factors["specialty"] == "psychiatry"}
+    assert psychiatric == {"sleep", "panic", "bipolar"}
+    studies_only = [name for name, case in cases().items() if not case.patient.facts]
+    assert studies_only == ["bipolar"]
+    for name, case in cases().items():
+        assert case.hidden.diagnosis
+        assert name in studies_only or 12 <= len(case.patient.facts) <= 20
+
+
+@every_case
+def test_no_diagnosis_stands_in_what_the_patient_knows(name: str) -> None:
+    case = cases()[name]
+    # As the simulator makes the conversation: the study is a text that is open to the patient.
+    study = case.extra["multisense"]["study"]
+    told = Case.model_validate({**case.model_dump(), "chart": {**case.chart, "Study": study}})
+    assert not [remark for remark in leaks(told) if "diagnosis" in remark.text]
+
+
+def test_prompts_and_guides_are_there_in_each_language() -> None:
+    assert set(prompts_in(FOLDER / "prompts").languages) == set(SIMULATOR.languages)
+    for language in SIMULATOR.languages:
+        assert [stage.name for stage in guides(language).stages] == list(NAMES.values())
+
+
+# -- toys ---------------------------------------------------------------------------------------------
+
+
+@every_case
+@pytest.mark.parametrize("setting", ["scaffold", "free"])
+def test_the_toys_go_through_all_six_stages_but_the_first(name: str, setting: str) -> None:
+    ended = talked(by_rules(SIMULATOR), name, setting=setting).ended
+    assert (ended.stop, ended.completed) == ("exit", True)
+    assert {turn.meta["stage"] for turn in ended.turns} == set(NAMES.values())
+    assert not any(flag.startswith("clinician") for flag in ended.flags)
+
+
+def test_the_toy_names_a_condition_and_says_that_it_cant_be_sure() -> None:
+    named = {}
+    for name in cases():
+        turns = talked(by_rules(SIMULATOR), name, setting="free").ended.turns
+        (said,) = (turn.text for turn in turns if turn.role == "clinician" and turn.meta["stage"] == NAMES[3])
+        assert guides("en").fixed_sentence in said
+        named[name] = said
+    assert "panic disorder" in named["panic"]
+    assert "depressive episode" in named["sleep"]
+
+
+def test_the_scripts_are_there() -> None:
+    assert set(script_names(SIMULATOR.scripts)) == {"good", "brisk", "repeating", "silent", "recorded"}
+
+
+@every_case
+def test_scripted_clinicians_end_as_they_should(name: str) -> None:
+    lengths = {"good": 20, "brisk": 10}
+    for script, length in lengths.items():
+        for setting in ("scaffold", "free"):
+            ended = scripted(script, name, setting=setting).ended
+            assert (ended.stop, len(ended.turns)) == ("exit", length), (script, setting)
+            assert not any(flag.startswith("clinician") for flag in ended.flags)
+    assert scripted("silent", name).ended.stop == "no candidates"
+    assert scripted("silent", name, setting="free").ended.stop == "clinician empty"
+
+
+def test_who_repeats_itself_is_hurried_through_the_stages() -> None:
+    ended = scripted("repeating", "panic").ended
+    assert ended.stop == "exit"
+    assert ended.flags["stages cut short by redundancy"] == 4
+    assert ended.flags["clinician: forced"] == 3
+    assert scripted("repeating", "panic", setting="free").ended.stop == "clinician repeats"
+
+
+def test_a_recorded_conversation_is_played_to_its_end() -> None:
+    recording = read_script("recorded", SIMULATOR.scripts).script
+    talk = talked(recording.reply, "bipolar")
+    assert (talk.ended.stop, len(talk.ended.turns)) == ("exit", 16)
+    assert len(talk.calls) == len(recording.replies)  # type: ignore[union-attr]
+    assert talk.ended.flags == {"patient, refused: stage directions": 1}
+    assert "bipolar II disorder" in next(
+        turn.text for turn in talk.ended.turns[1:] if turn.meta["stage"] == NAMES[3]
+    )
+
+
+# -- who can take part --------------------------------------------------------------------------------
+
+
+def speaker(request: dict[str, Any]) -> str:
+    return "Tell me more."
+
+
+speaker.words_only = True  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("clinician", "why"),
+    [
+        ("human:anna", "a person types words"),
+        (speaker, "the function says that it writes words only"),
+        ("script:FILE", "the script has no `replies` for stage and candidates"),
+    ],
+)
+def test_who_can_write_words_only_is_refused_in_the_scaffold_before_anything_runs(
+    clinician: str | Callable[..., Any], why: str, tmp_path: Path
+) -> None:
+    script = tmp_path / "mine.yaml"
+    script.write_text("lines: [Hello.]\n", encoding="utf-8")
+    if clinician == "script:FILE":
+        clinician = f"script:{script}"
+    with pytest.raises(InputError) as caught:
+        SimulationRequest("multisense", [clinician, "rules"]).plan()
+    message = str(caught.value)
+    assert why in message
+    assert "can't be the clinician in scaffold" in message
+    assert "choose `settings` free" in message
+    with pytest.raises(InputError, match="in scaffold"):
+        SimulationRequest("multisense", clinician, settings=["free", "scaffold"]).plan()
+    assert len(SimulationRequest("multisense", clinician, settings=["free"], sample=1).plan())
+
+
+def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(tmp_path: Path) -> None:
+    def agent(request: dict[str, Any]) -> dict[str, str]:
+        asked.append(request["purpose"])
+        return {"message": "Tell me more."}
+
+    asked: list[str] = []
+    who = {"cases": [cases()["panic"]], "personas": [personas()["openness-basic"]]}
+    plan = SimulationRequest("multisense", agent, **who).plan()  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="replies with a message where the scaffold asks it for an object"):
+        simulate_plan(plan, tmp_path / "talks", SimulationSettings())
+    assert asked == ["stage"]
+    free = SimulationRequest("multisense", agent, settings=["free"], **who).plan()  # type: ignore[arg-type]
+    assert simulate_plan(free, tmp_path / "free", SimulationSettings()).counts.finished == 1
+
+
+# -- scored as they are -------------------------------------------------------------------------------
+
+
+def test_the_diagnosis_is_judged_by_the_message_that_gives_it() -> None:
+    talk = scripted("good", "panic")
+    (given,) = (
+        turn.text for turn in talk.ended.turns if turn.role == "clinician" and turn.meta["stage"] == NAMES[3]
+    )
+    others = [turn.text for turn in talk.ended.turns if turn.text != given]
+    for name in ("diagnostic_accuracy_soft", "diagnostic_accuracy_hard"):
+        (prompt,) = Question(RUBRICS.load(name)).prompts(Conversation(transcript(talk)))
+        assert isinstance(prompt, Prompt)
+        assert given in prompt.text
+        assert str(talk.ended.reference["diagnosis"]) in prompt.text
+        assert not any(text in prompt.text for text in others)
+
+
+@pytest.mark.slow
+def test_all_clinicians_get_the_same_opening_and_the_suite_scores_what_is_made(tmp_path: Path) -> None:
+    plan = SimulationRequest(
+        "multisense",
+        ["rules", "script:brisk", "script:silent"],
+        cases=[cases()["bipolar"], cases()["panic"]],
+        personas=[personas()[name] for name in ("extraversion-basic", "neuroticism-advanced")],
+        settings=["scaffold", "free"],
+    ).plan()
+    talks = tmp_path / "talks"
+    summary = simulate_plan(plan, talks, SimulationSettings())
+    assert summary.counts.finished == len(plan) == 24
+    lines = [orjson.loads(line) for line in (talks / "transcripts.jsonl").read_bytes().splitlines()]
+    openings: dict[tuple[str, str], set[str]] = {}
+    for line in lines:
+        about = line["case_id"], line["factors"]["persona"]
+        openings.setdefault(about, set()).add(line["turns"][0]["text"])
+        assert line["factors"]["health_literacy"] in ("basic", "advanced")
+        assert line["reference"]["simulation"]["options"]["risk_line"] is False
+        assert line["factors"]["completed"] is (line["system"] != "script:silent")
+    assert len(openings) == 4
+    assert all(len(texts) == 1 for texts in openings.values())
+    # Prepared once for the case, opened once for case and persona, whoever talks in whichever setting.
+    import sqlite3
+
+    with sqlite3.connect(talks / "log.sqlite") as connection:
+        tables = {name for (name,) in connection.execute("select name from sqlite_master where type='table'")}
+        (table,) = (name for name in tables if "repl" in name)
+        counts = dict(connection.execute(f"select purpose, count(*) from {table} group by purpose"))
+    assert {name: counts[name] for name in ("decomposition", "intent", "goal", "opening")} == {
+        "decomposition": 1, "intent": 1, "goal": 1, "opening": 4,
+    }  # fmt: skip
+    run = bedside.score(talks, tmp_path / "run", suite="multisense").run
+    stages = run.ratings.filter(pl.col("metric") == "stage")
+    assert set(stages["label"].drop_nulls()) == set(NAMES.values())
