@@ -55,8 +55,8 @@ _NUMBER = r"(\d{1,3}|[零一二两三四五六七八九十]{1,3})"
 _AGES: Mapping[str, tuple[re.Pattern[str], ...]] = {
     "zh": (re.compile(_NUMBER + "岁"), re.compile(_NUMBER + "年前")),
     "en": (
-        re.compile(r"\b(?:when I was|at the age of|I was|aged) (\d{1,3})\b"),
-        re.compile(r"\b(\d{1,3}) years? ago\b"),
+        re.compile(r"\b(?:when i was|at the age of|i was|aged) (\d{1,3})\b", re.IGNORECASE),
+        re.compile(r"\b(\d{1,3}) years? ago\b", re.IGNORECASE),
     ),
 }
 _YEARS_OF_WORK: Mapping[str, re.Pattern[str]] = {

@@ -144,7 +144,7 @@ def test_another_repeat_has_another_order() -> None:
 )  # fmt: skip
 def test_a_file_that_is_no_tree_is_told_what_it_lacks(tmp_path: Path, content: Any, words: str) -> None:
     path = written(tmp_path, content)
-    with pytest.raises(InputError, match="docs/simulators/mdd5k.md") as error:
+    with pytest.raises(InputError, match=r"docs/simulators/mdd5k\.md") as error:
         read_tree(path)
     assert words in str(error.value)
     assert "female_adult.json" in str(error.value)
