@@ -110,33 +110,48 @@ def simulators_convert(
         list[str],
         typer.Argument(
             metavar="FILES",
-            help="Cases of bedside's, AgentClinic's, CRAFT-MD's or MedAgent's form, or folders of them.",
+            help="Cases of bedside's, AgentClinic's, CRAFT-MD's, MDD-5k's or MedAgent's form, or folders of them.",
         ),
     ],
     out: Annotated[
-        Path, typer.Option("--out", "-o", metavar="FILE", help="YAML file that the cases are written to.")
+        Path, typer.Option("--out", "-o", metavar="FILE", help="File that the cases are written to.")
     ],
+    form: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Form that is written: bedside, a YAML file, or mdd5k, the JSON with Chinese keys of MDD-5k's authors.",
+            autocompletion=complete.one_of(*_FORMS),
+        ),
+    ] = "bedside",
 ) -> None:
     """Write cases of other projects in bedside's own form, to be completed by hand.
 
-    AgentClinic's agentclinic_medqa.jsonl, CRAFT-MD's tables and MedAgent's tables of vignettes are read; docs/cases.md
-    says what becomes of each part.
+    AgentClinic's agentclinic_medqa.jsonl, CRAFT-MD's tables, the case files of MDD-5k's authors and MedAgent's tables
+    of vignettes are read; docs/cases.md says what becomes of each part.
 
     Examples:
         $ bedside simulators convert agentclinic_medqa.jsonl --out my-cases.yaml
+        $ bedside simulators convert my-cases.yaml --form mdd5k --out pa20.json
     """
-    from bedside.simulators.case_files import case_text, read_cases, unused_rows
+    from bedside.simulators.case_files import case_text, converted_cases, unused_rows
+    from bedside.simulators.mdd5k_cases import authors_text
     from bedside.support.files import write_text
 
+    check_choice(form, _FORMS, "--form")
     if out.exists():
         raise InputError("the file is already there", where=str(out), todo="name another with --out")
-    cases = [case for _, case in read_cases(files)]
-    write_text(out, case_text(cases))
+    placed, left_out = converted_cases(files)
+    cases = [case for _, case in placed]
+    write_text(out, authors_text(cases) if form == "mdd5k" else case_text(cases))
     say(f"Wrote {counted(len(cases), 'case')} to {out}.")
-    unused = unused_rows(files)
+    for where, why in left_out:
+        note(f"Left out: {where}: {why}.")
+    unused = unused_rows(files) if not left_out else 0
     if unused:
         note(f"Left out: {counted(unused, 'row')} whose `mental_health_classification` is No.")
-    note(f"Next: bedside simulators check {out}")
+    if form == "bedside":
+        note(f"Next: bedside simulators check {out}")
 
 
 @simulators_app.command("match")

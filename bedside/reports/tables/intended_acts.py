@@ -30,7 +30,7 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
     if not compared:
         return None
     rows: list[Row] = []
-    records = []
+    records: list[dict[str, object]] = []
     for result in compared:
         group = f"{result.facts.title}, by {rater_words(result.rater)}"
         for act in result.acts:

@@ -6,6 +6,7 @@ import math
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 from typing import Literal
 
@@ -171,7 +172,9 @@ def similarity(text: str, other: str) -> float:
     return len(first & second) / len(first | second) if first | second else 0.0
 
 
+@lru_cache(maxsize=4096)
 def _trigrams(text: str) -> frozenset[tuple[str, ...]]:
+    # A message is compared with all that come after it.
     plain = text.casefold().replace("’", "'")
     words = [*WORD.findall(plain), *HAN.findall(plain)]
     if len(words) < 3:
