@@ -34,9 +34,9 @@ SIMULATOR = Simulator(
         ),
         SimulatorSetting(
             FREE,
-            "asked plainly",
-            "Any agent, asked for its next message only; a moderator says which stage it belongs to. Not comparable "
-            "with the publication, whose models talk inside the scaffold.",
+            "asked plainly, not comparable with the publication",
+            "Any agent, asked for its next message only; a moderator says which stage it belongs to. The publication's "
+            "models talk inside the scaffold.",
         ),
     ),
     cases=FOLDER / "cases.yaml",
