@@ -10,6 +10,7 @@ import typer
 from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.output import list_entries, note, say
+from bedside.cli.parsing import check_choice
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 
@@ -24,6 +25,8 @@ simulators_app = App(
     lists=True,
 )
 
+#: Forms that cases are written in.
+_FORMS = ("bedside", "mdd5k")
 #: What several commands ask for.
 ProtocolArgument = Annotated[
     str,
@@ -120,7 +123,7 @@ def simulators_convert(
         str,
         typer.Option(
             metavar="NAME",
-            help="Form that is written: bedside, a YAML file, or mdd5k, the JSON with Chinese keys of MDD-5k's authors.",
+            help="Form that is written: bedside, as YAML, or mdd5k, the JSON with Chinese keys of MDD-5k's authors.",
             autocompletion=complete.one_of(*_FORMS),
         ),
     ] = "bedside",
@@ -147,7 +150,7 @@ def simulators_convert(
     say(f"Wrote {counted(len(cases), 'case')} to {out}.")
     for where, why in left_out:
         note(f"Left out: {where}: {why}.")
-    unused = unused_rows(files) if not left_out else 0
+    unused = unused_rows(files)
     if unused:
         note(f"Left out: {counted(unused, 'row')} whose `mental_health_classification` is No.")
     if form == "bedside":

@@ -13,10 +13,11 @@ from typing import Any, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from bedside.rubrics.linter import Remark
-from bedside.simulators import agentclinic_cases, craft_md_cases, medagent_cases
+from bedside.simulators import agentclinic_cases, craft_md_cases, mdd5k_cases, medagent_cases
 from bedside.simulators.case import Case, Persona
 from bedside.simulators.case_linter import leaks
 from bedside.simulators.case_records import FileRecord, PathOrPaths, records
+from bedside.simulators.mdd5k_cases import LeftOutCaseError
 from bedside.support.errors import InputError
 from bedside.support.model_errors import KeyPath, complaints, key_name
 
@@ -29,13 +30,29 @@ def read_cases(paths: PathOrPaths) -> list[tuple[str, Case]]:
     """Cases with their places (file and line), in the files' order.
 
     Args:
-        paths: a file or folder, or several. Files of AgentClinic's, CRAFT-MD's and MedAgent's forms are recognised by
-            their keys; rows of MedAgent's that aren't about mental health are no cases (:func:`unused_rows`).
+        paths: a file or folder, or several. Files of AgentClinic's, CRAFT-MD's, MDD-5k's and MedAgent's forms are
+            recognised by their keys; rows of MedAgent's that aren't about mental health are no cases
+            (:func:`unused_rows`).
 
     Raises:
         InputError: a file can't be read, a case is wrong, an id is there twice, or there are no cases.
     """
     return _read(records(paths, CASE_FILE), Case, _case_object)
+
+
+def converted_cases(
+    paths: PathOrPaths,
+) -> tuple[list[tuple[str, Case]], list[tuple[str, str]]]:
+    """Cases as :func:`read_cases`, and those that their source leaves out, which are no error here.
+
+    Returns:
+        The cases with their places; and place and reason of each that is left out.
+
+    Raises:
+        InputError: as :func:`read_cases`.
+    """
+    left_out: list[tuple[str, str]] = []
+    return _read(records(paths, CASE_FILE), Case, _case_object, left_out), left_out
 
 
 def unused_rows(paths: PathOrPaths) -> int:
@@ -44,7 +61,7 @@ def unused_rows(paths: PathOrPaths) -> int:
     Raises:
         InputError: as :func:`read_cases`.
     """
-    return sum(_case_object(record) is None for record in records(paths, CASE_FILE))
+    return sum(map(_is_unused, records(paths, CASE_FILE)))
 
 
 def read_personas(paths: PathOrPaths) -> list[tuple[str, Persona]]:
@@ -123,19 +140,35 @@ def _schema(form: TypeAdapter[Any], title: str) -> str:
 
 def _case_object(record: FileRecord) -> Any:
     """What a record says in bedside's own form; None where it says that it is no case."""
-    for form in (agentclinic_cases, craft_md_cases, medagent_cases):
+    for form in (agentclinic_cases, craft_md_cases, mdd5k_cases, medagent_cases):
         if form.is_of_form(record.value):
             return form.case_object(record)
     return record.value
 
 
+def _is_unused(record: FileRecord) -> bool:
+    try:
+        return _case_object(record) is None
+    except LeftOutCaseError:
+        return False
+
+
 def _read(
-    file_records: Iterator[FileRecord], model: type[Named], own_form: Callable[[FileRecord], Any]
+    file_records: Iterator[FileRecord],
+    model: type[Named],
+    own_form: Callable[[FileRecord], Any],
+    left_out: list[tuple[str, str]] | None = None,
 ) -> list[tuple[str, Named]]:
     noun = model.__name__.lower()
     placed: dict[str, tuple[str, Named]] = {}
     for record in file_records:
-        content = own_form(record)
+        try:
+            content = own_form(record)
+        except LeftOutCaseError as error:
+            if left_out is None:
+                raise
+            left_out.append((error.where or record.place(), error.what))
+            continue
         if content is None and record.value is not None:
             continue
         try:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from bedside.protocols.medconceal.overlap import content, overlap
 from bedside.protocols.medconceal.quotes import bare, normalise, occurs
@@ -62,7 +63,8 @@ def leaks(case: Case) -> Iterator[Remark]:
     Errors: a text of a concern, or a sentence it is voiced by, stands in the open; two concerns have one id. Warnings:
     half of a concern's or the diagnosis' content words stand in one open text; nothing voices a concern; none is
     primary, or several are; there are no deflections; a finding stands in the opening; a name, date, exact age, place
-    or number that could tell who somebody is, unless the case's origin says that it is invented.
+    or number that could tell who somebody is, in a protocol's own fields too, unless the case's origin says that it is
+    invented.
     """
     yield from _concerns(case)
     open_texts = dict(_open_texts(case))
@@ -177,11 +179,26 @@ def _findings_in_opening(case: Case) -> Iterator[Remark]:
             )
 
 
+def _nested_texts(key: str, value: Any) -> Iterator[tuple[str, str]]:
+    """Texts of a protocol's own fields by key; an age that isn't rounded to tens is one."""
+    if isinstance(value, str):
+        yield key, value
+    elif isinstance(value, Mapping):
+        for name, part in value.items():
+            yield from _nested_texts(f"{key}.{name}", part)
+    elif isinstance(value, list | tuple):
+        for number, part in enumerate(value):
+            yield from _nested_texts(f"{key}.{number}", part)
+    elif type(value) is int and key.endswith(".age") and value % 10:
+        yield key, f"aged {value}"
+
+
 def _privacy(case: Case, open_texts: dict[str, str]) -> Iterator[Remark]:
     texts = {
         **open_texts,
         **{f"hidden.concerns.{n}.text": each.text for n, each in enumerate(case.hidden.concerns)},
         **({"note.text": case.note.text} if case.note is not None else {}),
+        **dict(_nested_texts("extra", case.extra)),
     }
     for key, text in texts.items():
         for kind, pattern in _IDENTIFYING:

@@ -29,8 +29,8 @@ WOMAN = PsychiatricRecord(age=20, sex="female", personal_history=PersonalHistory
 SEED = StorySeed("两年前", "家人", "妈妈", "生了重病")
 STORY = "两年前妈妈生了重病，我一边上课一边跑医院照顾她，成绩掉了下来，也没有人可以说。后来她出院了，我却总是睡不踏实。"
 ENGLISH = (
-    "Two years ago my mother fell seriously ill. I went from my lectures to the hospital every day, my marks went down, "
-    "and there was nobody I could tell. She came home in the end, and I never slept well again."
+    "Two years ago my mother fell seriously ill. I went from my lectures to the hospital every day, my marks went "
+    "down, and there was nobody I could tell. She came home in the end, and I never slept well again."
 )
 DRAWS = 6000
 
