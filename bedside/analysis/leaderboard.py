@@ -81,14 +81,14 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     with_value = rated.filter(pl.col("value").is_not_null())["group"].unique().to_list()
     groups = sorted(with_value, key=lambda name: (name != PEOPLE, name))
     own = view.ratings.with_columns(view.rater_group().alias("group")).filter(pl.col("metric") == metric)
-    found = []
+    by_group = []
     for group in groups:
         of_group = replace(view, ratings=own.filter(pl.col("group") == group).drop("group"))
         values = rated.filter(pl.col("group") == group)
         compared = of_group.systems()
         pairs = compare(of_group, metrics=[metric], systems=compared, seed=seed).pairs if compared[1:] else ()
         errors = values.filter(pl.col("value").is_null())["error"].drop_nulls()
-        found.append(
+        by_group.append(
             _standings(
                 view.facts(metric),
                 group,
@@ -97,7 +97,7 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
                 why=errors.mode().sort()[0] if errors.len() else "",
             )
         )
-    return tuple(found)
+    return tuple(by_group)
 
 
 def _standing(system: str, values: pl.DataFrame) -> Standing:

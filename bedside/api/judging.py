@@ -77,6 +77,7 @@ def judge(
     temperature: float | None = 0.0,
     max_concurrency: int = 8,
     max_calls: int | None = None,
+    max_cost: float | None = None,
     max_prompt_tokens: int | None = None,
     order: Order = "transcript-first",
     expected: bool = False,
@@ -102,6 +103,7 @@ def judge(
         temperature: 0 to 2; None leaves it to the provider.
         max_concurrency: most requests under way at once to a judge, or to each address that serves it.
         max_calls: most requests to send; what is left is missing until the same call is made again.
+        max_cost: US dollars after which nothing more is sent, likewise.
         max_prompt_tokens: longer prompts, by an estimate, are not sent, and their ratings say so.
         order: what a prompt begins with, which a provider may cache: ``transcript-first`` or ``rubric-first``.
         expected: whether to rate the expected level too, from the probabilities of the answer's tokens.
@@ -119,6 +121,7 @@ def judge(
         temperature=temperature,
         max_concurrency=max_concurrency,
         max_calls=max_calls,
+        max_cost=max_cost,
         max_prompt_tokens=max_prompt_tokens,
         order=order,
         expected=expected,

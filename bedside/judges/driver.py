@@ -12,15 +12,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
+from bedside.judges.cost_limit import CostLimitedClient
 from bedside.judges.counts import JudgingProgress
 from bedside.judges.judgement_queue import JudgementQueue
 from bedside.judges.questions import QuestionGroup
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.store import Store
+from bedside.llm.contract import known_price
 from bedside.llm.endpoints import rooms
 from bedside.llm.model_names import ModelName
+from bedside.llm.prices import Price
 from bedside.llm.protocol import Client
 from bedside.llm.sharing import open_client
+from bedside.support.errors import InputError
 from bedside.support.stopping import run_to_end
 
 #: Of calls that wait for one of several endpoints, as many as they take at once, times this.
@@ -68,13 +72,18 @@ def ask_judge(
         MissingExtraError: the libraries for the judge aren't installed.
         LanguageModelError: it can't be asked. What was finished is kept.
         RunError: the store can't be used.
+        InputError: costs are limited, and what it costs isn't known.
     """
+    if settings.max_cost is not None:
+        _price(name, settings)
     endpoints = name.endpoints if client is None else ()
     width = sum(rooms(endpoints, settings.max_concurrency)) if endpoints else settings.max_concurrency
 
     async def run() -> int:
         calls = 0
         model = client() if client is not None else open_client(name, settings.sampling(), settings.sharing())
+        if settings.max_cost is not None:
+            model = CostLimitedClient(model, _price(name, settings), settings.max_cost)
         try:
             with closing(Store(store_path, text=text, alone=alone)) as store:
                 before = JudgingProgress(0, 0, 0, 0)
@@ -98,6 +107,17 @@ def ask_judge(
         return calls
 
     return run_to_end(run)
+
+
+def _price(name: ModelName, settings: JudgeSettings) -> Price:
+    price = settings.price or known_price(name)
+    if price is None:
+        raise InputError(
+            f"what {name.identity} costs isn't known",
+            where="`max_cost`",
+            todo="say it with `price`, or limit calls with `max_calls`",
+        )
+    return price
 
 
 class _StageProgress:

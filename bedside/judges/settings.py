@@ -23,6 +23,7 @@ class JudgeSettings:
             weight.
         max_calls: requests sent at most, repeated ones included; the rest is left missing and isn't kept, so that the
             same call asks it the next time. None for no limit.
+        max_cost: once replies have cost so many US dollars, nothing more is sent, likewise.
         max_prompt_tokens: what is estimated to be longer is not sent, and its rating says so.
         order: whether a prompt begins with the transcript (a server's prefix cache then serves all rubrics) or with
             the rubric.
@@ -41,6 +42,7 @@ class JudgeSettings:
     temperature: float | None = 0.0
     max_concurrency: int = 8
     max_calls: int | None = None
+    max_cost: float | None = None
     max_prompt_tokens: int | None = None
     order: Order = "transcript-first"
     expected: bool = False
@@ -55,6 +57,8 @@ class JudgeSettings:
         for name, limit in (("max_calls", self.max_calls), ("max_prompt_tokens", self.max_prompt_tokens)):
             if limit is not None:
                 check_numbers(least=0, **{name: limit})
+        if self.max_cost is not None and not (isinstance(self.max_cost, int | float) and self.max_cost > 0):
+            raise InputError(f"`max_cost` must be above 0, and is {self.max_cost!r}")
         if self.order not in ORDERS:
             raise InputError(
                 f"{self.order!r} is not known", where="`order`", todo=f"one of {', '.join(ORDERS)}"

@@ -182,12 +182,15 @@ class _Board:
         if not pairs:
             yield "Only one system has values: there is nothing to tell it from."
             return
+        if all(pair.test.p is None for pair in pairs):
+            yield "No two systems can be told apart: there are too few cases for a test, or no differences at all."
+            return
         sizes = sorted({pair.test.family_size or 0 for pair in pairs})
         methods = "; ".join(dict.fromkeys(pair.test.method for pair in pairs if pair.test.p is not None))
         yield (
             "Letters: two systems that share one can't be told apart on that measure. All pairs of all systems that "
             "stand here, also of those added later, are tested case by case "
-            f"({methods or 'there are too few cases for any test'}), and p is corrected by Holm over the pairs of a "
+            f"({methods}), and p is corrected by Holm over the pairs of a "
             f"measure ({' or '.join(map(str, sizes))} that can be tested): where none differ, the chance that any two "
             f"are told apart is {ALPHA:.0%} at most on each measure."
         )

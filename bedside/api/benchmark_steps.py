@@ -1,0 +1,422 @@
+"""The steps of a benchmark: each goes on where it was stopped, and does nothing where it was done."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from bedside.api.benchmark_cast import BenchmarkCast, Prices
+from bedside.api.benchmark_record import (
+    RECORD,
+    BenchmarkRequest,
+    check_same,
+    read_record,
+    write_record,
+)
+from bedside.api.judging import JudgedRun, judge
+from bedside.api.run_files import Report
+from bedside.api.simulating import Simulation, simulate
+from bedside.ratings.run import Run
+from bedside.ratings.run_folder import is_run
+from bedside.reports.table import Table, Tables
+from bedside.support.errors import InputError, RunError
+from bedside.transcripts.simulation_folder import TRANSCRIPTS
+
+if TYPE_CHECKING:
+    from bedside.scoring.judged import JudgingWatch
+    from bedside.scoring.one_process import ScoringSummary
+    from bedside.simulation.actor_contract import Named
+    from bedside.simulation.conversation_pool import SimulationProgress
+
+#: The folders of a benchmark: of its conversations, and of the run that they are scored into.
+TALKS, RUN = "talks", "run"
+_LOCK = ".benchmark.lock"
+#: What judges answered, while the run that it belongs to is made again.
+_KEPT = "judgements.sqlite"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkWatch:
+    """What is called while a benchmark goes on; each may be None.
+
+    Attributes:
+        simulating: whenever a conversation ends.
+        scoring: with the number of transcripts and of files that algorithms have done.
+        judging: with the judge and how far it is.
+    """
+
+    simulating: Callable[[SimulationProgress], None] | None = None
+    scoring: Callable[[int, int], None] | None = None
+    judging: JudgingWatch | None = None
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Benchmark:
+    """A benchmark, as far as it is.
+
+    Attributes:
+        folder: where it is: conversations in ``talks``, ratings in ``run``, the report in ``run/report``.
+        simulation: the conversations.
+        scoring: what algorithms did in this call; None where they had nothing to do.
+        judged: what judges did in this call, in the order of their names.
+        report: the report; None where a limit was reached before.
+        left: what is left to do, in words; empty where the benchmark is whole.
+    """
+
+    folder: Path
+    simulation: Simulation
+    scoring: ScoringSummary | None = None
+    judged: tuple[JudgedRun, ...] = ()
+    report: Report | None = None
+    left: str = ""
+
+    @property
+    def complete(self) -> bool:
+        """Whether it is whole; else the same call goes on."""
+        return not self.left
+
+    @property
+    def run(self) -> Run:
+        """The run that the conversations were scored into."""
+        return Run(self.folder / RUN)
+
+    @property
+    def leaderboard(self) -> Table:
+        """The systems by the suite's main measures.
+
+        Raises:
+            RunError: there is no report yet.
+        """
+        if self.report is None:
+            raise RunError(self.left, where=str(self.folder), todo="make the same call again")
+        return self.report.tables["leaderboard"]
+
+    def __repr__(self) -> str:
+        rest = f"; {self.left}" if self.left else ""
+        return f"Benchmark({str(self.folder)!r}{rest})"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkLimits:
+    """How everybody is asked; the attributes are arguments of :func:`bedside.benchmark`.
+
+    Raises:
+        InputError: one is out of range.
+    """
+
+    max_concurrency: int = 8
+    max_calls: int | None = None
+    max_cost: float | None = None
+    prices: Prices = field(default_factory=dict)
+    time_limit: float = 120.0
+    minutes: float | None = None
+    replay: bool = False
+
+    def __post_init__(self) -> None:
+        calls, cost = self.max_calls, self.max_cost
+        if calls is not None and (isinstance(calls, bool) or not isinstance(calls, int) or calls < 0):
+            raise InputError(f"`max_calls` must be 0 or more, and is {calls!r}")
+        if cost is not None and not (isinstance(cost, int | float) and cost > 0):
+            raise InputError(f"`max_cost` must be above 0, and is {cost!r}")
+
+
+class BenchmarkSteps:
+    """One call of a benchmark; names that are none stop here, before anything is written.
+
+    Args:
+        folder: the benchmark's.
+        request: what it is asked to do.
+        limits: how.
+        watch: what is called meanwhile.
+        earlier: what it was asked to do before clinicians were added.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        request: BenchmarkRequest,
+        limits: BenchmarkLimits,
+        watch: BenchmarkWatch,
+        *,
+        earlier: BenchmarkRequest | None = None,
+    ) -> None:
+        self._folder = folder
+        self._request = request
+        self._limits = limits
+        self._watch = watch
+        self._earlier = earlier
+        self._calls, self._cost = 0, 0.0
+        self._cast = BenchmarkCast(request, limits.prices)
+        self._cast.check_prices(limits.max_cost)
+        if not limits.replay:
+            self._cast.check_judges()
+        _ = request.content
+
+    def go(self) -> Benchmark:
+        """Do what is left to do."""
+        with self._held():
+            self._settle_record()
+            talks = self._simulated()
+            counts = talks.summary.counts
+            if counts.unfinished:
+                return Benchmark(
+                    self._folder,
+                    talks,
+                    left=f"{counts.unfinished:,} of {counts.planned:,} conversations have not ended",
+                )
+            if not counts.finished:
+                raise RunError(
+                    "no conversation can be scored",
+                    where=str(self._folder),
+                    todo=f"bedside simulation failed {self._folder / TALKS} says why",
+                )
+            scoring = self._scored()
+            judged = tuple(self._judged())
+            left = sum(count.not_asked for run in judged for one in run.judges for count in one.rubrics)
+            if left:
+                words = f"{left:,} judgements have not been asked for"
+                return Benchmark(self._folder, talks, scoring, judged, left=words)
+            failed = sum(count.failed for run in judged for one in run.judges for count in one.rubrics)
+            words = f"{failed:,} judgements got no answer" if failed else ""
+            return Benchmark(self._folder, talks, scoring, judged, self._reported(), words)
+
+    # -- the folder ----------------------------------------------------------------------------------
+
+    @contextmanager
+    def _held(self) -> Iterator[None]:
+        """Hold the folder, which is made if it isn't there, for this process alone."""
+        from bedside.support.files import make_folder, saying_where
+        from bedside.support.locks import hold
+
+        record = read_record(self._folder)
+        if record is not None:
+            self._check(record)
+        with saying_where(self._folder):
+            make_folder(self._folder)
+            others = {path.name for path in self._folder.iterdir()} - {_LOCK}
+            if others and record is None and any(not name.startswith(f".{RECORD}") for name in others):
+                raise RunError(
+                    "the folder holds something else than a benchmark",
+                    where=str(self._folder),
+                    todo="name another",
+                )
+            held = hold(self._folder / _LOCK)
+        if held is None:
+            raise RunError(
+                "another bedside process has a benchmark there",
+                where=str(self._folder),
+                todo="wait until it ends",
+            )
+        with held:
+            yield
+
+    def _check(self, record: Mapping[str, Any]) -> None:
+        kept = set(record["depends on"]["clinicians"])
+        added = (
+            [name for name in self._request.content["clinicians"] if name not in kept]
+            if self._earlier
+            else []
+        )
+        check_same(self._folder, record, self._request, added)
+
+    def _settle_record(self) -> None:
+        """Write what is asked, where it isn't there yet, or clinicians are new."""
+        record = read_record(self._folder)
+        clinicians = self._request.content["clinicians"]
+        if record is None or list(record["depends on"]["clinicians"]) != list(clinicians):
+            write_record(self._folder, self._request)
+
+    # -- simulate ------------------------------------------------------------------------------------
+
+    def _simulated(self) -> Simulation:
+        request, limits = self._request, self._limits
+        if self._earlier is not None and not limits.replay and self._is_settled(self._earlier):
+            new = tuple(name for name in request.clinicians if name not in self._earlier.clinicians)
+            talks = self._simulate(new) if new else None
+            if talks is not None and talks.summary.counts.unfinished:
+                return talks
+            # The log has all replies now: whoever was there before needn't even be reachable.
+            if talks is None or self._is_answered():
+                return self._simulate(request.clinicians, replay=True)
+        return self._simulate(request.clinicians, replay=limits.replay)
+
+    def _is_settled(self, earlier: BenchmarkRequest) -> bool:
+        """Whether all earlier conversations ended by what was replied, and nobody is at the keyboard."""
+        from bedside.transcripts.simulation_folder import simulation_manifest
+
+        manifest = simulation_manifest(self._folder / TALKS)
+        names = [name.identity for name in earlier.plan.clinicians]
+        return (
+            manifest is not None
+            and manifest["clinicians"] == names
+            and not self._request.plan.has_people()
+            and self._is_answered()
+        )
+
+    def _is_answered(self) -> bool:
+        """Whether no conversation of the last simulation lacks an answer."""
+        from bedside.simulation.talks_folder import read_failures
+
+        return not any(
+            line["state"] != "failed" or line["whose"] == "infrastructure"
+            for line in read_failures(self._folder / TALKS)
+        )
+
+    def _simulate(self, clinicians: Sequence[Named], *, replay: bool = False) -> Simulation:
+        limits = self._limits
+        max_calls, max_cost = self._rest()
+        talks = simulate(
+            self._request.cases,
+            self._request.protocol,
+            self._folder / TALKS,
+            clinician=clinicians,
+            **self._request.simulated(),
+            max_concurrency=limits.max_concurrency,
+            max_calls=max_calls,
+            max_cost=max_cost,
+            prices=self._cast.actor_prices(clinicians),
+            time_limit=limits.time_limit,
+            minutes=limits.minutes,
+            replay=replay,
+            progress=self._watch.simulating,
+        )
+        self._calls += talks.summary.requests
+        self._cost += talks.summary.cost
+        return talks
+
+    def _rest(self) -> tuple[int | None, float | None]:
+        """What may still be sent: calls, and US dollars."""
+        limits = self._limits
+        calls = None if limits.max_calls is None else max(0, limits.max_calls - self._calls)
+        if limits.max_cost is None:
+            return calls, None
+        cost = limits.max_cost - self._cost
+        return (calls, cost) if cost > 0 else (0, None)
+
+    # -- score ---------------------------------------------------------------------------------------
+
+    def _scored(self) -> ScoringSummary | None:
+        """Have algorithms rate what isn't rated; a run of other conversations is made again."""
+        from bedside.scoring.pipeline import metrics_from_labels
+        from bedside.scoring.score import score
+
+        talks, run = self._folder / TALKS, self._folder / RUN
+        if is_run(run):
+            if self._is_of_talks(Run(run)):
+                self._put_back()
+                if self._knows_failures(Run(run)):
+                    return None
+            else:
+                self._take_away(Run(run))
+        waiting = metrics_from_labels(frozenset(self._request.suite.rubrics)) if self._cast.judges else ()
+        summary = score(
+            [talks],
+            run,
+            suite=self._request.suite,
+            waiting=waiting,
+            seed=self._request.seed,
+            progress=self._watch.scoring,
+        )
+        self._put_back()
+        return summary
+
+    def _is_of_talks(self, run: Run) -> bool:
+        """Whether a run is of the conversations as they are now."""
+        digest = hashlib.sha256((self._folder / TALKS / TRANSCRIPTS).read_bytes()).hexdigest()
+        return [file["sha256"] for file in run.manifest["transcripts"]["inputs"]] == [digest]
+
+    def _knows_failures(self, run: Run) -> bool:
+        """Whether a run knows which conversations failed, as it is now."""
+        from bedside.ratings.run_simulations import run_simulations
+        from bedside.simulation.talks_folder import read_failures
+
+        (known,) = run_simulations(run.path) or (None,)
+        failures = [
+            {k: v for k, v in line.items() if k != "detail"} for line in read_failures(self._folder / TALKS)
+        ]
+        return known is not None and list(known.failures) == failures
+
+    def _take_away(self, run: Run) -> None:
+        """Remove a run of other transcripts, but for what judges answered.
+
+        Raises:
+            RunError: people's ratings are in it, which nobody could bring back.
+        """
+        from bedside.scoring.judging_orders import STORE
+        from bedside.support.files import remove, replacing
+
+        if run.manifest["imports"]:
+            raise RunError(
+                "people's ratings were imported into this run, and a run of more conversations takes its place",
+                where=str(run.path),
+                todo="move it away, call the same again, and import the ratings into the new run",
+            )
+        if (run.path / STORE).is_file():
+            with (
+                replacing(self._folder / _KEPT) as copy,
+                closing(sqlite3.connect(run.path / STORE)) as store,
+                closing(sqlite3.connect(copy)) as target,
+            ):
+                store.backup(target)
+        remove(run.path)
+
+    def _put_back(self) -> None:
+        """Put what judges answered into the run that was made again."""
+        from bedside.scoring.judging_orders import STORE
+
+        kept, store = self._folder / _KEPT, self._folder / RUN / STORE
+        if kept.is_file() and not store.exists():
+            os.replace(kept, store)
+
+    # -- judge ---------------------------------------------------------------------------------------
+
+    def _judged(self) -> Iterator[JudgedRun]:
+        """Have judges rate what isn't rated."""
+        run, limits = self._folder / RUN, self._limits
+        for identity, cast_judge in self._cast.judges.items():
+            if self._is_judged(Run(run), identity):
+                continue
+            max_calls, max_cost = self._rest()
+            judged = judge(
+                Run(run),
+                cast_judge.texts,
+                suite=self._request.suite,
+                max_concurrency=limits.max_concurrency,
+                max_calls=0 if limits.replay else max_calls,
+                max_cost=max_cost,
+                price=cast_judge.price,
+                seed=self._request.seed,
+                progress=self._watch.judging,
+            )
+            for summary in judged.judges:
+                self._calls += summary.calls
+                self._cost += sum(count.cost or 0.0 for count in summary.rubrics)
+            yield judged
+
+    def _is_judged(self, run: Run, identity: str) -> bool:
+        """Whether a judge has answered everything that the suite asks, by rubrics as they are now."""
+        from bedside.ratings.names import judge_rater
+
+        rubrics = self._request.content["rubrics"]
+        for entry in reversed(run.manifest["scorings"]):
+            done = (entry.get("judges") or {}).get(judge_rater(identity))
+            if done is not None:
+                return bool(done["complete"]) and done["prompts"] == rubrics
+        return False
+
+    # -- report --------------------------------------------------------------------------------------
+
+    def _reported(self) -> Report:
+        from bedside.reports.build import PAGE, write_report
+        from bedside.reports.report_settings import ReportSettings
+
+        tables, files = write_report(
+            Run(self._folder / RUN), settings=ReportSettings(seed=self._request.seed)
+        )
+        return Report(next(file for file in files if file.name == PAGE), Tables(tables, None), files)
