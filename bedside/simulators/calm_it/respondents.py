@@ -27,7 +27,6 @@ from bedside.simulators.calm_it.case_fields import (
 from bedside.simulators.case import Case
 from bedside.stats.one_against_many import kappas_with_each
 from bedside.support.errors import InputError
-from bedside.support.files import saying_where
 
 #: Agreement above which a match is kept; youngest respondent; years that ages may differ by.
 LEAST, ADULT, YEARS = 0.6, 18, 10
@@ -98,8 +97,10 @@ def read_respondents(path: Path) -> Respondents:
     Raises:
         InputError: it can't be read, or lacks a column.
     """
-    with saying_where(path):
+    try:
         content = path.read_bytes()
+    except OSError as error:
+        raise InputError(f"can't be read ({error.strerror or error})", where=str(path)) from error
     first = content.partition(b"\n")[0]
     separator = "\t" if b"\t" in first else ","
     wanted = (*_ANSWERS, "age", "gender", "married", *_TIPI)
