@@ -176,3 +176,33 @@ def simulation_turns(
     say(
         f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside medconceal fit {out} --out mine.yaml"
     )
+
+
+@simulation_app.command("dialogues")
+def simulation_dialogues(
+    folder: TalksArgument,
+    out: Annotated[
+        Path, typer.Option("--out", "-o", metavar="FOLDER", help="Folder to write; it must not be there yet.")
+    ],
+) -> None:
+    """Write MDD-5k's interviews in the JSON of its authors.
+
+    There is a file for each case in conversations, with its dialogues, and one in labels, with its diagnosis. Each of
+    several systems has a folder.
+
+    Examples:
+        $ bedside simulation dialogues talks --out mdd5k
+    """
+    from bedside.simulators.mdd5k.dialogue_files import dialogue_files
+    from bedside.support.errors import InputError
+    from bedside.support.files import write_text
+    from bedside.transcripts import read_transcripts
+
+    if out.exists():
+        raise InputError("the folder is already there", where=str(out), todo="name another with --out")
+    transcripts = list(read_transcripts([folder]))
+    files = dialogue_files(transcripts)
+    for name, text in files.items():
+        (out / name).parent.mkdir(parents=True, exist_ok=True)
+        write_text(out / name, text)
+    say(f"Wrote {counted(len(transcripts), 'dialogue')} to {out}, {counted(len(files), 'file')}.")
