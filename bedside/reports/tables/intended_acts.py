@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from bedside.analysis.intended_acts import IntendedAct, IntendedCoded, intended_acts
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.cell_names import rater_words
-from bedside.reports.number_text import DASH
+from bedside.reports.number_text import decimal
 from bedside.reports.result_text import bounded_record, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -66,7 +66,7 @@ def _counts(act: IntendedAct) -> str:
 
 
 def _share(act: IntendedAct) -> str:
-    return f"{act.coded.get(act.label, 0) / act.turns:.2f}" if act.turns else DASH
+    return decimal(act.coded.get(act.label, 0) / act.turns)
 
 
 def _act_record(result: IntendedCoded, act: IntendedAct) -> dict[str, object]:
