@@ -63,6 +63,7 @@ class Benchmark:
     Attributes:
         folder: where it is: conversations in ``talks``, ratings in ``run``, the report in ``run/report``.
         simulation: the conversations.
+        asked: how many calls actors were asked in this call.
         scoring: what algorithms did in this call; None where they had nothing to do.
         judged: what judges did in this call, in the order of their names.
         report: the report; None where a limit was reached before.
@@ -71,6 +72,7 @@ class Benchmark:
 
     folder: Path
     simulation: Simulation
+    asked: int
     scoring: ScoringSummary | None = None
     judged: tuple[JudgedRun, ...] = ()
     report: Report | None = None
@@ -151,7 +153,7 @@ class BenchmarkSteps:
         self._limits = limits
         self._watch = watch
         self._earlier = earlier
-        self._calls, self._cost = 0, 0.0
+        self._calls, self._cost, self._asked = 0, 0.0, 0
         self._cast = BenchmarkCast(request, limits.prices)
         self._cast.check_prices(limits.max_cost)
         if not limits.replay:
@@ -168,6 +170,7 @@ class BenchmarkSteps:
                 return Benchmark(
                     self._folder,
                     talks,
+                    self._asked,
                     left=f"{counts.unfinished:,} of {counts.planned:,} conversations have not ended",
                 )
             if not counts.finished:
@@ -181,10 +184,10 @@ class BenchmarkSteps:
             left = sum(count.not_asked for run in judged for one in run.judges for count in one.rubrics)
             if left:
                 words = f"{left:,} judgements have not been asked for"
-                return Benchmark(self._folder, talks, scoring, judged, left=words)
+                return Benchmark(self._folder, talks, self._asked, scoring, judged, left=words)
             failed = sum(count.failed for run in judged for one in run.judges for count in one.rubrics)
             words = f"{failed:,} judgements got no answer" if failed else ""
-            return Benchmark(self._folder, talks, scoring, judged, self._reported(), words)
+            return Benchmark(self._folder, talks, self._asked, scoring, judged, self._reported(), words)
 
     # -- the folder ----------------------------------------------------------------------------------
 
@@ -286,6 +289,7 @@ class BenchmarkSteps:
             replay=replay,
             progress=self._watch.simulating,
         )
+        self._asked += talks.summary.calls.asked
         self._calls += talks.summary.requests
         self._cost += talks.summary.cost
         return talks

@@ -16,6 +16,7 @@ import typer
 from typer.main import get_command
 
 from bedside.cli.agreement import agree
+from bedside.cli.benchmark import benchmark_app
 from bedside.cli.catalogue import metrics_app, readers_app, rubrics_app, suites_app
 from bedside.cli.coders import coders_app
 from bedside.cli.comparison import compare
@@ -76,7 +77,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Results": (compare, gate, drift, trend, deviation, report, explain),
 }
 _GROUPS: dict[str, dict[str, typer.Typer]] = {
-    "Simulate": {"simulation": simulation_app, "simulators": simulators_app},
+    "Simulate": {"benchmark": benchmark_app, "simulation": simulation_app, "simulators": simulators_app},
     "Score": {"judgements": judgements_app},
     "People rate": {"annotate": annotate_app, "ratings": ratings_app},
     "Before a study": {"plan": plan_app},

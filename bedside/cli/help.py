@@ -215,17 +215,28 @@ class CommandGroup(TyperGroup):
         return super().parse_args(ctx, args)
 
 
+class UsualCommandGroup(CommandGroup):
+    """A group whose command ``run`` is meant where none is named."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read what is typed, with the command in its place."""
+        if args and args[0] not in (*self.commands, *ctx.help_option_names):
+            args = ["run", *args]
+        return super().parse_args(ctx, args)
+
+
 class App(typer.Typer):
     """A group of commands as the command line has them.
 
     Args:
         about: what ``--help`` says of it; may end in ``Examples:``.
         lists: whether, where none of its commands is named, its callback lists what there is; else its help is shown.
+        runs: whether, where none of its commands is named, ``run`` is meant.
     """
 
-    def __init__(self, about: str, *, lists: bool = False, **named: Any) -> None:
+    def __init__(self, about: str, *, lists: bool = False, runs: bool = False, **named: Any) -> None:
         super().__init__(
-            cls=CommandGroup,
+            cls=UsualCommandGroup if runs else CommandGroup,
             help=about,
             invoke_without_command=lists,
             no_args_is_help=not lists,

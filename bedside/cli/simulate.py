@@ -256,14 +256,14 @@ def simulate(
         "repeats": repeats,
         "sample": sample,
         "seed": seed,
-        "options": _options(set_ or [], protocol),
+        "options": simulator_options(set_ or [], protocol),
     }
-    prices = _prices(price or [], _models(asked))
+    prices = model_prices(price or [], actor_names(asked))
     if dry_run:
         preview = preview_simulation(cases or None, protocol, prices=prices, **asked)
         show_tables([preview_table(preview)], json)
         return
-    with simulation_progress(bar=not _has_person(asked)) as progress:
+    with simulation_progress(bar=not has_person(asked)) as progress:
         talks = simulate_conversations(
             cases or None,
             protocol,
@@ -307,7 +307,7 @@ def _say_simulated(talks: Simulation, json: bool) -> None:
         tell(f"Next: bedside score {out} --out run; bedside report run")
 
 
-def _options(texts: list[str], protocol: str) -> dict[str, Any]:
+def simulator_options(texts: list[str], protocol: str) -> dict[str, Any]:
     """The values of ``--set``, by name."""
     lists = f"bedside simulators show {protocol} lists them"
     values = read_settings(texts, form=f"{protocol}.NAME=VALUE", todo=lists)
@@ -321,17 +321,18 @@ def _options(texts: list[str], protocol: str) -> dict[str, Any]:
     return values.get(protocol, {})
 
 
-def _models(asked: dict[str, Any]) -> list[str]:
+def actor_names(asked: dict[str, Any]) -> list[str]:
     """Everybody who is named."""
     others = [asked[name] for name in ("patient", "evaluator", "ranker")]
     return [*asked["clinician"], *(name for name in others if name)]
 
 
-def _has_person(asked: dict[str, Any]) -> bool:
-    return any(map(is_human, _models(asked)))
+def has_person(asked: dict[str, Any]) -> bool:
+    """Whether anybody who takes part sits at the keyboard."""
+    return any(map(is_human, actor_names(asked)))
 
 
-def _prices(texts: list[str], models: list[str]) -> dict[str, tuple[float, float]]:
+def model_prices(texts: list[str], models: list[str]) -> dict[str, tuple[float, float]]:
     """``MODEL,in=N,out=N`` as a price by model; without a model, as that of all."""
     prices: dict[str, tuple[float, float]] = {}
     for text in texts:

@@ -1,0 +1,267 @@
+"""``bedside benchmark``: simulate, score and report in one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from bedside.cli import completion as complete
+from bedside.cli.help import App
+from bedside.cli.judges import JudgeOption
+from bedside.cli.options import JsonOption, SeedOption
+from bedside.cli.output import note, say, show_tables
+from bedside.cli.parsing import read_names, read_whole_numbers
+from bedside.cli.progress import judging_progress, scoring_progress, simulation_progress
+from bedside.cli.simulate import (
+    CasesArgument,
+    ClinicianOption,
+    EvaluatorOption,
+    LengthsOption,
+    MaxConcurrencyOption,
+    MaxCostOption,
+    MaxRequestsOption,
+    MinutesOption,
+    ModelPriceOption,
+    PatientOption,
+    PersonasOption,
+    PreviewOption,
+    RankerOption,
+    RepeatsOption,
+    ReplayOption,
+    SampleOption,
+    SettingOption,
+    SimulatorSetOption,
+    TimeLimitOption,
+    actor_names,
+    has_person,
+    model_prices,
+    simulator_options,
+)
+from bedside.ratings.names import is_human
+from bedside.support.plurals import counted
+
+if TYPE_CHECKING:
+    from bedside.api import Benchmark, BenchmarkWatch
+
+benchmark_app = App(
+    """Simulate conversations, score them and write the report, in one: how good are these clinicians?
+
+    bedside benchmark PROTOCOL … is short for bedside benchmark run PROTOCOL …; add puts a system beside those of a
+    benchmark.
+
+    Examples:
+        $ bedside benchmark medconceal --clinician openai/gpt-5-mini --patient openai/gpt-5 --judge openai/o3 --dry-run
+        $ bedside benchmark note2chat --clinician script:good --clinician script:brisk --out bench
+        $ bedside benchmark add bench --clinician rules
+    """,
+    runs=True,
+)
+#: What the command makes, unless told otherwise.
+_OUT = Path("bench")
+
+ProtocolArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="PROTOCOL",
+        help="Protocol that the conversations follow, and whose suite scores them; bedside simulators lists them.",
+        autocompletion=complete.simulators,
+    ),
+]
+BenchmarkOption = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Folder of the benchmark; the same command goes on where it was stopped.",
+    ),
+]
+BenchmarkArgument = Annotated[
+    Path, typer.Argument(metavar="FOLDER", help="Folder that bedside benchmark made.")
+]
+
+
+@benchmark_app.command("run")
+def benchmark_run(
+    protocol: ProtocolArgument,
+    cases: CasesArgument = None,
+    out: BenchmarkOption = _OUT,
+    clinician: ClinicianOption = None,
+    patient: PatientOption = "rules",
+    evaluator: EvaluatorOption = None,
+    ranker: RankerOption = None,
+    minutes: MinutesOption = None,
+    judge: JudgeOption = None,
+    personas: PersonasOption = None,
+    setting: SettingOption = None,
+    lengths: LengthsOption = None,
+    repeats: RepeatsOption = 1,
+    sample: SampleOption = None,
+    set_: SimulatorSetOption = None,
+    max_concurrency: MaxConcurrencyOption = 8,
+    max_calls: MaxRequestsOption = None,
+    max_cost: MaxCostOption = None,
+    price: ModelPriceOption = None,
+    time_limit: TimeLimitOption = 120.0,
+    dry_run: PreviewOption = False,
+    replay: ReplayOption = False,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Simulate conversations, score them by the protocol's suite, and write the report.
+
+    It does what bedside simulate, bedside score and bedside report do, one after the other. The same command goes on
+    where it was stopped, and pays for nothing twice. Without a judge, what needs one is missing.
+
+    Examples:
+        $ bedside benchmark medconceal --clinician openai/gpt-5-mini --patient openai/gpt-5 --judge openai/o3 --dry-run
+        $ bedside benchmark note2chat --clinician script:good --clinician script:brisk --out bench
+        $ bedside benchmark medconceal my-cases/ --clinician mypackage.agent:reply --judge openai/gpt-5 --max-cost 5
+    """
+    from bedside.api import benchmark, preview_benchmark
+
+    actors: dict[str, Any] = {
+        "clinician": clinician or [],
+        "patient": patient,
+        "evaluator": evaluator,
+        "ranker": ranker,
+    }
+    asked: dict[str, Any] = {
+        **actors,
+        "judges": judge or [],
+        "cases": cases or None,
+        "personas": personas,
+        "settings": read_names(setting) or [],
+        "lengths": read_whole_numbers(lengths, "--lengths") if lengths else [],
+        "repeats": repeats,
+        "sample": sample,
+        "seed": seed,
+        "options": simulator_options(set_ or [], protocol),
+        "max_concurrency": max_concurrency,
+        "prices": model_prices(price or [], [*actor_names(actors), *(judge or [])]),
+    }
+    if dry_run:
+        show_tables(preview_benchmark(protocol, **asked), json)
+        return
+    with _watched(bar=not has_person(actors)) as watch:
+        done = benchmark(
+            protocol,
+            out,
+            **asked,
+            max_calls=max_calls,
+            max_cost=max_cost,
+            time_limit=time_limit,
+            minutes=minutes,
+            replay=replay,
+            watch=watch,
+        )
+    _say_done(done, json, judged=bool(judge))
+
+
+@benchmark_app.command("add")
+def benchmark_add(
+    folder: BenchmarkArgument,
+    clinician: ClinicianOption = None,
+    minutes: MinutesOption = None,
+    max_concurrency: MaxConcurrencyOption = 8,
+    max_calls: MaxRequestsOption = None,
+    max_cost: MaxCostOption = None,
+    price: ModelPriceOption = None,
+    time_limit: TimeLimitOption = 120.0,
+    json: JsonOption = False,
+) -> None:
+    """Put a system beside those of a benchmark, with the same patients and judges; these aren't asked again.
+
+    Cases, patient, evaluator, judges, settings, seed and all else must be as they were. Corrections are made anew over
+    all systems.
+
+    Examples:
+        $ bedside benchmark add bench --clinician openai/gpt-5
+        $ bedside benchmark add bench --clinician mypackage.agent:reply --max-cost 2
+    """
+    from bedside.api import extend_benchmark
+
+    names = clinician or []
+    with _watched(bar=not any(map(is_human, names))) as watch:
+        done = extend_benchmark(
+            folder,
+            clinician=names,
+            max_concurrency=max_concurrency,
+            max_calls=max_calls,
+            max_cost=max_cost,
+            prices=model_prices(price or [], names),
+            time_limit=time_limit,
+            minutes=minutes,
+            watch=watch,
+        )
+    _say_done(done, json, judged=True)
+
+
+@contextmanager
+def _watched(*, bar: bool) -> Iterator[BenchmarkWatch]:
+    """Progress of each step; where a person types, nothing is written between their lines.
+
+    A step's bar is there from its first call to the first of the next step.
+    """
+    from bedside.api import BenchmarkWatch
+
+    with ExitStack() as stack:
+        shown: dict[str, Any] = {}
+
+        def step(name: str, progress: Any) -> Any:
+            def call(*state: Any) -> None:
+                if name not in shown:
+                    stack.pop_all().close()
+                    shown[name] = stack.enter_context(progress())
+                if shown[name] is not None:
+                    shown[name](*state)
+
+            return call
+
+        yield BenchmarkWatch(
+            simulating=step("simulating", lambda: simulation_progress(bar=bar)),
+            scoring=step("scoring", scoring_progress),
+            judging=step("judging", judging_progress),
+        )
+
+
+def _say_done(done: Benchmark, json: bool, *, judged: bool) -> None:
+    """What became of the benchmark, and what to do next."""
+    tell = note if json else say
+    if done.report is not None:
+        show_tables([done.leaderboard], json)
+    elif json:
+        show_tables([], json)
+    counts = done.simulation.summary.counts
+    asked = sum(summary.calls for run in done.judged for summary in run.judges)
+    tell(
+        f"{counted(counts.finished, 'conversation')} of {counts.planned:,} in {done.simulation.folder}; "
+        f"{counted(done.asked, 'call')} of actors and {asked:,} of judges asked now."
+    )
+    if counts.failed:
+        tell(
+            f"{sum(counts.failed.values()):,} failed: bedside simulation failed {done.simulation.folder} says why. "
+            "Calls that got no answer are asked again by the same command."
+        )
+    if not judged and done.report is not None:
+        _say_unjudged(done, tell)
+    if done.report is not None:
+        tell(f"The report: {done.report.page}")
+    if not done.complete:
+        tell(f"{done.left[0].upper()}{done.left[1:]}: the same command goes on.")
+
+
+def _say_unjudged(done: Benchmark, tell: Any) -> None:
+    from bedside.suites.run_suites import suites_of
+
+    rubrics = {name for suite in suites_of(done.run) for name in suite.rubrics}
+    if rubrics:
+        run = done.run.path
+        tell(
+            f"No judge was named: what follows from the suite's {counted(len(rubrics), 'rubric')} is missing. bedside "
+            f"score {done.simulation.folder} --judge MODEL --out {run}; bedside report {run} adds it."
+        )
