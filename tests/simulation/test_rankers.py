@@ -13,7 +13,7 @@ import pytest
 import bedside
 from bedside.models.model_files import find_model
 from bedside.simulation.actor_contract import read_actor
-from bedside.simulation.actors.likelihood import ranked_scores
+from bedside.simulation.actors.likelihood_ranker import ranked_scores
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulators.calls import Line
 from bedside.simulators.contract import SIMULATORS

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from bedside.simulators.calm_it.case_fields import client_facts, fields_of, problems
+from bedside.simulators.calm_it.client_fields import client_facts, fields_of, problems
 from bedside.simulators.calm_it.session import FREE, SCAFFOLD, converse, most_calls
 from bedside.simulators.calm_it.state_calls import FOLDER
 from bedside.simulators.calm_it.therapist import free_brief, scaffold_brief
-from bedside.simulators.calm_it.toy_actors import RULES
+from bedside.simulators.calm_it.toy_session import RULES
 from bedside.simulators.case import Case
 from bedside.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
 

@@ -24,7 +24,7 @@ from bedside.simulators.contract import UnusableConversationError
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class MessageCandidate:
     """One candidate.
 
     Attributes:
@@ -43,7 +43,7 @@ class Candidate:
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class RankedChoice:
     """The candidate that was taken.
 
     Attributes:
@@ -54,8 +54,8 @@ class Chosen:
         bland: whether, of several, it is the one most similar to what its speaker said before.
     """
 
-    candidate: Candidate
-    candidates: tuple[Candidate, ...]
+    candidate: MessageCandidate
+    candidates: tuple[MessageCandidate, ...]
     scores: tuple[float, ...] = ()
     refused: tuple[tuple[str, str], ...] = ()
     bland: bool = False
@@ -65,17 +65,17 @@ class Chosen:
         return {
             "chosen": self.candidate.place,
             "candidates": [
-                {"place": each.place, "text": each.text, "flags": list(each.flags)}
-                for each in self.candidates
+                {"place": candidate.place, "text": candidate.text, "flags": list(candidate.flags)}
+                for candidate in self.candidates
             ],
             "scores": list(self.scores),
-            "refused": [list(each) for each in self.refused],
+            "refused": [list(reply) for reply in self.refused],
         }
 
 
 def patient_candidates(
     calls: Sequence[Call], check: Callable[[str], Fault | None]
-) -> Exchange[tuple[list[Candidate], list[tuple[str, str]]]]:
+) -> Exchange[tuple[list[MessageCandidate], list[tuple[str, str]]]]:
     """The patient's candidates that can be used, and what can't; asked for three times in all until there is one.
 
     Raises:
@@ -84,13 +84,13 @@ def patient_candidates(
     asked, refused = tuple(calls), []
     while True:
         replies = yield asked
-        good: list[Candidate] = []
-        kept: list[Candidate] = []
+        good: list[MessageCandidate] = []
+        kept: list[MessageCandidate] = []
         faults: list[Fault] = []
         for place, (call, reply) in enumerate(zip(asked, replies, strict=True)):
             thought, text, fields, fault = words_and_fields(reply, call)
             fault = fault or check(text)
-            candidate = Candidate(
+            candidate = MessageCandidate(
                 text, place, _ends(fields), thought, () if fault is None else (fault.reason,)
             )
             if fault is None:
@@ -115,7 +115,7 @@ def patient_candidates(
 
 def clinician_candidates(
     calls: Sequence[Call], watch: Callable[[str], tuple[str, ...]]
-) -> Exchange[tuple[list[Candidate], list[tuple[str, str]]]]:
+) -> Exchange[tuple[list[MessageCandidate], list[tuple[str, str]]]]:
     """The clinician's candidates, those without faults before all others; none where nothing was said, twice.
 
     Faults other than empty and cut-off messages are results: where every candidate has one, they are taken as they are.
@@ -123,17 +123,17 @@ def clinician_candidates(
     asked, refused = tuple(calls), []
     while True:
         replies = yield asked
-        whole: list[Candidate] = []
-        cut: list[Candidate] = []
+        whole: list[MessageCandidate] = []
+        cut: list[MessageCandidate] = []
         for place, (call, reply) in enumerate(zip(asked, replies, strict=True)):
             thought, text, fields, fault = words_and_fields(reply, call)
             flags = watch(text) if text else ()
             if fault is None:
-                whole.append(Candidate(text, place, _ends(fields), thought, flags))
+                whole.append(MessageCandidate(text, place, _ends(fields), thought, flags))
                 continue
             refused.append((text, fault.reason))
             if text:
-                cut.append(Candidate(text, place, _ends(fields), thought, (fault.reason, *flags)))
+                cut.append(MessageCandidate(text, place, _ends(fields), thought, (fault.reason, *flags)))
         clean = [candidate for candidate in whole if not candidate.flags]
         if clean:
             refused += [(each.text, each.flags[0]) for each in whole if each.flags]
@@ -171,9 +171,9 @@ class Ranking:
         side: Side,
         number: int,
         lines: Sequence[Line],
-        candidates: Sequence[Candidate],
+        candidates: Sequence[MessageCandidate],
         refused: Sequence[tuple[str, str]] = (),
-    ) -> Exchange[Chosen]:
+    ) -> Exchange[RankedChoice]:
         """The candidate with the highest score; of equal ones the first. Equal texts are one candidate.
 
         Args:
@@ -183,24 +183,24 @@ class Ranking:
             candidates: one at least.
             refused: what can't be used.
         """
-        by_text: dict[str, Candidate] = {}
+        by_text: dict[str, MessageCandidate] = {}
         for candidate in candidates:
             by_text.setdefault(candidate.text, candidate)
         several = tuple(by_text.values())
         if len(several) == 1 or not self.wanted:
-            return Chosen(several[0], several, refused=tuple(refused))
+            return RankedChoice(several[0], several, refused=tuple(refused))
         scores = yield from self._scores(side, number, lines, several)
         winner = max(range(len(several)), key=lambda place: (scores[place], -place))
         own = [line.text for line in lines if line.role == side]
         alike = [max((similarity(each.text, text) for text in own), default=0.0) for each in several]
         bland = alike[winner] > max(value for place, value in enumerate(alike) if place != winner)
-        return Chosen(several[winner], several, scores, tuple(refused), bland)
+        return RankedChoice(several[winner], several, scores, tuple(refused), bland)
 
     def _scores(
-        self, side: Side, number: int, lines: Sequence[Line], candidates: Sequence[Candidate]
+        self, side: Side, number: int, lines: Sequence[Line], candidates: Sequence[MessageCandidate]
     ) -> Exchange[tuple[float, ...]]:
         speaker = {"clinician": "therapist", "patient": "client"}[side]
-        numbered = [f"{place}. {each.text}" for place, each in enumerate(candidates, 1)]
+        numbered = [f"{place}. {candidate.text}" for place, candidate in enumerate(candidates, 1)]
         prompt = prompt_text("ranking", self.language, speaker=speaker, candidates="\n".join(numbered))
         size = len(candidates)
         schema: dict[str, Any] = dict(prompt.schema or {})
@@ -212,8 +212,8 @@ class Ranking:
             if not isinstance(scores, list) or len(scores) != size:
                 raise ValueError(f'"scores" must be a list of {size} numbers')
             if not all(
-                isinstance(each, int | float) and not isinstance(each, bool) and abs(each) < float("inf")
-                for each in scores
+                isinstance(score, int | float) and not isinstance(score, bool) and abs(score) < float("inf")
+                for score in scores
             ):
                 raise ValueError('"scores" must hold numbers only')
             return tuple(map(float, scores))
@@ -227,7 +227,11 @@ class Ranking:
             instruction=prompt.instruction,
             kind="data",
             schema=schema,
-            material={"candidates": [each.text for each in candidates], "speaker": side, "rank": self.rank},
+            material={
+                "candidates": [candidate.text for candidate in candidates],
+                "speaker": side,
+                "rank": self.rank,
+            },
             prompt=prompt.reference,
         )
         decided = yield from ask_for_data(call, read)

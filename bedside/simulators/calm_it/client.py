@@ -11,11 +11,11 @@ from typing import Any
 
 from bedside.simulators.asking import Fault
 from bedside.simulators.calls import Call, Exchange
-from bedside.simulators.calm_it.candidates import Chosen, Ranking, patient_candidates
-from bedside.simulators.calm_it.case_fields import CalmItFields
+from bedside.simulators.calm_it.candidates import RankedChoice, Ranking, patient_candidates
+from bedside.simulators.calm_it.client_fields import CalmItFields
 from bedside.simulators.calm_it.columns import ClientColumn, Feeling, SessionMoment
-from bedside.simulators.calm_it.fixed_sentences import counter, phase
 from bedside.simulators.calm_it.labels import APPRAISALS, NEUTRAL, labels, listed
+from bedside.simulators.calm_it.session_sentences import counter, phase
 from bedside.simulators.calm_it.state_calls import (
     SideCalls,
     as_json,
@@ -52,7 +52,7 @@ class ClientChoices:
 
 
 @dataclass(slots=True)
-class Client:
+class SimulatedClient:
     """The client's part of one session.
 
     Attributes:
@@ -151,7 +151,7 @@ class Client:
 
     # -- its message ----------------------------------------------------------------------------------
 
-    def speak(self, now: SessionMoment, action: str, words: TurnLength) -> Exchange[Chosen]:
+    def speak(self, now: SessionMoment, action: str, words: TurnLength) -> Exchange[RankedChoice]:
         """The message: candidates that can be used, ranked.
 
         Args:

@@ -123,13 +123,13 @@ def grown(
     """A picture of the client with what is new added; nothing is ever taken away."""
     entries = dict(background)
     for key, values in updates:
-        there = entries.get(key, ())
-        known = {value.casefold() for value in there}
+        before = entries.get(key, ())
+        known = {value.casefold() for value in before}
         new = []
         for value in values:
             if value.casefold() not in known:
                 known.add(value.casefold())
                 new.append(value)
         if new:
-            entries[key] = (*there, *new)
+            entries[key] = (*before, *new)
     return tuple(entries.items())

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import polars as pl
 
-from bedside.simulators.calm_it.case_fields import (
+from bedside.simulators.calm_it.client_fields import (
     DASS_ITEMS,
     PROTOCOL,
     TIPI_ITEMS,

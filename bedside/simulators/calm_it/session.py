@@ -8,11 +8,11 @@ from typing import Any
 
 from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
 from bedside.simulators.calls import ActorRole, Exchange, Line
-from bedside.simulators.calm_it.candidates import Candidate, Chosen, Ranking
-from bedside.simulators.calm_it.case_fields import fields_of
-from bedside.simulators.calm_it.client import Client, ClientChoices
+from bedside.simulators.calm_it.candidates import MessageCandidate, RankedChoice, Ranking
+from bedside.simulators.calm_it.client import ClientChoices, SimulatedClient
+from bedside.simulators.calm_it.client_fields import fields_of
 from bedside.simulators.calm_it.columns import SessionMoment
-from bedside.simulators.calm_it.fixed_sentences import FAREWELL, GREETING
+from bedside.simulators.calm_it.session_sentences import FAREWELL, GREETING
 from bedside.simulators.calm_it.state_calls import SideCalls, last_messages
 from bedside.simulators.calm_it.therapist import (
     Therapist,
@@ -76,7 +76,7 @@ class _Session:
             ),
             ranking,
         )
-        self.client = Client(
+        self.client = SimulatedClient(
             self.fields,
             case.language,
             self.length,
@@ -167,7 +167,7 @@ class _Session:
         stage = therapist.column.process if therapist.choices.infers else None
         return self._took_clinician(index, chosen.candidate, meta, stage)
 
-    def _intended(self, plan: TherapistPlan, chosen: Chosen) -> dict[str, Any]:
+    def _intended(self, plan: TherapistPlan, chosen: RankedChoice) -> dict[str, Any]:
         """What the therapist meant to do with its message."""
         meta: dict[str, Any] = {"strategy": plan.strategies[chosen.candidate.place]}
         if plan.pivot:
@@ -188,11 +188,11 @@ class _Session:
             return "refused" if "refusal" in spoken.flags else "clinician empty"
         ends = spoken.fields is not None and spoken.fields.get("end") is True
         return self._took_clinician(
-            index, Candidate(spoken.text, 0, ends, spoken.thought, spoken.flags), {}, None
+            index, MessageCandidate(spoken.text, 0, ends, spoken.thought, spoken.flags), {}, None
         )
 
     def _took_clinician(
-        self, index: int, candidate: Candidate, meta: Mapping[str, Any], stage: str | None
+        self, index: int, candidate: MessageCandidate, meta: Mapping[str, Any], stage: str | None
     ) -> str:
         self._say("clinician", candidate, meta, stage)
         self.in_a_row = self.in_a_row + 1 if "repeats itself" in candidate.flags else 0
@@ -212,10 +212,10 @@ class _Session:
         return {"clinician": "therapist_token", "patient": "client_token"}[side]
 
     def _say_for(self, side: Side, text: str, meta: Mapping[str, Any]) -> None:
-        self._say(side, Candidate(text, 0), meta)
+        self._say(side, MessageCandidate(text, 0), meta)
 
     def _say(
-        self, side: Side, candidate: Candidate, meta: Mapping[str, Any], stage: str | None = None
+        self, side: Side, candidate: MessageCandidate, meta: Mapping[str, Any], stage: str | None = None
     ) -> None:
         own: dict[str, Any] = {"simulation": {**meta, "target_length": self.length}}
         if stage is not None:
@@ -228,7 +228,9 @@ class _Session:
         self.lines.append(Line(side, candidate.text))
         self.turns.append(SpokenTurn(side, candidate.text, own))
 
-    def _note(self, index: int, calls: SideCalls, chosen: Chosen | None, meant: Mapping[str, Any]) -> None:
+    def _note(
+        self, index: int, calls: SideCalls, chosen: RankedChoice | None, meant: Mapping[str, Any]
+    ) -> None:
         """Keep a turn's calls, what was meant by it, and its candidates."""
         self.states += [{"turn": index, **note} for note in calls.end_turn()]
         if chosen is None:

@@ -12,11 +12,11 @@ from typing import Any
 
 from bedside.simulators.asking import Spoken, ask_clinician
 from bedside.simulators.calls import Call, Exchange, Line
-from bedside.simulators.calm_it.candidates import Chosen, Ranking, clinician_candidates
-from bedside.simulators.calm_it.case_fields import CalmItFields
+from bedside.simulators.calm_it.candidates import RankedChoice, Ranking, clinician_candidates
+from bedside.simulators.calm_it.client_fields import CalmItFields
 from bedside.simulators.calm_it.columns import SessionMoment, TherapistColumn, grown
-from bedside.simulators.calm_it.fixed_sentences import EARLY, counter, phase
 from bedside.simulators.calm_it.labels import labels, listed
+from bedside.simulators.calm_it.session_sentences import EARLY, counter, phase
 from bedside.simulators.calm_it.state_calls import (
     SideCalls,
     as_json,
@@ -174,7 +174,9 @@ class Therapist:
 
     # -- its message ----------------------------------------------------------------------------------
 
-    def speak(self, now: SessionMoment, plan: TherapistPlan, words: TurnLength) -> Exchange[Chosen | None]:
+    def speak(
+        self, now: SessionMoment, plan: TherapistPlan, words: TurnLength
+    ) -> Exchange[RankedChoice | None]:
         """The message: candidates, ranked; None where nothing was said, twice.
 
         Args:

@@ -12,7 +12,7 @@ import pytest
 import bedside
 from bedside.cli import main
 from bedside.simulators.calm_it import SIMULATOR
-from bedside.simulators.calm_it.case_fields import fields_of, problems
+from bedside.simulators.calm_it.client_fields import fields_of, problems
 from bedside.simulators.case import Case
 from tests.simulators.calm_it.scenes import bundled
 from tests.simulators.playing import by_rules, play

@@ -11,7 +11,7 @@ import pytest
 from bedside.simulators.asking import Fault
 from bedside.simulators.calls import ActorReply, Call, Line
 from bedside.simulators.calm_it.candidates import (
-    Candidate,
+    MessageCandidate,
     Ranking,
     clinician_candidates,
     patient_candidates,
@@ -90,7 +90,7 @@ def _scored(scores: dict[str, float]) -> Any:
 def test_the_highest_score_wins_whatever_the_order() -> None:
     scores = {"One.": -2.0, "Two.": -0.5, "Three.": -1.0}
     for texts in permutations(scores):
-        candidates = [Candidate(text, place) for place, text in enumerate(texts)]
+        candidates = [MessageCandidate(text, place) for place, text in enumerate(texts)]
         chosen, asked, _ = run_exchange(RANKING.best("patient", 1, LINES, candidates), _scored(scores))
         assert chosen.candidate.text == "Two."
         assert chosen.scores == tuple(scores[text] for text in texts)
@@ -101,20 +101,20 @@ def test_the_highest_score_wins_whatever_the_order() -> None:
 
 
 def test_of_equal_scores_the_first_and_of_equal_texts_one() -> None:
-    candidates = [Candidate(text, place) for place, text in enumerate(("B.", "A.", "B."))]
+    candidates = [MessageCandidate(text, place) for place, text in enumerate(("B.", "A.", "B."))]
     chosen, (call,), _ = run_exchange(
         RANKING.best("patient", 1, LINES, candidates), _scored({"A.": 1, "B.": 1})
     )
     assert chosen.candidate.place == 0
     assert call.material["candidates"] == ["B.", "A."]
-    alone = [Candidate("B.", 0), Candidate("B.", 1)]
+    alone = [MessageCandidate("B.", 0), MessageCandidate("B.", 1)]
     chosen, asked, _ = run_exchange(RANKING.best("patient", 1, LINES, alone), _scored({}))
     assert (chosen.candidate.place, asked) == (0, [])
 
 
 def test_a_winner_that_repeats_most_is_noted() -> None:
     texts = ("I walk the dog in the evening again.", "My sister rang on Sunday.")
-    candidates = [Candidate(text, place) for place, text in enumerate(texts)]
+    candidates = [MessageCandidate(text, place) for place, text in enumerate(texts)]
     for winner, bland in ((0, True), (1, False)):
         scores = {text: float(place == winner) for place, text in enumerate(texts)}
         chosen, _, _ = run_exchange(RANKING.best("patient", 1, LINES, candidates), _scored(scores))
@@ -123,7 +123,7 @@ def test_a_winner_that_repeats_most_is_noted() -> None:
 
 @pytest.mark.parametrize("scores", ["[1, 2]", '[1, "2", 3]', "[1, 2, NaN]", "null"])
 def test_scores_that_are_none_end_the_session_as_missing(scores: str) -> None:
-    candidates = [Candidate(text, place) for place, text in enumerate(("A.", "B.", "C."))]
+    candidates = [MessageCandidate(text, place) for place, text in enumerate(("A.", "B.", "C."))]
     with pytest.raises(UnusableConversationError) as caught:
         run_exchange(RANKING.best("patient", 1, LINES, candidates), lambda call: f'{{"scores": {scores}}}')
     assert caught.value.whose == "evaluator"

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from bedside.cli import main
-from bedside.simulators.calm_it.case_fields import fields_of, problems
+from bedside.simulators.calm_it.client_fields import fields_of, problems
 from bedside.simulators.calm_it.respondents import match_case, read_respondents
 from bedside.simulators.case import Case
 from bedside.simulators.case_files import case_text, read_cases

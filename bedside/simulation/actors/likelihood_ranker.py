@@ -112,7 +112,7 @@ def _read(names: Sequence[str], simulator: Simulator) -> list[ActorName]:
         files = find_model(model)
         identity = f"{_BEGINNING}{files.name}"
         rater = algorithm_rater("likelihood", files.name)
-        actors.append(ActorName(text, "likelihood", identity, rater, digest(files.path), detail=model))
+        actors.append(ActorName(text, "likelihood_ranker", identity, rater, digest(files.path), detail=model))
     return actors
 
 
@@ -127,7 +127,7 @@ def _open(name: ActorName, settings: ActorSettings) -> LikelihoodActor:
 
 
 ACTOR = ActorKind(
-    name="likelihood",
+    name="likelihood_ranker",
     title="a ranker: a causal language model's likelihood",
     takes=lambda text: text.startswith(_BEGINNING),
     read=_read,
