@@ -40,6 +40,8 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "preview_judging": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question"},
     "simulate": {"settings": "26-messages", "lengths": "30"},
     "preview_simulation": {"settings": "26-messages", "lengths": "30"},
+    "benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
+    "preview_benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
     "read_account": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
@@ -133,6 +135,17 @@ def test_simulations_take_a_lone_name() -> None:
     for lengths in (30, [30]):
         with pytest.raises(bedside.BedsideError, match=r"`lengths`: leave them out|has no target lengths"):
             bedside.preview_simulation(None, "note2chat", clinician="rules", lengths=lengths)
+
+
+def test_benchmarks_take_a_lone_name(tmp_path: Path) -> None:
+    lone = bedside.preview_benchmark("note2chat", clinician="rules", settings="26-messages", sample=1)
+    assert lone == bedside.preview_benchmark(
+        "note2chat", clinician=["rules"], settings=["26-messages"], sample=1
+    )
+    for argument in ("judges", "settings"):
+        with pytest.raises(bedside.BedsideError, match=f"`{argument}`: names are text, and 3 is not"):
+            bedside.benchmark("note2chat", tmp_path / "none", clinician="rules", **{argument: 3})  # type: ignore[arg-type]
+    assert not (tmp_path / "none").exists()
 
 
 def test_columns_are_a_mapping() -> None:

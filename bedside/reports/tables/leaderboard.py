@@ -175,6 +175,9 @@ class _Board:
             f"{shares if own else ''}; n = {counted(self._usual, 'case')} unless a cell says otherwise. In brackets 95 "
             "% intervals over cases like these; ↑ higher is better, ↓ lower is."
         )
+        standings = [standing for column in self._columns for standing in column.standings.systems]
+        if any(standing.values.n and standing.mean.interval is None for standing in standings):
+            yield "A mean without brackets: the cases' values don't vary, or there is only one."
         yield from self._test_notes()
 
     def _test_notes(self) -> Iterator[str]:

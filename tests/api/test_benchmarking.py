@@ -1,0 +1,402 @@
+"""A benchmark: equal to the three commands, goes on wherever it was ended, takes new systems, says what differs."""
+
+from __future__ import annotations
+
+import json
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import bedside
+from bedside.support.errors import BedsideError
+from tests.llm.server import Action, JudgeServer, Received, fitting
+from tests.soak import budget
+
+TOYS = ("script:good", "script:brisk")
+#: What differs between a benchmark and the three commands: times, and absolute places.
+OWN = {
+    "benchmark.json", ".benchmark.lock", "run/manifest.json", "run/simulations.json", "talks/manifest.json",
+    "talks/log.sqlite", "run/judgements.sqlite", "talks/.simulation.lock",
+}  # fmt: skip
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What must be equal: transcripts, states, failures, ratings, and everything of the report but its page.
+
+    The page's methods paragraph counts calls of the last judging.
+    """
+    files = {str(path.relative_to(folder)): path for path in sorted(folder.rglob("*")) if path.is_file()}
+    return {
+        name: path.read_bytes()
+        for name, path in files.items()
+        if name not in OWN
+        and not name.endswith(("-wal", "-shm", ".html"))
+        and not Path(name).name.startswith(".")
+    }
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[JudgeServer]:
+    with JudgeServer() as running:
+        yield running
+
+
+def equal(first: Path, second: Path) -> None:
+    ours, theirs = contents(first), contents(second)
+    assert ours.keys() == theirs.keys()
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+    assert {"talks/transcripts.jsonl", "run/ratings.parquet", "run/report/leaderboard.csv"} <= ours.keys()
+
+
+@pytest.mark.slow
+@pytest.mark.server
+@pytest.mark.parametrize("protocol", ["medconceal", "note2chat"])
+def test_it_is_what_the_three_commands_do(
+    protocol: str, server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same folders' names, so that sources of transcripts are the same, too."""
+    from bedside.cli import main
+
+    for name in ("one", "three"):
+        (tmp_path / name).mkdir()
+    clinicians = [word for name in TOYS for word in ("--clinician", name)]
+    given = ["--sample", "2", "--repeats", "2", "--seed", "3"]
+    monkeypatch.chdir(tmp_path / "one")
+    whole = ["benchmark", protocol, *clinicians, *given, "--judge", server.judge, "--out", "bench"]
+    monkeypatch.chdir(tmp_path / "three")
+    simulate = ["simulate", "--protocol", protocol, *clinicians, *given, "--out", "bench/talks"]
+    score = [
+        "score",
+        "bench/talks",
+        "--suite",
+        protocol,
+        "--judge",
+        server.judge,
+        "--seed",
+        "3",
+        "--out",
+        "bench/run",
+    ]
+    report = ["report", "bench/run", "--seed", "3"]
+    for place, commands in (("one", [whole]), ("three", [simulate, score, report])):
+        monkeypatch.chdir(tmp_path / place)
+        for command in commands:
+            with pytest.raises(SystemExit) as ended:
+                main(command)
+            assert ended.value.code == 0
+    equal(tmp_path / "one/bench", tmp_path / "three/bench")
+    page = (tmp_path / "one/bench/run/report/report.html").read_text("utf-8")
+    assert "Simulation card" in page
+    assert "The patient was played by rules-toy (toy)" in page
+
+
+def process(out: Path, judge: str, calls: Path, seconds: float) -> subprocess.Popen[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "tests.api.benchmarking_process",
+        str(out),
+        judge,
+        str(calls),
+        str(seconds),
+    ]
+    begun = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert begun.stdout is not None
+    assert begun.stdout.readline() == "begins\n"
+    return begun
+
+
+def kill_when(begun: subprocess.Popen[str], ready: Callable[[], bool], wait: float) -> bool:
+    """Kill a process some time after something is so; whether it hadn't ended before."""
+    deadline = time.monotonic() + 120
+    while not ready() and begun.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+    time.sleep(wait)
+    begun.send_signal(signal.SIGKILL)
+    begun.wait(60)
+    return begun.returncode == -signal.SIGKILL
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_killed_in_each_step_it_goes_on_to_the_same_bytes_and_pays_for_nothing_twice(tmp_path: Path) -> None:
+    draw = random.Random(5)
+
+    def late(request: Received, number: int) -> Action:
+        return Action(text=fitting(request), delay=0.03)
+
+    with JudgeServer(late) as server:
+        whole = process(tmp_path / "whole", server.judge, tmp_path / "whole.calls", 0.0)
+        assert whole.wait(180) == 0, whole.communicate()
+        needed, asked_once = server.count, set(server.prompts)
+        out, calls = tmp_path / "parts", tmp_path / "parts.calls"
+        kills = dict.fromkeys(("simulate", "score", "judge", "report"), 0)
+        for _ in range(budget(1, 12)):
+            before = server.count
+            stages: dict[str, tuple[Callable[[], bool], float]] = {
+                "simulate": (lambda: calls.exists() and len(calls.read_text().splitlines()) > 3, 0.2),
+                "score": ((out / "talks/transcripts.jsonl").exists, 0.3),
+                "judge": (lambda before=before: server.count > before + draw.randint(1, 9), 0.1),  # type: ignore[misc]
+                "report": ((out / "run/report").exists, 0.3),
+            }
+            for stage, (ready, most) in stages.items():
+                begun = process(out, server.judge, calls, 0.03)
+                kills[stage] += kill_when(begun, ready, draw.uniform(0, most))
+        last = process(out, server.judge, calls, 0.0)
+        assert last.wait(180) == 0, last.communicate()
+        equal(out, tmp_path / "whole")
+        paid = Counter({prompt: server.prompts[prompt] - 1 for prompt in asked_once})
+    assert all(kills[stage] for stage in ("simulate", "judge")), kills
+    # Only what was under way when it was ended, four at once, was asked again.
+    assert sum(paid.values()) <= needed + 4 * sum(kills.values())
+    said = Counter(calls.read_text().splitlines())
+    assert set(said) == set((tmp_path / "whole.calls").read_text().splitlines())
+    assert sum(said.values()) <= len(said) + 4 * kills["simulate"]
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_a_new_system_stands_beside_the_others_which_are_not_run_again(
+    server: JudgeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("grown", "whole"):
+        (tmp_path / name).mkdir()
+    given: dict[str, Any] = {"judges": server.judge, "sample": 2, "settings": "8-messages"}
+    given.pop("settings")
+    monkeypatch.chdir(tmp_path / "grown")
+    first = bedside.benchmark("medconceal", "bench", clinician=TOYS, **given)
+    assert first.complete
+    asked = server.count
+    systems = {record["system"] for record in first.leaderboard.records}
+    assert systems == set(TOYS)
+    grown = bedside.extend_benchmark("bench", clinician="rules")
+    assert {record["system"] for record in grown.leaderboard.records} == {*systems, "rules-toy"}
+    assert grown.asked == first.asked // 2, "as many as one system's"
+    # Its prompts may be those of another system that said the same.
+    assert server.count - asked <= asked // 2
+    again = bedside.extend_benchmark("bench", clinician="rules")
+    assert (again.asked, again.judged) == (0, ())
+    monkeypatch.chdir(tmp_path / "whole")
+    bedside.benchmark("medconceal", "bench", clinician=(*TOYS, "rules"), **given)
+    equal(tmp_path / "grown/bench", tmp_path / "whole/bench")
+    sizes = {note for note in grown.leaderboard.notes if note.startswith(("Letters", "No two"))}
+    assert len(sizes) == 1
+    monkeypatch.chdir(tmp_path / "grown")
+    same = bedside.benchmark("medconceal", "bench", clinician=(*TOYS, "rules"), **given)
+    assert same.asked == 0
+
+
+@pytest.mark.slow
+def test_what_is_there_need_not_be_reachable_when_a_system_is_added(tmp_path: Path) -> None:
+    """The first clinician's server is gone: a conversation of it that was had is taken as it is."""
+    with JudgeServer(lambda request, number: Action(text=fitting(request))) as gone:
+        model = gone.judge
+        first = bedside.benchmark("medconceal", tmp_path / "bench", clinician=model, sample=1)
+        assert first.complete
+    grown = bedside.extend_benchmark(tmp_path / "bench", clinician="script:brisk")
+    assert grown.complete
+    assert {record["system"] for record in grown.leaderboard.records} == {"tiny", "script:brisk"}
+    assert [record["toy"] for record in grown.leaderboard.records if record["system"] == "tiny"][:1] == [
+        False
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_limits_stop_it_in_any_step_and_the_same_call_goes_on(tmp_path: Path) -> None:
+    def given(server: JudgeServer, **more: Any) -> bedside.api.Benchmark:
+        prices = {server.judge: (1000.0, 1000.0)}
+        return bedside.benchmark(
+            "medconceal", tmp_path / "bench", clinician=server.judge, judges=server.judge, sample=1, prices=prices,
+            **more,
+        )  # fmt: skip
+
+    with JudgeServer(lambda request, number: Action(text=fitting(request))) as server:
+        begun = given(server, max_calls=3)
+        assert (server.count, begun.complete, begun.report) == (3, False, None)
+        assert begun.left == "1 of 1 conversations have not ended"
+        with pytest.raises(BedsideError, match="have not ended"):
+            _ = begun.leaderboard
+        talked = given(server, max_calls=8)
+        assert server.count == 11
+        assert "judgements have not been asked for" in talked.left
+        costly = given(server, max_cost=0.5)
+        assert not costly.complete
+        assert server.count - 11 <= 8, "what is under way at the limit counts, and nothing after"
+        done = given(server)
+        assert done.complete
+        assert done.report is not None
+        before = server.count
+        assert given(server).complete
+        replayed = given(server, replay=True)
+        assert (server.count, replayed.asked, replayed.judged) == (before, 0, ())
+        first = done.leaderboard.records[0]
+        assert first["cost_a_conversation"] > 0
+        with pytest.raises(BedsideError, match="what tiny costs isn't known"):
+            bedside.benchmark(
+                "medconceal", tmp_path / "other", clinician="rules", judges=server.judge, max_cost=1.0
+            )
+    assert not (tmp_path / "other").exists()
+
+
+@pytest.mark.slow
+def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> None:
+    out = tmp_path / "bench"
+    cases = tmp_path / "cases.yaml"
+    bundled = Path(bedside.__file__).parent / "simulators/note2chat/cases.yaml"
+    cases.write_text(bundled.read_text("utf-8"), "utf-8")
+    given: dict[str, Any] = {"clinician": "script:brisk", "cases": str(cases), "sample": 1}
+    done = bedside.benchmark("note2chat", out, **given)
+    assert [record["cell"] for record in done.leaderboard.records] == []
+    assert done.leaderboard.notes[0].startswith("None of the suite's main measures has a value")
+    assert any("F1 is missing" in note for note in done.leaderboard.notes)
+    for change, words in (
+        ({"seed": 1}, r"seed \(0, now 1\)"),
+        ({"patient": "script:good"}, "patient|script"),
+        ({"repeats": 2}, r"repeats \(1, now 2\)"),
+        ({"options": {"brief": "tuned"}}, r"options \(brief .*, now tuned\)"),
+        ({"clinician": "rules"}, r"clinicians \(without: script:brisk; new: rules-toy\)"),
+        (
+            {"clinician": ["script:brisk", "rules"]},
+            r"add to it with bedside benchmark add .* --clinician rules-toy",
+        ),
+        ({"sample": 2}, r"cases \(new: "),
+        ({"judges": "local"}, r"judges \(none, now "),
+        ({"settings": "40-messages"}, r"settings \(26-messages, now 40-messages\)"),
+    ):
+        with pytest.raises(BedsideError, match=words):
+            bedside.benchmark("note2chat", out, **{**given, **change})
+    with pytest.raises(BedsideError, match="the benchmark in this folder is another one"):
+        bedside.benchmark("medconceal", out, clinician="script:brisk", sample=1)
+    cases.write_text(bundled.read_text("utf-8").replace("cough", "COUGH"), "utf-8")
+    with pytest.raises(BedsideError, match=r"cases \("):
+        bedside.extend_benchmark(out, clinician="rules")
+    cases.unlink()
+    with pytest.raises(BedsideError, match="no such file"):
+        bedside.extend_benchmark(out, clinician="rules")
+    assert sorted(json.loads((out / "benchmark.json").read_text())["depends on"]["clinicians"]) == [
+        "script:brisk"
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_peoples_ratings_are_not_thrown_away(tmp_path: Path) -> None:
+    out = tmp_path / "bench"
+    done = bedside.benchmark("note2chat", out, clinician="script:brisk", sample=1)
+    (name,) = done.run.index["id"]
+    (tmp_path / "anna.csv").write_text(f"transcript_id,rater,empathy\n{name},anna,4\n", "utf-8")
+    bedside.import_ratings(done.run, tmp_path / "anna.csv", scales="1-5")
+    # The same again leaves them, and reports them.
+    again = bedside.benchmark("note2chat", out, clinician="script:brisk", sample=1)
+    assert "empathy" in set(again.run.ratings["metric"])
+    with pytest.raises(BedsideError, match="people's ratings were imported into this run"):
+        bedside.extend_benchmark(out, clinician="rules")
+    (out / "run").rename(tmp_path / "kept")
+    assert bedside.extend_benchmark(out, clinician="rules").complete
+
+
+def agent(request: dict[str, Any]) -> str:
+    raise AssertionError(request)
+
+
+def test_what_is_wrong_is_said_before_anything_is_written(tmp_path: Path) -> None:
+    out = tmp_path / "bench"
+    for call, words in (
+        (lambda: bedside.benchmark("note2chatt", out, clinician="rules"), "did you mean note2chat"),
+        (lambda: bedside.benchmark("note2chat", out, clinician=[]), "no clinician is named"),
+        (
+            lambda: bedside.benchmark("note2chat", out, clinician="rules", judges="opnai/x"),
+            "did you mean openai",
+        ),
+        (
+            lambda: bedside.benchmark("note2chat", out, clinician="rules", max_cost=-1.0),
+            "`max_cost` must be above 0",
+        ),
+        (
+            lambda: bedside.benchmark("note2chat", out, clinician="rules", max_calls=-1),
+            "`max_calls` must be 0 or more",
+        ),
+        (
+            lambda: bedside.benchmark("note2chat", out, clinician="rules", prices={"other": (1, 1)}),
+            "neither actor nor judge is called 'other'",
+        ),
+        (lambda: bedside.benchmark("note2chat", out, clinician="rules", sample=99), "99 are to be drawn"),
+        (lambda: bedside.extend_benchmark(out, clinician="rules"), "there is no benchmark in this folder"),
+    ):
+        with pytest.raises(BedsideError, match=words):
+            call()
+    assert not out.exists()
+    out.mkdir()
+    (out / "mine.txt").write_text("mine")
+    with pytest.raises(BedsideError, match="holds something else than a benchmark"):
+        bedside.benchmark("note2chat", out, clinician="rules")
+    (out / "benchmark.json").write_text("{")
+    with pytest.raises(BedsideError, match="can't be read"):
+        bedside.benchmark("note2chat", out, clinician="rules")
+    (out / "benchmark.json").write_text('{"format": 9}')
+    with pytest.raises(BedsideError, match="has format 9, and this version of bedside reads 1"):
+        bedside.benchmark("note2chat", out, clinician="rules")
+
+
+def test_a_judge_without_its_key_is_said_before_anything_is_simulated(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with pytest.raises(BedsideError, match="OPENAI_API_KEY"):
+        bedside.benchmark("note2chat", tmp_path / "bench", clinician="rules", judges="openai/gpt-5-mini")
+    assert not (tmp_path / "bench").exists()
+
+
+def test_what_was_in_memory_cannot_be_had_again(tmp_path: Path) -> None:
+    from bedside.api.benchmark_record import BenchmarkRequest, write_record
+
+    out = tmp_path / "bench"
+    out.mkdir()
+    write_record(out, BenchmarkRequest("note2chat", (agent,)))
+    with pytest.raises(BedsideError, match="what was given in Python can't be had again: clinicians"):
+        bedside.extend_benchmark(out, clinician="rules")
+
+
+def test_what_it_would_take_without_a_judge(tmp_path: Path) -> None:
+    tables = bedside.preview_benchmark("note2chat", clinician="http://localhost:9/v1#one", sample=2)
+    assert tables.names == ("simulation-plan", "benchmark-plan")
+    simulate, score, _, whole = tables["benchmark-plan"].records
+    assert (score["calls"], score["cost"]) == (0, 0)
+    assert whole["calls"] == simulate["calls"] > 0
+    assert whole["cost"] is None, "the price isn't known"
+    roles = tables["simulation-plan"].records
+    clinician = next(role for role in roles if role["role"] == "clinician")
+    assert whole["seconds"] == pytest.approx(3 * max(clinician["calls"] / 8, clinician["calls"] / 2))
+    assert "No judge is named" in tables["benchmark-plan"].notes[0]
+
+
+@pytest.mark.slow
+@pytest.mark.server
+def test_what_is_previewed_is_asked_where_toys_talk(tmp_path: Path) -> None:
+    """Between toys the preview's conversations are those that come, so that its numbers are exact."""
+    with JudgeServer() as server:
+        given: dict[str, Any] = {"clinician": "rules", "judges": server.judge}
+        tables = bedside.preview_benchmark("medconceal", **given, prices={server.judge: (1.0, 2.0)})
+        assert server.count == 0
+        done = bedside.benchmark("medconceal", tmp_path / "bench", **given)
+        asked = tables["benchmark-plan"].records
+        assert asked[0]["calls"] == done.asked
+        planned = [plan for plan in tables.results.judging if "estimated" not in plan.rubric]
+        summary = done.judged[0].judges[0]
+        exact = {plan.rubric: plan.calls for plan in planned}
+        assert {count.rubric: count.calls for count in summary.rubrics if count.rubric in exact} == exact
+        assert asked[1]["cost"] == pytest.approx(
+            (asked[1]["input_tokens"] + 2 * asked[1]["output_tokens"]) / 1e6
+        )
+        more = bedside.preview_benchmark("medconceal", **given, repeats=5)["benchmark-plan"].records
+        assert more[1]["calls"] == 5 * asked[1]["calls"]

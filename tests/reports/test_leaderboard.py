@@ -1,0 +1,186 @@
+"""The leaderboard of a run: its cells by hand, what orders it, what is missing, which part a measure is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import yaml
+
+import bedside
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
+from bedside.reports.build import build_tables
+from bedside.reports.contents import make_parts
+from bedside.reports.planned_tables import check_suite
+from bedside.reports.table import Table
+from bedside.suites import SUITES
+from bedside.support.errors import RegistryError
+from tests.analysis.simulated_run import simulation
+from tests.conftest import Call
+
+SUITE: dict[str, Any] = {
+    "name": "mine",
+    "title": "Mine",
+    "description": "Of my own.",
+    "source": "nobody",
+    "metrics": ["structure"],
+    "tables": [
+        {"id": "speech", "kind": "results", "metrics": ["words_per_turn.patient"]},
+        {
+            "id": "quality",
+            "kind": "results",
+            "metrics": [{"metric": "empathy", "title": "Warmth"}, "partnership"],
+        },
+    ],
+}
+
+
+def scored(folder: Path, **suite: Any) -> Run:
+    """The run of a simulation with numbers known, scored by a suite of one's own."""
+    file = folder / "mine.yaml"
+    file.write_text(yaml.safe_dump({**SUITE, **suite}), "utf-8")
+    return bedside.score(simulation(folder / "talks"), folder / "run", suite=str(file)).run
+
+
+def judged(run: Run, rater: str = "judge:x", metric: str = "empathy", best: str = "rules-toy") -> RatingsView:
+    """The run's ratings with a judge's: one system has 5, the other 2 or 3."""
+    view = open_ratings_view(run)
+    rows = [
+        (
+            name, system, case, "transcript", metric, rater, 0,
+            5.0 if system == best else 2.0 + (case == "gout"), None, None, None,
+        )
+        for name, system, case in view.transcripts().select("transcript_id", "system", "case_id").iter_rows()
+    ]  # fmt: skip
+    ratings = pl.concat([view.ratings, frame_of(rows).select(view.ratings.columns)])
+    return RatingsView(ratings, view.scales, view.factors, view.name, run)
+
+
+def leaderboard(view: RatingsView) -> Table:
+    (table,) = build_tables(view, ["leaderboard"])
+    return table
+
+
+def texts(table: Table) -> list[list[str]]:
+    return [[cell.text for cell in row.cells] for row in table.rows]
+
+
+def test_its_cells_by_hand(tmp_path: Path) -> None:
+    table = leaderboard(judged(scored(tmp_path)))
+    assert [column.title for column in table.columns] == ["Rank", "System", "Warmth ↑", "Completed", "Cost"]
+    # 3 cases: mean 7/3, t interval with 2 degrees of freedom and standard error 1/3.
+    assert texts(table) == [
+        ["1–2", "rules-toy (toy)", "5.00", "8/12", "–"],
+        ["1–2", "lab/doctor", "2.33 [0.90, 3.77]", "5/12", "–"],
+    ]
+    assert [row.cells[2].marks for row in table.rows] == ["a", "a"]
+    notes = "\n".join(table.notes)
+    assert "Ordered by Warmth: of the main measures of the suite, the first that has a value." in notes
+    assert "n = 3 cases unless a cell says otherwise" in notes
+    assert "Partnership is missing. Not rated yet: bedside score FILES --out RUN --judge MODEL" in notes
+    assert "Wilcoxon" in notes
+    assert "A mean without brackets" in notes
+    assert "p is corrected by Holm over the pairs of a measure (1 that can be tested)" in notes
+    assert "lab/doctor: its end isn't known" not in notes
+    assert "lost, patient: wrong language 2" in notes
+    assert "Cost isn't known" in notes
+    assert "Toys are rules or scripts in place of a model (rules-toy)" in notes
+    assert "Averaged over persona (open, terse)" in notes
+    assert "Simulated conversations that could not be had are missing here (lab/doctor 3 of 12" in notes
+    assert "completed" not in {note.split(" ")[2] for note in table.notes if note.startswith("Averaged over")}
+    record = table.records[1]
+    assert (record["cell"], record["planned"], record["completed"], record["toy"]) == (
+        "empathy/lab/doctor", 12, 5, False,
+    )  # fmt: skip
+    assert record["mean"] == pytest.approx(7 / 3)
+
+
+def test_the_suite_names_what_orders_it(tmp_path: Path) -> None:
+    view = judged(scored(tmp_path, main=["partnership", "empathy"]))
+    table = leaderboard(view)
+    assert "of the main measures that the suite names, the first that has a value" in table.notes[0]
+    both = leaderboard(judged_twice(view))
+    assert [column.title for column in both.columns][2:4] == ["Partnership ↑", "Warmth ↑"]
+    # Partnership has the other order.
+    assert [row[1] for row in texts(both)] == ["lab/doctor", "rules-toy (toy)"]
+    assert [record["orders"] for record in both.records] == [True, False, True, False]
+
+
+def judged_twice(view: RatingsView) -> RatingsView:
+    assert view.run is not None
+    more = judged(view.run, metric="partnership", best="lab/doctor").ratings.filter(metric="partnership")
+    return RatingsView(pl.concat([view.ratings, more]), view.scales, view.factors, view.name, view.run)
+
+
+def test_several_judges_have_a_column_each(tmp_path: Path) -> None:
+    run = scored(tmp_path)
+    one = judged(run)
+    other = judged(run, rater="judge:y", best="lab/doctor").ratings.filter(rater="judge:y")
+    view = RatingsView(pl.concat([one.ratings, other]), one.scales, one.factors, one.name, run)
+    table = leaderboard(view)
+    assert [column.title for column in table.columns][2:4] == ["Warmth (x) ↑", "Warmth (y) ↑"]
+    assert "as rated by x" in table.notes[0]
+    assert {record["cell"] for record in table.records} == {
+        f"empathy@judge:{judge}/{system}" for judge in "xy" for system in ("rules-toy", "lab/doctor")
+    }
+
+
+def test_without_any_value_it_says_what_is_missing(tmp_path: Path) -> None:
+    table = leaderboard(open_ratings_view(scored(tmp_path)))
+    assert [row[:3] for row in texts(table)] == [
+        ["–", "lab/doctor", "5/12"],
+        ["–", "rules-toy (toy)", "8/12"],
+    ]
+    assert table.notes[0].startswith("None of the suite's main measures has a value")
+
+
+def test_a_report_begins_with_it_where_something_was_simulated(tmp_path: Path) -> None:
+    parts = make_parts(judged(scored(tmp_path)), figures=False)
+    assert parts[0].title == "Leaderboard"
+    assert [table.name for table in parts[0].tables] == ["leaderboard"]
+    real = bedside.score(bedside.EXAMPLES / "transcripts.jsonl", tmp_path / "real", metrics="turns").run
+    names = {table.name for table in build_tables(open_ratings_view(real))}
+    assert "leaderboard" not in names
+
+
+@pytest.mark.slow
+def test_measures_are_about_the_part_of_their_tables(tmp_path: Path) -> None:
+    talks = bedside.simulate(
+        None, "medconceal", tmp_path / "talks", clinician=["script:good", "script:brisk"], sample=3,
+        settings=["confirmation-8", "intervention-8"],
+    )  # fmt: skip
+    run = bedside.score(talks.folder, tmp_path / "run", suite="medconceal").run
+    table = leaderboard(open_ratings_view(run))
+    assert [(column.group, column.title) for column in table.columns][2:5] == [
+        ("confirmation", "Reveal rate ↑"), ("intervention", "Success ↑"), ("intervention", "Reveal rate ↑"),
+    ]  # fmt: skip
+    assert texts(table)[0][-2:] == ["6/6", "$0.00"]
+    assert {record["conversations"] for record in table.records} == {3}
+    assert any(note.startswith("F1 (confirmation) is missing") for note in table.notes)
+    assert not any("Averaged over" in note for note in table.notes), "each part has one setting"
+    only = bedside.simulate(None, "medconceal", tmp_path / "one", clinician="script:good", sample=2)
+    lone = bedside.score(only.folder, tmp_path / "lone", suite="medconceal").run
+    alone = leaderboard(open_ratings_view(lone))
+    assert [row[0] for row in texts(alone)] == ["1"]
+    assert "Only one system has values: there is nothing to tell it from." in alone.notes
+
+
+def test_a_main_measure_that_no_table_shows_is_refused(tmp_path: Path, call: Call) -> None:
+    suite = SUITES.load("note2chat").model_copy(update={"main": ("history_f2",)})
+    with pytest.raises(
+        RegistryError, match=r"no table of results shows the main measure 'history_f2'.*history_f1"
+    ):
+        check_suite(suite)
+
+
+@pytest.mark.parametrize("name", SUITES.names())
+def test_main_measures_of_shipped_suites_have_a_direction(name: str) -> None:
+    from bedside.analysis.ratings_view import facts
+
+    suite = SUITES.load(name)
+    check_suite(suite)
+    assert all(facts(metric).direction != "none" for metric in suite.main)
