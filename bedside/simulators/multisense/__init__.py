@@ -34,7 +34,7 @@ SIMULATOR = Simulator(
         ),
         SimulatorSetting(
             FREE,
-            "asked plainly, not comparable with the publication",
+            "asked plainly (not comparable with the publication)",
             "Any agent, asked for its next message only; a moderator says which stage it belongs to. The publication's "
             "models talk inside the scaffold.",
         ),
@@ -69,7 +69,8 @@ SIMULATOR = Simulator(
         "The chart, where a case has one, is known from the start, as the vital signs of a case study are.",
         "The reply to the message that provides information is searched for facts like any other.",
         "From the stage of decisions on the patient may speak freely of feelings and plans, but makes up no history.",
-        "The setting free as a whole: the moderator, and the end after 21 messages.",
+        "The setting free as a whole, with its moderator and its end after 21 messages: its figures are comparable "
+        "with no published ones.",
         "The prompts are bedside's own.",
     ),
 )

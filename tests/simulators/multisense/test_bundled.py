@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 
 import bedside
 from bedside.judges.prompt import Conversation, Prompt, Question
+from bedside.llm.queue import Patience
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
@@ -25,6 +27,7 @@ from bedside.simulators.prompt_files import prompts_in
 from bedside.simulators.scripts import read_script, script_names
 from bedside.support.errors import InputError
 from bedside.transcripts.transcript import Transcript, Turn
+from tests.llm.server import Action, JudgeServer, Received
 from tests.simulators.multisense.scenes import cases, personas, talked
 from tests.simulators.playing import Played, by_rules
 
@@ -239,3 +242,48 @@ def test_all_clinicians_get_the_same_opening_and_the_suite_scores_what_is_made(t
     run = bedside.score(talks, tmp_path / "run", suite="multisense").run
     stages = run.ratings.filter(pl.col("metric") == "stage")
     assert set(stages["label"].drop_nulls()) == set(NAMES.values())
+
+
+@pytest.mark.server
+def test_models_of_a_server_that_misbehaves_talk_to_the_end(tmp_path: Path) -> None:
+    """Objects in fences, objects that break off, a server that fails at times, labels that can't be read."""
+    numbers: Counter[str] = Counter()
+
+    def answer(received: Received, number: int) -> Action:
+        fields = tuple((received.schema or {}).get("properties", {}))
+        numbers[fields[-1]] += 1
+        times = numbers[fields[-1]]
+        if number % 11 == 3:
+            return Action(status=503)
+        if fields[-1] == "message":
+            whole = f'{{"reasoning": "", "message": "I slept badly for {number} nights and more."}}'
+            return Action(text=whole[:20] if times == 2 else whole)
+        if fields[-1] == "candidates":
+            listed = ", ".join(f'"What was number {number} and {letter}{number}?"' for letter in "abc")
+            return Action(text=f'```json\n{{"reasoning": "", "candidates": [{listed}]}}\n```')
+        if fields[-1] == "3":
+            good = '{"1": "not redundant", "2": "redundant", "3": "not redundant"}'
+            return Action(text="All fine." if times == 2 else good)
+        if fields[-1] == "decision":
+            return Action(text='{"reasoning": "", "confidence": 9, "decision": "move"}')
+        return Action(text=f'{{"facts": [{"2" if "reasoning" in fields else ""}], "known": []}}')
+
+    with JudgeServer(answer) as server:
+        plan = SimulationRequest(
+            "multisense",
+            server.judge,
+            patient=server.judge,
+            cases=[cases()["panic"]],
+            personas=[personas()["openness-basic"]],
+        ).plan()
+        talks = tmp_path / "talks"
+        patience = Patience(first_wait=0.01, longest_wait=0.02)
+        assert simulate_plan(plan, talks, SimulationSettings(patience=patience)).counts.finished == 1
+        asked = len(server.received)
+        again = simulate_plan(plan, talks, SimulationSettings(patience=patience, replay=True))
+        assert (again.calls.asked, len(server.received)) == (0, asked)
+    (line,) = (talks / "transcripts.jsonl").read_bytes().splitlines()
+    talk = orjson.loads(line)
+    assert [turn["meta"]["stage"] for turn in talk["turns"][1::2]] == list(NAMES.values())[1:]
+    flags = talk["reference"]["simulation"]["flags"]
+    assert flags == {"patient, refused: reply can't be read": 1, "clinician: fixed sentence missing": 1}
