@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from bedside.cli import command_line
+from bedside.cli.help import UsualCommandGroup
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
@@ -50,6 +51,8 @@ def test_commands_and_options_exist(page: Path) -> None:
         words = line.partition("#")[0].replace("'", "").split()
         while words and hasattr(command, "commands") and words[0] in command.commands:
             command = command.commands[words.pop(0)]
+        if isinstance(command, UsualCommandGroup):
+            command = command.commands["run"]
         assert command is not commands, line
         known = {option for parameter in command.params for option in parameter.opts}
         for word in words:
