@@ -29,6 +29,7 @@ from bedside.simulators.calm_it.turn_rules import (
     session_length,
 )
 from bedside.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
+from bedside.support.errors import InputError
 
 #: The setting in which the clinician's messages are made as the protocol makes them; the other is a clinician's own.
 SCAFFOLD, FREE = "scaffold", "free"
@@ -62,7 +63,7 @@ class _Session:
         dynamics = bool(options["dynamics"])
         candidates = CANDIDATES if options["ranking"] else 1
         ranking = Ranking(
-            bool(options["ranking"]), str(options["rank"]), int(options["rank_messages"]), case.language
+            bool(options["ranking"]), str(options["rank"]), _ranked_after(situation), case.language
         )
         self.therapist = Therapist(
             self.fields,
@@ -260,6 +261,20 @@ class _Session:
             flags={name: number for name, number in self.flags.items() if number},
             simulation={"closing_from": closing_from(self.length), "plan_from": plan_from(self.length)},
         )
+
+
+def _ranked_after(situation: Situation) -> int:
+    """After how many messages a candidate is weighed.
+
+    Raises:
+        InputError: after none.
+    """
+    messages = int(situation.options["rank_messages"])
+    if messages < 1:
+        raise InputError(
+            f"the option rank_messages can't be {messages}", where="`options`", todo="give a whole number from 1"
+        )
+    return messages
 
 
 def most_calls(situation: Situation) -> Mapping[ActorRole, int]:
