@@ -5,11 +5,11 @@ from __future__ import annotations
 from bedside.simulators.case import Case
 from bedside.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
 from bedside.simulators.multisense.conversation import FREE, SCAFFOLD, converse, most_calls
+from bedside.simulators.multisense.patient_preparation import chart_lines, known_facts, problems
 from bedside.simulators.multisense.plain_agent import PlainAgent
-from bedside.simulators.multisense.preparation import chart_lines, known_facts, problems
-from bedside.simulators.multisense.prompt_texts import FOLDER
-from bedside.simulators.multisense.rule_actors import RULES
+from bedside.simulators.multisense.prompt_guides import FOLDER
 from bedside.simulators.multisense.sensemaker import OBJECTS, scaffold_brief
+from bedside.simulators.multisense.toy_speakers import RULES
 
 
 def _brief(case: Case, setting: str) -> str:

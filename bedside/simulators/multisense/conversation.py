@@ -9,9 +9,9 @@ from typing import Any
 from bedside.simulators.asking import ATTEMPTS, CLINICIAN_ATTEMPTS, Spoken
 from bedside.simulators.calls import ActorRole, Exchange, Line
 from bedside.simulators.contract import Outcome, Situation, SpokenTurn, UnusableConversationError
+from bedside.simulators.multisense.patient_preparation import background, prepared_patient
 from bedside.simulators.multisense.plain_agent import AgentMessage, PlainAgent
-from bedside.simulators.multisense.preparation import background, prepared_patient
-from bedside.simulators.multisense.prompt_texts import guides
+from bedside.simulators.multisense.prompt_guides import guides
 from bedside.simulators.multisense.sensemaker import ROUNDS, Sensemaker, SensemakerMessage
 from bedside.simulators.multisense.simulated_patient import SensemakingPatient
 from bedside.simulators.multisense.stages import EXIT, FOSTERING, MOST_MESSAGES, NAMES

@@ -14,7 +14,7 @@ from typing import Any
 from bedside.simulators.asking import ask_clinician, ask_for_data
 from bedside.simulators.calls import Call, Exchange, Line
 from bedside.simulators.faults import clinician_flags
-from bedside.simulators.multisense.prompt_texts import guides, guides_reference, listed, prompt_text
+from bedside.simulators.multisense.prompt_guides import guides, guides_reference, listed, prompt_text
 from bedside.simulators.multisense.stages import FOSTERING, MOST_MESSAGES, NAMES
 
 #: Messages in a row in which the agent repeats itself that end the conversation.

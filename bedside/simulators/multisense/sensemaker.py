@@ -16,7 +16,7 @@ from bedside.simulators.asking import Decided, ask_for_data
 from bedside.simulators.calls import ActorRole, Call, Exchange, Line
 from bedside.simulators.draws import Draws
 from bedside.simulators.faults import clinician_flags
-from bedside.simulators.multisense.prompt_texts import (
+from bedside.simulators.multisense.prompt_guides import (
     guides,
     guides_reference,
     listed,
@@ -111,7 +111,7 @@ class Sensemaker:
         """The facts of a message; those that weren't known are from now on."""
         extraction = yield from self._asked_evaluator("extraction", number, _facts, message=heard)
         stated = [text for text in extraction.value if not self._knows(text)]
-        refused = [list(each) for each in extraction.refused]
+        refused = [list(reply) for reply in extraction.refused]
         known: tuple[int, ...] = ()
         if stated and self.facts:
             matching = yield from self._asked_evaluator(
@@ -123,7 +123,7 @@ class Sensemaker:
                 fresh=numbered(stated),
             )
             known = matching.value
-            refused += [list(each) for each in matching.refused]
+            refused += [list(reply) for reply in matching.refused]
         fresh = [text for place, text in enumerate(stated, 1) if place not in known]
         self.facts += fresh
         return {"extracted": list(extraction.value), "learned": fresh, "evaluations_refused": refused}
@@ -157,7 +157,7 @@ class Sensemaker:
             **decided.value,
             "readable": decided.readable,
             "capped": decided.value["decision"] == "stay" and self.at.stage != capped.stage,
-            "decisions_refused": [list(each) for each in decided.refused],
+            "decisions_refused": [list(reply) for reply in decided.refused],
         }
 
     # -- the message ----------------------------------------------------------------------------
@@ -170,7 +170,7 @@ class Sensemaker:
             self._rounds += 1
             written = yield from self._written(heard, refused)
             state: dict[str, Any] = {"round": self._rounds, "stage": self.at.stage, "forced": False}
-            state["candidates_refused"] = [list(each) for each in written.refused]
+            state["candidates_refused"] = [list(reply) for reply in written.refused]
             rounds.append(state)
             if not written.readable:
                 self.counted["clinician: candidates can't be read"] += 1

@@ -14,8 +14,8 @@ from bedside.simulators.asking import Fault, Spoken, ask_for_data, ask_patient
 from bedside.simulators.calls import Call, Exchange, Line
 from bedside.simulators.case import Case, Persona
 from bedside.simulators.faults import patient_fault
-from bedside.simulators.multisense.preparation import PreparedPatient
-from bedside.simulators.multisense.prompt_texts import (
+from bedside.simulators.multisense.patient_preparation import PreparedPatient
+from bedside.simulators.multisense.prompt_guides import (
     guides,
     guides_reference,
     listed,

@@ -21,7 +21,7 @@ from bedside.simulators.calls import ActorReply, Call
 from bedside.simulators.case import Case
 from bedside.simulators.case_linter import leaks
 from bedside.simulators.multisense import SIMULATOR
-from bedside.simulators.multisense.prompt_texts import FOLDER, guides
+from bedside.simulators.multisense.prompt_guides import FOLDER, guides
 from bedside.simulators.multisense.stages import NAMES
 from bedside.simulators.prompt_files import prompts_in
 from bedside.simulators.scripts import read_script, script_names

@@ -9,8 +9,8 @@ import pytest
 from bedside.simulators.calls import Call
 from bedside.simulators.case import Case, Persona
 from bedside.simulators.multisense import SIMULATOR
-from bedside.simulators.multisense.preparation import background, known_facts
-from bedside.simulators.multisense.prompt_texts import guides
+from bedside.simulators.multisense.patient_preparation import background, known_facts
+from bedside.simulators.multisense.prompt_guides import guides
 from bedside.simulators.multisense.simulated_patient import persona_text
 from bedside.simulators.multisense.stages import NAMES
 from tests.simulators.multisense.scenes import Talk, cases, personas, talked

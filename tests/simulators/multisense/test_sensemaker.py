@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from bedside.simulators.calls import ActorReply, Call
 from bedside.simulators.contract import Outcome
-from bedside.simulators.multisense.prompt_texts import guides
+from bedside.simulators.multisense.prompt_guides import guides
 from bedside.simulators.multisense.sensemaker import least_like
 from bedside.simulators.multisense.stages import NAMES
 from bedside.support.errors import InputError

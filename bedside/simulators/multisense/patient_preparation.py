@@ -16,7 +16,7 @@ from bedside.protocols.label_files import Strict, complaint
 from bedside.simulators.asking import ask_for_data
 from bedside.simulators.calls import Call, Exchange, together
 from bedside.simulators.case import Case, patient_facts
-from bedside.simulators.multisense.prompt_texts import (
+from bedside.simulators.multisense.prompt_guides import (
     ChoiceGuide,
     Goal,
     Intent,

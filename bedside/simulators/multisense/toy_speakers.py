@@ -10,7 +10,7 @@ import orjson
 
 from bedside.protocols.medconceal.overlap import content, overlap
 from bedside.simulators.calls import ActorReply, ActorRole, Call
-from bedside.simulators.multisense.prompt_texts import guides
+from bedside.simulators.multisense.prompt_guides import guides
 from bedside.simulators.multisense.stages import (
     DECIDING,
     EXIT,
