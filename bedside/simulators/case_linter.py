@@ -91,6 +91,9 @@ def _open_texts(case: Case) -> Iterator[tuple[str, str]]:
     if case.note is not None:
         for name in ("chief_complaint", "opening", "vignette"):
             yield f"note.{name}", getattr(case.note, name)
+    study = case.extra.get("multisense", {}).get("study")
+    if isinstance(study, str):  # what the patient knows is made of it
+        yield "extra.multisense.study", study
 
 
 def _concerns(case: Case) -> Iterator[Remark]:

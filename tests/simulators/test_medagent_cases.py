@@ -34,7 +34,9 @@ def test_a_row_becomes_a_case_that_facts_can_be_made_of(tmp_path: Path) -> None:
     assert not case.patient.facts
     assert list(SIMULATOR.check_case(case)) == []
     assert unused_rows(path) == 1
-    assert list(check_cases(path, SIMULATOR.check_case)) == []
+    ((_, remark),) = check_cases(path, SIMULATOR.check_case)
+    assert (remark.severity, remark.key) == ("warning", "extra.multisense.study")
+    assert "24-year-old" in remark.text
 
 
 def test_a_table_without_answers_has_cases_without_a_diagnosis(tmp_path: Path) -> None:

@@ -346,7 +346,8 @@ def _object_of(value: Any, purpose: str) -> dict[str, Any]:
         raise InputError(
             f"the clinician replies with a message where the scaffold asks it for an object ({purpose})",
             where="`clinician`",
-            todo="choose `settings` free, in which it is asked for messages only",
+            todo="choose `settings` free, in which it is asked for messages only; or let it reply with objects, and "
+            "simulate into another folder",
         )
     if not isinstance(value, dict):
         raise ValueError("the reply must be an object")

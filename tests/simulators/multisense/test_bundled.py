@@ -18,7 +18,7 @@ from bedside.rubrics.rubric_files import RUBRICS
 from bedside.simulation.requested_plan import SimulationRequest
 from bedside.simulation.simulate import SimulationSettings, simulate_plan
 from bedside.simulators.calls import ActorReply, Call
-from bedside.simulators.case import Case
+from bedside.simulators.case import Case, Hidden
 from bedside.simulators.case_linter import leaks
 from bedside.simulators.multisense import SIMULATOR
 from bedside.simulators.multisense.prompt_guides import FOLDER, guides
@@ -68,11 +68,22 @@ def test_six_people_three_of_them_in_psychiatry() -> None:
 
 @every_case
 def test_no_diagnosis_stands_in_what_the_patient_knows(name: str) -> None:
-    case = cases()[name]
-    # As the simulator makes the conversation: the study is a text that is open to the patient.
-    study = case.extra["multisense"]["study"]
-    told = Case.model_validate({**case.model_dump(), "chart": {**case.chart, "Study": study}})
-    assert not [remark for remark in leaks(told) if "diagnosis" in remark.text]
+    assert not [remark for remark in leaks(cases()[name]) if "diagnosis" in remark.text]
+
+
+def test_a_study_that_says_the_diagnosis_is_told() -> None:
+    extra = {"multisense": {"study": "A man whose panic disorder was never treated."}}
+    case = Case(id="c", origin="invented", hidden=Hidden(diagnosis="Panic disorder"), extra=extra)
+    (remark,) = leaks(case)
+    assert (remark.severity, remark.key) == ("warning", "extra.multisense.study")
+    assert "diagnosis" in remark.text
+
+
+def test_the_plan_has_the_size_of_the_publications() -> None:
+    """181 cases with ten personas are 1,810 conversations for each of two models."""
+    many = [cases()["panic"].model_copy(update={"id": f"c{number}"}) for number in range(181)]
+    plan = SimulationRequest("multisense", ["rules", "script:brisk"], cases=many).plan()
+    assert len(plan) == 2 * 1810
 
 
 def test_prompts_and_guides_are_there_in_each_language() -> None:
