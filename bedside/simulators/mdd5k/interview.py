@@ -71,6 +71,7 @@ class _TopicInterview:
         )
         self.tools = InterviewTools(case.language)
         self.story = PatientStory(None, "", "a free interview has none")
+        self.graphs_digest = ""
         self.told_at: int | None = None
         self.schedule: CorrectedSchedule | ReleasedSchedule | None = None
         self.turns: list[SpokenTurn] = []
@@ -111,7 +112,9 @@ class _TopicInterview:
     def _take_story(self) -> Exchange[None]:
         """The case's story of this repeat, which all clinicians' patients share."""
         name, number = str(self.situation.options["graphs"]), self.situation.repeat
-        graph = find_graphs(name, self.case.language).graph_for(self.record)
+        graphs = find_graphs(name, self.case.language)
+        self.graphs_digest = graphs.digest
+        graph = graphs.graph_for(self.record)
         if graph is None:
             self.story = PatientStory(None, "", "no graph for this age")
         else:
@@ -264,7 +267,7 @@ class _TopicInterview:
 
     def _simulation(self) -> dict[str, Any]:
         simulation: dict[str, Any] = {"exchanges": self.exchanges}
-        if self.schedule is None:
+        if self.schedule is None or self.persona is None:
             return {**simulation, "exchange_cap": FREE_EXCHANGES}
         tree = self.schedule.tree
         rule = "released" if isinstance(self.schedule, ReleasedSchedule) else "corrected"
@@ -276,7 +279,8 @@ class _TopicInterview:
         }
         if rule == "corrected":
             simulation["exchange_cap"] = CAP
-        story: dict[str, Any] = {"told_at": self.told_at}
+        simulation["doctor"] = self.persona.model_dump(mode="json")
+        story: dict[str, Any] = {"told_at": self.told_at, "graphs_sha256": self.graphs_digest}
         if self.story.reason:
             story["none"] = self.story.reason
         if self.story.seed is not None:
