@@ -187,7 +187,7 @@ def simulators_match(
     Examples:
         $ bedside simulators match my-cases.yaml --respondents data.csv --out matched.yaml
     """
-    from bedside.simulators.calm_it.case_fields import problems
+    from bedside.simulators.calm_it.client_fields import problems
     from bedside.simulators.calm_it.respondents import match_case, read_respondents
     from bedside.simulators.case_files import case_text, read_cases
     from bedside.support.files import write_text

@@ -102,4 +102,4 @@ def _missing(compared: tuple[IntendedCoded, ...]) -> Iterator[str]:
             )
 
 
-TABLE = TableKind("intended_acts", _TITLE, 73, build, general=False)
+TABLE = TableKind("intended_acts", _TITLE, 75, build)

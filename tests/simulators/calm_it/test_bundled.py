@@ -93,13 +93,13 @@ def test_simulated_scored_and_reported_without_conversion(tmp_path: Path) -> Non
         if row["metric"] == "completed":
             completed.setdefault(row["system"], set()).add(row["value"])
     assert completed == {"script:good": {1.0}, "script:quitter": {0.0}}
-    tables = "sessions,intended,simulation_card"
+    tables = "sessions,intended_acts,simulation_card"
     with pytest.raises(SystemExit) as ended:
         main(["report", str(tmp_path / "run"), "--table", tables, "--out", str(tmp_path / "report")])
     assert not ended.value.code
     sessions = (tmp_path / "report" / "sessions.md").read_text(encoding="utf-8")
     assert "| 12 | 2 |" in sessions
-    assert "open question" in (tmp_path / "report" / "intended.md").read_text(encoding="utf-8")
+    assert "open question" in (tmp_path / "report" / "intended_acts.md").read_text(encoding="utf-8")
     assert "| Ranker | rules-toy (toy) |" in (tmp_path / "report" / "simulation_card.md").read_text(
         encoding="utf-8"
     )
