@@ -17,14 +17,16 @@ from bedside.api.note2chat_training import (
     spoken_lines,
     usable_cases,
 )
+from bedside.simulators.calls import ACTOR_ROLES
 from bedside.support.errors import InputError
+from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
     from bedside.protocols.note2chat.case_split import CaseSplit
     from bedside.protocols.note2chat.rollouts import BestRollouts
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.record_making import MadeRecord
-    from bedside.simulation.simulate import SimulationSummary
+    from bedside.simulation.simulate import SimulationSettings, SimulationSummary
     from bedside.simulators.calls import Exchange
     from bedside.simulators.case import Case
     from bedside.simulators.case_records import PathOrPaths
@@ -67,51 +69,67 @@ def roll_out(
     Args:
         cases: files or folders of cases.
         out: the folder; the same call goes on where it was stopped.
-        asking: who looks for the findings in the interviews.
+        asking: who looks for the findings in the interviews. Its temperature, time limit, seed and settings are the
+            interviews' too; its limits of calls and costs are for both together.
         clinician, patient: the actors, as for :func:`bedside.simulate`; the evaluator of the interview is ``asking``'s.
         repeats: interviews of each case.
-        setting, options: of the simulation.
+        setting, options: of the simulation; ``options`` go before ``asking``'s temperature.
         split: cases that are kept for testing are not rolled out.
         require_correct: whether only interviews that name the true diagnosis can be best.
 
     Raises:
         BedsideError: as :func:`bedside.simulate`.
     """
-    from bedside.api.simulating import simulate
-    from bedside.simulation.simulate import SimulationSettings
+    from bedside.simulation.requested_plan import SimulationRequest
+    from bedside.simulation.simulate import SimulationSettings, simulate_plan
 
     settings = asking.settings or SimulationSettings()
     used = [case for case in usable_cases(cases) if split is None or split.side(case.id) == "train"]
     if not used:
         raise InputError("no case is left to train on", where="`cases`", todo="check the lists of cases")
-    simulation = simulate(
-        used,
+    plan = SimulationRequest(
         "note2chat",
-        out / "talks",
-        clinician=clinician,
+        clinician,
         patient=patient,
         evaluator=asking.evaluator,
+        cases=used,
         settings=() if setting is None else (setting,),
         repeats=repeats,
+        options={**_temperatures(asking), **(options or {})},
         seed=asking.seed,
-        options=options,
-        max_concurrency=settings.max_concurrency,
-        max_calls=settings.max_calls,
         time_limit=asking.time_limit,
-        replay=settings.replay,
-        progress=asking.progress,
+    ).plan()
+    talks = simulate_plan(plan, out / "talks", settings, asking.progress)
+    checked = _check(
+        read_talks(out / "talks" / TRANSCRIPTS),
+        {case.id: case for case in used},
+        out / "checked",
+        replace(asking, settings=_what_is_left(settings, talks)),
     )
-    left = None if settings.max_calls is None else settings.max_calls - simulation.summary.requests
-    rest = replace(asking, settings=replace(settings, max_calls=left))
-    checked = _check(simulation.transcripts(), {case.id: case for case in used}, out / "checked", rest)
-    return Rollouts(simulation.summary, checked, _write_best(out, require_correct))
+    return Rollouts(talks, checked, _write_best(out, require_correct))
+
+
+def _temperatures(asking: Asking) -> dict[str, float]:
+    """The temperature of all models, as an option of each role."""
+    if asking.temperature is None:
+        return {}
+    return {f"{role}_temperature": asking.temperature for role in ACTOR_ROLES}
+
+
+def _what_is_left(settings: SimulationSettings, spent: SimulationSummary) -> SimulationSettings:
+    """The settings, with limits from which what was spent is taken off."""
+    calls = None if settings.max_calls is None else settings.max_calls - spent.requests
+    cost = None if settings.max_cost is None else settings.max_cost - spent.cost
+    if cost is not None and cost <= 0:
+        calls, cost = 0, None
+    return replace(settings, max_calls=calls, max_cost=cost)
 
 
 def _write_best(out: Path, require_correct: bool) -> BestRollouts:
     from bedside.protocols.note2chat.rollouts import best_rollouts
     from bedside.support.files import write_text
 
-    best = best_rollouts(read_talks(out / "checked" / "transcripts.jsonl"), require_correct=require_correct)
+    best = best_rollouts(read_talks(out / "checked" / TRANSCRIPTS), require_correct=require_correct)
     write_text(out / "best.jsonl", "".join(talk.to_json().decode() + "\n" for talk in best.best))
     return best
 
@@ -134,7 +152,7 @@ def _check(
         for talk in transcripts
         for case in (cases[talk.case_id or ""],)
     ]
-    return asking.make("checked interviews", tasks, out, {}, "transcripts.jsonl")
+    return asking.make("checked interviews", tasks, out, {}, TRANSCRIPTS)
 
 
 def _checking(talk: Transcript, case: Case, rater: str) -> Callable[[], Exchange[MadeRecord]]:

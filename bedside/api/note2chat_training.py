@@ -6,6 +6,7 @@ Each is played over a log as simulations are: the same call goes on where it was
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -305,7 +306,7 @@ def write_thoughts(transcripts: Sequence[Transcript], out: Path, asking: Asking)
         )
         for talk in transcripts
     ]
-    doubled = {task.id for task in tasks if sum(other.id == task.id for other in tasks) > 1}
+    doubled = [name for name, number in Counter(task.id for task in tasks).items() if number > 1]
     if doubled:
         raise InputError(f"two interviews are called {min(doubled)!r}", todo="rename one of them")
     return asking.make("interviews with thoughts", tasks, out, {}, "transcripts.jsonl")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -19,6 +19,7 @@ from bedside.support.plurals import counted
 note2chat_app = App("Make training data as Note2Chat does.")
 
 _UNITS, _FORMS, _RULES = ("dialogue", "message"), ("trl", "llama-factory"), ("paper", "code")
+_OUTSIDE = ("reward", "term")
 
 
 @note2chat_app.callback()
@@ -136,13 +137,14 @@ def note2chat_preferences(
         typer.Option(metavar="NAME", help="The rater whose labels count, where there are several."),
     ] = None,
     outside: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
-            help="What becomes 0 where the diagnosis is not ranked: the whole reward, or only its term in the reward.",
-            autocompletion=one_of("reward", "term"),
+            help="What becomes 0 in the rule paper where the diagnosis is not ranked: the whole reward, or only its "
+            "term in the reward. Without it, the reward.",
+            autocompletion=one_of(*_OUTSIDE),
         ),
-    ] = "reward",
+    ] = None,
     train: TrainCasesOption = None,
     test: TestCasesOption = None,
     seed: SeedOption = 0,
@@ -158,8 +160,8 @@ def note2chat_preferences(
     from bedside.protocols.note2chat.case_split import read_split
     from bedside.transcripts import read_transcripts
 
-    check_choice(outside, ("reward", "term"), "--outside")
     check_choice(rule, _RULES, "--rule")
+    check_choice(outside, _OUTSIDE, "--outside")
     split = read_split(train, test)
     talks = list(read_transcripts(files) if labels is None else with_labels(read_transcripts(files), labels))
     used = [talk for talk in talks if talk.case_id is None or split.side(talk.case_id) == "train"]
@@ -167,7 +169,7 @@ def note2chat_preferences(
         used,
         alpha=alpha,
         rater=rater,
-        outside="term" if outside == "term" else "reward",
+        outside=None if outside is None else "term" if outside == "term" else "reward",
         rule="code" if rule == "code" else "paper",
     )
     preferences = preference_pairs(
@@ -179,9 +181,14 @@ def note2chat_preferences(
     written = write_preference_files(
         preferences.pairs,
         out,
-        about={"rule": rule, "alpha": alpha, "margin": margin, "outside": outside, "seed": seed},
+        about={"rule": rule, **_priced(rule, alpha, outside), "margin": margin, "seed": seed},
         transcripts=used,
         sources=[Path(file) for file in (*files, *([labels] if labels else ())) if Path(file).is_file()],
         left_out=left_out,
     )
     say(f"Wrote {counted(written.rows['train'], 'pair')} from {counted(len(candidates), 'case')} to {out}")
+
+
+def _priced(rule: str, alpha: float | None, outside: str | None) -> dict[str, Any]:
+    """What the rule paper depends on, for the card."""
+    return {"alpha": alpha, "outside": outside or "reward"} if rule == "paper" else {}

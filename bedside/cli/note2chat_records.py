@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -16,7 +18,8 @@ from bedside.cli.simulate import MaxConcurrencyOption, MaxRequestsOption, Replay
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
-    from bedside.simulation.simulate import SimulationSettings, SimulationSummary
+    from bedside.api.note2chat_training import Asking
+    from bedside.simulation.simulate import SimulationSummary
 
 _MADE_OF = "What about"
 
@@ -86,17 +89,17 @@ def prepare(
     Examples:
         $ bedside note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
     """
-    from bedside.api.note2chat_training import CASES_FILE, Asking, prepare_notes
+    from bedside.api.note2chat_training import CASES_FILE, prepare_notes
 
-    with simulation_progress() as progress:
-        asking = Asking(
-            evaluator,
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=_settings(max_concurrency, max_calls, replay),
-            progress=progress,
-        )
+    with _asking(
+        evaluator,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        replay=replay,
+    ) as asking:
         summary = prepare_notes(notes, out, asking)
     _say_made(summary, out, "case")
     if summary.counts.finished:
@@ -154,18 +157,19 @@ def dialogues(
     Examples:
         $ bedside note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5 --evaluator openai/gpt-5-mini
     """
-    from bedside.api.note2chat_training import CASES_FILE, Asking, write_dialogues
+    from bedside.api.note2chat_training import CASES_FILE, write_dialogues
 
-    with simulation_progress() as progress:
-        asking = Asking(
-            evaluator or writer,
-            {"decision_tree": writer, "guided_dialogue": writer, "critic": critic or writer},
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=_settings(max_concurrency, max_calls, replay),
-            progress=progress,
-        )
+    others = {"decision_tree": writer, "guided_dialogue": writer, "critic": critic or writer}
+    with _asking(
+        evaluator or writer,
+        others,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        replay=replay,
+    ) as asking:
         summary = write_dialogues(cases, out, asking, rounds=rounds)
     _say_made(summary, out, "interview")
     if summary.counts.finished:
@@ -234,19 +238,18 @@ def rollouts(
         $ bedside note2chat rollouts cases.jsonl --clinician my.agent:reply --patient openai/gpt-5 --evaluator rules
     """
     from bedside.api.note2chat_rollouts import roll_out
-    from bedside.api.note2chat_training import Asking
     from bedside.protocols.note2chat.case_split import read_split
 
     check_choice(brief, ("general", "tuned"), "--brief")
-    with simulation_progress() as progress:
-        asking = Asking(
-            evaluator,
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=_settings(max_concurrency, max_calls, replay),
-            progress=progress,
-        )
+    with _asking(
+        evaluator,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        replay=replay,
+    ) as asking:
         rolled = roll_out(
             cases,
             out,
@@ -285,26 +288,49 @@ def thoughts(
     Examples:
         $ bedside note2chat thoughts dialogues/transcripts.jsonl rollouts/best.jsonl --evaluator openai/gpt-5-mini
     """
-    from bedside.api.note2chat_training import Asking, write_thoughts
+    from bedside.api.note2chat_training import write_thoughts
     from bedside.transcripts import read_transcripts
 
-    with simulation_progress() as progress:
-        asking = Asking(
-            evaluator,
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=_settings(max_concurrency, max_calls, replay),
-            progress=progress,
-        )
+    with _asking(
+        evaluator,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        replay=replay,
+    ) as asking:
         summary = write_thoughts(tuple(read_transcripts(files)), out, asking)
     _say_made(summary, out, "interview")
 
 
-def _settings(max_concurrency: int, max_calls: int | None, replay: bool) -> SimulationSettings:
+@contextmanager
+def _asking(
+    evaluator: str,
+    others: Mapping[str, str] | None = None,
+    *,
+    temperature: float | None,
+    time_limit: float,
+    seed: int,
+    max_concurrency: int,
+    max_calls: int | None,
+    replay: bool,
+) -> Iterator[Asking]:
+    """Who is asked and how, while a line tells how far it is."""
+    from bedside.api.note2chat_training import Asking
     from bedside.simulation.simulate import SimulationSettings
 
-    return SimulationSettings(max_concurrency=max_concurrency, max_calls=max_calls, replay=replay)
+    settings = SimulationSettings(max_concurrency=max_concurrency, max_calls=max_calls, replay=replay)
+    with simulation_progress() as progress:
+        yield Asking(
+            evaluator,
+            others or {},
+            temperature=temperature,
+            time_limit=time_limit,
+            seed=seed,
+            settings=settings,
+            progress=progress,
+        )
 
 
 def _say_made(summary: SimulationSummary, out: Path, noun: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from bedside.api.note2chat_files import write_sft
 from bedside.api.note2chat_rollouts import roll_out
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
 from bedside.cli import main
+from bedside.llm.prices import Price
 from bedside.llm.queue import Patience
 from bedside.protocols.note2chat.case_split import CaseSplit, read_split
 from bedside.protocols.note2chat.rollouts import best_rollouts
@@ -434,3 +436,66 @@ def test_a_server_that_misbehaves_leaves_records_that_are_made_in_the_next_run(
         assert all(
             thought is None or json.loads(thought)["plan"] == "because of turn 0" for thought in thoughts
         )
+
+
+def interviewing(request: Received, number: int) -> Action:
+    """A doctor who asks once, a patient who knows nothing, and an evaluator who finds nothing conveyed."""
+    schema = request.schema
+    if schema is None:
+        return Action(text="Sorry, I don't know.")
+    if "message" in schema["properties"]:
+        asked = sum(message["role"] == "assistant" for message in request.body["messages"])
+        ranking = ["gout"] if asked else None
+        return Action(text=json.dumps({"message": "Where is it?", "diagnoses": ranking}))
+    if "candidate" in schema["properties"]:
+        return Action(text='{"candidate": null}')
+    return Action(
+        text=json.dumps({"opening": False, "last": None, "patient_first": None, "doctor_first": None})
+    )
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_what_is_set_for_rollouts_reaches_every_model_that_is_asked(tmp_path: Path) -> None:
+    (case,) = (case for _, case in read_cases([SIMULATOR.cases]) if case.id == TEST)
+    path = tmp_path / "case.jsonl"
+    path.write_text(case.model_dump_json(exclude_defaults=True) + "\n")
+    with JudgeServer(interviewing) as server:
+        names = {role: f"{server.url}#{role}" for role in ("doctor", "patient", "evaluator")}
+        options = (
+            "--clinician", names["doctor"], "--patient", names["patient"], "--evaluator", names["evaluator"],
+            "--repeats", 2, "--brief", "general",
+        )  # fmt: skip
+        assert run("note2chat", "rollouts", path, *options, "--temperature", ".5", "--seed", 3,
+                   "--out", tmp_path / "warm") == 0  # fmt: skip
+        warm, server.received = server.received, []
+        assert run("note2chat", "rollouts", path, *options, "--out", tmp_path / "own") == 0
+        own = server.received
+        for received in (warm, own):
+            assert {one.body["model"] for one in received} == {"doctor", "patient", "evaluator"}
+        assert {one.body.get("temperature") for one in warm} == {0.5}
+        assert len({one.body["seed"] for one in warm}) == len(warm)
+        assert not any("temperature" in one.body or "seed" in one.body for one in own)
+        settings = SimulationSettings(prices={name: Price(1e6, 1e6) for name in names.values()})
+        rolled = roll_out(
+            path, tmp_path / "priced", Asking(names["evaluator"], settings=settings),
+            clinician=names["doctor"], patient=names["patient"], repeats=1,
+        )  # fmt: skip
+        assert min(rolled.talks.cost, rolled.checked.cost) > 0
+        # A limit of costs is one of both parts together.
+        limit = replace(settings, max_cost=rolled.talks.cost)
+        limited = roll_out(
+            path, tmp_path / "limited", Asking(names["evaluator"], settings=limit),
+            clinician=names["doctor"], patient=names["patient"], repeats=1,
+        )  # fmt: skip
+        assert limited.talks.cost == rolled.talks.cost
+        assert limited.checked.requests == 0
+        server.script = lambda request, number: Action(status=429)
+        server.received = []
+        patience = Patience(attempts=3, first_wait=0.01, longest_wait=0.02)
+        refused = roll_out(
+            path, tmp_path / "patient", Asking("rules", settings=SimulationSettings(patience=patience)),
+            clinician=names["doctor"], patient="rules", repeats=1,
+        )  # fmt: skip
+        assert refused.talks.counts.finished == 0
+        assert len(server.received) == 3
