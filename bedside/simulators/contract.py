@@ -143,6 +143,19 @@ class SimulatorSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyForm:
+    """A list of what was found that a person may begin before they are asked for it; a model writes no notes.
+
+    Attributes:
+        after: messages of their own after which they may.
+        schema: JSON Schema of the call that asks for it when the conversation is over.
+    """
+
+    after: int
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Simulator:
     """A simulator of one protocol.
 
@@ -164,6 +177,8 @@ class Simulator:
         rules: actors that need no model, by role: they reply to a call from its material. Toys, named so in tables.
         most_calls: the most calls that a conversation can take, by role, attempts included.
         parameters: what is bedside's own where the source gives no figure, a sentence each, for the simulation card.
+        early_form: what a person to whom a call is put may begin to fill in while they talk; None for nothing. It is
+            shown to nobody else.
     """
 
     name: str
@@ -183,6 +198,7 @@ class Simulator:
     scripts: Path | None = None
     options: tuple[SimulatorOption, ...] = ()
     parameters: tuple[str, ...] = ()
+    early_form: Callable[[Call], EarlyForm | None] = lambda call: None
 
 
 #: Simulators by name.

@@ -29,7 +29,10 @@ class HumanActor:
 
         self.parameters: dict[str, Any] = {} if settings.minutes is None else {"minutes": settings.minutes}
         self._person = PersonAtKeyboard(
-            TerminalScreen(), TypedLines(settings.folder / TYPED_LINES), minutes=settings.minutes
+            TerminalScreen(),
+            TypedLines(settings.folder / TYPED_LINES),
+            minutes=settings.minutes,
+            early_form=settings.simulator.early_form,
         )
 
     async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
@@ -71,4 +74,5 @@ ACTOR = ActorKind(
     takes=is_human,
     read=_read,
     open=_open,
+    free=True,
 )
