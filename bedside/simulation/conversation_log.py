@@ -15,13 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import orjson
 
 from bedside.simulators.calls import ActorReply
 from bedside.support.errors import RunError
 from bedside.support.files import unpacked
+from bedside.support.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 
 FORMAT = 1
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
@@ -31,6 +32,9 @@ ReplyState = Literal["answered", "failed"]
 #: ``finished``: there is a transcript. ``failed``: it can't be used. ``unfinished``: a limit was reached, or the run
 #: was ended.
 ConversationState = Literal["finished", "failed", "unfinished"]
+#: Endings: of a conversation with a transcript, and of one without.
+_FINISHED = {"stop": TEXT, "completed": BOOLEAN, "flags": ObjectOf(INTEGER)}
+_LOST = {"whose": TEXT, "reason": TEXT, "detail": TEXT}
 
 _TABLES = """
 CREATE TABLE replies (
@@ -152,21 +156,43 @@ def _json(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
+def _checked(content: str | bytes, shape: Any, what: str) -> Any:
+    """JSON of a cell.
+
+    Raises:
+        ValueError: it is not of the shape.
+    """
+    value = orjson.loads(content)
+    wrong = misfit(value, shape)
+    if wrong is not None:
+        raise ValueError(f"{what}: {wrong}")
+    return value
+
+
 def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
     text, cut, declined = orjson.loads(unpacked(row[10]))
+    if not (isinstance(text, str) and isinstance(cut, bool) and isinstance(declined, str)):
+        raise ValueError("a reply is none")
     return LoggedReply(
-        CallSite(*row[:4]), row[4], orjson.loads(row[5]), row[6], row[7], orjson.loads(row[8]), row[9],
-        ActorReply(text, cut, declined), tuple(orjson.loads(row[11])), *row[12:],
+        CallSite(*row[:4]), row[4], _checked(row[5], ObjectOf(TEXT), "parts"), row[6], row[7],
+        _checked(row[8], {}, "parameters"), row[9], ActorReply(text, cut, declined),
+        tuple(_checked(row[11], [TEXT], "faults")), *row[12:],
     )  # fmt: skip
+
+
+def _listed_conversation(key: str, name: str, about: str) -> ListedConversation:
+    return ListedConversation(key, name, _checked(about, {"system": TEXT}, "about"))
 
 
 def _logged_conversation(row: tuple[Any, ...]) -> LoggedConversation:
     key, state, session, ending, transcript, states = row
+    if state not in get_args(ConversationState):
+        raise ValueError(f"the state of a conversation is {state!r}")
     return LoggedConversation(
         key,
         state,
         session,
-        orjson.loads(ending),
+        _checked(ending, _FINISHED if state == "finished" else _LOST, "ending"),
         b"" if transcript is None else unpacked(transcript),
         b"" if states is None else unpacked(states),
     )
@@ -437,7 +463,7 @@ def planned_conversations(
         "SELECT plan.key, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key) ORDER BY place"
     )
     for key, name, about, *ending in rows:
-        listed = ListedConversation(key, name, orjson.loads(about))
+        listed = _listed_conversation(key, name, about)
         yield listed, None if ending[0] is None else _logged_conversation(tuple(ending))
 
 
@@ -449,7 +475,7 @@ def planned_conversation(
     if row is None:
         return None
     ending = connection.execute("SELECT * FROM conversations WHERE key = ?", (row[0],)).fetchone()
-    listed = ListedConversation(row[0], row[1], orjson.loads(row[2]))
+    listed = _listed_conversation(*row)
     return listed, None if ending is None else _logged_conversation(ending)
 
 

@@ -18,8 +18,13 @@ from bedside.simulation.conversation_log import (
     spent_by_role,
 )
 from bedside.support.errors import DataError
+from bedside.support.json_shape import INTEGER, TEXT, OrNull, misfit
 from bedside.support.registry import nearest
 from bedside.transcripts.simulation_folder import LOG_FILE
+
+#: What is read of a transcript and of a hidden state.
+_TRANSCRIPT = {"turns": OrNull([{"role": TEXT, "text": TEXT}])}
+_STATE = {"turn": OrNull(INTEGER)}
 
 
 @dataclass(slots=True)
@@ -58,7 +63,7 @@ class SystemTalks:
         else:
             self.finished += 1
             self.completed += bool(ended.ending["completed"])
-            self.turns += len(orjson.loads(ended.transcript).get("turns", ()))
+            self.turns += len(_transcript(ended).get("turns") or ())
             self.stops[ended.ending["stop"]] += 1
             self.flags.update(ended.ending["flags"])
 
@@ -163,6 +168,23 @@ def conversation_record(folder: Path, name: str) -> ConversationRecord:
             listed.id,
             listed.about,
             ended.ending,
-            orjson.loads(ended.transcript) if ended.transcript else None,
-            tuple(orjson.loads(line) for line in ended.states.splitlines()),
+            _transcript(ended) if ended.transcript else None,
+            tuple(_fitting(line, _STATE) for line in ended.states.splitlines()),
         )
+
+
+def _transcript(ended: LoggedConversation) -> dict[str, Any]:
+    return _fitting(ended.transcript, _TRANSCRIPT)
+
+
+def _fitting(content: bytes, shape: Any) -> dict[str, Any]:
+    """An object of JSON.
+
+    Raises:
+        ValueError: it is none, or not of the shape.
+    """
+    value: dict[str, Any] = orjson.loads(content)
+    wrong = misfit(value, shape)
+    if wrong is not None:
+        raise ValueError(wrong)
+    return value
