@@ -11,13 +11,12 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.study_parts import SIMULATED, SYNTHETIC
 from bedside.ratings.run_simulations import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
 from bedside.support.errors import DataError
 from bedside.support.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
 
-#: The factor that says of a transcript that it was simulated.
-SYNTHETIC = "synthetic"
 #: What is read of what a transcript says of its simulation.
 _PROVENANCE = {
     "stop": OrNull(TEXT),
@@ -232,7 +231,7 @@ def _finished(view: RatingsView, read: bool) -> tuple[list[SimulatedTalk], int]:
         own = factors.get(name)
         if own is None:
             continue
-        if own.get(SYNTHETIC) != "True":
+        if own.get(SYNTHETIC) != SIMULATED:
             others += 1
             continue
         provenance = said.get(name)

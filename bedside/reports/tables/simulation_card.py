@@ -7,6 +7,7 @@ from typing import Any
 
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
+from bedside.analysis.study_parts import SYNTHETIC
 from bedside.reports.simulated_actors import actors_of, judging_actors, toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -109,9 +110,11 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
     if any(simulation.manifest.get("parameters of bedside's own") for simulation in talks.simulations):
         yield "Where parameters are bedside's own, figures are not to be compared with published ones."
     if talks.others:
-        yield (
-            "Simulated conversations and others are in one run: tables take them together unless one kind is chosen "
-            "by the factor synthetic."
+        both = len(view.part.where.get(SYNTHETIC, ())) > 1
+        yield "Simulated conversations and others are in one run" + (
+            ", and numbers are of both together, as was asked for."
+            if both
+            else "; no system has both, so that no system's numbers are of both."
         )
     if not talks.simulations:
         yield (
