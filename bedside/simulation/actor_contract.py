@@ -184,7 +184,7 @@ class ActorSettings:
         spending: what may be sent.
         folder: where the simulation goes.
         max_concurrency: calls under way at once.
-        price: of its tokens; None where the user gives none.
+        price: of its tokens; None where it isn't known.
         patience: how hard to try.
         minutes: how long a person may talk; None for no limit.
     """
@@ -211,6 +211,7 @@ class ActorKind:
         read: takes the names of its kind apart, which may be more or fewer actors than names; raises a RegistryError
             or an InputError.
         open: makes ready to ask. It raises a BedsideError where the actor isn't set up, as where a key is missing.
+        free: whether nobody is paid for its replies.
     """
 
     name: str
@@ -218,6 +219,7 @@ class ActorKind:
     takes: Callable[[str], bool]
     read: Callable[[Sequence[str], Simulator], Sequence[ActorName]]
     open: Callable[[ActorName, ActorSettings], Actor]
+    free: bool = False
 
 
 ACTORS: Registry[ActorKind] = Registry(

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from bedside.llm.contract import known_price
-from bedside.llm.prices import Price
 from bedside.llm.tokens import estimate_tokens
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.simulate import SimulationSettings
@@ -139,8 +137,6 @@ def _role_preview(
 ) -> RolePreview:
     cost: float | None = 0.0
     if name.kind == "model":
-        price: Price | None = (
-            settings.prices.get(name.text) or settings.prices.get(name.identity) or known_price(name.detail)
-        )
+        price = settings.price_of(name)
         cost = None if price is None else price.of(round(own.input_tokens), round(own.output_tokens))
     return RolePreview(place[0], name, own.calls, own.most_calls, own.input_tokens, own.output_tokens, cost)

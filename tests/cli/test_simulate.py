@@ -182,8 +182,12 @@ def test_failed(call: Call, talks: Path, tmp_path: Path) -> None:
         "simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--patient", "mute:reply",
         "--evaluator", "rules", "--sample", "1",
     )  # fmt: skip
-    assert code == 0, err
-    assert "1 failed: bedside simulation failed talks says why" in out
+    assert code == 2
+    assert "0 conversations of 1 in talks" in out
+    assert err.splitlines()[-1] == (
+        "bedside: talks: every conversation failed (1); the commonest reason is patient: empty (1); bedside simulation "
+        "failed talks lists them; calls that got no answer are asked again by the same command"
+    )
     assert "Next:" not in out, "there is nothing to score"
     _, out, _ = call("simulation", "failed", "talks", "--json")
     (row,) = json.loads(out)[0]["rows"]

@@ -56,4 +56,5 @@ ACTOR = ActorKind(
     takes=lambda text: text.startswith(_BEGINNING),
     read=_read,
     open=_open,
+    free=True,
 )
