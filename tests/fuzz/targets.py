@@ -68,8 +68,6 @@ from tests.fuzz import mutate
 from tests.fuzz.text_forms import TEXTS, WORDS
 from tests.transcripts.files import document, examples, packed
 
-_examples = cache(examples)
-
 
 @dataclass(frozen=True, slots=True)
 class Target:
@@ -268,7 +266,7 @@ def _document(name: str, folder: Path, data: bytes) -> None:
 
 
 def _add_readers() -> None:
-    for form, (name, content) in _examples().items():
+    for form, (name, content) in examples().items():
         if "workbook" in form:
             continue
         if form in ("rows", "cells", "exchanges"):
@@ -334,7 +332,7 @@ def _add_readers() -> None:
             )
     _add("parquet-cells", _make_parquet_dialogues, _parquet_dialogues, batch=1)
     for form in ("rows", "cells"):
-        name, content = _examples()[f"{form} as workbook"]
+        name, content = examples()[f"{form} as workbook"]
         parts = mutate.parts_of(content)
         _add(
             f"workbook-{form}",
@@ -360,7 +358,7 @@ def _mdd5k_label(folder: Path, data: bytes) -> None:
     if not talk.exists():
         talk.parent.mkdir()
         label.parent.mkdir()
-        talk.write_bytes(_examples()["mdd5k"][1])
+        talk.write_bytes(examples()["mdd5k"][1])
     label.write_bytes(data)
     for transcript in Reading([talk]):
         transcript.to_json()
@@ -368,7 +366,7 @@ def _mdd5k_label(folder: Path, data: bytes) -> None:
 
 def _convokit_companion(folder: Path, data: bytes) -> None:
     for name in ("conversations.json", "speakers.json", "utterances.jsonl"):
-        (folder / name).write_bytes(data if name != "utterances.jsonl" else _examples()["convokit"][1])
+        (folder / name).write_bytes(data if name != "utterances.jsonl" else examples()["convokit"][1])
     for transcript in Reading([folder / "utterances.jsonl"]):
         transcript.to_json()
 

@@ -36,8 +36,11 @@ HEAVY = ("aiohttp", "deepeval", "torch", "transformers", "openai")
 
 @pytest.mark.parametrize(
     "name",
-    # What deepeval imports takes seconds.
-    [pytest.param(name, marks=pytest.mark.slow if name == "deepeval" else ()) for name in CLIENTS.names()],
+    # What deepeval imports takes seconds; it knows the prices of others' models too.
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("deepeval", "openai_compatible") else ())
+        for name in CLIENTS.names()
+    ],
 )
 def test_every_client_keeps_the_contract(name: str) -> None:
     kind = CLIENTS.load(name)
@@ -167,6 +170,7 @@ def test_registry_folder_holds_entries_only() -> None:
     assert files <= set(CLIENTS.names())
 
 
+@pytest.mark.slow
 def test_a_price_is_looked_up_without_a_word() -> None:
     """The library that knows prices says on import what it was set to, which is no part of what a command prints."""
     code = (
