@@ -25,12 +25,18 @@ if TYPE_CHECKING:
     from bedside.protocols.note2chat.case_split import CaseSplit
     from bedside.protocols.note2chat.rollouts import BestRollouts
     from bedside.simulation.actor_contract import Named
+    from bedside.simulation.call_preview import SimulationPreview
     from bedside.simulation.record_making import MadeRecord
+    from bedside.simulation.record_preview import RecordPreview
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
+    from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
     from bedside.simulators.calls import Exchange
     from bedside.simulators.case import Case
     from bedside.simulators.case_records import PathOrPaths
     from bedside.transcripts import Transcript
+
+#: What is made of the interviews, in the folder's words.
+_CHECKED = "checked interviews"
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,14 +86,95 @@ def roll_out(
     Raises:
         BedsideError: as :func:`bedside.simulate`.
     """
-    from bedside.simulation.requested_plan import SimulationRequest
     from bedside.simulation.simulate import SimulationSettings, simulate_plan
 
     settings = asking.settings or SimulationSettings()
+    plan = _talk_plan(
+        cases,
+        asking,
+        clinician=clinician,
+        patient=patient,
+        repeats=repeats,
+        setting=setting,
+        options=options,
+        split=split,
+    )
+    talks = simulate_plan(plan, out / "talks", settings, asking.progress)
+    checked = _check(
+        read_talks(out / "talks" / TRANSCRIPTS),
+        {case.id: case for case in plan.cases},
+        out / "checked",
+        _with_the_rest(asking, settings, talks),
+    )
+    return Rollouts(talks, checked, _write_best(out, require_correct))
+
+
+def preview_rollouts(
+    cases: PathOrPaths,
+    asking: Asking,
+    *,
+    clinician: Named,
+    patient: Named,
+    repeats: int = 15,
+    setting: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    split: CaseSplit | None = None,
+) -> tuple[SimulationPreview, RecordPreview]:
+    """What :func:`roll_out` with the same arguments would ask: for the interviews, and for their check.
+
+    The check is counted on interviews of toys. Nothing is asked or written.
+
+    Raises:
+        BedsideError: as :func:`bedside.api.simulating.preview_simulation`.
+    """
+    from bedside.simulation.call_preview import preview_plan
+    from bedside.simulation.record_making import RecordTask
+    from bedside.simulation.record_preview import preview_records
+    from bedside.simulation.simulate import SimulationSettings
+
+    settings = asking.settings or SimulationSettings()
+    plan = _talk_plan(
+        cases,
+        asking,
+        clinician=clinician,
+        patient=patient,
+        repeats=repeats,
+        setting=setting,
+        options=options,
+        split=split,
+    )
+    rater = asking.rater()
+    tasks = [
+        RecordTask(
+            planned.id,
+            planned.case.id,
+            planned.case.language,
+            planned.case.digest(),
+            _checking_a_toy(plan, planned, rater),
+        )
+        for planned in plan.conversations()
+    ]
+    checks = asking.plan(_CHECKED, tasks, {}, TRANSCRIPTS)
+    return preview_plan(plan, settings), preview_records(checks, settings)
+
+
+def _talk_plan(
+    cases: PathOrPaths,
+    asking: Asking,
+    *,
+    clinician: Named,
+    patient: Named,
+    repeats: int,
+    setting: str | None,
+    options: Mapping[str, Any] | None,
+    split: CaseSplit | None,
+) -> SimulationPlan:
+    from bedside.simulation.requested_plan import SimulationRequest
+
     used = [case for case in usable_cases(cases) if split is None or split.side(case.id) == "train"]
     if not used:
         raise InputError("no case is left to train on", where="`cases`", todo="check the lists of cases")
-    plan = SimulationRequest(
+    return SimulationRequest(
         "note2chat",
         clinician,
         patient=patient,
@@ -99,14 +186,28 @@ def roll_out(
         seed=asking.seed,
         time_limit=asking.time_limit,
     ).plan()
-    talks = simulate_plan(plan, out / "talks", settings, asking.progress)
-    checked = _check(
-        read_talks(out / "talks" / TRANSCRIPTS),
-        {case.id: case for case in used},
-        out / "checked",
-        replace(asking, settings=_what_is_left(settings, talks)),
-    )
-    return Rollouts(talks, checked, _write_best(out, require_correct))
+
+
+def _checking_a_toy(
+    plan: SimulationPlan, planned: PlannedConversation, rater: str
+) -> Callable[[], Exchange[MadeRecord]]:
+    """The check of an interview that toys have."""
+
+    def make() -> Exchange[MadeRecord]:
+        from bedside.simulation.record_preview import played
+        from bedside.simulators.contract import UnusableConversationError
+        from bedside.transcripts import Transcript, Turn
+
+        _, outcome = played(plan.simulator.converse(plan.situation(planned)), plan.simulator.rules)
+        if outcome is None:
+            raise UnusableConversationError("material", "the toys' interview can't be used")
+        turns = tuple(
+            Turn(number, turn.role, turn.role, turn.text, {}) for number, turn in enumerate(outcome.turns)
+        )
+        talk = Transcript(planned.id, turns, case_id=planned.case.id, reference=dict(outcome.reference))
+        return (yield from _checking(talk, planned.case, rater)())
+
+    return make
 
 
 def _temperatures(asking: Asking) -> dict[str, float]:
@@ -116,13 +217,15 @@ def _temperatures(asking: Asking) -> dict[str, float]:
     return {f"{role}_temperature": asking.temperature for role in ACTOR_ROLES}
 
 
-def _what_is_left(settings: SimulationSettings, spent: SimulationSummary) -> SimulationSettings:
-    """The settings, with limits from which what was spent is taken off."""
+def _with_the_rest(asking: Asking, settings: SimulationSettings, spent: SimulationSummary) -> Asking:
+    """Who is asked after something was spent: limits are of what is left, prices of those who are still asked."""
     calls = None if settings.max_calls is None else settings.max_calls - spent.requests
     cost = None if settings.max_cost is None else settings.max_cost - spent.cost
     if cost is not None and cost <= 0:
         calls, cost = 0, None
-    return replace(settings, max_calls=calls, max_cost=cost)
+    names = {text for name in asking.cast().values() for text in (name.text, name.identity)}
+    prices = {text: price for text, price in settings.prices.items() if text in names}
+    return replace(asking, settings=replace(settings, max_calls=calls, max_cost=cost, prices=prices))
 
 
 def _write_best(out: Path, require_correct: bool) -> BestRollouts:
@@ -152,7 +255,7 @@ def _check(
         for talk in transcripts
         for case in (cases[talk.case_id or ""],)
     ]
-    return asking.make("checked interviews", tasks, out, {}, TRANSCRIPTS)
+    return asking.carry_out(asking.plan(_CHECKED, tasks, {}, TRANSCRIPTS), out)
 
 
 def _checking(talk: Transcript, case: Case, rater: str) -> Callable[[], Exchange[MadeRecord]]:

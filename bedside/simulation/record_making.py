@@ -26,7 +26,7 @@ from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
 from bedside.simulators.contract import Simulator
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
-#: The role of everybody who is asked: what makes records is neither side of a conversation.
+#: The role of who is asked, unless it is named: most of what makes records is neither side of a conversation.
 _ROLE: ActorRole = "evaluator"
 
 
@@ -71,13 +71,14 @@ class RecordPlan:
     Attributes:
         name: what is made, in a word or two.
         version: of the rules and prompts that make it; part of every record's key.
-        simulator: whose ``rules`` evaluator makes records without a model.
+        simulator: whose ``rules`` make records without a model.
         tasks: each record.
         cast: who is asked, by the purpose of the calls; ``""`` stands for all other purposes.
         options: what else the records depend on.
         sampling: how language models are asked to write.
         seed: of the actors' own chance.
         file: the name of the file of records.
+        roles: the role of who is asked for a purpose, where it isn't the evaluator.
     """
 
     name: str
@@ -89,14 +90,16 @@ class RecordPlan:
     sampling: Sampling
     seed: int
     file: str = TRANSCRIPTS
+    roles: Mapping[str, ActorRole] = field(default_factory=dict)
 
     def actor(self, call: Call) -> ActorName:
         """Who is asked."""
         return self.cast.get(call.purpose, self.cast[""])
 
-    def actors(self) -> dict[str, ActorName]:
-        """Everybody who is asked, by identity."""
-        return {name.identity: name for name in self.cast.values()}
+    def parts(self) -> list[tuple[ActorRole, ActorName]]:
+        """Everybody who is asked, with the role, each once."""
+        parts = {(self.roles.get(purpose, _ROLE), name.identity): name for purpose, name in self.cast.items()}
+        return [(role, name) for (role, _), name in parts.items()]
 
     def key(self, task: RecordTask) -> str:
         """SHA-256 of all that a record depends on."""
@@ -151,8 +154,8 @@ def make_records(
 
     order = TalkOrder(
         plan.simulator,
-        [(_ROLE, name) for name in plan.actors().values()],
-        {_ROLE: plan.sampling},
+        plan.parts(),
+        {role: plan.sampling for role, _ in plan.parts()},
         listed=plan.listed(),
         have=have,
         about=lambda: _about(plan, prompts),

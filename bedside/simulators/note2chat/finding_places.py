@@ -109,7 +109,9 @@ def _read_place(value: Any, lines: Sequence[Line]) -> FindingPlace:
     return FindingPlace(opening, last, 0 if opening else first, numbers["doctor_first"])
 
 
-def diagnosis_rank(diagnosis: str, candidates: Sequence[str], language: str) -> Exchange[int | None]:
+def diagnosis_rank(
+    diagnosis: str, candidates: Sequence[str], language: str, *, ordinal: int = 1
+) -> Exchange[int | None]:
     """The position (from 0) of the true diagnosis among the candidates; None where it is not among them.
 
     Raises:
@@ -130,7 +132,7 @@ def diagnosis_rank(diagnosis: str, candidates: Sequence[str], language: str) -> 
     return (
         yield from ask_evaluator(
             "diagnosis_place",
-            1,
+            ordinal,
             language,
             read,
             variables={"diagnosis": diagnosis, "candidates": listed},
