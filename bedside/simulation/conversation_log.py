@@ -338,11 +338,6 @@ class ConversationLog:
             lambda: self._connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (key, session))
         )
 
-    def spent(self) -> dict[str, dict[str, Any]]:
-        """What all replies took, by role, as :func:`spent_by_role` has it."""
-        with _reading(self.path):
-            return spent_by_role(self._reader)
-
     # -- writing -------------------------------------------------------------------------------------
 
     async def _do(self, work: Callable[[], object]) -> None:
@@ -447,36 +442,23 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def logged_replies(connection: sqlite3.Connection, key: str) -> Iterator[LoggedReply]:
-    """All replies under a key, in the order in which they came."""
-    rows = connection.execute(
-        "SELECT * FROM replies WHERE key = ? ORDER BY started, purpose, ordinal, attempt", (key,)
-    )
-    yield from map(_logged_reply, rows)
-
-
 def planned_conversations(
-    connection: sqlite3.Connection,
+    connection: sqlite3.Connection, name: str | None = None
 ) -> Iterator[tuple[ListedConversation, LoggedConversation | None]]:
-    """The conversations of the last run's plan, in order, and what they came to; None where they haven't ended."""
+    """The conversations of the last run's plan, in order, and what they came to; None where they haven't ended.
+
+    Args:
+        connection: to the log.
+        name: the id of the only one that is wanted; None for all.
+    """
     rows = connection.execute(
-        "SELECT plan.key, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key) ORDER BY place"
+        "SELECT plan.key, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key)"
+        f"{'' if name is None else ' WHERE id = ?'} ORDER BY place",
+        () if name is None else (name,),
     )
-    for key, name, about, *ending in rows:
-        listed = _listed_conversation(key, name, about)
+    for key, identity, about, *ending in rows:
+        listed = ListedConversation(key, identity, orjson.loads(about))
         yield listed, None if ending[0] is None else _logged_conversation(tuple(ending))
-
-
-def planned_conversation(
-    connection: sqlite3.Connection, name: str
-) -> tuple[ListedConversation, LoggedConversation | None] | None:
-    """A conversation of the last run's plan by its id; None where there is none of it."""
-    row = connection.execute("SELECT key, id, about FROM plan WHERE id = ?", (name,)).fetchone()
-    if row is None:
-        return None
-    ending = connection.execute("SELECT * FROM conversations WHERE key = ?", (row[0],)).fetchone()
-    listed = _listed_conversation(*row)
-    return listed, None if ending is None else _logged_conversation(ending)
 
 
 def earlier_conversations(connection: sqlite3.Connection) -> int:

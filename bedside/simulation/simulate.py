@@ -153,21 +153,15 @@ def simulate_plan(
     Raises:
         BedsideError: as :func:`carry_out`.
     """
-    cast = _cast(plan)
     order = TalkOrder(
         plan.simulator,
-        cast,
+        plan.parts(),
         plan.options.sampling,
         listed=(conversation.listed() for conversation in plan.conversations()),
         have=partial(_have_all, plan, progress),
-        about=partial(_about, plan, cast),
+        about=partial(_about, plan),
     )
     return carry_out(order, folder, settings)
-
-
-def _cast(plan: SimulationPlan) -> list[tuple[ActorRole, ActorName]]:
-    clinicians: list[tuple[ActorRole, ActorName]] = [("clinician", name) for name in plan.clinicians]
-    return [*clinicians, ("patient", plan.patient), ("evaluator", plan.evaluator)]
 
 
 async def _have_all(
@@ -200,7 +194,7 @@ def _talk(plan: SimulationPlan, asked: LoggedActors, conversation: PlannedConver
     return PlannedTalk(conversation.key, conversation.id, have)
 
 
-def _about(plan: SimulationPlan, cast: Sequence[tuple[ActorRole, ActorName]]) -> dict[str, Any]:
+def _about(plan: SimulationPlan) -> dict[str, Any]:
     """What a simulation is of."""
     return {
         "protocol": plan.simulator.name,
@@ -210,7 +204,7 @@ def _about(plan: SimulationPlan, cast: Sequence[tuple[ActorRole, ActorName]]) ->
         "clinicians": [name.identity for name in plan.clinicians],
         "patient": plan.patient.identity,
         "evaluator": plan.evaluator.identity,
-        "toys": sorted({name.identity for _, name in cast if name.toy}),
+        "toys": sorted({name.identity for _, name in plan.parts() if name.toy}),
         "cases": {case.id: case.digest() for case in plan.cases},
         "personas": {persona.id: persona.digest() for persona in plan.personas if persona is not None},
         "settings": list(plan.settings),

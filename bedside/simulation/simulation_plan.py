@@ -13,7 +13,7 @@ from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.conversation_log import ListedConversation
 from bedside.simulation.role_sampling import SimulationOptions
-from bedside.simulators.calls import ACTOR_ROLES, ActorRole, Scope
+from bedside.simulators.calls import ActorRole, Scope
 from bedside.simulators.case import Case, Persona
 from bedside.simulators.contract import Simulator, Situation
 from bedside.simulators.draws import Draws
@@ -114,12 +114,12 @@ class SimulationPlan:
 
     def people(self, conversation: PlannedConversation) -> frozenset[str]:
         """Those who take part in a conversation at the keyboard."""
-        names = {self.actor(role, conversation.clinician).identity for role in ACTOR_ROLES}
-        return frozenset(filter(is_human, names))
+        names = self.roles(conversation.clinician).values()
+        return frozenset(name.identity for name in names if is_human(name.identity))
 
     def has_people(self) -> bool:
         """Whether anybody takes part at the keyboard."""
-        return any(is_human(name.identity) for name in (*self.clinicians, self.patient, self.evaluator))
+        return any(is_human(name.identity) for _, name in self.parts())
 
     def _met_once(self, conversations: Sequence[PlannedConversation]) -> Iterator[PlannedConversation]:
         """Those of a case's conversations that are had: of those with the same person, one, drawn by its id."""
@@ -205,10 +205,6 @@ class SimulationPlan:
         sampling = self.options.sampling[role].parameters() if actor.kind == "model" else {}
         return {"actor": actor.identity, "digest": actor.digest, "sampling": sampling}
 
-    def actor(self, role: ActorRole, clinician: ActorName) -> ActorName:
-        """Who plays a role."""
-        return {"clinician": clinician, "patient": self.patient, "evaluator": self.evaluator}[role]
-
     def situation(self, conversation: PlannedConversation) -> Situation:
         """What a conversation starts from."""
         return Situation(
@@ -223,7 +219,12 @@ class SimulationPlan:
 
     def roles(self, clinician: ActorName) -> dict[ActorRole, ActorName]:
         """Who plays what in a clinician's conversations."""
-        return {role: self.actor(role, clinician) for role in ACTOR_ROLES}
+        return {"clinician": clinician, "patient": self.patient, "evaluator": self.evaluator}
+
+    def parts(self) -> list[tuple[ActorRole, ActorName]]:
+        """Everybody who takes part, with the role."""
+        clinicians: list[tuple[ActorRole, ActorName]] = [("clinician", name) for name in self.clinicians]
+        return [*clinicians, ("patient", self.patient), ("evaluator", self.evaluator)]
 
 
 def sampled(cases: Sequence[Case], number: int | None, seed: int) -> tuple[Case, ...]:

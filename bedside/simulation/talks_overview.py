@@ -13,7 +13,6 @@ from bedside.simulation.conversation_log import (
     LoggedConversation,
     earlier_conversations,
     opened_log,
-    planned_conversation,
     planned_conversations,
     spent_by_role,
 )
@@ -157,7 +156,7 @@ def conversation_record(folder: Path, name: str) -> ConversationRecord:
         DataError: no conversation of it has this id; the nearest are given.
     """
     with opened_log(folder / LOG_FILE) as connection:
-        entry = planned_conversation(connection, name)
+        entry = next(planned_conversations(connection, name), None)
         if entry is None:
             names = [listed.id for listed, _ in planned_conversations(connection)]
             raise DataError(f"no conversation is called {name!r}", todo=nearest(name, names))
