@@ -73,7 +73,8 @@ EvaluatorOption = Annotated[
     str | None,
     typer.Option(
         metavar="ACTOR",
-        help="Who labels turns, checks facts and the like. Without it, whoever plays the patient.",
+        help="Who labels turns, checks facts and the like. Without it, whoever plays the patient, unless that is a person: "
+        "then it must be given.",
         autocompletion=complete.actors,
         rich_help_panel=_ACTORS,
     ),
@@ -90,7 +91,7 @@ PersonasOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Personas of the patients, in place of the protocol's.",
+        help="Personas of the patients, in place of the protocol's; for protocols that have a use for them.",
         rich_help_panel=_CASES,
     ),
 ]

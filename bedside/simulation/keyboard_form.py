@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -130,9 +131,12 @@ class KeyboardForm:
                 value = int(line) if whole else float(line)
             except ValueError:
                 value = None
-            if value is not None and value == value and (least is None or value >= least) and (
-                most is None or value <= most
-            ):  # fmt: skip
+            if (
+                value is not None
+                and math.isfinite(value)
+                and (least is None or value >= least)
+                and (most is None or value <= most)
+            ):
                 return value
             self.show(f"Type {wanted}.")
 
@@ -229,19 +233,26 @@ def field_title(name: str, schema: Mapping[str, Any]) -> str:
     return str(title) if title else name.replace("_", " ").capitalize()
 
 
-def _numbered(choices: Any) -> str:
-    return ", ".join(f"{number} {choice}" for number, choice in enumerate(choices, 1))
+def _numbered(choices: Iterable[Any]) -> str:
+    """Choices with a number each, by which they can be chosen; those that are numbers themselves without."""
+    names = [str(choice) for choice in choices]
+    if any(map(str.isdecimal, names)):
+        return ", ".join(names)
+    return ", ".join(f"{number} {name}" for number, name in enumerate(names, 1))
 
 
 def _chosen(line: str, choices: Sequence[Any]) -> Any:
-    """The choice that was typed: its number, its name, or letters that only it begins with."""
-    if line.isdecimal() and 1 <= int(line) <= len(choices):
-        return choices[int(line) - 1]
+    """The choice that was typed: its name, its number, or letters that only it begins with."""
     typed = line.casefold()
     names = [str(choice).casefold() for choice in choices]
     if typed in names:
         return choices[names.index(typed)]
-    begun = [choice for choice, name in zip(choices, names, strict=True) if typed and name.startswith(typed)]
-    if len(begun) == 1:
-        return begun[0]
+    if not any(map(str.isdecimal, names)):
+        if line.isdecimal() and 1 <= int(line) <= len(choices):
+            return choices[int(line) - 1]
+        begun = [
+            choice for choice, name in zip(choices, names, strict=True) if typed and name.startswith(typed)
+        ]
+        if len(begun) == 1:
+            return begun[0]
     raise ValueError(f"{line!r} is none of {_numbered(map(str, choices))}.")

@@ -78,15 +78,17 @@ class TypedLines:
             "seconds": line.seconds,
             "finding": line.finding,
         }
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "ab") as file:
                 file.write(orjson.dumps(record) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
             raise InputError(
-                f"what was typed can't be kept ({error.strerror})", where=str(self._path), todo="make room"
+                f"what was typed can't be kept ({error.strerror})",
+                where=str(self._path),
+                todo="make room, or make the folder one that can be written to",
             ) from error
         self._lines.append(line)
 

@@ -176,6 +176,7 @@ class Simulator:
         converse: the controller.
         rules: actors that need no model, by role: they reply to a call from its material. Toys, named so in tables.
         most_calls: the most calls that a conversation can take, by role, attempts included.
+        takes_personas: whether patients can be given personas although it brings none.
         parameters: what is bedside's own where the source gives no figure, a sentence each, for the simulation card.
         early_form: what a person to whom a call is put may begin to fill in while they talk; None for nothing. It is
             shown to nobody else.
@@ -197,6 +198,7 @@ class Simulator:
     personas: Path | None = None
     scripts: Path | None = None
     options: tuple[SimulatorOption, ...] = ()
+    takes_personas: bool = False
     parameters: tuple[str, ...] = ()
     early_form: Callable[[Call], EarlyForm | None] = lambda call: None
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import pytest
 
 from bedside.api import simulate
 from bedside.simulation.person import PersonAtKeyboard
+from bedside.simulation.terminal import TerminalScreen
 from bedside.simulation.typed_lines import TypedLines
 from bedside.simulators.calls import Call, Line
 from bedside.simulators.case_files import read_cases
@@ -268,6 +271,38 @@ def test_a_form_of_choices_numbers_and_texts(tmp_path: Path) -> None:
         "reason": "so",
         "aims": [{"name": "warmth", "weight": 0.5}],
     }
+
+
+@pytest.mark.parametrize(
+    ("schema", "typed", "value"),
+    [
+        ({"type": "number"}, ("inf", "-inf", "1e999", "7"), 7.0),
+        ({"enum": [0, 1, 2]}, ("3", "2"), 2),
+        ({"enum": ["10", "20"]}, ("1", "20"), "20"),
+        ({"enum": ["low", "high"]}, ("2",), "high"),
+    ],
+)
+def test_a_number_is_the_number_that_was_typed(
+    tmp_path: Path, schema: dict[str, Any], typed: tuple[str, ...], value: float | str
+) -> None:
+    form = {"type": "object", "properties": {"x": schema}}
+    call = Call("clinician", "decision", 1, kind="data", schema=form)
+    assert json.loads(replied(Paper(*typed), tmp_path, call)) == {"x": value}
+
+
+def test_what_is_no_text_is_typed_as_question_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b"caf\xe9 gr\xc3\xbcn\n"), encoding="utf-8", errors="strict")
+    monkeypatch.setattr(sys, "stdin", typed)
+    somebody = PersonAtKeyboard(TerminalScreen(), TypedLines(tmp_path / "typed.jsonl"))
+    assert somebody.reply("one", message()).text == "caf? grün"
+    assert TypedLines(tmp_path / "typed.jsonl").of("one", "clinician")[0].text == "caf? grün"
+
+
+def test_a_folder_that_takes_no_line_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="what was typed can't be kept"):
+        replied(Paper("Hello."), tmp_path / "absent", message())
 
 
 def test_each_line_is_kept_at_once_and_not_typed_again(tmp_path: Path) -> None:

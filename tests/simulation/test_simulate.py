@@ -211,6 +211,7 @@ def test_a_prompt_that_changed_stops_with_what_changed(
         ({"options": {"patient_temperature": 3}}, "patient_temperature can't be 3"),
         ({"lengths": 30}, "no target lengths"),
         ({"personas": PERSONAS}, "has no personas"),
+        ({"patient": "human:ben"}, "`evaluator`: a person plays the patient, and nobody is named"),
         ({"repeats": 0}, "`repeats` must be 1 or more"),
         ({"clinician": []}, "no clinician is named"),
         ({"clinician": "absent.module:reply"}, "no module is called absent"),

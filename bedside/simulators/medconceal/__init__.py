@@ -60,6 +60,7 @@ SIMULATOR = Simulator(
     rules=RULES,
     most_calls=most_calls,
     early_form=early_findings,
+    takes_personas=True,
     parameters=(
         "The policy's weights and thresholds: none is published.",
         "The clinician speaks first; a turn is a clinician's message with the patient's reply to it.",
