@@ -57,6 +57,7 @@ def made(talks: Any, out: Path, actor: Any = "rules", **options: Any) -> Any:
     return write_candidates(talks, out, Asking(actor, settings=settings), clinician=actor, **options)
 
 
+@pytest.mark.slow
 def test_what_was_cut_off_goes_on_to_the_same_bytes_and_asks_nothing_twice(
     talks: Any, tmp_path: Path
 ) -> None:
@@ -77,6 +78,7 @@ def test_what_was_cut_off_goes_on_to_the_same_bytes_and_asks_nothing_twice(
     assert contents(tmp_path / "parts") == before
 
 
+@pytest.mark.slow
 def test_a_limit_stops_and_the_preview_counts_what_is_asked(talks: Any, tmp_path: Path) -> None:
     few = made(talks, tmp_path / "few", Told(), settings=SimulationSettings(max_calls=30))
     assert few.counts.unfinished == 2
@@ -131,6 +133,7 @@ def test_interviews_that_cannot_be_used_are_named(talks: Any, tmp_path: Path) ->
         read_candidates([path])
 
 
+@pytest.mark.slow
 def test_the_commands_make_candidates_and_pairs(
     talks: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

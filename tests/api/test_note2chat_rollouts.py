@@ -111,6 +111,7 @@ def test_what_is_set_for_rollouts_reaches_every_model_that_is_asked(tmp_path: Pa
         assert len(server.received) == 3
 
 
+@pytest.mark.slow
 def test_a_dry_run_counts_what_toys_then_ask(tmp_path: Path) -> None:
     asked = {"clinician": "rules", "patient": "rules", "repeats": 2}
     talks, checks = preview_rollouts(SIMULATOR.cases, Asking("rules"), **asked)  # type: ignore[arg-type]
