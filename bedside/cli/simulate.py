@@ -73,8 +73,8 @@ EvaluatorOption = Annotated[
     str | None,
     typer.Option(
         metavar="ACTOR",
-        help="Who labels turns, checks facts and the like. Without it, whoever plays the patient, unless that is a person: "
-        "then it must be given.",
+        help="Who labels turns, checks facts and the like. Without it, whoever plays the patient; needed where that is "
+        "a person.",
         autocompletion=complete.actors,
         rich_help_panel=_ACTORS,
     ),
