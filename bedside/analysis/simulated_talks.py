@@ -313,7 +313,7 @@ def _in_part(
     """
     if not where:
         return True
-    known = {"persona": talk.persona, "repeat": talk.repeat}
+    known = {"persona": talk.persona, "repeat": talk.repeat, SYNTHETIC: SIMULATED}
     if any(factor in known and known[factor] not in levels for factor, levels in where.items()):
         return False
     # The factor is a setting's title, and the conversation's the setting's name.

@@ -276,6 +276,8 @@ class _Asking:
             self._say(_headed(self.call.material.get("chart")) or self.call.brief)
         elif command == "/plan" and self.call.actor == "clinician":
             self._say(self._plan())
+        elif command == "/end":
+            self._say("The conversation can't be ended in a form: answer what is asked.")
         elif command == "/find" and self._entries is not None:
             self._find(self._entries, words)
         else:

@@ -261,7 +261,7 @@ def test_a_form_of_choices_numbers_and_texts(tmp_path: Path) -> None:
         },
     }
     paper = Paper(
-        "perhaps", "cont", "?", "y", "4", "2.5", "2", "", "so", "/help", "warmth", "nan", ".5", ""
+        "perhaps", "/end", "cont", "?", "y", "4", "2.5", "2", "", "so", "/help", "warmth", "nan", ".5", ""
     )  # fmt: skip
     call = Call("clinician", "decision", 1, kind="data", schema=schema)
     assert json.loads(replied(paper, tmp_path, call)) == {
