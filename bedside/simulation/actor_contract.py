@@ -36,7 +36,7 @@ class ActorName:
     Attributes:
         text: as it was written, for messages.
         kind: the kind of actor.
-        identity: what tables, keys and transcripts know it by, without a server's address.
+        identity: what tables, keys and transcripts know it by; a model's is without its server's address.
         rater: which rater it is where it labels turns.
         digest: SHA-256 of what it says, where that is known beforehand, as of a script; empty else.
         toy: whether it is a stand-in whose conversations show nothing about any system.
