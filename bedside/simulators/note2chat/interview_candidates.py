@@ -130,7 +130,7 @@ class _Turn:
                 message=spoken.text,
                 thought=spoken.thought,
                 flags=spoken.flags,
-                **by_words.get(" ".join(spoken.text.split()), {"missing": "no message"}),
+                **by_words.get(" ".join(spoken.text.split()), _unusable(spoken)),
             )
             for place, spoken in enumerate(messages, start=1)
         ]
@@ -252,6 +252,12 @@ class _Turn:
         )
         worth = float(answerable and not answered)
         return {"kind": "asking", "answered": answered, "answerable": answerable, "reward": worth}
+
+
+def _unusable(spoken: Spoken) -> Mapping[str, Any]:
+    """Why a message isn't judged."""
+    reasons = [flag for flag in spoken.flags if flag in _UNUSABLE]
+    return {"missing": f"the message can't be used: {', '.join(reasons)}"}
 
 
 def _truth(value: Any, key: str) -> bool:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from bedside.protocols.note2chat.turn_candidates import CandidateTurn, TurnReward
-from bedside.simulators.calls import ActorReply, Call
+from bedside.simulators.calls import ActorReply, Call, Line
 from bedside.simulators.note2chat.fixed_sentences import SENTENCES
 from bedside.simulators.note2chat.interview_candidates import CandidateMaterial, interview_candidates
 from bedside.simulators.note2chat.training_records import DoctorState
+from bedside.simulators.note2chat.training_rules import TRAINING_RULES
+from bedside.simulators.note2chat.vignette import sentences
 from tests.simulators.note2chat.test_guided_dialogue import lines
 from tests.simulators.playing import run_exchange
 
@@ -100,7 +103,7 @@ def test_new_findings_and_diagnoses_are_rewarded() -> None:
     assert (first.kind, first.thought, first.answer) == ("asking", "qzthought", "It comes at night.")
     assert (second.message, second.thought) == ("Where  is it?", "")
     assert (diagnosing.kind, diagnosing.rank) == ("diagnosing", 1)
-    assert (empty.missing, empty.flags) == ("no message", ("empty",))
+    assert (empty.missing, empty.flags) == ("the message can't be used: empty", ("empty",))
     assert turns[0].prompt[1] == {"role": "user", "content": "state of 1"}
     numbers = {site: sum(call.purpose == site for call in calls) for site in {one.purpose for one in calls}}
     # What was said twice is judged once, an empty message is asked for once more.
@@ -145,7 +148,7 @@ def test_what_cannot_be_judged_has_no_reward_and_says_why() -> None:
         "evaluator: reply can't be read",
         "evaluator: reply can't be read",
         "the recall of the interview written from the case's note is not known",
-        "no message",
+        "the message can't be used: empty",
         "patient: empty",
     ]
     assert rewards(turns)[0] == [None] * 5
@@ -175,3 +178,32 @@ def test_calls_are_told_apart() -> None:
     _, calls = judged("finding")
     sites = [(call.purpose, call.ordinal, call.attempt) for call in calls]
     assert len(set(sites)) == len(sites)
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("reward", ["finding", "answerable"])
+def test_the_toys_write_and_judge_in_every_language(language: str, reward: TurnReward) -> None:
+    texts = {
+        "en": ("The pain began two days ago. It is worse at night.", "Since when?", "asthma"),
+        "zh": ("两天前开始疼痛。夜间加重。", "什么时候开始的？", "哮喘"),
+    }
+    vignette, question, diagnosis = texts[language]
+    findings = sentences(vignette)
+    said = (findings[0], question, findings[0], question)
+    own = replace(
+        material(),
+        lines=tuple(Line("clinician" if index % 2 else "patient", text) for index, text in enumerate(said)),
+        states=(DoctorState(1, "turn 0", None), DoctorState(3, "turn 1", None)),
+        vignette=vignette,
+        findings=findings,
+        diagnosis=diagnosis,
+        language=language,
+        fixed=SENTENCES[language],
+        generated_recall=1.0,
+    )
+    turns, _ = judged(reward, own, lambda call: TRAINING_RULES[call.actor](call))
+    assert len(turns) == 2
+    for turn in turns:
+        kinds = {candidate.kind for candidate in turn.candidates}
+        assert kinds == {"asking", "diagnosing"}
+        assert all(candidate.reward is not None for candidate in turn.candidates)
