@@ -14,6 +14,7 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import averaged_factors, level_order
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
+from bedside.reports.build import build_tables
 from bedside.reports.methods import methods
 from bedside.scoring.score import score
 from tests.conftest import Call, conversation
@@ -191,6 +192,8 @@ def test_simulated_conversations_of_a_system_are_never_averaged_with_others_unas
     assert words == {("True",): 30.0, ("False",): 10.0, ("True", "False"): 20.0}
     both = open_ratings_view(mixed, where={"synthetic": ["True", "False"]})
     assert [factor.name for factor in both.averaged_factors()] == ["synthetic"]
+    (card,) = build_tables(both, ["simulation_card"])
+    assert any("numbers are of both together, as was asked for" in note for note in card.notes)
 
 
 @pytest.mark.slow
@@ -216,6 +219,8 @@ def test_systems_of_one_kind_each_stand_side_by_side(mixed: Run, tmp_path: Path)
     view = open_ratings_view(apart)
     assert (mean_words(view, "clinic"), mean_words(view, "model")) == (10.0, 20.0)
     assert view.where({"synthetic": ["False"]}).systems() == ["clinic"]
+    (card,) = build_tables(view, ["simulation_card"])
+    assert any("No system has both" in note for note in card.notes)
 
 
 def test_levels_stand_in_order() -> None:

@@ -114,7 +114,8 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
         yield "Simulated conversations and others are in one run" + (
             ", and numbers are of both together, as was asked for."
             if both
-            else "; no system has both, so that no system's numbers are of both."
+            else ". No system has both: where one has these and another those, their difference is one of the kinds, "
+            "too."
         )
     if not talks.simulations:
         yield (
