@@ -194,7 +194,7 @@ def _checking_a_toy(
     """The check of an interview that toys have."""
 
     def make() -> Exchange[MadeRecord]:
-        from bedside.simulation.record_preview import played
+        from bedside.simulation.call_preview import played
         from bedside.simulators.contract import UnusableConversationError
         from bedside.transcripts import Transcript, Turn
 

@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TypeVar
 
-from bedside.llm.tokens import estimate_tokens
 from bedside.simulation.actor_contract import ActorName
-from bedside.simulation.call_preview import PLAYED
+from bedside.simulation.call_preview import PLAYED, CallSums, played
 from bedside.simulation.record_making import RecordPlan
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
-from bedside.simulators.contract import UnusableConversationError
-
-T = TypeVar("T")
+from bedside.simulators.calls import ActorRole
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,49 +61,22 @@ def preview_records(plan: RecordPlan, settings: SimulationSettings) -> RecordPre
     number = len(plan.tasks)
     wanted = min(number, PLAYED)
     names: dict[tuple[ActorRole, str], ActorName] = {}
-    counts: dict[tuple[ActorRole, str], list[float]] = {}
+    counts: dict[tuple[ActorRole, str], CallSums] = {}
     for place in range(wanted):
         exchanges, _ = played(plan.tasks[place * number // wanted].make(), plan.simulator.rules)
         for call, reply in exchanges:
             name = plan.actor(call)
             names[call.actor, name.identity] = name
-            own = counts.setdefault((call.actor, name.identity), [0.0, 0.0, 0.0])
-            own[0] += 1
-            own[1] += sum(estimate_tokens(message.content) for message in call.messages())
-            own[2] += estimate_tokens(reply.text)
-    actors = []
-    for (role, identity), own in sorted(counts.items()):
-        name = names[role, identity]
-        calls, read, written = (count * number / wanted for count in own)
-        cost: float | None = 0.0
-        if name.kind == "model":
-            price = settings.price_of(name)
-            cost = None if price is None else price.of(round(read), round(written))
-        actors.append(ActorCalls(role, name, calls, read, written, cost))
+            counts.setdefault((call.actor, name.identity), CallSums()).add(call, reply, number / wanted)
+    actors = [
+        ActorCalls(
+            role,
+            names[role, identity],
+            calls=own.calls,
+            input_tokens=own.input_tokens,
+            output_tokens=own.output_tokens,
+            cost=own.cost(names[role, identity], settings),
+        )
+        for (role, identity), own in sorted(counts.items(), key=lambda entry: entry[0])
+    ]
     return RecordPreview(plan.name, number, wanted, tuple(actors))
-
-
-def played(
-    exchange: Exchange[T], rules: Mapping[ActorRole, Callable[[Call], ActorReply]]
-) -> tuple[list[tuple[Call, ActorReply]], T | None]:
-    """A generator of calls played among toys: its calls with their replies, and what it came to.
-
-    Args:
-        exchange: it.
-        rules: the toys by role.
-
-    Returns:
-        The calls with replies in their order, and the result; None where a reply couldn't be used.
-    """
-    exchanges: list[tuple[Call, ActorReply]] = []
-    try:
-        calls = next(exchange)
-        while True:
-            replies = tuple(rules[call.actor](call) for call in calls)
-            exchanges += zip(calls, replies, strict=True)
-            calls = exchange.send(replies)
-    except StopIteration as end:
-        result: T = end.value
-        return exchanges, result
-    except UnusableConversationError:
-        return exchanges, None
