@@ -65,6 +65,8 @@ from bedside.transcripts.reading import PartReading
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, exported, levels, new_study, rating_plan
 from tests.coders.test_trained_coder import corpus
 from tests.fuzz import mutate
+from tests.fuzz.error_lines import one_line
+from tests.fuzz.simulation_targets import ways_in
 from tests.fuzz.text_forms import TEXTS, WORDS
 from tests.transcripts.files import document, examples, packed
 
@@ -1341,18 +1343,6 @@ def _add_stores() -> None:
     _add("run-files", _make_run_file, _run_file, batch=20)
 
 
-# -- what holds of every target -----------------------------------------------------------------------------
-
-
-def one_line(error: BedsideError) -> None:
-    """An error is one line that any terminal and file takes, and no longer than one reads."""
-    line = str(error)
-    assert line.strip(), "an empty message"
-    assert line.isprintable(), ascii(line)
-    line.encode()
-    assert len(line) < 8000, len(line)
-
-
 def _made() -> Iterator[None]:
     _add_readers()
     _add_yaml()
@@ -1361,6 +1351,8 @@ def _made() -> Iterator[None]:
     _add_annotation()
     _add_tables()
     _add_stores()
+    for way in ways_in():
+        _add(way.name, way.make, way.take, valid=way.valid, batch=5)
     yield
 
 

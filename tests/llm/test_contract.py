@@ -144,7 +144,9 @@ def test_two_clients_of_one_name_are_refused(other_package: pytest.MonkeyPatch) 
 
 def test_a_library_that_is_missing_is_named(other_package: pytest.MonkeyPatch) -> None:
     other_package.setitem(sys.modules, "aiohttp", None)
-    other_package.delitem(sys.modules, "bedside.llm.clients._openai_server", raising=False)
+    # Whatever has it imported already.
+    for module in ("bedside.llm.clients._openai_server", "bedside.llm.http_poster"):
+        other_package.delitem(sys.modules, module, raising=False)
     with pytest.raises(
         MissingExtraError, match=r"needs aiohttp, which isn't installed; pip install 'bedside\[judge\]'"
     ):
