@@ -67,10 +67,10 @@ def checked_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
     return manifest
 
 
-def has_not_ended(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder is that of a simulation that was not run to an end yet, and so has no transcripts."""
-    path = Path(folder)
-    return (path / LOG_FILE).is_file() and not (path / TRANSCRIPTS).exists()
+def has_no_transcripts(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder is that of a simulation that has no transcripts: of those begun none ended well, or not yet."""
+    path, transcripts = Path(folder), Path(folder) / TRANSCRIPTS
+    return (path / LOG_FILE).is_file() and not (transcripts.exists() and transcripts.stat().st_size)
 
 
 def simulation_of(file: str | os.PathLike[str]) -> Path | None:
