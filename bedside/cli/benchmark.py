@@ -38,7 +38,7 @@ from bedside.cli.simulate import (
     TimeLimitOption,
     actor_names,
     has_person,
-    model_prices,
+    read_prices,
     simulator_options,
 )
 from bedside.ratings.names import is_human
@@ -142,7 +142,7 @@ def benchmark_run(
         "seed": seed,
         "options": simulator_options(set_ or [], protocol),
         "max_concurrency": max_concurrency,
-        "prices": model_prices(price or [], [*actor_names(actors), *(judge or [])]),
+        "prices": read_prices(price or [], [*actor_names(actors), *(judge or [])]),
     }
     if dry_run:
         show_tables(preview_benchmark(protocol, **asked), json)
@@ -193,7 +193,7 @@ def benchmark_add(
             max_concurrency=max_concurrency,
             max_calls=max_calls,
             max_cost=max_cost,
-            prices=model_prices(price or [], names),
+            prices=read_prices(price or [], names),
             time_limit=time_limit,
             minutes=minutes,
             watch=watch,
