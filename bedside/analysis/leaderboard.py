@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from bedside.analysis._label_numbers import label_numbers
@@ -13,7 +14,7 @@ from bedside.analysis.case_values import CaseValues, case_values
 from bedside.analysis.comparison import Comparison, compare
 from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
 from bedside.ratings.values import Direction
-from bedside.stats.letter_display import letter_display, matrix, rank_ranges
+from bedside.stats.letter_display import letter_display, rank_ranges
 from bedside.stats.result import Result
 
 #: Chance, at most, that any pair of systems that don't differ is told apart on a measure.
@@ -116,13 +117,13 @@ def _standings(
     places = {standing.system: place for place, standing in enumerate(ordered) if standing.values.n}
     apart = [pair for pair in pairs if pair.test.p_adjusted is not None and pair.test.p_adjusted < ALPHA]
     differing = [(places[pair.a], places[pair.b]) for pair in apart]
-    letters = letter_display(matrix(len(places), [*differing, *((b, a) for a, b in differing)]))
+    letters = letter_display(_matrix(len(places), [*differing, *((b, a) for a, b in differing)]))
     ranks: tuple[tuple[int, int], ...] = ()
     better: list[tuple[str, str]] = []
     if facts.direction != "none":
         better = [_better_first(pair, facts.direction) for pair in apart]
         ranks = rank_ranges(
-            matrix(len(places), [(places[first], places[second]) for first, second in better])
+            _matrix(len(places), [(places[first], places[second]) for first, second in better])
         )
     return Standings(
         facts,
@@ -153,3 +154,11 @@ def _better_first(pair: Comparison, direction: Direction) -> tuple[str, str]:
         0.0,
     )
     return (pair.a, pair.b) if (shift > 0) == (direction == "higher") else (pair.b, pair.a)
+
+
+def _matrix(count: int, pairs: Sequence[tuple[int, int]]) -> npt.NDArray[np.bool_]:
+    """The table in which these (row, column) are true: shape (count, count)."""
+    table = np.zeros((count, count), dtype=bool)
+    for row, column in pairs:
+        table[row, column] = True
+    return table

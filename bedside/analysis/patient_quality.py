@@ -256,7 +256,8 @@ def _likeness(
 def _vectors(conversations: Sequence[Sequence[str]], encode: Encode) -> npt.NDArray[np.float32]:
     """A vector of length 1 for each conversation: the direction of the mean of its turns' vectors."""
     means = np.stack([encode(turns).mean(axis=0) for turns in conversations])
-    return means / np.linalg.norm(means, axis=1, keepdims=True)
+    vectors: npt.NDArray[np.float32] = means / np.linalg.norm(means, axis=1, keepdims=True)
+    return vectors
 
 
 def _repeats(talks: Sequence[SimulatedTalk], seed: int) -> list[list[str]]:

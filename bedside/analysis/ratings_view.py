@@ -15,13 +15,16 @@ import polars as pl
 
 from bedside.analysis.study_parts import (
     ALL_ROUNDS,
+    SYNTHETIC,
     AveragedFactor,
     StudyPart,
     averaged_factors,
+    check_one_kind,
     checked_factor,
     levels_of,
     ratings_of_rounds,
     transcripts_where,
+    with_kinds,
 )
 from bedside.metrics import FAMILIES
 from bedside.protocols.contract import PROTOCOLS
@@ -396,6 +399,7 @@ def open_ratings_view(
     metric: str | None = None,
     rounds: Sequence[str] | None = None,
     where: Mapping[str, Sequence[str]] | None = None,
+    one_kind: bool = True,
 ) -> RatingsView:
     """A view of ratings from a run, from a plain file of ratings, or from a data frame.
 
@@ -407,16 +411,21 @@ def open_ratings_view(
         rounds: the rounds of annotation whose ratings by people count, or
             :data:`~bedside.analysis.study_parts.ALL_ROUNDS`; without them, people must have rated each metric in one.
         where: levels of factors, by factor: only transcripts that have them count.
+        one_kind: whether no system may have simulated conversations beside others, unless ``where`` names both kinds.
 
     Raises:
         InputError: it is none of these, or a file or data frame of another form.
         RunError: there is no such run or file.
-        DataError: there is no such round, factor or level; or no round is named, and people rated a metric in several.
+        DataError: there is no such round, factor or level; no round is named, and people rated a metric in several; or
+            a system has simulated conversations and others.
     """
     view = _whole_view(source, scales=scales, columns=columns, metric=metric)
     ratings = ratings_of_rounds(view.ratings, rounds, view.name)
     part = StudyPart(rounds=tuple(rounds or ()) if ALL_ROUNDS not in (rounds or ()) else (ALL_ROUNDS,))
-    return replace(view, ratings=ratings, part=part).where(where or {})
+    chosen = replace(view, ratings=ratings, part=part).where(where or {})
+    if one_kind and SYNTHETIC not in chosen.part.where:
+        check_one_kind(chosen.transcripts(), chosen.factors, chosen.name)
+    return chosen
 
 
 def _whole_view(
@@ -462,5 +471,6 @@ def _whole_view(
         if chosen is not None:
             scale_by_metric[name] = chosen
     return RatingsView(
-        ratings=run.ratings, scales=scale_by_metric, factors=run.factors, name=str(path), run=run, rubrics=rubrics
+        ratings=run.ratings, scales=scale_by_metric, factors=with_kinds(run.factors), name=str(path), run=run,
+        rubrics=rubrics,
     )  # fmt: skip

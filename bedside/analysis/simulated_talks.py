@@ -11,10 +11,19 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.study_parts import SYNTHETIC
+from bedside.analysis.study_parts import SIMULATED, SYNTHETIC
 from bedside.ratings.run_simulations import RunSimulation, run_simulations
 from bedside.stats.matched_shares import SharesTest, shares_test
 from bedside.support.errors import DataError
+from bedside.support.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
+
+#: What is read of what a transcript says of its simulation.
+_PROVENANCE = {
+    "stop": OrNull(TEXT),
+    "flags": OrNull(ObjectOf(INTEGER)),
+    "actors": OrNull(ObjectOf(TEXT)),
+    "toys": OrNull([TEXT]),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,6 +172,7 @@ def simulated_talks(view: RatingsView, *, read: bool = True) -> SimulatedTalks |
 
     Raises:
         RunError: what the run keeps of its simulations is damaged.
+        DataError: what a transcript says of its simulation is not of its form.
     """
     return view.once(("simulated talks", read), lambda: _talks(view, read))
 
@@ -221,7 +231,7 @@ def _finished(view: RatingsView, read: bool) -> tuple[list[SimulatedTalk], int]:
         own = factors.get(name)
         if own is None:
             continue
-        if own.get(SYNTHETIC) != "True":
+        if own.get(SYNTHETIC) != SIMULATED:
             others += 1
             continue
         provenance = said.get(name)
@@ -231,8 +241,8 @@ def _finished(view: RatingsView, read: bool) -> tuple[list[SimulatedTalk], int]:
                 {**own, "system": system or "", "case": case or ""},
                 state="finished",
                 completed=own.get("completed") == "True",
-                stop=str((provenance or {}).get("stop", "")),
-                flags=None if provenance is None else dict(provenance.get("flags", {})),
+                stop=(provenance or {}).get("stop") or "",
+                flags=None if provenance is None else dict(provenance.get("flags") or {}),
                 messages=turns,
                 provenance=provenance,
             )
@@ -241,13 +251,26 @@ def _finished(view: RatingsView, read: bool) -> tuple[list[SimulatedTalk], int]:
 
 
 def _said(view: RatingsView) -> dict[str, Mapping[str, Any]]:
-    """What each transcript says of its simulation."""
+    """What each transcript says of its simulation.
+
+    Raises:
+        DataError: it is not of the form that simulations write.
+    """
     assert view.run is not None
-    return {
-        transcript.id: transcript.reference["simulation"]
-        for transcript in view.run.transcripts()
-        if isinstance(transcript.reference.get("simulation"), Mapping)
-    }
+    said = {}
+    for transcript in view.run.transcripts():
+        provenance = transcript.reference.get("simulation")
+        if not isinstance(provenance, Mapping):
+            continue
+        wrong = misfit(provenance, _PROVENANCE)
+        if wrong is not None:
+            raise DataError(
+                f"transcript {transcript.id!r} says of its simulation what no simulation says (simulation.{wrong})",
+                where=transcript.source,
+                todo="correct its `reference`, or call that part of it otherwise",
+            )
+        said[transcript.id] = provenance
+    return said
 
 
 def _failed(line: Mapping[str, Any]) -> SimulatedTalk:
@@ -290,7 +313,7 @@ def _in_part(
     """
     if not where:
         return True
-    known = {"persona": talk.persona, "repeat": talk.repeat}
+    known = {"persona": talk.persona, "repeat": talk.repeat, SYNTHETIC: SIMULATED}
     if any(factor in known and known[factor] not in levels for factor, levels in where.items()):
         return False
     # The factor is a setting's title, and the conversation's the setting's name.

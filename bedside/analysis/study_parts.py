@@ -18,8 +18,9 @@ from bedside.support.registry import nearest
 WITHOUT = "none given"
 #: Stands for every round of annotation.
 ALL_ROUNDS = "all"
-#: The factor that says of a transcript that it was simulated.
-SYNTHETIC = "synthetic"
+#: The factor that says of a transcript that it was simulated, and the level that says so.
+SYNTHETIC, SIMULATED = "synthetic", "True"
+_NOT_SIMULATED = "False"
 #: Factors that tell transcripts of one kind apart, and are no condition of a study.
 _REPEATS = ("repeat",)
 #: Factors of simulated conversations that say how each came out: to match systems by them would compare what is left.
@@ -140,6 +141,47 @@ def _check_one_round(rated: pl.DataFrame, where: str) -> None:
         f"people rated {metric}{more} in {len(rounds)} rounds: {', '.join(map(_printed, rounds))}",
         where=where,
         todo=f"choose one with `rounds={_printed(rounds[-1])}`, or take them together with `rounds={ALL_ROUNDS}`",
+    )
+
+
+def with_kinds(factors: pl.DataFrame) -> pl.DataFrame:
+    """Factors by which a transcript was not simulated unless it says so, where any was."""
+    if SYNTHETIC not in factors.columns or SIMULATED not in factors[SYNTHETIC]:
+        return factors
+    return factors.with_columns(pl.col(SYNTHETIC).fill_null(_NOT_SIMULATED))
+
+
+def check_one_kind(transcripts: pl.DataFrame, factors: pl.DataFrame | None, where: str) -> None:
+    """Check that no system has simulated conversations beside others: no value may be averaged over both unasked.
+
+    Args:
+        transcripts: a row for each transcript: ``transcript_id, system``.
+        factors: a column for each factor, by ``transcript_id``; None where there are none.
+        where: the run or file, for messages.
+
+    Raises:
+        DataError: a system has both.
+    """
+    if factors is None or SYNTHETIC not in factors.columns:
+        return
+    kinds = (
+        transcripts.join(factors.select("transcript_id", SYNTHETIC), on="transcript_id", how="inner")
+        .group_by("system")
+        .agg((pl.col(SYNTHETIC) == SIMULATED).sum().alias("simulated"), pl.len().alias("all"))
+        .filter(pl.col("simulated") > 0, pl.col("simulated") < pl.col("all"))
+        .sort("system")
+    )
+    if kinds.is_empty():
+        return
+    system, simulated, every = kinds.row(0)
+    whose = "there are" if system is None else f"{system} has"
+    more = f" (and {counted(kinds.height - 1, 'other system')})" if kinds.height > 1 else ""
+    raise DataError(
+        f"{whose} {counted(simulated, 'simulated conversation')} and {every - simulated:,} not simulated{more}, and no "
+        "number is to be of both",
+        where=where,
+        todo=f"choose one kind with `where={SYNTHETIC}={SIMULATED}` or `where={SYNTHETIC}={_NOT_SIMULATED}`, or take "
+        f"them together with `where={SYNTHETIC}={SIMULATED},{SYNTHETIC}={_NOT_SIMULATED}`",
     )
 
 

@@ -112,7 +112,7 @@ def write_sft(
         "form": form,
         "systems": dict(sorted(Counter(talk.system or "" for talk in talks).items())),
         "prompts": briefs,
-        **_origins(talks),
+        **_origins(talk.reference for talk in talks),
         **_sources(sources),
     }
     return _write(out, rows, about, _COLUMNS.get((unit, form), {}), left_out)
@@ -123,7 +123,8 @@ def write_preference_files(
     out: Path,
     *,
     about: Mapping[str, Any],
-    transcripts: Iterable[Transcript] = (),
+    unit: Unit = "dialogue",
+    notes: Iterable[Mapping[str, Any]] = (),
     sources: Sequence[Path] = (),
     left_out: Iterable[tuple[str, str]] = (),
 ) -> TrainingFiles:
@@ -133,7 +134,8 @@ def write_preference_files(
         pairs: the pairs, all of training cases.
         out: the folder.
         about: rule, seed and the like, for the card.
-        transcripts: the interviews that were paired, for whose notes they are.
+        unit: whether whole interviews were paired, or single messages.
+        notes: ``origin`` and ``licence`` of the note of each interview that was paired.
         sources: the files that they come from.
         left_out: what gave no pair, with reasons.
 
@@ -144,10 +146,10 @@ def write_preference_files(
 
     rows = {"train": [pair_record(pair) for pair in pairs], "test": []}
     whole = {
-        "unit": "pair of dialogues",
+        "unit": f"pair of {unit}s",
         "form": "trl",
         **about,
-        **_origins(transcripts),
+        **_origins(notes),
         **_sources(sources),
     }
     return _write(out, rows, whole, {}, left_out)
@@ -227,12 +229,12 @@ def _card(info: Mapping[str, Any], about: Mapping[str, Any], reasons: Mapping[st
         )
 
 
-def _origins(transcripts: Iterable[Transcript]) -> dict[str, Any]:
+def _origins(notes: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """Whose notes interviews come of, and under which licences."""
-    talks = list(transcripts)
+    stated = list(notes)
     names = {"origin": "origins of the notes", "licence": "licences of the notes"}
     return {
-        title: dict(sorted(Counter(str(talk.reference.get(key) or "not stated") for talk in talks).items()))
+        title: dict(sorted(Counter(str(note.get(key) or "not stated") for note in stated).items()))
         for key, title in names.items()
     }
 

@@ -17,18 +17,26 @@ from bedside.api.note2chat_training import (
     spoken_lines,
     usable_cases,
 )
+from bedside.simulators.calls import ACTOR_ROLES
 from bedside.support.errors import InputError
+from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
     from bedside.protocols.note2chat.case_split import CaseSplit
     from bedside.protocols.note2chat.rollouts import BestRollouts
     from bedside.simulation.actor_contract import Named
+    from bedside.simulation.call_preview import SimulationPreview
     from bedside.simulation.record_making import MadeRecord
-    from bedside.simulation.simulate import SimulationSummary
+    from bedside.simulation.record_preview import RecordPreview
+    from bedside.simulation.simulate import SimulationSettings, SimulationSummary
+    from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
     from bedside.simulators.calls import Exchange
     from bedside.simulators.case import Case
     from bedside.simulators.case_records import PathOrPaths
     from bedside.transcripts import Transcript
+
+#: What is made of the interviews, in the folder's words.
+_CHECKED = "checked interviews"
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,51 +75,164 @@ def roll_out(
     Args:
         cases: files or folders of cases.
         out: the folder; the same call goes on where it was stopped.
-        asking: who looks for the findings in the interviews.
+        asking: who looks for the findings in the interviews. Its temperature, time limit, seed and settings are the
+            interviews' too; its limits of calls and costs are for both together.
         clinician, patient: the actors, as for :func:`bedside.simulate`; the evaluator of the interview is ``asking``'s.
         repeats: interviews of each case.
-        setting, options: of the simulation.
+        setting, options: of the simulation; ``options`` go before ``asking``'s temperature.
         split: cases that are kept for testing are not rolled out.
         require_correct: whether only interviews that name the true diagnosis can be best.
 
     Raises:
         BedsideError: as :func:`bedside.simulate`.
     """
-    from bedside.api.simulating import simulate
+    from bedside.simulation.simulate import SimulationSettings, simulate_plan
+
+    settings = asking.settings or SimulationSettings()
+    plan = _talk_plan(
+        cases,
+        asking,
+        clinician=clinician,
+        patient=patient,
+        repeats=repeats,
+        setting=setting,
+        options=options,
+        split=split,
+    )
+    talks = simulate_plan(plan, out / "talks", settings, asking.progress)
+    checked = _check(
+        read_talks(out / "talks" / TRANSCRIPTS),
+        {case.id: case for case in plan.cases},
+        out / "checked",
+        _with_the_rest(asking, settings, talks),
+    )
+    return Rollouts(talks, checked, _write_best(out, require_correct))
+
+
+def preview_rollouts(
+    cases: PathOrPaths,
+    asking: Asking,
+    *,
+    clinician: Named,
+    patient: Named,
+    repeats: int = 15,
+    setting: str | None = None,
+    options: Mapping[str, Any] | None = None,
+    split: CaseSplit | None = None,
+) -> tuple[SimulationPreview, RecordPreview]:
+    """What :func:`roll_out` with the same arguments would ask: for the interviews, and for their check.
+
+    The check is counted on interviews of toys. Nothing is asked or written.
+
+    Raises:
+        BedsideError: as :func:`bedside.api.simulating.preview_simulation`.
+    """
+    from bedside.simulation.call_preview import preview_plan
+    from bedside.simulation.record_making import RecordTask
+    from bedside.simulation.record_preview import preview_records
     from bedside.simulation.simulate import SimulationSettings
 
     settings = asking.settings or SimulationSettings()
+    plan = _talk_plan(
+        cases,
+        asking,
+        clinician=clinician,
+        patient=patient,
+        repeats=repeats,
+        setting=setting,
+        options=options,
+        split=split,
+    )
+    rater = asking.rater()
+    tasks = [
+        RecordTask(
+            planned.id,
+            planned.case.id,
+            planned.case.language,
+            planned.case.digest(),
+            _checking_a_toy(plan, planned, rater),
+        )
+        for planned in plan.conversations()
+    ]
+    checks = asking.plan(_CHECKED, tasks, {}, TRANSCRIPTS)
+    return preview_plan(plan, settings), preview_records(checks, settings)
+
+
+def _talk_plan(
+    cases: PathOrPaths,
+    asking: Asking,
+    *,
+    clinician: Named,
+    patient: Named,
+    repeats: int,
+    setting: str | None,
+    options: Mapping[str, Any] | None,
+    split: CaseSplit | None,
+) -> SimulationPlan:
+    from bedside.simulation.requested_plan import SimulationRequest
+
     used = [case for case in usable_cases(cases) if split is None or split.side(case.id) == "train"]
     if not used:
         raise InputError("no case is left to train on", where="`cases`", todo="check the lists of cases")
-    simulation = simulate(
-        used,
+    return SimulationRequest(
         "note2chat",
-        out / "talks",
-        clinician=clinician,
+        clinician,
         patient=patient,
         evaluator=asking.evaluator,
+        cases=used,
         settings=() if setting is None else (setting,),
         repeats=repeats,
+        options={**_temperatures(asking), **(options or {})},
         seed=asking.seed,
-        options=options,
-        max_concurrency=settings.max_concurrency,
-        max_calls=settings.max_calls,
         time_limit=asking.time_limit,
-        replay=settings.replay,
-        progress=asking.progress,
-    )
-    left = None if settings.max_calls is None else settings.max_calls - simulation.summary.requests
-    rest = replace(asking, settings=replace(settings, max_calls=left))
-    checked = _check(simulation.transcripts(), {case.id: case for case in used}, out / "checked", rest)
-    return Rollouts(simulation.summary, checked, _write_best(out, require_correct))
+    ).plan()
+
+
+def _checking_a_toy(
+    plan: SimulationPlan, planned: PlannedConversation, rater: str
+) -> Callable[[], Exchange[MadeRecord]]:
+    """The check of an interview that toys have."""
+
+    def make() -> Exchange[MadeRecord]:
+        from bedside.simulation.call_preview import played
+        from bedside.simulators.contract import UnusableConversationError
+        from bedside.transcripts import Transcript, Turn
+
+        _, outcome = played(plan.simulator.converse(plan.situation(planned)), plan.simulator.rules)
+        if outcome is None:
+            raise UnusableConversationError("material", "the toys' interview can't be used")
+        turns = tuple(
+            Turn(number, turn.role, turn.role, turn.text, {}) for number, turn in enumerate(outcome.turns)
+        )
+        talk = Transcript(planned.id, turns, case_id=planned.case.id, reference=dict(outcome.reference))
+        return (yield from _checking(talk, planned.case, rater)())
+
+    return make
+
+
+def _temperatures(asking: Asking) -> dict[str, float]:
+    """The temperature of all models, as an option of each role."""
+    if asking.temperature is None:
+        return {}
+    return {f"{role}_temperature": asking.temperature for role in ACTOR_ROLES}
+
+
+def _with_the_rest(asking: Asking, settings: SimulationSettings, spent: SimulationSummary) -> Asking:
+    """Who is asked after something was spent: limits are of what is left, prices of those who are still asked."""
+    calls = None if settings.max_calls is None else settings.max_calls - spent.requests
+    cost = None if settings.max_cost is None else settings.max_cost - spent.cost
+    if cost is not None and cost <= 0:
+        calls, cost = 0, None
+    names = {text for name in asking.cast().values() for text in (name.text, name.identity)}
+    prices = {text: price for text, price in settings.prices.items() if text in names}
+    return replace(asking, settings=replace(settings, max_calls=calls, max_cost=cost, prices=prices))
 
 
 def _write_best(out: Path, require_correct: bool) -> BestRollouts:
     from bedside.protocols.note2chat.rollouts import best_rollouts
     from bedside.support.files import write_text
 
-    best = best_rollouts(read_talks(out / "checked" / "transcripts.jsonl"), require_correct=require_correct)
+    best = best_rollouts(read_talks(out / "checked" / TRANSCRIPTS), require_correct=require_correct)
     write_text(out / "best.jsonl", "".join(talk.to_json().decode() + "\n" for talk in best.best))
     return best
 
@@ -134,7 +255,7 @@ def _check(
         for talk in transcripts
         for case in (cases[talk.case_id or ""],)
     ]
-    return asking.make("checked interviews", tasks, out, {}, "transcripts.jsonl")
+    return asking.carry_out(asking.plan(_CHECKED, tasks, {}, TRANSCRIPTS), out)
 
 
 def _checking(talk: Transcript, case: Case, rater: str) -> Callable[[], Exchange[MadeRecord]]:

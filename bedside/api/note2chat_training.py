@@ -6,6 +6,7 @@ Each is played over a log as simulations are: the same call goes on where it was
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -14,13 +15,14 @@ from typing import TYPE_CHECKING, Any
 import orjson
 
 from bedside.support.errors import InputError
+from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
     from bedside.simulation.actor_contract import ActorName, Named
     from bedside.simulation.conversation_pool import SimulationProgress
     from bedside.simulation.record_making import MadeRecord, RecordPlan, RecordTask
     from bedside.simulation.simulate import SimulationSettings, SimulationSummary
-    from bedside.simulators.calls import Exchange, Line
+    from bedside.simulators.calls import ActorRole, Exchange, Line
     from bedside.simulators.case import Case
     from bedside.simulators.case_records import PathOrPaths
     from bedside.simulators.note2chat.finding_places import FindingPlace
@@ -33,6 +35,10 @@ NOTE_GUIDED = "note-guided"
 CASES_FILE = "cases.jsonl"
 #: Of the rules and prompts that make training data; part of every record's key.
 VERSION = 1
+#: The argument that names who is asked for a purpose, where it isn't the writer.
+_ARGUMENTS = {"critic": "critic", "candidate": "clinician", "reply": "patient"}
+#: Whom those play who are asked for a purpose, where it isn't the evaluator.
+_ROLES: Mapping[str, ActorRole] = {"candidate": "clinician", "reply": "patient"}
 #: Most tokens of a reply: a whole interview is one.
 _MOST_TOKENS = 8192
 
@@ -59,23 +65,20 @@ class Asking:
     settings: SimulationSettings | None = None
     progress: Callable[[SimulationProgress], None] | None = None
 
-    def make(
-        self, what: str, tasks: Iterable[RecordTask], out: Path, options: Mapping[str, Any], file: str
-    ) -> SimulationSummary:
-        """Make records into a folder."""
+    def carry_out(self, plan: RecordPlan, out: Path) -> SimulationSummary:
+        """Make the records of a plan into a folder."""
         from bedside.simulation.record_making import make_records
         from bedside.simulation.simulate import SimulationSettings
 
-        plan = self._plan(what, tuple(tasks), options, file)
         return make_records(plan, out, self.settings or SimulationSettings(), self.progress)
 
     def rater(self) -> str:
         """The evaluator as a rater."""
-        return self._cast()[""].rater
+        return self.cast()[""].rater
 
     def provenance(self) -> dict[str, Any]:
         """Who makes the records, as they hold it."""
-        cast = self._cast()
+        cast = self.cast()
         return {
             "protocol": "note2chat",
             "version": VERSION,
@@ -84,9 +87,10 @@ class Asking:
             "seed": self.seed,
         }
 
-    def _plan(
-        self, what: str, tasks: tuple[RecordTask, ...], options: Mapping[str, Any], file: str
+    def plan(
+        self, what: str, tasks: Iterable[RecordTask], options: Mapping[str, Any], file: str
     ) -> RecordPlan:
+        """The records that are to be made, and who is asked."""
         from bedside.llm.protocol import Sampling
         from bedside.simulation.record_making import RecordPlan
 
@@ -94,8 +98,8 @@ class Asking:
             what,
             VERSION,
             _simulator(),
-            tasks,
-            self._cast(),
+            tuple(tasks),
+            self.cast(),
             options,
             Sampling(
                 temperature=self.temperature,
@@ -105,15 +109,20 @@ class Asking:
             ),
             self.seed,
             file,
+            {purpose: role for purpose, role in _ROLES.items() if purpose in self.others},
         )
 
-    def _cast(self) -> dict[str, ActorName]:
+    def cast(self) -> dict[str, ActorName]:
+        """Who is asked, by the purpose of the calls; ``""`` stands for all other purposes."""
         from bedside.ratings.names import is_human
         from bedside.simulation.actor_contract import read_actor
 
         simulator = _simulator()
         cast = {"": read_actor(self.evaluator, simulator, "evaluator")}
-        cast |= {purpose: read_actor(name, simulator, "writer") for purpose, name in self.others.items()}
+        cast |= {
+            purpose: read_actor(name, simulator, _ARGUMENTS.get(purpose, "writer"))
+            for purpose, name in self.others.items()
+        }
         by_identity: dict[str, ActorName] = {}
         for name in cast.values():
             other = by_identity.setdefault(name.identity, name)
@@ -128,10 +137,9 @@ class Asking:
 
 def _simulator() -> Any:
     from bedside.simulators.contract import SIMULATORS
-    from bedside.simulators.note2chat.training_rules import training_evaluator
+    from bedside.simulators.note2chat.training_rules import TRAINING_RULES
 
-    simulator = SIMULATORS.load("note2chat")
-    return replace(simulator, rules={**simulator.rules, "evaluator": training_evaluator})
+    return replace(SIMULATORS.load("note2chat"), rules=TRAINING_RULES)
 
 
 # -- notes ------------------------------------------------------------------------------------------
@@ -148,6 +156,11 @@ def prepare_notes(notes: PathOrPaths, out: Path, asking: Asking) -> SimulationSu
     Raises:
         BedsideError: a file can't be read, somebody can't be asked, or the folder can't be written.
     """
+    return asking.carry_out(note_plan(notes, asking), out)
+
+
+def note_plan(notes: PathOrPaths, asking: Asking) -> RecordPlan:
+    """What :func:`prepare_notes` with the same arguments makes."""
     from bedside.simulation.record_making import RecordTask
     from bedside.simulators.note2chat.note_files import read_notes
 
@@ -157,7 +170,7 @@ def prepare_notes(notes: PathOrPaths, out: Path, asking: Asking) -> SimulationSu
         )
         for note in read_notes(notes)
     ]
-    return asking.make("cases of notes", tasks, out, {}, CASES_FILE)
+    return asking.plan("cases of notes", tasks, {}, CASES_FILE)
 
 
 def _preparing(note: DischargeNote) -> Callable[[], Exchange[MadeRecord]]:
@@ -195,13 +208,20 @@ def write_dialogues(cases: PathOrPaths, out: Path, asking: Asking, *, rounds: in
     Raises:
         BedsideError: as :func:`prepare_notes`.
     """
+    read = usable_cases(cases)
+    summary = asking.carry_out(dialogue_plan(read, asking, rounds=rounds), out)
+    _write_opened_cases(read, out)
+    return summary
+
+
+def dialogue_plan(cases: Sequence[Case], asking: Asking, *, rounds: int = 1) -> RecordPlan:
+    """What :func:`write_dialogues` makes of cases."""
     from bedside.simulation.record_making import RecordTask
     from bedside.simulators.note2chat.guided_dialogue import MOST_ROUNDS
 
     if isinstance(rounds, bool) or not 0 <= rounds <= MOST_ROUNDS:
         raise InputError(f"`rounds` must be 0 to {MOST_ROUNDS}, and is {rounds!r}")
     rater, made_by = asking.rater(), asking.provenance()
-    read = usable_cases(cases)
     tasks = [
         RecordTask(
             f"note2chat/{NOTE_GUIDED}/{case.id}",
@@ -210,20 +230,16 @@ def write_dialogues(cases: PathOrPaths, out: Path, asking: Asking, *, rounds: in
             case.digest(),
             _writing(case, rounds, rater, made_by),
         )
-        for case in read
+        for case in cases
     ]
-    summary = asking.make(
-        "interviews written from notes", tasks, out, {"rounds": rounds}, "transcripts.jsonl"
-    )
-    _write_opened_cases(read, out)
-    return summary
+    return asking.plan("interviews written from notes", tasks, {"rounds": rounds}, TRANSCRIPTS)
 
 
 def _write_opened_cases(cases: Sequence[Case], out: Path) -> None:
     """Write the cases with the openings of the interviews that were written, so that all systems share them."""
     from bedside.support.files import write_text
 
-    openings = {talk.case_id: talk.turns[0].text for talk in read_talks(out / "transcripts.jsonl")}
+    openings = {talk.case_id: talk.turns[0].text for talk in read_talks(out / TRANSCRIPTS)}
     lines = []
     for case in cases:
         if case.id in openings and case.note is not None and not case.note.opening:
@@ -293,6 +309,11 @@ def write_thoughts(transcripts: Sequence[Transcript], out: Path, asking: Asking)
     Raises:
         BedsideError: as :func:`prepare_notes`.
     """
+    return asking.carry_out(thought_plan(transcripts, asking), out)
+
+
+def thought_plan(transcripts: Sequence[Transcript], asking: Asking) -> RecordPlan:
+    """What :func:`write_thoughts` with the same arguments makes."""
     from bedside.simulation.record_making import RecordTask
 
     tasks = [
@@ -305,10 +326,10 @@ def write_thoughts(transcripts: Sequence[Transcript], out: Path, asking: Asking)
         )
         for talk in transcripts
     ]
-    doubled = {task.id for task in tasks if sum(other.id == task.id for other in tasks) > 1}
+    doubled = [name for name, number in Counter(task.id for task in tasks).items() if number > 1]
     if doubled:
         raise InputError(f"two interviews are called {min(doubled)!r}", todo="rename one of them")
-    return asking.make("interviews with thoughts", tasks, out, {}, "transcripts.jsonl")
+    return asking.plan("interviews with thoughts", tasks, {}, TRANSCRIPTS)
 
 
 def _thinking(talk: Transcript) -> Callable[[], Exchange[MadeRecord]]:

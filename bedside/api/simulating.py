@@ -86,7 +86,8 @@ def simulate(
         clinician: who is tested, one or several: a model as judges are named, ``package.module:function``,
             ``webhook:URL``, ``human:NAME``, ``script:FILE``, ``rules``, or a function itself.
         patient: who plays the patient, likewise.
-        evaluator: who labels turns and does all else that is neither side's part; the patient's actor unless named.
+        evaluator: who labels turns and does all else that is neither side's part; the patient's actor unless named,
+            and to be named where that is a person.
         ranker: who ranks candidates for a message, where the protocol has any: ``likelihood:MODEL`` with a causal
             language model of this computer, ``none`` for the first, a model, or a function; a toy unless named.
         personas: a file of personas, or :class:`~bedside.simulators.case.Persona` objects; the protocol's own unless
@@ -137,6 +138,10 @@ def simulate(
         options=options,
         time_limit=time_limit,
     )
+    if minutes is not None and not plan.has_people():
+        raise InputError(
+            "nobody sits at the keyboard", where="`minutes`", todo="leave it out, or name human:NAME"
+        )
     folder = Path(out)
     return Simulation(folder, simulate_plan(plan, folder, asked, progress))
 

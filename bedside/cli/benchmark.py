@@ -38,7 +38,7 @@ from bedside.cli.simulate import (
     TimeLimitOption,
     actor_names,
     has_person,
-    model_prices,
+    read_prices,
     simulator_options,
 )
 from bedside.ratings.names import is_human
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from bedside.api import Benchmark, BenchmarkWatch
 
 benchmark_app = App(
-    """Simulate conversations, score them and write the report, in one: how good are these clinicians?
+    """Simulate, score and report in one: how good are these clinicians?
 
     bedside benchmark PROTOCOL … is short for bedside benchmark run PROTOCOL …; add puts a system beside those of a
     benchmark.
@@ -112,7 +112,7 @@ def benchmark_run(
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Simulate conversations, score them by the protocol's suite, and write the report.
+    """Simulate conversations, score them by the protocol's suite, report.
 
     It does what bedside simulate, bedside score and bedside report do, one after the other. The same command goes on
     where it was stopped, and pays for nothing twice. Without a judge, what needs one is missing.
@@ -142,7 +142,7 @@ def benchmark_run(
         "seed": seed,
         "options": simulator_options(set_ or [], protocol),
         "max_concurrency": max_concurrency,
-        "prices": model_prices(price or [], [*actor_names(actors), *(judge or [])]),
+        "prices": read_prices(price or [], [*actor_names(actors), *(judge or [])]),
     }
     if dry_run:
         show_tables(preview_benchmark(protocol, **asked), json)
@@ -174,9 +174,9 @@ def benchmark_add(
     time_limit: TimeLimitOption = 120.0,
     json: JsonOption = False,
 ) -> None:
-    """Put a system beside those of a benchmark, with the same patients and judges; these aren't asked again.
+    """Put a new system beside those of a benchmark, which aren't asked again.
 
-    Cases, patient, evaluator, judges, settings, seed and all else must be as they were. Corrections are made anew over
+    It has the same patients and judges. Cases, patient, evaluator, judges, settings, seed and all else must be as they were. Corrections are made anew over
     all systems.
 
     Examples:
@@ -193,7 +193,7 @@ def benchmark_add(
             max_concurrency=max_concurrency,
             max_calls=max_calls,
             max_cost=max_cost,
-            prices=model_prices(price or [], names),
+            prices=read_prices(price or [], names),
             time_limit=time_limit,
             minutes=minutes,
             watch=watch,

@@ -88,8 +88,9 @@ def judgements_passes(run: RunArgument, json: JsonOption = False) -> None:
     from bedside.analysis.study_parts import ALL_ROUNDS
     from bedside.reports.judgements import passes_table
 
-    # What people rated isn't looked at.
-    show_tables([passes_table(open_ratings_view(run, rounds=[ALL_ROUNDS]))], json)
+    # What people rated isn't looked at, nor what the systems are like.
+    view = open_ratings_view(run, rounds=[ALL_ROUNDS], one_kind=False)
+    show_tables([passes_table(view)], json)
 
 
 @judgements_app.command("import")

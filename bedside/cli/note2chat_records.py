@@ -2,63 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from bedside.cli import completion as complete
+from bedside.cli.note2chat_options import (
+    MADE_OF,
+    FolderOption,
+    RecordCasesArgument,
+    RecordEvaluatorOption,
+    RecordPreviewOption,
+    TemperatureOption,
+    TestCasesOption,
+)
 from bedside.cli.options import SeedOption
-from bedside.cli.output import note, say
+from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import check_choice
 from bedside.cli.progress import simulation_progress
-from bedside.cli.simulate import MaxConcurrencyOption, MaxRequestsOption, ReplayOption, TimeLimitOption
+from bedside.cli.simulate import (
+    MaxConcurrencyOption,
+    MaxCostOption,
+    MaxRequestsOption,
+    ModelPriceOption,
+    ReplayOption,
+    TimeLimitOption,
+    read_prices,
+)
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
-    from bedside.simulation.simulate import SimulationSettings, SimulationSummary
+    from bedside.api.note2chat_training import Asking
+    from bedside.simulation.record_making import RecordPlan
+    from bedside.simulation.simulate import SimulationSummary
 
-_MADE_OF = "What about"
-
-FolderOption = Annotated[
-    Path,
-    typer.Option(
-        "--out",
-        "-o",
-        metavar="FOLDER",
-        help="Folder to write; the same command goes on where it was stopped.",
-    ),
-]
-RecordCasesArgument = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="CASES", help="Cases: JSON, JSON lines or YAML files, or folders of them.", show_default=False
-    ),
-]
-RecordEvaluatorOption = Annotated[
-    str,
-    typer.Option(
-        metavar="ACTOR",
-        help="Model that is asked, named as judges are; rules is a toy that needs none.",
-        autocompletion=complete.actors,
-    ),
-]
-TemperatureOption = Annotated[
-    float | None,
-    typer.Option(
-        min=0, max=2, metavar="NUMBER", help="Temperature of the models. Without it, the provider's own."
-    ),
-]
-
-TestCasesOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--test",
-        metavar="FILE",
-        help="Ids of cases that are kept for testing, one a line: they come into no training file.",
-        rich_help_panel=_MADE_OF,
-    ),
-]
+_REWARDS = ("finding", "answerable")
 
 
 def prepare(
@@ -75,7 +56,10 @@ def prepare(
     temperature: TemperatureOption = None,
     max_concurrency: MaxConcurrencyOption = 8,
     max_calls: MaxRequestsOption = None,
+    max_cost: MaxCostOption = None,
+    price: ModelPriceOption = None,
     time_limit: TimeLimitOption = 120.0,
+    dry_run: RecordPreviewOption = False,
     replay: ReplayOption = False,
     seed: SeedOption = 0,
 ) -> None:
@@ -86,17 +70,22 @@ def prepare(
     Examples:
         $ bedside note2chat prepare notes.jsonl --evaluator openai/gpt-5-mini --out prepared
     """
-    from bedside.api.note2chat_training import CASES_FILE, Asking, prepare_notes
+    from bedside.api.note2chat_training import CASES_FILE, note_plan, prepare_notes
 
-    with simulation_progress() as progress:
-        asking = Asking(
-            evaluator,
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=_settings(max_concurrency, max_calls, replay),
-            progress=progress,
-        )
+    with _asking(
+        evaluator,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        price=price,
+        replay=replay,
+    ) as asking:
+        if dry_run:
+            _show_plan(note_plan(notes, asking), asking)
+            return
         summary = prepare_notes(notes, out, asking)
     _say_made(summary, out, "case")
     if summary.counts.finished:
@@ -136,14 +125,17 @@ def dialogues(
             max=3,
             metavar="NUMBER",
             help="Rounds of the critic at most; more than one only while findings are missing and fewer each time.",
-            rich_help_panel=_MADE_OF,
+            rich_help_panel=MADE_OF,
         ),
     ] = 1,
     out: FolderOption = Path("dialogues"),
     temperature: TemperatureOption = None,
     max_concurrency: MaxConcurrencyOption = 8,
     max_calls: MaxRequestsOption = None,
+    max_cost: MaxCostOption = None,
+    price: ModelPriceOption = None,
     time_limit: TimeLimitOption = 120.0,
+    dry_run: RecordPreviewOption = False,
     replay: ReplayOption = False,
     seed: SeedOption = 0,
 ) -> None:
@@ -154,18 +146,24 @@ def dialogues(
     Examples:
         $ bedside note2chat dialogues prepared/cases.jsonl --writer openai/gpt-5 --evaluator openai/gpt-5-mini
     """
-    from bedside.api.note2chat_training import CASES_FILE, Asking, write_dialogues
+    from bedside.api.note2chat_training import CASES_FILE, dialogue_plan, usable_cases, write_dialogues
 
-    with simulation_progress() as progress:
-        asking = Asking(
-            evaluator or writer,
-            {"decision_tree": writer, "guided_dialogue": writer, "critic": critic or writer},
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=_settings(max_concurrency, max_calls, replay),
-            progress=progress,
-        )
+    others = {"decision_tree": writer, "guided_dialogue": writer, "critic": critic or writer}
+    with _asking(
+        evaluator or writer,
+        others=others,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        price=price,
+        replay=replay,
+    ) as asking:
+        if dry_run:
+            _show_plan(dialogue_plan(usable_cases(cases), asking, rounds=rounds), asking)
+            return
         summary = write_dialogues(cases, out, asking, rounds=rounds)
     _say_made(summary, out, "interview")
     if summary.counts.finished:
@@ -191,14 +189,14 @@ def rollouts(
     evaluator: RecordEvaluatorOption,
     repeats: Annotated[
         int,
-        typer.Option(min=1, metavar="NUMBER", help="Interviews of each case.", rich_help_panel=_MADE_OF),
+        typer.Option(min=1, metavar="NUMBER", help="Interviews of each case.", rich_help_panel=MADE_OF),
     ] = 15,
     setting: Annotated[
         str | None,
         typer.Option(
             metavar="NAME",
             help="Setting of the interview; bedside simulators show note2chat lists them. Without it, the first.",
-            rich_help_panel=_MADE_OF,
+            rich_help_panel=MADE_OF,
         ),
     ] = None,
     brief: Annotated[
@@ -208,7 +206,7 @@ def rollouts(
             help="What the clinician is told at the start: general, the words for any model, or tuned, those for "
             "models tuned for the interview.",
             autocompletion=complete.one_of("general", "tuned"),
-            rich_help_panel=_MADE_OF,
+            rich_help_panel=MADE_OF,
         ),
     ] = "general",
     test: TestCasesOption = None,
@@ -217,14 +215,17 @@ def rollouts(
         typer.Option(
             "--require-correct/--any",
             help="Whether only interviews that name the true diagnosis can be a case's best.",
-            rich_help_panel=_MADE_OF,
+            rich_help_panel=MADE_OF,
         ),
     ] = True,
     out: FolderOption = Path("rollouts"),
     temperature: TemperatureOption = None,
     max_concurrency: MaxConcurrencyOption = 8,
     max_calls: MaxRequestsOption = None,
+    max_cost: MaxCostOption = None,
+    price: ModelPriceOption = None,
     time_limit: TimeLimitOption = 120.0,
+    dry_run: RecordPreviewOption = False,
     replay: ReplayOption = False,
     seed: SeedOption = 0,
 ) -> None:
@@ -233,32 +234,37 @@ def rollouts(
     Examples:
         $ bedside note2chat rollouts cases.jsonl --clinician my.agent:reply --patient openai/gpt-5 --evaluator rules
     """
-    from bedside.api.note2chat_rollouts import roll_out
-    from bedside.api.note2chat_training import Asking
+    from bedside.api.note2chat_rollouts import preview_rollouts, roll_out
     from bedside.protocols.note2chat.case_split import read_split
+    from bedside.reports.record_plans import record_plan_table
+    from bedside.reports.simulations import preview_table
 
     check_choice(brief, ("general", "tuned"), "--brief")
-    with simulation_progress() as progress:
-        asking = Asking(
-            evaluator,
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=_settings(max_concurrency, max_calls, replay),
-            progress=progress,
-        )
-        rolled = roll_out(
-            cases,
-            out,
-            asking,
-            clinician=clinician,
-            patient=patient,
-            repeats=repeats,
-            setting=setting,
-            options={"brief": brief},
-            split=read_split(test=test),
-            require_correct=require_correct,
-        )
+    asked: dict[str, Any] = {
+        "clinician": clinician,
+        "patient": patient,
+        "repeats": repeats,
+        "setting": setting,
+        "options": {"brief": brief},
+        "split": read_split(test=test),
+    }
+    with _asking(
+        evaluator,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        price=price,
+        replay=replay,
+        sides=(clinician, patient),
+    ) as asking:
+        if dry_run:
+            talks, checks = preview_rollouts(cases, asking, **asked)
+            show_tables([preview_table(talks), record_plan_table(checks)])
+            return
+        rolled = roll_out(cases, out, asking, **asked, require_correct=require_correct)
     _say_made(rolled.talks, out / "talks", "interview")
     _say_made(rolled.checked, out / "checked", "checked interview")
     for name, reason in rolled.best.left_out:
@@ -276,7 +282,10 @@ def thoughts(
     temperature: TemperatureOption = None,
     max_concurrency: MaxConcurrencyOption = 8,
     max_calls: MaxRequestsOption = None,
+    max_cost: MaxCostOption = None,
+    price: ModelPriceOption = None,
     time_limit: TimeLimitOption = 120.0,
+    dry_run: RecordPreviewOption = False,
     replay: ReplayOption = False,
     seed: SeedOption = 0,
 ) -> None:
@@ -285,26 +294,172 @@ def thoughts(
     Examples:
         $ bedside note2chat thoughts dialogues/transcripts.jsonl rollouts/best.jsonl --evaluator openai/gpt-5-mini
     """
-    from bedside.api.note2chat_training import Asking, write_thoughts
+    from bedside.api.note2chat_training import thought_plan, write_thoughts
     from bedside.transcripts import read_transcripts
 
-    with simulation_progress() as progress:
-        asking = Asking(
-            evaluator,
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=_settings(max_concurrency, max_calls, replay),
-            progress=progress,
-        )
-        summary = write_thoughts(tuple(read_transcripts(files)), out, asking)
+    with _asking(
+        evaluator,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        price=price,
+        replay=replay,
+    ) as asking:
+        talks = tuple(read_transcripts(files))
+        if dry_run:
+            _show_plan(thought_plan(talks, asking), asking)
+            return
+        summary = write_thoughts(talks, out, asking)
     _say_made(summary, out, "interview")
 
 
-def _settings(max_concurrency: int, max_calls: int | None, replay: bool) -> SimulationSettings:
+def candidates(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES",
+            help="Interviews with thoughts, those written from the cases' notes among them.",
+        ),
+    ],
+    clinician: Annotated[
+        str,
+        typer.Option(
+            metavar="ACTOR",
+            help="The model that writes the doctor's messages, named as judges are; rules is a toy.",
+            autocompletion=complete.actors,
+        ),
+    ],
+    evaluator: RecordEvaluatorOption,
+    patient: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ACTOR",
+            help="Who answers the messages, likewise; for the reward finding.",
+            autocompletion=complete.actors,
+        ),
+    ] = None,
+    reward: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="What a question is rewarded for: finding, that its answer tells a new finding, or answerable, that "
+            "it was not answered before and the note answers it.",
+            autocompletion=complete.one_of(*_REWARDS),
+            rich_help_panel=MADE_OF,
+        ),
+    ] = "finding",
+    number: Annotated[
+        int,
+        typer.Option(
+            min=2, metavar="NUMBER", help="Messages written for each turn.", rich_help_panel=MADE_OF
+        ),
+    ] = 10,
+    test: TestCasesOption = None,
+    out: FolderOption = Path("candidates"),
+    temperature: TemperatureOption = None,
+    max_concurrency: MaxConcurrencyOption = 8,
+    max_calls: MaxRequestsOption = None,
+    max_cost: MaxCostOption = None,
+    price: ModelPriceOption = None,
+    time_limit: TimeLimitOption = 120.0,
+    dry_run: RecordPreviewOption = False,
+    replay: ReplayOption = False,
+    seed: SeedOption = 0,
+) -> None:
+    """Have a model write several messages for each turn of the doctor, and reward each.
+
+    bedside note2chat preferences --unit message makes pairs of them.
+
+    Examples:
+        $ bedside note2chat candidates thoughts/transcripts.jsonl --clinician rules --patient rules --evaluator rules
+        $ bedside note2chat candidates talks.jsonl --clinician openai/gpt-5 --evaluator rules --reward answerable
+    """
+    from bedside.api.note2chat_candidates import CANDIDATES_FILE, candidate_plan
+    from bedside.protocols.note2chat.case_split import read_split
+    from bedside.transcripts import read_transcripts
+
+    check_choice(reward, _REWARDS, "--reward")
+    with _asking(
+        evaluator,
+        temperature=temperature,
+        time_limit=time_limit,
+        seed=seed,
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        price=price,
+        replay=replay,
+        sides=(clinician, *([] if patient is None else [patient])),
+    ) as asking:
+        plan = candidate_plan(
+            tuple(read_transcripts(files)),
+            asking,
+            clinician=clinician,
+            patient=patient,
+            reward="answerable" if reward == "answerable" else "finding",
+            number=number,
+            split=read_split(test=test),
+        )
+        if dry_run:
+            _show_plan(plan, asking)
+            return
+        summary = asking.carry_out(plan, out)
+    _say_made(summary, out, "interview")
+    if summary.counts.finished:
+        say(f"Next: bedside note2chat preferences {out / CANDIDATES_FILE} --unit message")
+
+
+@contextmanager
+def _asking(
+    evaluator: str,
+    *,
+    temperature: float | None,
+    time_limit: float,
+    seed: int,
+    max_concurrency: int,
+    max_calls: int | None,
+    max_cost: float | None,
+    price: list[str] | None,
+    replay: bool,
+    others: Mapping[str, str] | None = None,
+    sides: Sequence[str] = (),
+) -> Iterator[Asking]:
+    """Who is asked and how, while a line tells how far it is; ``sides`` are models that are asked beside them."""
+    from bedside.api.note2chat_training import Asking
+    from bedside.llm.prices import Price
     from bedside.simulation.simulate import SimulationSettings
 
-    return SimulationSettings(max_concurrency=max_concurrency, max_calls=max_calls, replay=replay)
+    models = [evaluator, *(others or {}).values(), *sides]
+    settings = SimulationSettings(
+        max_concurrency=max_concurrency,
+        max_calls=max_calls,
+        max_cost=max_cost,
+        prices={name: Price(*pair) for name, pair in read_prices(price or [], models).items()},
+        replay=replay,
+    )
+    with simulation_progress() as progress:
+        yield Asking(
+            evaluator,
+            others or {},
+            temperature=temperature,
+            time_limit=time_limit,
+            seed=seed,
+            settings=settings,
+            progress=progress,
+        )
+
+
+def _show_plan(plan: RecordPlan, asking: Asking) -> None:
+    """What making records would ask."""
+    from bedside.reports.record_plans import record_plan_table
+    from bedside.simulation.record_preview import preview_records
+    from bedside.simulation.simulate import SimulationSettings
+
+    preview = preview_records(plan, asking.settings or SimulationSettings())
+    show_tables([record_plan_table(preview)])
 
 
 def _say_made(summary: SimulationSummary, out: Path, noun: str) -> None:
@@ -317,6 +472,7 @@ def _say_made(summary: SimulationSummary, out: Path, noun: str) -> None:
     for (whose, reason), number in counts.failed.items():
         say(f"{number:,} failed ({whose}: {reason}).")
     if counts.failed:
+        counts.check_usable(out, noun)
         say(f"bedside simulation failed {out} lists them. Calls that got no answer are asked again.")
     if counts.unfinished:
         say(f"{counts.unfinished:,} have not ended: the same command goes on.")
@@ -328,4 +484,5 @@ COMMANDS: dict[str, Any] = {
     "dialogues": dialogues,
     "rollouts": rollouts,
     "thoughts": thoughts,
+    "candidates": candidates,
 }

@@ -19,7 +19,9 @@ from bedside.support.plurals import counted
 if TYPE_CHECKING:
     from bedside.api import Simulation
 
-_ACTORS, _CASES, _COST = "Who talks", "What about", "Cost and speed"
+_ACTORS, _CASES = "Who talks", "What about"
+#: The panel of options that say what may be spent, and how fast.
+COST = "Cost and speed"
 #: What a command that simulates makes, unless told otherwise.
 _OUT = Path("talks")
 
@@ -71,7 +73,8 @@ EvaluatorOption = Annotated[
     str | None,
     typer.Option(
         metavar="ACTOR",
-        help="Who labels turns, checks facts and the like. Without it, whoever plays the patient.",
+        help="Who labels turns, checks facts and the like. Without it, whoever plays the patient; needed where that is "
+        "a person.",
         autocompletion=complete.actors,
         rich_help_panel=_ACTORS,
     ),
@@ -98,7 +101,7 @@ PersonasOption = Annotated[
     Path | None,
     typer.Option(
         metavar="FILE",
-        help="Personas of the patients, in place of the protocol's.",
+        help="Personas of the patients, in place of the protocol's; for protocols that have a use for them.",
         rich_help_panel=_CASES,
     ),
 ]
@@ -151,7 +154,7 @@ MaxConcurrencyOption = Annotated[
     typer.Option(
         metavar="NUMBER",
         help="Most calls under way at once to a model or agent, or to each address that serves it.",
-        rich_help_panel=_COST,
+        rich_help_panel=COST,
     ),
 ]
 MaxRequestsOption = Annotated[
@@ -160,7 +163,7 @@ MaxRequestsOption = Annotated[
         "--max-calls",
         metavar="NUMBER",
         help="Most requests to send before stopping; the same command goes on.",
-        rich_help_panel=_COST,
+        rich_help_panel=COST,
     ),
 ]
 MaxCostOption = Annotated[
@@ -168,7 +171,7 @@ MaxCostOption = Annotated[
     typer.Option(
         metavar="DOLLARS",
         help="US dollars after which nothing more is sent; the same command goes on.",
-        rich_help_panel=_COST,
+        rich_help_panel=COST,
     ),
 ]
 ModelPriceOption = Annotated[
@@ -178,19 +181,19 @@ ModelPriceOption = Annotated[
         metavar="MODEL,in=N,out=N",
         help="US dollars for a million tokens of a model whose price bedside doesn't know; without MODEL, of every "
         "such model. May be repeated.",
-        rich_help_panel=_COST,
+        rich_help_panel=COST,
     ),
 ]
 TimeLimitOption = Annotated[
     float,
-    typer.Option(metavar="SECONDS", help="Seconds until a call counts as unanswered.", rich_help_panel=_COST),
+    typer.Option(metavar="SECONDS", help="Seconds until a call counts as unanswered.", rich_help_panel=COST),
 ]
 PreviewOption = Annotated[
     bool,
     typer.Option(
         "--dry-run",
         help="Print how many conversations, calls and tokens it takes, by role; ask and write nothing.",
-        rich_help_panel=_COST,
+        rich_help_panel=COST,
     ),
 ]
 ReplayOption = Annotated[
@@ -198,7 +201,7 @@ ReplayOption = Annotated[
     typer.Option(
         "--replay",
         help="Ask nobody: take every reply from the folder's log, and write the same files again.",
-        rich_help_panel=_COST,
+        rich_help_panel=COST,
     ),
 ]
 
@@ -258,7 +261,7 @@ def simulate(
         "seed": seed,
         "options": simulator_options(set_ or [], protocol),
     }
-    prices = model_prices(price or [], actor_names(asked))
+    prices = read_prices(price or [], actor_names(asked))
     if dry_run:
         preview = preview_simulation(cases or None, protocol, prices=prices, **asked)
         show_tables([preview_table(preview)], json)
@@ -297,6 +300,7 @@ def _say_simulated(talks: Simulation, json: bool) -> None:
         "taken from the log."
     )
     if counts.failed:
+        counts.check_usable(out, "conversation")
         tell(
             f"{sum(counts.failed.values()):,} failed: bedside simulation failed {out} says why. Calls that got no "
             "answer are asked again by the same command."
@@ -332,7 +336,7 @@ def has_person(asked: dict[str, Any]) -> bool:
     return any(map(is_human, actor_names(asked)))
 
 
-def model_prices(texts: list[str], models: list[str]) -> dict[str, tuple[float, float]]:
+def read_prices(texts: list[str], models: list[str]) -> dict[str, tuple[float, float]]:
     """``MODEL,in=N,out=N`` as a price by model; without a model, as that of all."""
     prices: dict[str, tuple[float, float]] = {}
     for text in texts:

@@ -12,6 +12,7 @@ from bedside.cli.judges import ConcurrencyOption, JudgeOption, MaxCallsOption, P
 from bedside.cli.options import JsonOption, SeedOption
 from bedside.cli.output import say, show_tables
 from bedside.cli.progress import judging_progress
+from bedside.support.errors import InputError
 from bedside.support.plurals import counted
 
 simulation_app = App(
@@ -170,6 +171,8 @@ def simulation_turns(
     from bedside.support.files import write_text
     from bedside.transcripts import read_transcripts
 
+    if out.exists():
+        raise InputError("the file is already there", where=str(out), todo="name another with --out")
     policy = find_parameters(parameters)
     rows = [row for transcript in read_transcripts([folder]) for row in turn_rows(transcript, policy)]
     write_text(out, "".join(f"{row.model_dump_json(exclude_none=True)}\n" for row in rows))

@@ -89,7 +89,7 @@ def simulators_check(
     Examples:
         $ bedside simulators check my-cases.yaml --protocol medconceal
     """
-    from bedside.simulators.case_files import check_cases
+    from bedside.simulators.case_files import check_cases, read_cases
     from bedside.simulators.contract import SIMULATORS
 
     simulator = None if protocol is None else SIMULATORS.load(protocol)
@@ -104,7 +104,8 @@ def simulators_check(
             where=_several(files),
             todo="mend what is listed above",
         )
-    say(f"{_several(files)}: good" + (f"; {counted(warnings, 'warning')}" if warnings else ""))
+    cases = counted(len(list(read_cases(files))), "case")
+    say(f"{_several(files)}: good ({cases})" + (f"; {counted(warnings, 'warning')}" if warnings else ""))
 
 
 @simulators_app.command("convert")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -12,9 +12,16 @@ import orjson
 
 from bedside.support.errors import RunError
 from bedside.support.files import write_json
-from bedside.transcripts.simulation_folder import FAILED, simulation_manifest, simulation_of
+from bedside.support.json_shape import TEXT, OrNull, misfit
+from bedside.transcripts.simulation_folder import FAILED, checked_manifest, manifest_misfit, simulation_of
 
 SIMULATIONS = "simulations.json"
+#: What is read of a conversation that has no transcript.
+_FAILURE = {
+    "id": TEXT, "system": TEXT, "case": OrNull(TEXT), "persona": OrNull(TEXT), "state": TEXT, "whose": OrNull(TEXT),
+    "reason": OrNull(TEXT),
+}  # fmt: skip
+_ENTRY = {"path": TEXT, "manifest": {}, "failures": [_FAILURE]}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,26 +58,51 @@ def run_simulations(folder: str | os.PathLike[str]) -> tuple[RunSimulation, ...]
     if not path.is_file():
         return ()
     try:
-        return tuple(
-            RunSimulation(entry["path"], entry["manifest"], tuple(entry["failures"]))
-            for entry in orjson.loads(path.read_bytes())
-        )
-    except (OSError, orjson.JSONDecodeError, KeyError, TypeError) as error:
-        raise RunError(
-            "what the run keeps of its simulation can't be read", where=str(path), todo="score again"
-        ) from error
+        entries = orjson.loads(path.read_bytes())
+    except (OSError, orjson.JSONDecodeError) as error:
+        raise _unreadable(path, str(error)) from error
+    wrong = misfit(entries, [_ENTRY])
+    if wrong is not None:
+        raise _unreadable(path, wrong)
+    for number, entry in enumerate(entries):
+        wrong = manifest_misfit(entry["manifest"]) if entry["manifest"] else None
+        if wrong is not None:
+            raise _unreadable(path, f"{number}.manifest.{wrong}")
+    return tuple(
+        RunSimulation(entry["path"], entry["manifest"], tuple(entry["failures"])) for entry in entries
+    )
+
+
+def _unreadable(path: Path, why: str) -> RunError:
+    return RunError(
+        f"what the run keeps of its simulation can't be read ({why})", where=str(path), todo="score again"
+    )
 
 
 def _simulation(place: Path) -> RunSimulation:
-    failed = place / FAILED
+    failures = tuple(_failures(place / FAILED))
+    return RunSimulation(os.path.abspath(place), checked_manifest(place), failures)
+
+
+def _failures(failed: Path) -> Iterator[dict[str, Any]]:
+    """The conversations without a transcript, but for details: they may quote what was said."""
+    again = "bedside simulate with the same options writes it again"
     try:
         lines = failed.read_bytes().splitlines() if failed.is_file() else []
-        # Details may quote what was said.
-        failures = tuple({k: v for k, v in orjson.loads(line).items() if k != "detail"} for line in lines)
-    except (OSError, orjson.JSONDecodeError, AttributeError) as error:
+    except OSError as error:
         raise RunError(
-            "what failed in the simulation can't be read",
-            where=str(failed),
-            todo="bedside simulate with the same options writes it again",
+            "what failed in the simulation can't be read", where=str(failed), todo=again
         ) from error
-    return RunSimulation(os.path.abspath(place), simulation_manifest(place) or {}, failures)
+    for number, line in enumerate(lines, 1):
+        try:
+            failure = orjson.loads(line)
+            wrong = misfit(failure, _FAILURE)
+        except orjson.JSONDecodeError as error:
+            wrong = str(error)
+        if wrong is not None:
+            raise RunError(
+                f"what failed in the simulation can't be read ({wrong})",
+                where=f"{failed}:{number}",
+                todo=again,
+            )
+        yield {key: value for key, value in failure.items() if key != "detail"}

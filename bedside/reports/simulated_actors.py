@@ -34,7 +34,8 @@ def toys_of(talks: SimulatedTalks) -> set[str]:
     toys = {name for simulation in talks.simulations for name in simulation.manifest.get("toys") or ()}
     for talk in talks.finished:
         provenance = talk.provenance or {}
-        toys |= {provenance["actors"][role] for role in provenance.get("toys") or ()}
+        actors = provenance.get("actors") or {}
+        toys |= {actors[role] for role in provenance.get("toys") or () if role in actors}
     return toys
 
 

@@ -23,7 +23,7 @@ from bedside.simulation.talks_overview import (
     talks_overview,
 )
 from bedside.support.plurals import counted
-from bedside.transcripts.simulation_folder import simulation_manifest
+from bedside.transcripts.simulation_folder import checked_manifest
 
 _STATES = ("failed", "unfinished")
 
@@ -35,7 +35,7 @@ def simulation_tables(folder: Path) -> tuple[Table, Table]:
         RunError: the folder is no simulation's, or its log is damaged.
     """
     overview = talks_overview(folder)
-    toys = (simulation_manifest(folder) or {}).get("toys", [])
+    toys = checked_manifest(folder).get("toys") or ()
     return _conversations(overview.systems, overview.lost, toys), _spent(overview.spent, overview.earlier)
 
 
@@ -236,8 +236,8 @@ def _conversation_lines(record: ConversationRecord) -> Iterator[str]:
     )
     by_turn: dict[int, list[dict[str, Any]]] = {}
     for state in record.states:
-        by_turn.setdefault(int(state.get("turn", 0)), []).append(state)
-    for index, turn in enumerate((record.transcript or {}).get("turns", ())):
+        by_turn.setdefault(state.get("turn") or 0, []).append(state)
+    for index, turn in enumerate((record.transcript or {}).get("turns") or ()):
         yield ""
         yield f"{index} {turn['role']}: {turn['text']}"
         yield from _state_lines(by_turn.pop(index, []))

@@ -36,7 +36,7 @@ class ActorName:
     Attributes:
         text: as it was written, for messages.
         kind: the kind of actor.
-        identity: what tables, keys and transcripts know it by, without a server's address.
+        identity: what tables, keys and transcripts know it by; a model's is without its server's address.
         rater: which rater it is where it labels turns.
         digest: SHA-256 of what it says, where that is known beforehand, as of a script; empty else.
         toy: whether it is a stand-in whose conversations show nothing about any system.
@@ -184,7 +184,7 @@ class ActorSettings:
         spending: what may be sent.
         folder: where the simulation goes.
         max_concurrency: calls under way at once.
-        price: of its tokens; None where the user gives none.
+        price: of its tokens; None where it isn't known.
         patience: how hard to try.
         minutes: how long a person may talk; None for no limit.
     """
@@ -213,6 +213,7 @@ class ActorKind:
         open: makes ready to ask. It raises a BedsideError where the actor isn't set up, as where a key is missing.
         words_only: why an actor can't reply with objects to calls of these purposes; empty where it can, or where that
             isn't known before it is asked.
+        free: whether nobody is paid for its replies.
     """
 
     name: str
@@ -221,6 +222,7 @@ class ActorKind:
     read: Callable[[Sequence[str], Simulator], Sequence[ActorName]]
     open: Callable[[ActorName, ActorSettings], Actor]
     words_only: Callable[[ActorName, Sequence[str]], str] = lambda name, purposes: ""
+    free: bool = False
 
 
 ACTORS: Registry[ActorKind] = Registry(

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
-from bedside.llm.contract import known_price
-from bedside.llm.prices import Price
 from bedside.llm.tokens import estimate_tokens
 from bedside.simulation.actor_contract import ActorName
 from bedside.simulation.simulate import SimulationSettings
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
-from bedside.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call
+from bedside.simulators.calls import ACTOR_ROLES, ActorReply, ActorRole, Call, Exchange
 from bedside.simulators.contract import UnusableConversationError
 from bedside.support.errors import InputError
 
+T = TypeVar("T")
 #: Conversations of each clinician that are had to count by.
 PLAYED = 20
 
@@ -58,11 +58,30 @@ class SimulationPreview:
 
 
 @dataclass(slots=True)
-class _Counted:
+class CallSums:
+    """What an actor was asked by those who play by rules, added up.
+
+    Attributes:
+        calls, most_calls, input_tokens, output_tokens: as :class:`RolePreview` has them.
+    """
+
     calls: float = 0.0
     most_calls: int = 0
     input_tokens: float = 0.0
     output_tokens: float = 0.0
+
+    def add(self, call: Call, reply: ActorReply, times: float = 1.0) -> None:
+        """Count a call so many times."""
+        self.calls += times
+        self.input_tokens += times * sum(estimate_tokens(message.content) for message in call.messages())
+        self.output_tokens += times * estimate_tokens(reply.text)
+
+    def cost(self, name: ActorName, settings: SimulationSettings) -> float | None:
+        """US dollars if this actor is asked: None where a price isn't known, 0 where nothing is paid."""
+        if name.kind != "model":
+            return 0.0
+        price = settings.price_of(name)
+        return None if price is None else price.of(round(self.input_tokens), round(self.output_tokens))
 
 
 def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> SimulationPreview:
@@ -82,7 +101,7 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
         raise InputError(
             f"{plan.simulator.name} has no {missing[0]} by rules to count calls with", where="`dry_run`"
         )
-    counted: dict[tuple[ActorRole, str], _Counted] = {}
+    counted: dict[tuple[ActorRole, str], CallSums] = {}
     names: dict[tuple[ActorRole, str], ActorName] = {}
     shared: set[tuple[str, str, int, int]] = set()
     numbers = {clinician.identity: plan.number(clinician) for clinician in plan.clinicians}
@@ -92,21 +111,19 @@ def preview_plan(plan: SimulationPlan, settings: SimulationSettings) -> Simulati
             names[role, name.identity] = name
         for conversation in plan.conversations(clinician):
             for role, most in plan.simulator.most_calls(plan.situation(conversation)).items():
-                counted.setdefault((role, roles[role].identity), _Counted()).most_calls += most
+                counted.setdefault((role, roles[role].identity), CallSums()).most_calls += most
         times = number / max(1, min(number, PLAYED))
         for conversation in _spread(plan.conversations(clinician), number):
-            for call, reply in _played(plan, conversation):
+            exchange = plan.simulator.converse(plan.situation(conversation))
+            for call, reply in played(exchange, plan.simulator.rules)[0]:
                 if call.scope != "conversation":
                     site = (conversation.key_of(call.scope), call.purpose, call.ordinal, call.attempt)
                     if site in shared:
                         continue
                     shared.add(site)
-                own = counted.setdefault((call.actor, roles[call.actor].identity), _Counted())
-                own.calls += times
-                own.input_tokens += times * sum(
-                    estimate_tokens(message.content) for message in call.messages()
+                counted.setdefault((call.actor, roles[call.actor].identity), CallSums()).add(
+                    call, reply, times
                 )
-                own.output_tokens += times * estimate_tokens(reply.text)
     return SimulationPreview(
         len(plan),
         min(max(numbers.values()), PLAYED),
@@ -120,27 +137,34 @@ def _spread(conversations: Iterable[PlannedConversation], number: int) -> Iterab
     return (conversation for place, conversation in enumerate(conversations) if place in wanted)
 
 
-def _played(plan: SimulationPlan, conversation: PlannedConversation) -> list[tuple[Call, ActorReply]]:
-    """The calls of a conversation among the rules actors, with their replies."""
+def played(
+    exchange: Exchange[T], rules: Mapping[ActorRole, Callable[[Call], ActorReply]]
+) -> tuple[list[tuple[Call, ActorReply]], T | None]:
+    """A generator of calls played among toys: its calls with their replies, and what it came to.
+
+    Args:
+        exchange: it.
+        rules: the toys by role.
+
+    Returns:
+        The calls with replies in their order, and the result; None where a reply couldn't be used.
+    """
     exchanges: list[tuple[Call, ActorReply]] = []
-    controller = plan.simulator.converse(plan.situation(conversation))
     try:
-        calls = next(controller)
+        calls = next(exchange)
         while True:
-            replies = tuple(plan.simulator.rules[call.actor](call) for call in calls)
+            replies = tuple(rules[call.actor](call) for call in calls)
             exchanges += zip(calls, replies, strict=True)
-            calls = controller.send(replies)
-    except (StopIteration, UnusableConversationError):
-        return exchanges
+            calls = exchange.send(replies)
+    except StopIteration as end:
+        result: T = end.value
+        return exchanges, result
+    except UnusableConversationError:
+        return exchanges, None
 
 
 def _role_preview(
-    place: tuple[ActorRole, str], name: ActorName, own: _Counted, settings: SimulationSettings
+    place: tuple[ActorRole, str], name: ActorName, own: CallSums, settings: SimulationSettings
 ) -> RolePreview:
-    cost: float | None = 0.0
-    if name.kind == "model":
-        price: Price | None = (
-            settings.prices.get(name.text) or settings.prices.get(name.identity) or known_price(name.detail)
-        )
-        cost = None if price is None else price.of(round(own.input_tokens), round(own.output_tokens))
+    cost = own.cost(name, settings)
     return RolePreview(place[0], name, own.calls, own.most_calls, own.input_tokens, own.output_tokens, cost)

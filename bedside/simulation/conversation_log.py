@@ -15,13 +15,14 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import orjson
 
 from bedside.simulators.calls import ActorReply
 from bedside.support.errors import RunError
 from bedside.support.files import unpacked
+from bedside.support.json_shape import BOOLEAN, INTEGER, TEXT, ObjectOf, misfit
 
 FORMAT = 1
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
@@ -31,6 +32,9 @@ ReplyState = Literal["answered", "failed"]
 #: ``finished``: there is a transcript. ``failed``: it can't be used. ``unfinished``: a limit was reached, or the run
 #: was ended.
 ConversationState = Literal["finished", "failed", "unfinished"]
+#: Endings: of a conversation with a transcript, and of one without.
+_FINISHED = {"stop": TEXT, "completed": BOOLEAN, "flags": ObjectOf(INTEGER)}
+_LOST = {"whose": TEXT, "reason": TEXT, "detail": TEXT}
 
 _TABLES = """
 CREATE TABLE replies (
@@ -152,21 +156,43 @@ def _json(value: object) -> str:
     return orjson.dumps(value, option=orjson.OPT_SORT_KEYS).decode()
 
 
+def _checked(content: str | bytes, shape: Any, what: str) -> Any:
+    """JSON of a cell.
+
+    Raises:
+        ValueError: it is not of the shape.
+    """
+    value = orjson.loads(content)
+    wrong = misfit(value, shape)
+    if wrong is not None:
+        raise ValueError(f"{what}: {wrong}")
+    return value
+
+
 def _logged_reply(row: tuple[Any, ...]) -> LoggedReply:
     text, cut, declined = orjson.loads(unpacked(row[10]))
+    if not (isinstance(text, str) and isinstance(cut, bool) and isinstance(declined, str)):
+        raise ValueError("a reply is none")
     return LoggedReply(
-        CallSite(*row[:4]), row[4], orjson.loads(row[5]), row[6], row[7], orjson.loads(row[8]), row[9],
-        ActorReply(text, cut, declined), tuple(orjson.loads(row[11])), *row[12:],
+        CallSite(*row[:4]), row[4], _checked(row[5], ObjectOf(TEXT), "parts"), row[6], row[7],
+        _checked(row[8], {}, "parameters"), row[9], ActorReply(text, cut, declined),
+        tuple(_checked(row[11], [TEXT], "faults")), *row[12:],
     )  # fmt: skip
+
+
+def _listed_conversation(key: str, name: str, about: str) -> ListedConversation:
+    return ListedConversation(key, name, _checked(about, {"system": TEXT}, "about"))
 
 
 def _logged_conversation(row: tuple[Any, ...]) -> LoggedConversation:
     key, state, session, ending, transcript, states = row
+    if state not in get_args(ConversationState):
+        raise ValueError(f"the state of a conversation is {state!r}")
     return LoggedConversation(
         key,
         state,
         session,
-        orjson.loads(ending),
+        _checked(ending, _FINISHED if state == "finished" else _LOST, "ending"),
         b"" if transcript is None else unpacked(transcript),
         b"" if states is None else unpacked(states),
     )
@@ -312,11 +338,6 @@ class ConversationLog:
             lambda: self._connection.execute("INSERT OR REPLACE INTO sessions VALUES (?, ?)", (key, session))
         )
 
-    def spent(self) -> dict[str, dict[str, Any]]:
-        """What all replies took, by role, as :func:`spent_by_role` has it."""
-        with _reading(self.path):
-            return spent_by_role(self._reader)
-
     # -- writing -------------------------------------------------------------------------------------
 
     async def _do(self, work: Callable[[], object]) -> None:
@@ -421,36 +442,23 @@ def opened_log(path: Path) -> Iterator[sqlite3.Connection]:
         yield connection
 
 
-def logged_replies(connection: sqlite3.Connection, key: str) -> Iterator[LoggedReply]:
-    """All replies under a key, in the order in which they came."""
-    rows = connection.execute(
-        "SELECT * FROM replies WHERE key = ? ORDER BY started, purpose, ordinal, attempt", (key,)
-    )
-    yield from map(_logged_reply, rows)
-
-
 def planned_conversations(
-    connection: sqlite3.Connection,
+    connection: sqlite3.Connection, name: str | None = None
 ) -> Iterator[tuple[ListedConversation, LoggedConversation | None]]:
-    """The conversations of the last run's plan, in order, and what they came to; None where they haven't ended."""
+    """The conversations of the last run's plan, in order, and what they came to; None where they haven't ended.
+
+    Args:
+        connection: to the log.
+        name: the id of the only one that is wanted; None for all.
+    """
     rows = connection.execute(
-        "SELECT plan.key, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key) ORDER BY place"
+        "SELECT plan.key, id, about, conversations.* FROM plan LEFT JOIN conversations USING (key)"
+        f"{'' if name is None else ' WHERE id = ?'} ORDER BY place",
+        () if name is None else (name,),
     )
-    for key, name, about, *ending in rows:
-        listed = ListedConversation(key, name, orjson.loads(about))
+    for key, identity, about, *ending in rows:
+        listed = ListedConversation(key, identity, orjson.loads(about))
         yield listed, None if ending[0] is None else _logged_conversation(tuple(ending))
-
-
-def planned_conversation(
-    connection: sqlite3.Connection, name: str
-) -> tuple[ListedConversation, LoggedConversation | None] | None:
-    """A conversation of the last run's plan by its id; None where there is none of it."""
-    row = connection.execute("SELECT key, id, about FROM plan WHERE id = ?", (name,)).fetchone()
-    if row is None:
-        return None
-    ending = connection.execute("SELECT * FROM conversations WHERE key = ?", (row[0],)).fetchone()
-    listed = ListedConversation(row[0], row[1], orjson.loads(row[2]))
-    return listed, None if ending is None else _logged_conversation(ending)
 
 
 def earlier_conversations(connection: sqlite3.Connection) -> int:

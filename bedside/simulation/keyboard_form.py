@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 #: Says a line to the person.
@@ -21,12 +22,12 @@ class KeyboardForm:
     Attributes:
         ask: asks for a line.
         show: says a line.
-        notes: what the person noted before, offered where a list of such entries is wanted.
+        early: what the person entered before, offered where a list of such entries is wanted.
     """
 
     ask: Ask
     show: Show
-    notes: Sequence[str] = field(default=())
+    early: Sequence[Mapping[str, str]] = ()
 
     def fill(self, schema: Mapping[str, Any], name: str = "") -> Any:
         """A value that fits ``schema``; ``name`` is what it is called. What may be null is, where nothing is typed."""
@@ -59,7 +60,7 @@ class KeyboardForm:
         read = self._entry_reader(schema.get("items", {}))
         least, most = int(schema.get("minItems", 0)), schema.get("maxItems")
         self.show(f"{name or 'List'}: {read.hint}. An empty line ends the list.")
-        entries = self._noted(read)
+        entries: list[Any] = self._kept(read.categorised) if read.categorised is not None else []
         while most is None or len(entries) < most:
             line = self.ask(f"{len(entries) + 1}. ")
             if not line:
@@ -73,33 +74,21 @@ class KeyboardForm:
                 self.show(str(error))
         return entries
 
-    def _noted(self, read: _EntryReader) -> list[Any]:
-        """The notes that the person hands in."""
+    def _kept(self, form: CategorisedEntries) -> list[Mapping[str, str]]:
+        """What the person entered before and hands in."""
         entries = []
-        for note in self.notes if read.takes_notes else ():
-            self.show(f"You noted: {note}")
-            try:
-                entry = read.entry(note)
-            except ValueError as error:
-                self.show(f"It isn't taken over: {error}")
-                continue
+        for entry in self.early:
+            self.show(f"You entered: {form.line(entry)}")
             if self._yes("Hand it in"):
                 entries.append(entry)
         return entries
 
     def _entry_reader(self, schema: Mapping[str, Any]) -> _EntryReader:
         """How one line of a list is read."""
-        parts = dict(schema.get("properties", {}))
-        chosen = [name for name, part in parts.items() if "enum" in part]
-        texts = [name for name, part in parts.items() if "enum" not in part and _kind(part) == "string"]
-        if len(chosen) == len(texts) == 1 and len(parts) == 2:
-            choices = [str(value) for value in parts[chosen[0]]["enum"]]
-            return _EntryReader(
-                lambda line: _categorised(line, choices, chosen[0], texts[0]),
-                f"one a line, as CATEGORY: TEXT; categories are {_numbered(choices)}",
-                takes_notes=True,
-            )
-        if parts:
+        form = CategorisedEntries.of(schema)
+        if form is not None:
+            return _EntryReader(form.entry, f"one a line, as {form.hint}", form)
+        if schema.get("properties"):
             return _EntryReader(
                 lambda line: self._object_after(line, schema), "one a line, then what is asked of it"
             )
@@ -142,9 +131,12 @@ class KeyboardForm:
                 value = int(line) if whole else float(line)
             except ValueError:
                 value = None
-            if value is not None and value == value and (least is None or value >= least) and (
-                most is None or value <= most
-            ):  # fmt: skip
+            if (
+                value is not None
+                and math.isfinite(value)
+                and (least is None or value >= least)
+                and (most is None or value <= most)
+            ):
                 return value
             self.show(f"Type {wanted}.")
 
@@ -160,7 +152,59 @@ class KeyboardForm:
 class _EntryReader:
     entry: Callable[[str], Any]
     hint: str
-    takes_notes: bool = False
+    categorised: CategorisedEntries | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CategorisedEntries:
+    """Entries of a category and a text each, which one line can hold.
+
+    Attributes:
+        category, text: what the two are called.
+        choices: the categories.
+    """
+
+    category: str
+    text: str
+    choices: tuple[str, ...]
+
+    @classmethod
+    def of(cls, schema: Mapping[str, Any]) -> CategorisedEntries | None:
+        """Those that ``schema`` describes; None where it describes others."""
+        parts = dict(schema.get("properties", {}))
+        chosen = [name for name, part in parts.items() if "enum" in part]
+        texts = [name for name, part in parts.items() if "enum" not in part and _kind(part) == "string"]
+        if not len(chosen) == len(texts) == 1 or len(parts) != 2:
+            return None
+        return cls(chosen[0], texts[0], tuple(str(value) for value in parts[chosen[0]]["enum"]))
+
+    @property
+    def hint(self) -> str:
+        """How they are typed."""
+        return f"CATEGORY: TEXT; categories are {_numbered(self.choices)}"
+
+    def entry(self, line: str) -> dict[str, str]:
+        """What a line says.
+
+        Raises:
+            ValueError: it says no category, or nothing of it.
+        """
+        chosen, colon, words = line.partition(":")
+        if not colon or not words.strip():
+            raise ValueError(f"Write {self.hint}.")
+        return {self.category: _chosen(chosen.strip(), self.choices), self.text: words.strip()}
+
+    def line(self, entry: Mapping[str, str]) -> str:
+        """An entry as it could have been typed."""
+        return f"{entry[self.category]}: {entry[self.text]}"
+
+
+def listed_entries(schema: Mapping[str, Any]) -> CategorisedEntries | None:
+    """The entries of a form's first list, where each is a category and a text."""
+    for part in schema.get("properties", {}).values():
+        if _kind(part) == "array":
+            return CategorisedEntries.of(part.get("items", {}))
+    return None
 
 
 def neutral_value(schema: Mapping[str, Any]) -> Any:
@@ -189,26 +233,26 @@ def field_title(name: str, schema: Mapping[str, Any]) -> str:
     return str(title) if title else name.replace("_", " ").capitalize()
 
 
-def _numbered(choices: Any) -> str:
-    return ", ".join(f"{number} {choice}" for number, choice in enumerate(choices, 1))
+def _numbered(choices: Iterable[Any]) -> str:
+    """Choices with a number each, by which they can be chosen; those that are numbers themselves without."""
+    names = [str(choice) for choice in choices]
+    if any(map(str.isdecimal, names)):
+        return ", ".join(names)
+    return ", ".join(f"{number} {name}" for number, name in enumerate(names, 1))
 
 
 def _chosen(line: str, choices: Sequence[Any]) -> Any:
-    """The choice that was typed: its number, its name, or letters that only it begins with."""
-    if line.isdecimal() and 1 <= int(line) <= len(choices):
-        return choices[int(line) - 1]
+    """The choice that was typed: its name, its number, or letters that only it begins with."""
     typed = line.casefold()
     names = [str(choice).casefold() for choice in choices]
     if typed in names:
         return choices[names.index(typed)]
-    begun = [choice for choice, name in zip(choices, names, strict=True) if typed and name.startswith(typed)]
-    if len(begun) == 1:
-        return begun[0]
+    if not any(map(str.isdecimal, names)):
+        if line.isdecimal() and 1 <= int(line) <= len(choices):
+            return choices[int(line) - 1]
+        begun = [
+            choice for choice, name in zip(choices, names, strict=True) if typed and name.startswith(typed)
+        ]
+        if len(begun) == 1:
+            return begun[0]
     raise ValueError(f"{line!r} is none of {_numbered(map(str, choices))}.")
-
-
-def _categorised(line: str, choices: list[str], category: str, text: str) -> dict[str, Any]:
-    chosen, colon, words = line.partition(":")
-    if not colon or not words.strip():
-        raise ValueError(f"Write CATEGORY: TEXT; categories are {_numbered(choices)}.")
-    return {category: _chosen(chosen.strip(), choices), text: words.strip()}

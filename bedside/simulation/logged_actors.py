@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
 from bedside.llm.queue import CallRecord
 from bedside.simulation.actor_contract import Actor, ActorName, CallPlace, Spending, UnansweredError
 from bedside.simulation.conversation_log import CallSite, ConversationLog, LoggedReply
-from bedside.simulators.calls import ActorReply, ActorRole, Call
+from bedside.simulators.calls import ActorReply, ActorRole, Call, Exchange
 from bedside.support.errors import RunError
+
+T = TypeVar("T")
 
 
 @dataclass(slots=True)
@@ -40,6 +42,7 @@ class LoggedActors:
         actors: who is asked, by role and identity.
         log: where replies are kept.
         spending: where costs are counted.
+        counts: where calls are counted.
         replay: whether nobody may be asked.
     """
 
@@ -49,12 +52,13 @@ class LoggedActors:
         log: ConversationLog,
         *,
         spending: Spending,
+        counts: CallCounts,
         replay: bool = False,
     ) -> None:
         self.actors = actors
         self.log = log
         self.replay = replay
-        self.counts = CallCounts()
+        self.counts = counts
         self._spending = spending
         #: Who plays several roles is asked no more at once for that.
         self._rooms = {identity: asyncio.Semaphore(actor.room) for (_, identity), actor in actors.items()}
@@ -79,6 +83,19 @@ class LoggedActors:
             self._shared[at] = task
             task.add_done_callback(lambda _: self._shared.pop(at))
         return await asyncio.shield(task)
+
+    async def answer(
+        self,
+        call: Call,
+        at: CallSite,
+        place: CallPlace,
+        *,
+        name: ActorName,
+        replies: Mapping[CallSite, LoggedReply],
+    ) -> ActorReply:
+        """A reply to a call: that of the log, of which ``replies`` are what may be looked up, or else a new one."""
+        logged = replies.get(at)
+        return await self.ask(call, at, place, name) if logged is None else self.logged(logged, call, place)
 
     def logged(self, logged: LoggedReply, call: Call, place: CallPlace) -> ActorReply:
         """A reply of the log.
@@ -161,6 +178,40 @@ class LoggedActors:
                 endpoint=record.endpoint,
             )
         )
+
+
+async def play(
+    exchange: Exchange[T], answers: Callable[[tuple[Call, ...]], Awaitable[tuple[ActorReply, ...]]]
+) -> T:
+    """Play what makes a conversation or a record to its end.
+
+    Args:
+        exchange: yields calls that may be answered at once.
+        answers: answers them.
+    """
+    try:
+        calls = next(exchange)
+        while True:
+            calls = exchange.send(await answers(calls))
+    except StopIteration as end:
+        outcome: T = end.value
+        return outcome
+    finally:
+        exchange.close()
+
+
+async def answered(
+    calls: tuple[Call, ...], answer: Callable[[Call], Awaitable[ActorReply]]
+) -> tuple[ActorReply, ...]:
+    """Replies to calls that are answered at once."""
+    if len(calls) == 1:
+        return (await answer(calls[0]),)
+    answers = await asyncio.gather(*map(answer, calls), return_exceptions=True)
+    # What was answered beside a failure is in the log; of several failures, the first call's counts.
+    for reply in answers:
+        if isinstance(reply, BaseException):
+            raise reply
+    return tuple(reply for reply in answers if isinstance(reply, ActorReply))
 
 
 def _parts(call: Call) -> dict[str, str]:

@@ -13,20 +13,28 @@ from typing import Any, Protocol
 
 import orjson
 
-from bedside.simulation.keyboard_form import KeyboardForm, field_title, neutral_value
+from bedside.simulation.keyboard_form import (
+    CategorisedEntries,
+    KeyboardForm,
+    field_title,
+    listed_entries,
+    neutral_value,
+)
 from bedside.simulation.typed_lines import TypedAt, TypedLine, TypedLines
 from bedside.simulators.calls import ActorReply, Call
+from bedside.simulators.contract import EarlyForm
 
 #: Seconds before the end of a conversation's time at which the person is told.
 REMINDER = 120.0
 _HELP = {
     "/chart": "show again what you were told at the start",
     "/plan": "show what the patient is to be guided to, where there is such a plan",
-    "/find CATEGORY: TEXT": "note a finding for the form at the end; /find alone lists your notes",
+    "/find CATEGORY: TEXT": "enter a finding for the form at the end; /find alone lists what you entered",
     "/end": "end the conversation, where it can be ended",
     "/help": "show these commands",
 }
-_CLINICIANS = ("/plan", "/find CATEGORY: TEXT", "/end")
+_CLINICIANS = ("/plan", "/end")
+_FIND = "/find CATEGORY: TEXT"
 
 
 class Screen(Protocol):
@@ -56,6 +64,8 @@ class _Sitting:
         instruction: what they were last told is wanted.
         reminded: whether they know that time is short.
         over: whether they know that it is over.
+        told: whether they know that findings can be entered.
+        waiting: lines of the call that were typed before, and are not typed again.
     """
 
     shown: int = 0
@@ -63,6 +73,7 @@ class _Sitting:
     instruction: str = ""
     reminded: bool = False
     over: bool = False
+    told: bool = False
     waiting: list[TypedLine] = field(default_factory=list)
 
 
@@ -73,6 +84,7 @@ class PersonAtKeyboard:
         screen: where they read and type.
         lines: where each line is kept as soon as it is typed; lines of a call that were kept aren't typed again.
         minutes: how long a conversation's messages may take; None for no limit.
+        early_form: what they may begin to fill in while they talk, at a call; None for nothing.
         clock: seconds.
     """
 
@@ -82,11 +94,13 @@ class PersonAtKeyboard:
         lines: TypedLines,
         *,
         minutes: float | None = None,
+        early_form: Callable[[Call], EarlyForm | None] = lambda call: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self.screen = screen
         self.lines = lines
         self.seconds = None if minutes is None else minutes * 60
+        self.early_form = early_form
         self.clock = clock
         self._sittings: dict[tuple[str, str], _Sitting] = {}
 
@@ -107,7 +121,8 @@ class PersonAtKeyboard:
         if new:
             self.say(f"--- A conversation. You are the {call.actor}. /help shows what you can type. ---")
         self._show(sitting, call, whole=new)
-        asking = _Asking(self, sitting, call, at)
+        asking = _Asking(self, sitting, call, at, self.early_form(call))
+        asking.tell_of_findings()
         return ActorReply(asking.message() if call.kind == "message" else asking.data())
 
     def _show(self, sitting: _Sitting, call: Call, *, whole: bool) -> None:
@@ -147,6 +162,17 @@ class _Asking:
     sitting: _Sitting
     call: Call
     at: TypedAt
+    early: EarlyForm | None
+
+    def tell_of_findings(self) -> None:
+        """Say once that findings can be entered from now on."""
+        if self._entries is None or self._asks_for_findings or self._unopened or self.sitting.told:
+            return
+        self.sitting.told = True
+        self._say(
+            f"From now on you can enter what you found, between your messages: /find {self._entries.hint}. /find "
+            "alone lists what you entered; at the end you can add to it."
+        )
 
     def message(self) -> str:
         """A message; an object in JSON where the call has a schema and the conversation is ended."""
@@ -171,7 +197,7 @@ class _Asking:
 
     def data(self) -> str:
         """An object that the call's schema describes, in JSON."""
-        form = KeyboardForm(self._answer, self._say, self._notes())
+        form = KeyboardForm(self._answer, self._say, self._findings() if self._asks_for_findings else ())
         return orjson.dumps(form.fill(self.call.schema or {})).decode()
 
     def _endings(self) -> dict[str, Any]:
@@ -186,7 +212,7 @@ class _Asking:
 
     def _end(self) -> str:
         """What ends the conversation; its last message lists what is handed in."""
-        form = KeyboardForm(self._answer, self._say, self._notes())
+        form = KeyboardForm(self._answer, self._say)
         fields: dict[str, Any] = {}
         for name, schema in self._endings().items():
             fields[name] = schema.get("type") == "boolean" or form.fill(schema, field_title(name, schema))
@@ -217,7 +243,9 @@ class _Asking:
         with self.person.screen.reminding(self._reminders(left)):
             line = self.person.screen.line(prompt).strip()
         seconds = self.person.clock() - started if left is not None else 0.0
-        self.person.lines.add(TypedLine(self.at, line, round(seconds, 3)))
+        command, words = _command_and_words(line)
+        finding = command == "/find" and bool(words) and not self._problem(words)
+        self.person.lines.add(TypedLine(self.at, line, round(seconds, 3), finding))
         return line
 
     def _reminders(self, left: float | None) -> tuple[tuple[float, str], ...]:
@@ -243,13 +271,15 @@ class _Asking:
         """Do what a command says; whether the line is one."""
         if not line.startswith("/"):
             return False
-        command, _, rest = line.partition(" ")
+        command, words = _command_and_words(line)
         if command == "/chart":
             self._say(_headed(self.call.material.get("chart")) or self.call.brief)
         elif command == "/plan" and self.call.actor == "clinician":
             self._say(self._plan())
-        elif command == "/find" and self.call.actor == "clinician":
-            self._say("Noted." if rest.strip() else "\n".join(self._notes()) or "You have noted nothing yet.")
+        elif command == "/end":
+            self._say("The conversation can't be ended in a form: answer what is asked.")
+        elif command == "/find" and self._entries is not None:
+            self._find(self._entries, words)
         else:
             if command != "/help":
                 self._say(f"There is no command {command} here.")
@@ -260,20 +290,70 @@ class _Asking:
         plan = self.call.material.get("intervention")
         return _headed(plan) or "There is no plan in this conversation."
 
-    def _notes(self) -> list[str]:
-        """What the person noted in this conversation, in order."""
+    @property
+    def _entries(self) -> CategorisedEntries | None:
+        """The findings that can be entered in this conversation; None where there are none."""
+        return None if self.early is None else listed_entries(self.early.schema)
+
+    @property
+    def _asks_for_findings(self) -> bool:
+        """Whether this call is the form itself."""
+        return self.early is not None and self.call.schema == self.early.schema
+
+    @property
+    def _unopened(self) -> bool:
+        """Whether it is too early to enter findings."""
+        assert self.early is not None
+        return sum(line.role == self.call.actor for line in self.call.history) < self.early.after
+
+    def _problem(self, words: str) -> str:
+        """Why a finding isn't entered; empty where it is."""
+        if self.early is None or self._entries is None:
+            return "No findings are handed in in this conversation."
+        if self._asks_for_findings:
+            return f"This is the form: write {self._entries.hint}."
+        if self._unopened:
+            return f"Findings can be entered once {self.early.after} of your messages have been answered."
+        try:
+            self._entries.entry(words)
+        except ValueError as error:
+            return str(error)
+        return ""
+
+    def _find(self, entries: CategorisedEntries, words: str) -> None:
+        """Enter a finding, which was kept when it was typed; list them where there are no words."""
+        if words:
+            self._say(self._problem(words) or f"Entered: {entries.line(entries.entry(words))}")
+        else:
+            listed = "\n".join(map(entries.line, self._findings()))
+            self._say(listed or "You have entered nothing yet.")
+
+    def _findings(self) -> list[dict[str, str]]:
+        """What the person entered in this conversation, in order, each once."""
+        if self._entries is None:
+            return []
         lines = self.person.lines.of(self.at.conversation, self.at.actor)
-        notes = (line.text.removeprefix("/find").strip() for line in lines if line.text.startswith("/find "))
-        return list(dict.fromkeys(note for note in notes if note))
+        entries = [self._entries.entry(_command_and_words(line.text)[1]) for line in lines if line.finding]
+        return [entry for place, entry in enumerate(entries) if entry not in entries[:place]]
 
     def _help(self) -> None:
         for command, meaning in _HELP.items():
-            if self.call.actor == "clinician" or command not in _CLINICIANS:
+            if command == _FIND:
+                shown = self._entries is not None
+            else:
+                shown = self.call.actor == "clinician" or command not in _CLINICIANS
+            if shown:
                 self._say(f"  {command:<22} {meaning}")
         self._say("  Ctrl-C or Ctrl-D       stop; the same command goes on where you were")
 
     def _say(self, text: str) -> None:
         self.person.say(text)
+
+
+def _command_and_words(line: str) -> tuple[str, str]:
+    """The first word of a line, and what comes after it."""
+    command, *rest = line.split(maxsplit=1) or [""]
+    return command, rest[0] if rest else ""
 
 
 def _headed(content: Any) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from bedside.ratings.names import is_human
 from bedside.simulation.actor_contract import ACTORS, ActorName, Named, read_actor, read_actors
 from bedside.simulation.role_sampling import read_options
 from bedside.simulation.simulation_plan import SimulationPlan, check_cases, sampled
@@ -86,6 +87,12 @@ class SimulationRequest:
         settings = self._settings(simulator)
         _check_objects(simulator, clinicians, settings)
         patient = read_actor(self.patient, simulator, "patient")
+        if self.evaluator is None and is_human(patient.identity):
+            raise InputError(
+                "a person plays the patient, and nobody is named who labels turns and checks facts",
+                where="`evaluator`",
+                todo="name a model, or rules",
+            )
         return SimulationPlan(
             simulator,
             sampled([case for _, case in cases], self.sample, self.seed),
@@ -136,7 +143,7 @@ class SimulationRequest:
         source: Any = self.personas
         if source is None:
             source = simulator.personas
-        elif simulator.personas is None:
+        elif simulator.personas is None and not simulator.takes_personas:
             raise InputError(f"{simulator.name} has no personas", where="`personas`", todo="leave them out")
         if source is None:
             return (None,)

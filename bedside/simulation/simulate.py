@@ -1,41 +1,52 @@
-"""Having conversations made: the plan is opened, played over the log, and written down."""
+"""Having conversations, or records, made: who takes part is made ready, the log is gone on with, files are written."""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from bedside import __version__
+from bedside.llm.contract import known_price
 from bedside.llm.prices import Price
+from bedside.llm.protocol import Sampling
 from bedside.llm.queue import Patience
 from bedside.simulation.actor_contract import (
+    ACTORS,
     Actor,
     ActorName,
     ActorSettings,
     Spending,
     open_actor,
 )
-from bedside.simulation.conversation_log import ConversationLog, opened_log, spent_by_role
-from bedside.simulation.conversation_pool import ConversationPool, SimulationProgress
-from bedside.simulation.conversing import Interlocutors
-from bedside.simulation.logged_actors import CallCounts
-from bedside.simulation.simulation_plan import SimulationPlan
+from bedside.simulation.conversation_log import (
+    ConversationLog,
+    ListedConversation,
+    LoggedConversation,
+    opened_log,
+    spent_by_role,
+)
+from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, SimulationProgress
+from bedside.simulation.conversing import converse
+from bedside.simulation.logged_actors import CallCounts, LoggedActors
+from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.talk_files import TalkCounts, write_manifest, write_talks
+from bedside.simulation.talk_lines import finished_conversation
 from bedside.simulators.calls import ActorRole
-from bedside.support.errors import InputError, RunError
+from bedside.simulators.contract import Simulator
+from bedside.support.errors import BedsideError, InputError, RunError
 from bedside.support.files import make_folder, saying_where
 from bedside.support.locks import hold
 from bedside.support.registry import nearest
 from bedside.support.stopping import run_to_end
-from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST
+from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS
 
 _LOCK = ".simulation.lock"
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +87,11 @@ class SimulationSettings:
             if amount is not None and not (isinstance(amount, int | float) and amount > 0):
                 raise InputError(f"`{name}` must be above 0, and is {amount!r}")
 
+    def price_of(self, name: ActorName) -> Price | None:
+        """What an actor's tokens cost; None where that isn't known."""
+        price = self.prices.get(name.text) or self.prices.get(name.identity)
+        return known_price(name.detail) if price is None and name.kind == "model" else price
+
 
 @dataclass(frozen=True, slots=True)
 class SimulationSummary:
@@ -94,6 +110,32 @@ class SimulationSummary:
     cost: float
 
 
+@dataclass(frozen=True, slots=True)
+class TalkOrder:
+    """What is to be made, and by whom: the conversations of a plan, or records.
+
+    Attributes:
+        simulator: the protocol's.
+        cast: everybody who is asked, each with the role.
+        sampling: how a language model in a role is asked to write.
+        listed: what is to be made, as the log lists it.
+        have: makes all of it.
+        about: what the manifest says of it.
+        noun, done: what the manifest calls such things, and those of them that were made.
+        file: the name of the file that they go into.
+    """
+
+    simulator: Simulator
+    cast: Sequence[tuple[ActorRole, ActorName]]
+    sampling: Mapping[ActorRole, Sampling]
+    listed: Iterable[ListedConversation]
+    have: Callable[[LoggedActors], Awaitable[None]]
+    about: Callable[[], dict[str, Any]]
+    noun: str = "conversations"
+    done: str = "finished"
+    file: str = TRANSCRIPTS
+
+
 def simulate_plan(
     plan: SimulationPlan,
     folder: Path,
@@ -109,122 +151,112 @@ def simulate_plan(
         progress: called whenever a conversation ends.
 
     Raises:
+        BedsideError: as :func:`carry_out`.
+    """
+    order = TalkOrder(
+        plan.simulator,
+        plan.parts(),
+        plan.options.sampling,
+        listed=(conversation.listed() for conversation in plan.conversations()),
+        have=partial(_have_all, plan, progress),
+        about=partial(_about, plan),
+    )
+    return carry_out(order, folder, settings)
+
+
+async def _have_all(
+    plan: SimulationPlan, progress: Callable[[SimulationProgress], None] | None, asked: LoggedActors
+) -> None:
+    """Have all conversations: those with people first, one after the other, as nothing goes on while they type."""
+    pool = ConversationPool(asked, len(plan), progress)
+    if plan.has_people():
+        everything = plan.conversations()
+        await pool.in_turn(_talk(plan, asked, planned) for planned in everything if plan.people(planned))
+    await pool.together(_queue(plan, asked, clinician) for clinician in plan.clinicians)
+
+
+def _queue(
+    plan: SimulationPlan, asked: LoggedActors, clinician: ActorName
+) -> tuple[Iterator[PlannedTalk], int]:
+    """A clinician's conversations without people, and how many are had at once: enough that everybody is busy."""
+    conversations = plan.conversations(clinician)
+    talks = (_talk(plan, asked, planned) for planned in conversations if not plan.people(planned))
+    roles = plan.roles(clinician)
+    taking_part = {name.identity: asked.actors[role, name.identity] for role, name in roles.items()}.values()
+    limits = [actor.conversations for actor in taking_part if actor.conversations is not None]
+    return talks, min([*limits, sum(actor.room for actor in taking_part)])
+
+
+def _talk(plan: SimulationPlan, asked: LoggedActors, conversation: PlannedConversation) -> PlannedTalk:
+    async def have() -> LoggedConversation:
+        return finished_conversation(plan, conversation, await converse(plan, asked, conversation))
+
+    return PlannedTalk(conversation.key, conversation.id, have)
+
+
+def _about(plan: SimulationPlan) -> dict[str, Any]:
+    """What a simulation is of."""
+    return {
+        "protocol": plan.simulator.name,
+        "version": plan.simulator.version,
+        "source": plan.simulator.source,
+        "parameters of bedside's own": list(plan.simulator.parameters),
+        "clinicians": [name.identity for name in plan.clinicians],
+        "patient": plan.patient.identity,
+        "evaluator": plan.evaluator.identity,
+        **({} if plan.ranker is None else {"ranker": plan.ranker.identity}),
+        "toys": sorted({name.identity for _, name in plan.parts() if name.toy}),
+        "cases": {case.id: case.digest() for case in plan.cases},
+        "personas": {persona.id: persona.digest() for persona in plan.personas if persona is not None},
+        "settings": list(plan.settings),
+        "lengths": [length for length in plan.lengths if length is not None],
+        "repeats": plan.repeats,
+        "options": dict(plan.options.own),
+        "sampling": {role: sampling.parameters() for role, sampling in plan.options.sampling.items()},
+        "seed": plan.seed,
+    }
+
+
+def carry_out(order: TalkOrder, folder: Path, settings: SimulationSettings) -> SimulationSummary:
+    """Make what is ordered, or go on with it, and write the folder's files; also where somebody stops it.
+
+    Args:
+        order: what is to be made.
+        folder: where it goes; made if it isn't there.
+        settings: how actors are asked.
+
+    Raises:
         BedsideError: an actor can't be asked, the log or a file can't be written, or another process uses the folder.
             What was replied is kept.
     """
-    log_path = folder / LOG_FILE
-    if settings.replay and not log_path.is_file():
-        raise RunError("there is no log to replay", where=str(folder), todo="leave `replay` out to simulate")
-    began = time.monotonic()
-    started = datetime.now(UTC).isoformat(timespec="seconds")
-    with held_folder(folder):
-        spending = Spending(settings.max_calls, settings.max_cost)
-        calls = run_to_end(lambda: _have_conversations(plan, folder, settings, spending, progress))
-        counts = write_talks(folder, log_path)
-        summary = SimulationSummary(counts, calls, spending.calls, spending.cost)
-        run = {
-            "started": started,
-            "seconds": round(time.monotonic() - began, 3),
-            "calls asked": calls.asked,
-            "calls replayed": calls.replayed,
-            "conversations begun anew": calls.broken,
-            "requests": spending.calls,
-            "cost": spending.cost,
-        }
-        with opened_log(log_path) as connection:
-            spent = spent_by_role(connection)
-        write_manifest(folder, manifest(plan, counts, spent, run))
-    return summary
+    if settings.replay and not (folder / LOG_FILE).is_file():
+        raise RunError("there is no log to replay", where=str(folder), todo="leave `replay` out to ask")
+    _check_prices(order, settings)
+    with _held_folder(folder):
+        run = _TalkRun(order, folder, settings)
+        try:
+            run_to_end(run.have)
+        except KeyboardInterrupt:
+            with suppress(BedsideError):  # that it was stopped is what is told
+                run.write()
+            raise
+        return run.write()
 
 
-async def _have_conversations(
-    plan: SimulationPlan,
-    folder: Path,
-    settings: SimulationSettings,
-    spending: Spending,
-    progress: Callable[[SimulationProgress], None] | None,
-) -> CallCounts:
-    actors: dict[tuple[ActorRole, str], Actor] = {}
-    log: ConversationLog | None = None
-    try:
-        for role, name in _cast(plan):
-            if settings.replay:
-                actors[role, name.identity] = AbsentActor()
-            else:
-                actors[role, name.identity] = open_actor(
-                    name, _opening(role, plan, name, folder, settings, spending)
-                )
-        _check_prices(plan, actors, settings)
-        log = ConversationLog(folder / LOG_FILE)
-        log.plan(conversation.listed() for conversation in plan.conversations())
-        who = Interlocutors(plan, actors, log, spending=spending, replay=settings.replay)
-        await ConversationPool(who, log, _widths(plan, actors), progress).run()
-        return who.counts
-    finally:
-        if log is not None:
-            log.close()
-        for actor in actors.values():
-            await actor.close()
-
-
-def _cast(plan: SimulationPlan) -> Iterator[tuple[ActorRole, ActorName]]:
-    for clinician in plan.clinicians:
-        yield "clinician", clinician
-    yield "patient", plan.patient
-    yield "evaluator", plan.evaluator
-    if plan.ranker is not None:
-        yield "ranker", plan.ranker
-
-
-def _opening(
-    role: ActorRole,
-    plan: SimulationPlan,
-    name: ActorName,
-    folder: Path,
-    settings: SimulationSettings,
-    spending: Spending,
-) -> ActorSettings:
-    return ActorSettings(
-        role,
-        plan.simulator,
-        plan.options.sampling[role],
-        spending,
-        folder,
-        settings.max_concurrency,
-        settings.prices.get(name.text) or settings.prices.get(name.identity),
-        settings.patience,
-        settings.minutes,
-    )
-
-
-def _widths(plan: SimulationPlan, actors: Mapping[tuple[ActorRole, str], Actor]) -> dict[str, int]:
-    """How many conversations each clinician has at once: enough that everybody in them is busy."""
-    widths = {}
-    for clinician in plan.clinicians:
-        taking_part = {
-            name.identity: actors[role, name.identity] for role, name in plan.roles(clinician).items()
-        }
-        limits = [actor.conversations for actor in taking_part.values() if actor.conversations is not None]
-        widths[clinician.identity] = min([*limits, sum(actor.room for actor in taking_part.values())])
-    return widths
-
-
-def _check_prices(
-    plan: SimulationPlan, actors: Mapping[tuple[ActorRole, str], Actor], settings: SimulationSettings
-) -> None:
+def _check_prices(order: TalkOrder, settings: SimulationSettings) -> None:
     """Refuse prices of nobody, and a limit of costs where costs aren't known.
 
     Raises:
-        InputError: a price names no actor, or a model has none.
+        InputError: a price names no actor, or an actor has none.
     """
-    names = {text: name for _, name in _cast(plan) for text in (name.text, name.identity)}
+    names = {text: name for _, name in order.cast for text in (name.text, name.identity)}
     for text in settings.prices:
         if text not in names:
             raise InputError(f"no actor is called {text!r}", where="`prices`", todo=nearest(text, names))
     if settings.max_cost is None or settings.replay:
         return
-    for role, name in _cast(plan):
-        if name.kind == "model" and actors[role, name.identity].price is None:
+    for name in names.values():
+        if settings.price_of(name) is None and not ACTORS.load(name.kind).free:
             raise InputError(
                 f"what {name.identity} costs isn't known",
                 where="`max_cost`",
@@ -232,7 +264,88 @@ def _check_prices(
             )
 
 
-class AbsentActor:
+class _TalkRun:
+    """One run of an order; the arguments are those of :func:`carry_out`."""
+
+    def __init__(self, order: TalkOrder, folder: Path, settings: SimulationSettings) -> None:
+        self._order = order
+        self._folder = folder
+        self._settings = settings
+        self._spending = Spending(settings.max_calls, settings.max_cost)
+        self._calls = CallCounts()
+        self._began = time.monotonic()
+        self._started = datetime.now(UTC).isoformat(timespec="seconds")
+
+    async def have(self) -> None:
+        """Make all that is ordered."""
+        actors: dict[tuple[ActorRole, str], Actor] = {}
+        async with AsyncExitStack() as stack:
+            for role, name in self._order.cast:
+                actors[role, name.identity] = actor = self._opened(role, name)
+                stack.push_async_callback(actor.close)
+            log = stack.enter_context(closing(ConversationLog(self._folder / LOG_FILE)))
+            log.plan(self._order.listed)
+            asked = LoggedActors(
+                actors, log, spending=self._spending, counts=self._calls, replay=self._settings.replay
+            )
+            stack.push_async_callback(asked.stop)
+            await self._order.have(asked)
+
+    def _opened(self, role: ActorRole, name: ActorName) -> Actor:
+        settings, order = self._settings, self._order
+        if settings.replay:
+            return _AbsentActor()
+        return open_actor(
+            name,
+            ActorSettings(
+                role,
+                order.simulator,
+                order.sampling[role],
+                self._spending,
+                folder=self._folder,
+                max_concurrency=settings.max_concurrency,
+                price=settings.price_of(name),
+                patience=settings.patience,
+                minutes=settings.minutes,
+            ),
+        )
+
+    def write(self) -> SimulationSummary:
+        """Write the folder's files."""
+        order, calls, spending = self._order, self._calls, self._spending
+        log = self._folder / LOG_FILE
+        counts = write_talks(self._folder, log, order.file)
+        with opened_log(log) as connection:
+            spent = spent_by_role(connection)
+        content = {
+            "bedside": __version__,
+            **order.about(),
+            order.noun: {
+                "planned": counts.planned,
+                order.done: counts.finished,
+                "failed": sum(counts.failed.values()),
+                "unfinished": counts.unfinished,
+            },
+            "failures": [
+                {"whose": whose, "reason": reason, order.noun: number}
+                for (whose, reason), number in counts.failed.items()
+            ],
+            "spent": spent,
+            "last run": {
+                "started": self._started,
+                "seconds": round(time.monotonic() - self._began, 3),
+                "calls asked": calls.asked,
+                "calls replayed": calls.replayed,
+                f"{order.noun} begun anew": calls.broken,
+                "requests": spending.calls,
+                "cost": spending.cost,
+            },
+        }
+        write_manifest(self._folder, content)
+        return SimulationSummary(counts, calls, spending.calls, spending.cost)
+
+
+class _AbsentActor:
     """Nobody: what takes an actor's place where all replies come from the log."""
 
     room = 8
@@ -251,46 +364,8 @@ class AbsentActor:
         """Nothing is held."""
 
 
-def manifest(
-    plan: SimulationPlan, counts: TalkCounts, spent: Mapping[str, Any], run: Mapping[str, Any]
-) -> dict[str, Any]:
-    """What a simulation is of, and what it took."""
-    return {
-        "bedside": __version__,
-        "protocol": plan.simulator.name,
-        "version": plan.simulator.version,
-        "source": plan.simulator.source,
-        "parameters of bedside's own": list(plan.simulator.parameters),
-        "clinicians": [name.identity for name in plan.clinicians],
-        "patient": plan.patient.identity,
-        "evaluator": plan.evaluator.identity,
-        **({} if plan.ranker is None else {"ranker": plan.ranker.identity}),
-        "toys": sorted({name.identity for _, name in _cast(plan) if name.toy}),
-        "cases": {case.id: case.digest() for case in plan.cases},
-        "personas": {persona.id: persona.digest() for persona in plan.personas if persona is not None},
-        "settings": list(plan.settings),
-        "lengths": [length for length in plan.lengths if length is not None],
-        "repeats": plan.repeats,
-        "options": dict(plan.options.own),
-        "sampling": {role: sampling.parameters() for role, sampling in plan.options.sampling.items()},
-        "seed": plan.seed,
-        "conversations": {
-            "planned": counts.planned,
-            "finished": counts.finished,
-            "failed": sum(counts.failed.values()),
-            "unfinished": counts.unfinished,
-        },
-        "failures": [
-            {"whose": whose, "reason": reason, "conversations": number}
-            for (whose, reason), number in counts.failed.items()
-        ],
-        "spent": dict(spent),
-        "last run": dict(run),
-    }
-
-
 @contextmanager
-def held_folder(folder: Path) -> Iterator[None]:
+def _held_folder(folder: Path) -> Iterator[None]:
     """Hold a simulation's folder, which is made if it isn't there, for this process alone.
 
     Raises:

@@ -116,12 +116,12 @@ class SimulationPlan:
 
     def people(self, conversation: PlannedConversation) -> frozenset[str]:
         """Those who take part in a conversation at the keyboard."""
-        names = {name.identity for name in self.roles(conversation.clinician).values()}
-        return frozenset(filter(is_human, names))
+        names = self.roles(conversation.clinician).values()
+        return frozenset(name.identity for name in names if is_human(name.identity))
 
     def has_people(self) -> bool:
         """Whether anybody takes part at the keyboard."""
-        return any(is_human(name.identity) for name in (*self.clinicians, self.patient, self.evaluator))
+        return any(is_human(name.identity) for _, name in self.parts())
 
     def _met_once(self, conversations: Sequence[PlannedConversation]) -> Iterator[PlannedConversation]:
         """Those of a case's conversations that are had: of those with the same person, one, drawn by its id."""
@@ -208,10 +208,6 @@ class SimulationPlan:
         sampling = self.options.sampling[role].parameters() if actor.kind == "model" else {}
         return {"actor": actor.identity, "digest": actor.digest, "sampling": sampling}
 
-    def actor(self, role: ActorRole, clinician: ActorName) -> ActorName:
-        """Who plays a role."""
-        return self.roles(clinician)[role]
-
     def situation(self, conversation: PlannedConversation) -> Situation:
         """What a conversation starts from."""
         return Situation(
@@ -233,6 +229,12 @@ class SimulationPlan:
             "evaluator": self.evaluator,
         }
         return roles if self.ranker is None else {**roles, "ranker": self.ranker}
+
+    def parts(self) -> list[tuple[ActorRole, ActorName]]:
+        """Everybody who takes part, with the role."""
+        parts: list[tuple[ActorRole, ActorName]] = [("clinician", name) for name in self.clinicians]
+        parts += [("patient", self.patient), ("evaluator", self.evaluator)]
+        return parts if self.ranker is None else [*parts, ("ranker", self.ranker)]
 
 
 def sampled(cases: Sequence[Case], number: int | None, seed: int) -> tuple[Case, ...]:

@@ -17,6 +17,7 @@ from bedside.simulation.conversation_log import (
     opened_log,
     planned_conversations,
 )
+from bedside.support.errors import RunError
 from bedside.support.files import replacing, write_json
 from bedside.transcripts.simulation_folder import FAILED, MANIFEST, STATES, TRANSCRIPTS
 
@@ -36,6 +37,27 @@ class TalkCounts:
     finished: int
     failed: Mapping[tuple[str, str], int]
     unfinished: int
+
+    def check_usable(self, folder: Path, noun: str) -> None:
+        """Refuse what holds nothing that can be used.
+
+        Args:
+            folder: the simulation's.
+            noun: what one is called.
+
+        Raises:
+            RunError: every one failed.
+        """
+        number = sum(self.failed.values())
+        if not number or number < self.planned:
+            return
+        (whose, reason), most = max(self.failed.items(), key=lambda item: item[1])
+        raise RunError(
+            f"every {noun} failed ({number:,}); the commonest reason is {whose}: {reason} ({most:,})",
+            where=str(folder),
+            todo=f"bedside simulation failed {folder} lists them; calls that got no answer are asked again by the same "
+            "command",
+        )
 
 
 def write_talks(folder: Path, log: Path, records: str = TRANSCRIPTS) -> TalkCounts:

@@ -13,13 +13,17 @@ from bedside.simulation.conversation_log import (
     LoggedConversation,
     earlier_conversations,
     opened_log,
-    planned_conversation,
     planned_conversations,
     spent_by_role,
 )
 from bedside.support.errors import DataError
+from bedside.support.json_shape import INTEGER, TEXT, OrNull, misfit
 from bedside.support.registry import nearest
 from bedside.transcripts.simulation_folder import LOG_FILE
+
+#: What is read of a transcript and of a hidden state.
+_TRANSCRIPT = {"turns": OrNull([{"role": TEXT, "text": TEXT}])}
+_STATE = {"turn": OrNull(INTEGER)}
 
 
 @dataclass(slots=True)
@@ -58,7 +62,7 @@ class SystemTalks:
         else:
             self.finished += 1
             self.completed += bool(ended.ending["completed"])
-            self.turns += len(orjson.loads(ended.transcript).get("turns", ()))
+            self.turns += len(_transcript(ended).get("turns") or ())
             self.stops[ended.ending["stop"]] += 1
             self.flags.update(ended.ending["flags"])
 
@@ -152,7 +156,7 @@ def conversation_record(folder: Path, name: str) -> ConversationRecord:
         DataError: no conversation of it has this id; the nearest are given.
     """
     with opened_log(folder / LOG_FILE) as connection:
-        entry = planned_conversation(connection, name)
+        entry = next(planned_conversations(connection, name), None)
         if entry is None:
             names = [listed.id for listed, _ in planned_conversations(connection)]
             raise DataError(f"no conversation is called {name!r}", todo=nearest(name, names))
@@ -163,6 +167,23 @@ def conversation_record(folder: Path, name: str) -> ConversationRecord:
             listed.id,
             listed.about,
             ended.ending,
-            orjson.loads(ended.transcript) if ended.transcript else None,
-            tuple(orjson.loads(line) for line in ended.states.splitlines()),
+            _transcript(ended) if ended.transcript else None,
+            tuple(_fitting(line, _STATE) for line in ended.states.splitlines()),
         )
+
+
+def _transcript(ended: LoggedConversation) -> dict[str, Any]:
+    return _fitting(ended.transcript, _TRANSCRIPT)
+
+
+def _fitting(content: bytes, shape: Any) -> dict[str, Any]:
+    """An object of JSON.
+
+    Raises:
+        ValueError: it is none, or not of the shape.
+    """
+    value: dict[str, Any] = orjson.loads(content)
+    wrong = misfit(value, shape)
+    if wrong is not None:
+        raise ValueError(wrong)
+    return value

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import shutil
 import signal
 import sys
@@ -26,7 +27,7 @@ class TerminalScreen:
         sys.stdout.flush()
 
     def line(self, prompt: str) -> str:
-        """Wait for a line.
+        """Wait for a line; what isn't of the terminal's encoding stands there as question marks.
 
         Raises:
             EOFError: there is no more to come.
@@ -34,9 +35,11 @@ class TerminalScreen:
         """
         with contextlib.suppress(ImportError):  # a Python without it
             import readline  # noqa: F401
+        if isinstance(sys.stdin, io.TextIOWrapper) and sys.stdin.errors == "strict":
+            sys.stdin.reconfigure(errors="surrogateescape")
         try:
             with _interruptible():
-                return input(prompt)
+                return input(prompt).encode("utf-8", "replace").decode()
         except (EOFError, KeyboardInterrupt):
             sys.stdout.write("\n")
             raise

@@ -40,11 +40,13 @@ class TypedLine:
         at: the call.
         text: the line.
         seconds: how long the person was waited for.
+        finding: whether it entered a finding before it was asked for.
     """
 
     at: TypedAt
     text: str
     seconds: float
+    finding: bool = False
 
 
 class TypedLines:
@@ -70,16 +72,23 @@ class TypedLines:
 
     def add(self, line: TypedLine) -> None:
         """Keep a line; it is on the disk when this returns."""
-        record = {**asdict(line.at), "text": line.text, "seconds": line.seconds}
-        descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        record = {
+            **asdict(line.at),
+            "text": line.text,
+            "seconds": line.seconds,
+            "finding": line.finding,
+        }
         try:
+            descriptor = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
             with os.fdopen(descriptor, "ab") as file:
                 file.write(orjson.dumps(record) + b"\n")
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:
             raise InputError(
-                f"what was typed can't be kept ({error.strerror})", where=str(self._path), todo="make room"
+                f"what was typed can't be kept ({error.strerror})",
+                where=str(self._path),
+                todo="make room, or make the folder one that can be written to",
             ) from error
         self._lines.append(line)
 
@@ -94,7 +103,8 @@ def _read(path: Path) -> Iterator[TypedLine]:
         try:
             record = orjson.loads(text)
             seconds, words = float(record.pop("seconds")), str(record.pop("text"))
-            yield TypedLine(TypedAt(**record), words, seconds)
+            finding = bool(record.pop("finding"))
+            yield TypedLine(TypedAt(**record), words, seconds, finding)
         except (orjson.JSONDecodeError, KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(
                 "this line is none that was typed",

@@ -7,6 +7,7 @@ is unknown.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
@@ -191,4 +192,4 @@ def _read(
 
 def _path(key: str) -> KeyPath:
     """The path that a remark's key names."""
-    return tuple(int(part) if part.isdecimal() else part for part in key.split("."))
+    return tuple(int(part) if re.fullmatch("[0-9]{1,9}", part) else part for part in key.split("."))

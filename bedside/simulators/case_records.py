@@ -15,8 +15,9 @@ from typing import Any, NoReturn
 
 from bedside.support.errors import InputError, RegistryError
 from bedside.support.files import contents
+from bedside.support.json_shape import unwritable
 from bedside.support.model_errors import KeyPath
-from bedside.support.yaml_files import plain_yaml
+from bedside.support.yaml_files import MOST_LEVELS, plain_yaml_nodes
 
 #: Largest file, in bytes; YAML files are smaller (:data:`bedside.support.yaml_files.MOST_BYTES`).
 MOST_BYTES = 2**27
@@ -71,9 +72,9 @@ def records(paths: PathOrPaths, noun: str) -> Iterator[FileRecord]:
 
 
 def _files(path: Path, noun: str) -> list[Path]:
-    if not path.is_dir():
+    if not os.path.isdir(path):
         if path.suffix.lower() not in SUFFIXES:
-            if not path.exists():
+            if not os.path.exists(path):
                 raise InputError("there is no such file or folder", where=str(path), todo="check its path")
             raise InputError(
                 f"a {noun} ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}",
@@ -81,11 +82,17 @@ def _files(path: Path, noun: str) -> list[Path]:
                 todo="call it so",
             )
         return [path]
-    files = sorted(
-        file
-        for file in path.iterdir()
-        if file.suffix.lower() in SUFFIXES and not file.name.startswith((".", "_"))
-    )
+    try:
+        names = sorted(os.listdir(path))
+    except OSError as error:
+        raise InputError(
+            f"the folder can't be read ({error.strerror or error})", where=str(path), todo="check its path"
+        ) from error
+    files = [
+        path / name
+        for name in names
+        if Path(name).suffix.lower() in SUFFIXES and not name.startswith((".", "_"))
+    ]
     if not files:
         raise InputError(f"the folder holds no {noun}", where=str(path), todo="check its path")
     return files
@@ -175,7 +182,11 @@ def _is_json(text: str) -> bool:
 
 def _json(text: str, path: Path, lines_before: int) -> Any:
     try:
-        return json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_number)
+        value = json.loads(text, object_pairs_hook=_unique_keys, parse_constant=_no_number)
+        wrong = unwritable(value, MOST_LEVELS)
+        if wrong is not None:
+            raise ValueError(wrong)
+        return value
     except json.JSONDecodeError as error:
         place = f"{path}:{lines_before + error.lineno}"
         raise InputError(
@@ -228,14 +239,13 @@ def _skipped(text: str, at: int) -> int:
 
 
 def _yaml_records(path: Path, noun: str) -> Iterator[FileRecord]:
-    import yaml
-
     try:
-        whole = plain_yaml(path, noun)
+        whole, root = plain_yaml_nodes(path, noun)
     except RegistryError as error:
         raise InputError(error.what, where=error.where, todo=error.todo) from error
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    root: Any = yaml.compose(_text(path), loader)  # it is known to be plain
+    wrong = unwritable(whole, MOST_LEVELS)
+    if wrong is not None:
+        raise InputError(wrong, where=str(path))
     several = isinstance(whole, list)
     for number, value in enumerate(whole if several else [whole]):
         yield FileRecord(path, number, value, _InYaml(root.value[number] if several else root))

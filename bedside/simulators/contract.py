@@ -148,6 +148,19 @@ class SimulatorSetting:
 
 
 @dataclass(frozen=True, slots=True)
+class EarlyForm:
+    """A list of what was found that a person may begin before they are asked for it; a model writes no notes.
+
+    Attributes:
+        after: messages of their own after which they may.
+        schema: JSON Schema of the call that asks for it when the conversation is over.
+    """
+
+    after: int
+    schema: Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
 class Simulator:
     """A simulator of one protocol.
 
@@ -171,7 +184,10 @@ class Simulator:
         most_calls: the most calls that a conversation can take, by role, attempts included.
         patient_facts: what is true of the patient by a case, a text each, which the patient may tell where the
             protocol lets them: what a check of the patient's words is held against.
+        takes_personas: whether patients can be given personas although it brings none.
         parameters: what is bedside's own where the source gives no figure, a sentence each, for the simulation card.
+        early_form: what a person to whom a call is put may begin to fill in while they talk; None for nothing. It is
+            shown to nobody else.
     """
 
     name: str
@@ -191,7 +207,9 @@ class Simulator:
     scripts: Path | None = None
     options: tuple[SimulatorOption, ...] = ()
     patient_facts: Callable[[Case], tuple[str, ...]] = patient_facts
+    takes_personas: bool = False
     parameters: tuple[str, ...] = ()
+    early_form: Callable[[Call], EarlyForm | None] = lambda call: None
 
     @property
     def roles(self) -> tuple[ActorRole, ...]:

@@ -18,7 +18,7 @@ from bedside.support.errors import InputError
 
 FORM = "craft-md"
 _VIGNETTES = ("case_vignette", "case_desc")
-_CHOICE = re.compile(r"choice[ _](\d+)", re.IGNORECASE)
+_CHOICE = re.compile(r"choice[ _]([0-9]{1,4})", re.IGNORECASE)
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z\"“])")
 #: A question that an examination ends in; it is nothing that a patient knows.
 _QUESTION = re.compile(r"^(?:which|what|how|why|the most likely)\b.*\?$", re.IGNORECASE | re.DOTALL)
@@ -85,6 +85,6 @@ def _answer(record: FileRecord, row: Mapping[str, Any], choices: list[Any]) -> s
             "there is no answer", where=record.place(), todo="fill in its `answer`, or remove the case"
         )
     number = str(row["Answer"]).strip()
-    if not number.isdecimal() or not 1 <= int(number) <= len(choices):
+    if not re.fullmatch("[0-9]{1,4}", number) or not 1 <= int(number) <= len(choices):
         raise InputError(f"there is no choice {number}", where=record.place(), todo="check its `Answer`")
     return str(choices[int(number) - 1]).strip()

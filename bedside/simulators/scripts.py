@@ -37,9 +37,10 @@ from bedside.simulators.calls import ActorReply, ActorRole, Call
 from bedside.simulators.case import Name
 from bedside.support.errors import InputError
 from bedside.support.files import contents
+from bedside.support.json_shape import unwritable
 from bedside.support.model_errors import complaints, key_name
 from bedside.support.registry import nearest
-from bedside.support.yaml_files import keys_and_values
+from bedside.support.yaml_files import MOST_LEVELS, keys_and_values
 
 _SEE = "the docs on simulating, Scripts"
 _RECORDED = ".jsonl"
@@ -61,7 +62,8 @@ class ScriptPattern(Strict):
     def _readable(cls, value: str) -> str:
         try:
             re.compile(value)
-        except re.error as error:
+        # Beside its own error: a number or a nesting that no expression can have.
+        except (re.error, OverflowError, RecursionError) as error:
             raise ValueError(f"it is no regular expression ({error})") from None
         return value
 
@@ -212,6 +214,9 @@ def _read(path: Path) -> ScriptFile:
 
 def _script(path: Path) -> Script:
     data = keys_and_values(path, "script", _SEE)
+    wrong = unwritable(data, MOST_LEVELS)
+    if wrong is not None:
+        raise InputError(wrong, where=str(path))
     try:
         script = Script.model_validate({"name": path.stem, **data})
     except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from string import ascii_lowercase, ascii_uppercase
 from typing import Any
 
@@ -84,11 +84,3 @@ def _alike(alike: npt.NDArray[np.bool_]) -> Iterator[set[int]]:
             closed = closed | {thing}
 
     yield from grow(set(), set(range(len(neighbours))), set()) if neighbours else iter(())
-
-
-def matrix(count: int, pairs: Sequence[tuple[int, int]]) -> npt.NDArray[np.bool_]:
-    """The table in which these (row, column) are true: shape (count, count)."""
-    table = np.zeros((count, count), dtype=bool)
-    for row, column in pairs:
-        table[row, column] = True
-    return table

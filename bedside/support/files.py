@@ -244,6 +244,8 @@ def opened(path: str | os.PathLike[str]) -> io.FileIO:
     Raises:
         OSError: it can't be opened, or is a folder.
     """
+    if "\0" in os.fspath(path):
+        raise OSError(errno.EINVAL, "no file's name holds a null character", str(path))
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         return io.FileIO(handle)

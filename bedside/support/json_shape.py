@@ -1,12 +1,17 @@
-"""The shape of what bedside itself wrote as JSON: checked when it is read, so that damage is told at once."""
+"""The shape of JSON: checked when it is read, so that damage is told at once; and what can't be written as JSON."""
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 from typing import Any
 
 #: Types of single values; a whole number is none where a boolean stands.
 TEXT, INTEGER, NUMBER, BOOLEAN = (str,), (int,), (int, float), (bool,)
+
+_WHOLE_NUMBERS = range(-(2**63), 2**64)
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +54,32 @@ def misfit(value: Any, shape: Any, at: str = "") -> str | None:
         parts = ((value.get(key), key_shape, key) for key, key_shape in shape.items())
     places = (misfit(part, part_shape, f"{at}.{key}" if at else str(key)) for part, part_shape, key in parts)
     return next((place for place in places if place is not None), None)
+
+
+def unwritable(value: Any, levels: int) -> str | None:
+    """What in a value can't be written as JSON that every reader takes, with its keys; None where all of it can.
+
+    Args:
+        value: of JSON or YAML.
+        levels: how deep it may be nested.
+    """
+    if levels < 0:
+        return "it is nested too deeply"
+    if isinstance(value, str):
+        return f"the text {value!r:.60} holds half of a character" if _LONE_SURROGATE.search(value) else None
+    if isinstance(value, float):
+        return None if math.isfinite(value) else f"{value} is no number of JSON"
+    if isinstance(value, int):
+        return None if value in _WHOLE_NUMBERS else f"the number {str(value)[:20]}… is too large"
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        wrong = unwritable(key, levels)
+        if wrong is not None:
+            return wrong
+        wrong = unwritable(part, levels - 1)
+        if wrong is not None:
+            return f"{key}: {wrong}"
+    return None
 
 
 def json_kind(value: Any) -> str:

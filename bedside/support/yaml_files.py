@@ -91,9 +91,15 @@ def plain_yaml(path: Path, noun: str, *, aliases: bool = False) -> Any:
     Raises:
         RegistryError: it can't be read, or is not plain YAML.
     """
+    return plain_yaml_nodes(path, noun, aliases=aliases)[0]
+
+
+def plain_yaml_nodes(path: Path, noun: str, *, aliases: bool = False) -> tuple[Any, Any]:
+    """As :func:`plain_yaml`, with the node that it was made from, which knows the lines; None of an empty file."""
     try:
-        text = contents(path, MOST_BYTES).decode()
-        return yaml.load(text, _AliasLoader if aliases else _Loader)  # noqa: S506 (a SafeLoader, made stricter)
+        loader = (_AliasLoader if aliases else _Loader)(contents(path, MOST_BYTES).decode())
+        root = loader.get_single_node()
+        return (None if root is None else loader.construct_document(root)), root
     except (OSError, UnicodeDecodeError) as error:
         why = f" ({error.strerror})" if isinstance(error, OSError) and error.strerror else ""
         raise RegistryError(

@@ -21,7 +21,7 @@ from bedside.transcripts.file_kinds import foreign_archive, foreign_kind
 from bedside.transcripts.path_names import ending_of, printable_path, without_endings
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.reading_account import ReadingAccount
-from bedside.transcripts.simulation_folder import has_not_ended, without_simulators_own
+from bedside.transcripts.simulation_folder import has_no_transcripts, without_simulators_own
 from bedside.transcripts.source_file import SourceFile
 from bedside.transcripts.spans import NotDivisible, Span
 from bedside.transcripts.transcript import Transcript
@@ -120,11 +120,11 @@ class Reading:
         for inside in without_simulators_own(list(_files(str(folder)))):
             fits = ending_of(inside) in self._endings and not self._is_aside(Path(inside))
             (chosen if fits else self.ignored).append(Path(inside))
-        if not chosen and has_not_ended(folder):
+        if has_no_transcripts(folder) and not any(path.stat().st_size for path in chosen):
             raise InputError(
-                "the folder is that of a simulation without transcripts, as it was not run to its end",
+                "the folder is that of a simulation without transcripts, as none has come to its end",
                 where=printable_path(folder),
-                todo="run the same bedside simulate again, which goes on",
+                todo="run the same bedside simulate again, which goes on; bedside simulation failed says why",
             )
         if not chosen:
             raise InputError(

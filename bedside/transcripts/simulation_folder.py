@@ -8,12 +8,30 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from bedside.support.errors import RunError
+from bedside.support.json_shape import INTEGER, TEXT, ObjectOf, OrNull, misfit
+
 #: The file that says what was simulated, the conversations that can be used, and the others.
 MANIFEST, TRANSCRIPTS, FAILED = "manifest.json", "transcripts.jsonl", "failed.jsonl"
 #: Hidden states, and where a simulation keeps what was replied while it goes on.
 STATES, LOG_FILE = "states.jsonl", "log.sqlite"
 #: What the manifest of a simulation has, and no other.
 _KEYS = {"protocol", "clinicians", "patient", "conversations"}
+#: What is read of it.
+_MANIFEST = {
+    "protocol": TEXT,
+    "source": OrNull(TEXT),
+    "parameters of bedside's own": OrNull([TEXT]),
+    "clinicians": [TEXT],
+    "patient": TEXT,
+    "evaluator": OrNull(TEXT),
+    "toys": OrNull([TEXT]),
+    "settings": OrNull([TEXT]),
+    "lengths": OrNull([INTEGER]),
+    "options": OrNull({}),
+    "sampling": OrNull(ObjectOf({})),
+    "conversations": {"planned": INTEGER},
+}
 
 
 def simulation_manifest(folder: str | os.PathLike[str]) -> dict[str, Any] | None:
@@ -25,10 +43,34 @@ def simulation_manifest(folder: str | os.PathLike[str]) -> dict[str, Any] | None
     return manifest if isinstance(manifest, dict) and manifest.keys() >= _KEYS else None
 
 
-def has_not_ended(folder: str | os.PathLike[str]) -> bool:
-    """Whether a folder is that of a simulation that was not run to an end yet, and so has no transcripts."""
-    path = Path(folder)
-    return (path / LOG_FILE).is_file() and not (path / TRANSCRIPTS).exists()
+def manifest_misfit(manifest: Any) -> str | None:
+    """Where what a simulation says of itself is not of its form, as keys with points between; None where it is."""
+    return misfit(manifest, _MANIFEST)
+
+
+def checked_manifest(folder: str | os.PathLike[str]) -> dict[str, Any]:
+    """What a simulation says of itself; empty where the folder holds none.
+
+    Raises:
+        RunError: it is not of its form; the key is named.
+    """
+    manifest = simulation_manifest(folder)
+    if manifest is None:
+        return {}
+    wrong = manifest_misfit(manifest)
+    if wrong is not None:
+        raise RunError(
+            f"what the simulation says of itself is damaged ({wrong})",
+            where=str(Path(folder) / MANIFEST),
+            todo="bedside simulate with the same options writes it again",
+        )
+    return manifest
+
+
+def has_no_transcripts(folder: str | os.PathLike[str]) -> bool:
+    """Whether a folder is that of a simulation that has no transcripts: of those begun none ended well, or not yet."""
+    path, transcripts = Path(folder), Path(folder) / TRANSCRIPTS
+    return (path / LOG_FILE).is_file() and not (transcripts.exists() and transcripts.stat().st_size)
 
 
 def simulation_of(file: str | os.PathLike[str]) -> Path | None:

@@ -224,11 +224,12 @@ def _headed(source: ByteSource, table: RawTable) -> tuple[list[str], Rows]:
     numbered = table.numbered()
     above = 0
     for number, row in numbered:
-        if number < table.header:
+        # Whether a row that can't be read stands above the column names, or is them, nobody but the user knows.
+        if isinstance(row, InputError) and (number >= table.header or source.options.header_row is None):
+            raise row
+        if number < table.header or isinstance(row, InputError):
             above += 1
             continue
-        if isinstance(row, InputError):
-            raise row
         names = _names(row)
         doubled = sorted(name for name, times in Counter(names).items() if times > 1 and name)
         where = f"{table.place}:{number}"

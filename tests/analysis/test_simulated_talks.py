@@ -88,12 +88,19 @@ def test_transcripts_without_the_folder_know_of_no_failures(tmp_path: Path) -> N
 
 def test_other_transcripts_are_counted_beside(tmp_path: Path) -> None:
     folder = simulation(tmp_path / "talks")
+    failed = folder / "failed.jsonl"
+    lost = json.loads(failed.read_text("utf-8").splitlines()[0])
+    everywhere = {**lost, "id": lost["id"].replace("gout", "croup"), "case": "croup"}
+    failed.write_text(failed.read_text("utf-8") + json.dumps(everywhere) + "\n", "utf-8")
     real = tmp_path / "real.jsonl"
     real.write_text(json.dumps({"id": "r", "turns": [{"role": "patient", "text": "Hello."}]}) + "\n", "utf-8")
     run = bedside.score([folder, real], tmp_path / "run", metrics=["structure"]).run
     talks = simulated_talks(open_ratings_view(run))
     assert talks is not None
     assert talks.others == 1
+    alone = open_ratings_view(run, where={"synthetic": ["False"]})
+    assert alone.transcripts()["transcript_id"].to_list() == ["r"]
+    assert simulated_talks(alone) is None
     plain = bedside.score(real, tmp_path / "plain", metrics=["structure"]).run
     assert simulated_talks(open_ratings_view(plain)) is None
     with pytest.raises(DataError, match="no transcript was simulated"):

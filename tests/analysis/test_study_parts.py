@@ -14,9 +14,10 @@ from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.analysis.study_parts import averaged_factors, level_order
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
+from bedside.reports.build import build_tables
 from bedside.reports.methods import methods
 from bedside.scoring.score import score
-from tests.conftest import conversation
+from tests.conftest import Call, conversation
 
 SETTINGS = ("8 turns", "16 turns")
 
@@ -163,6 +164,73 @@ def test_how_a_simulated_conversation_came_out_is_no_condition_either() -> None:
     factors = pl.DataFrame({"transcript_id": ["1", "2", "3", "4"], "completed": ended})
     assert [factor.name for factor in averaged_factors(rated, factors)] == ["completed"], "a user's own"
     assert averaged_factors(rated, factors.with_columns(pl.lit("True").alias("synthetic"))) == ()
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Run:
+    """A clinic's own conversations in ten words, and five that were simulated in its place in thirty; a model's."""
+    talks = [
+        conversation(
+            ("clinician", "How are you?"), ("patient", " ".join(["word"] * words)), id=f"{system}-{kind}-{case}",
+            system=system, case_id=f"c{case}", language="en", factors={"synthetic": True} if kind else {},
+        )
+        for system, kind, words in (("clinic", 0, 10), ("clinic", 1, 30), ("model", 1, 20)) for case in range(5)
+    ]  # fmt: skip
+    (tmp_path / "talks.jsonl").write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
+    return score([tmp_path / "talks.jsonl"], tmp_path / "run", metrics=["structure"]).run
+
+
+def mean_words(view: RatingsView, system: str) -> float:
+    rows = view.ratings.filter(pl.col("metric") == "words.patient", pl.col("system") == system)
+    return float(rows.select(pl.col("value").mean()).item())
+
+
+def test_simulated_conversations_of_a_system_are_never_averaged_with_others_unasked(mixed: Run) -> None:
+    for refused in (
+        lambda: open_ratings_view(mixed),
+        lambda: bedside.compare(mixed),
+        lambda: bedside.report(mixed),
+    ):
+        with pytest.raises(bedside.BedsideError) as error:
+            refused()
+        assert "clinic has 5 simulated conversations and 5 not simulated" in str(error.value)
+        assert "`where=synthetic=True` or `where=synthetic=False`" in str(error.value)
+    words = {
+        levels: mean_words(open_ratings_view(mixed, where={"synthetic": levels}), "clinic")
+        for levels in (("True",), ("False",), ("True", "False"))
+    }
+    assert words == {("True",): 30.0, ("False",): 10.0, ("True", "False"): 20.0}
+    both = open_ratings_view(mixed, where={"synthetic": ["True", "False"]})
+    assert [factor.name for factor in both.averaged_factors()] == ["synthetic"]
+    (card,) = build_tables(both, ["simulation_card"])
+    assert any("numbers are of both together, as was asked for" in note for note in card.notes)
+
+
+@pytest.mark.slow
+def test_the_command_says_how_to_choose_a_kind(mixed: Run, call: Call) -> None:
+    code, _, shown = call("compare", mixed.path)
+    assert code == 2
+    assert "--where synthetic=True or --where synthetic=False" in " ".join(shown.split())
+    assert call("compare", mixed.path, "--metrics", "words.patient", "--where", "synthetic=True")[0] == 0
+    assert (
+        call(
+            "compare", mixed.path, "--metrics", "words.patient", "--where", "synthetic=True,synthetic=False"
+        )[0]
+        == 0
+    )
+
+
+def test_systems_of_one_kind_each_stand_side_by_side(mixed: Run, tmp_path: Path) -> None:
+    view = open_ratings_view(mixed, where={"synthetic": ["True"]})
+    assert set(view.systems()) == {"clinic", "model"}
+    kept = [talk for talk in mixed.transcripts() if not talk.id.startswith("clinic-1")]
+    (tmp_path / "apart.jsonl").write_bytes(b"".join(talk.to_json() + b"\n" for talk in kept))
+    apart = score([tmp_path / "apart.jsonl"], tmp_path / "apart", metrics=["structure"]).run
+    view = open_ratings_view(apart)
+    assert (mean_words(view, "clinic"), mean_words(view, "model")) == (10.0, 20.0)
+    assert view.where({"synthetic": ["False"]}).systems() == ["clinic"]
+    (card,) = build_tables(view, ["simulation_card"])
+    assert any("No system has both" in note for note in card.notes)
 
 
 def test_levels_stand_in_order() -> None:

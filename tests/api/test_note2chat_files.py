@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from bedside.api.note2chat_candidates import write_candidates
 from bedside.api.note2chat_files import write_sft
 from bedside.api.note2chat_rollouts import roll_out
 from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
@@ -19,7 +20,6 @@ from bedside.llm.queue import Patience
 from bedside.protocols.note2chat.case_split import CaseSplit, read_split
 from bedside.protocols.note2chat.rollouts import best_rollouts
 from bedside.simulation.simulate import SimulationSettings
-from bedside.simulators.calls import Call
 from bedside.simulators.case_files import read_cases
 from bedside.simulators.note2chat import SIMULATOR
 from bedside.simulators.note2chat.reasoning import message_thoughts
@@ -35,7 +35,7 @@ TEST = "leg-flight"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Everything that is made, by toys: interviews, rollouts, thoughts."""
+    """Everything that is made, by toys: interviews, rollouts, thoughts, candidates."""
     out = tmp_path_factory.mktemp("training")
     write_dialogues(SIMULATOR.cases, out / "dialogues", Asking("rules"))
     roll_out(
@@ -43,7 +43,21 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         clinician="script:good", patient="rules", repeats=2, split=CaseSplit(None, frozenset({TEST})),
     )  # fmt: skip
     write_thoughts(read_talks(out / "dialogues" / "transcripts.jsonl"), out / "thoughts", Asking("rules"))
+    write_candidates(
+        read_talks(out / "thoughts" / "transcripts.jsonl"), out / "candidates", Asking("rules"),
+        clinician="rules", patient="rules", number=5,
+    )  # fmt: skip
     return out
+
+
+def preferences(folder: Path, unit: str, out: Path, *options: object) -> None:
+    """Pairs of what was made, of whole dialogues or of messages."""
+    if unit == "message":
+        files = [folder / "candidates" / "candidates.jsonl"]
+    else:
+        files = [folder / name / "transcripts.jsonl" for name in ("rollouts/checked", "dialogues")]
+        options = ("--rule", "code", *options)
+    assert run("note2chat", "preferences", *files, "--unit", unit, "--out", out, *options) == 0
 
 
 def rows(path: Path) -> list[dict[str, Any]]:
@@ -119,6 +133,20 @@ def test_a_case_in_both_lists_is_refused(tmp_path: Path) -> None:
     (tmp_path / "none").write_text("\n")
     with pytest.raises(InputError, match="no ids"):
         read_split(test=tmp_path / "none")
+
+
+@pytest.mark.parametrize("unit", ["dialogue", "message"])
+def test_no_case_that_is_kept_for_testing_is_in_the_pairs(folder: Path, tmp_path: Path, unit: str) -> None:
+    (tmp_path / "ids").write_text("cough-smoker\n")
+    preferences(folder, unit, tmp_path / "all")
+    preferences(folder, unit, tmp_path / "few", "--test", tmp_path / "ids")
+    everything, few = (rows(tmp_path / name / "train.jsonl") for name in ("all", "few"))
+    assert "cough-smoker" in {row["case"] for row in everything}
+    assert few
+    assert "cough-smoker" not in {row["case"] for row in few}
+    if unit == "message":
+        # What is drawn for a turn doesn't depend on other cases.
+        assert few == [row for row in everything if row["case"] != "cough-smoker"]
 
 
 @pytest.mark.parametrize("unit", ["dialogue", "message"])
@@ -244,15 +272,12 @@ def test_datasets_and_trl_read_the_files_for_fine_tuning(
 
 
 @pytest.mark.slow
-def test_trl_reads_the_pairs(folder: Path, tmp_path: Path, load: Callable[[Path], Any]) -> None:
+@pytest.mark.parametrize("unit", ["dialogue", "message"])
+def test_trl_reads_the_pairs(folder: Path, tmp_path: Path, load: Callable[[Path], Any], unit: str) -> None:
     from trl import apply_chat_template, extract_prompt, is_conversational
 
     out = tmp_path / "pairs"
-    files = [
-        folder / "rollouts" / "checked" / "transcripts.jsonl",
-        folder / "dialogues" / "transcripts.jsonl",
-    ]
-    assert run("note2chat", "preferences", *files, "--rule", "code", "--out", out) == 0
+    preferences(folder, unit, out)
     data = load(out)
     written = rows(out / "train.jsonl")
     assert len(data["train"]) == len(written) > 0
@@ -277,32 +302,6 @@ def _tokenizer() -> Any:
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=Tokenizer(models.WordLevel({"x": 0}, unk_token="x")))
     tokenizer.chat_template = _TEMPLATE
     return tokenizer
-
-
-def test_one_limit_counts_for_interviews_and_their_check(tmp_path: Path) -> None:
-    asked: list[str] = []
-
-    def clinician(told: Any) -> str:
-        asked.append(told["purpose"])
-        return json.dumps({"message": "1. gout", "diagnoses": ["gout"]})
-
-    def checker(told: Any) -> str:
-        asked.append(told["purpose"])
-        return training_evaluator(Call("evaluator", told["purpose"], 1, material=told["material"])).text
-
-    few = roll_out(
-        SIMULATOR.cases, tmp_path / "r", Asking(checker, settings=SimulationSettings(max_calls=12)),
-        clinician=clinician, patient="rules", repeats=1,
-    )  # fmt: skip
-    assert len(asked) == few.talks.requests + few.checked.requests == 12
-    assert few.checked.counts.unfinished > 0
-    whole = roll_out(
-        SIMULATOR.cases, tmp_path / "r", Asking(checker), clinician=clinician, patient="rules", repeats=1
-    )
-    assert whole.checked.counts.unfinished == 0
-    # None of them names the diagnosis, and nothing was asked twice.
-    assert whole.best.best == ()
-    assert whole.talks.calls.replayed + whole.checked.calls.replayed >= 12
 
 
 @pytest.mark.slow
@@ -353,19 +352,15 @@ def _tiny_model() -> Any:
 
 @pytest.mark.slow
 @pytest.mark.model
-@pytest.mark.parametrize("unit", ["dialogue", "message", "pairs"])
+@pytest.mark.parametrize("unit", ["dialogue", "message", "pairs of dialogues", "pairs of messages"])
 def test_trls_trainers_take_a_step_on_the_files(
     folder: Path, tmp_path: Path, load: Callable[[Path], Any], unit: Any
 ) -> None:
     import trl
 
     out = tmp_path / "files"
-    if unit == "pairs":
-        files = [
-            folder / "rollouts" / "checked" / "transcripts.jsonl",
-            folder / "dialogues" / "transcripts.jsonl",
-        ]
-        assert run("note2chat", "preferences", *files, "--rule", "code", "--out", out) == 0
+    if unit.startswith("pairs"):
+        preferences(folder, unit.removeprefix("pairs of ").removesuffix("s"), out)
     else:
         write_sft(read_talks(folder / "thoughts" / "transcripts.jsonl"), out, unit=unit)
     model, tokenizer = _tiny_model()
@@ -374,7 +369,7 @@ def test_trls_trainers_take_a_step_on_the_files(
         "report_to": "none", "use_cpu": True, "bf16": False, "max_length": 2048, "save_strategy": "no",
     }  # fmt: skip
     data: dict[str, Any] = {"train_dataset": load(out)["train"], "processing_class": tokenizer}
-    if unit == "pairs":
+    if unit.startswith("pairs"):
         reference = _tiny_model()[0]
         trainer = trl.DPOTrainer(model=model, ref_model=reference, args=trl.DPOConfig(**common), **data)
     else:

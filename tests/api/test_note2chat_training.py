@@ -18,6 +18,7 @@ from bedside.simulators.case_files import read_cases
 from bedside.simulators.note2chat import SIMULATOR
 from bedside.simulators.note2chat.training_rules import training_evaluator
 from bedside.support.errors import BedsideError, InputError
+from tests.llm.server import JudgeServer
 
 NOTES = SIMULATOR.cases.with_name("notes.yaml")
 FILES = ("cases.jsonl", "transcripts.jsonl", "states.jsonl", "failed.jsonl")
@@ -154,3 +155,35 @@ def test_the_folder_is_shown_as_a_simulations_is(tmp_path: Path, capsys: pytest.
     out = capsys.readouterr().out
     assert "no history before treatment" in out
     assert "ended: completed true" in out
+
+
+@pytest.mark.server
+@pytest.mark.slow
+def test_a_limit_of_costs_stops_a_command_and_a_dry_run_asks_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def command(*options: object) -> int:
+        arguments = (
+            "note2chat", "prepare", NOTES, "--evaluator", server.judge, "--out", tmp_path / "out",
+            "--temperature", ".5", *options,
+        )  # fmt: skip
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        return int(ended.value.code or 0)
+
+    with JudgeServer() as server:
+        assert command("--dry-run", "--price", "in=1,out=2") == 0
+        out = capsys.readouterr().out
+        assert "What would be asked for cases of notes" in out
+        assert "tiny" in out
+        assert (server.count, (tmp_path / "out").exists()) == (0, False)
+        assert command("--max-cost", "1") == 2
+        assert "what tiny costs isn't known" in capsys.readouterr().err
+        assert command("--price", "other,in=1,out=2") == 2
+        assert "no actor is called 'other'" in capsys.readouterr().err
+        assert server.count == 0
+        # A token costs a dollar: the first reply is above the limit.
+        command("--max-cost", "1", "--price", "in=1e6,out=1e6", "--max-concurrency", "1")
+        assert 0 < server.count <= 2
+        assert {received.body["temperature"] for received in server.received} == {0.5}
+        capsys.readouterr()

@@ -19,7 +19,8 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.cli import command_line, main
+from bedside.cli import command_line
+from bedside.cli.help import UsualCommandGroup, main
 from tests.conftest import Call
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
@@ -233,6 +234,8 @@ def test_every_command_explains_itself(name: str, call: Call) -> None:
         meant: Any = command_line()
         while words and words[0] in getattr(meant, "commands", {}):
             meant = meant.commands[words.pop(0)]
+        if isinstance(meant, UsualCommandGroup):
+            meant = meant.commands["run"]
         options = [option for parameter in meant.params for option in parameter.opts]
         assert all(word in options for word in words if word.startswith("-")), line
     if not hasattr(command, "commands") and name.split()[-1] not in ("show", "check"):

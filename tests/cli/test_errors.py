@@ -65,6 +65,7 @@ def test_an_argument_that_an_error_names_is_one() -> None:
         assert name in accepted, f"{place} names `{name}`"
 
 
+@pytest.mark.slow
 def test_arguments_of_other_names_are_options() -> None:
     parameters = {parameter.name for command in commands() for parameter in command.params}
     assert set(_OTHER_NAMES.values()) <= parameters

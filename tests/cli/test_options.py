@@ -17,6 +17,7 @@ from bedside.judges.prompt import Order
 from bedside.judges.store import State
 from bedside.protocols.note2chat.preferences import Rule
 from bedside.protocols.note2chat.rewards import Outside
+from bedside.protocols.note2chat.turn_candidates import TurnReward
 from bedside.reports.build import FIGURE_FORMATS
 from bedside.reports.results_options import Best, Spread
 from bedside.reports.table_formats import TABLE_FORMATS
@@ -58,6 +59,8 @@ def offered(option: Any) -> set[str]:
         ("judgements list", "state", get_args(State)),
         ("note2chat preferences", "outside", get_args(Outside)),
         ("note2chat preferences", "rule", get_args(Rule)),
+        ("note2chat preferences", "unit", get_args(Unit)),
+        ("note2chat candidates", "reward", get_args(TurnReward)),
         ("note2chat sft", "unit", get_args(Unit)),
         ("note2chat sft", "form", get_args(Form)),
         ("report", "format_", (*TABLE_FORMATS, *FIGURE_FORMATS)),

@@ -182,8 +182,12 @@ def test_failed(call: Call, talks: Path, tmp_path: Path) -> None:
         "simulate", "--protocol", "note2chat", "--clinician", "script:brisk", "--patient", "mute:reply",
         "--evaluator", "rules", "--sample", "1",
     )  # fmt: skip
-    assert code == 0, err
-    assert "1 failed: bedside simulation failed talks says why" in out
+    assert code == 2
+    assert "0 conversations of 1 in talks" in out
+    assert err.splitlines()[-1] == (
+        "bedside: talks: every conversation failed (1); the commonest reason is patient: empty (1); bedside simulation "
+        "failed talks lists them; calls that got no answer are asked again by the same command"
+    )
     assert "Next:" not in out, "there is nothing to score"
     _, out, _ = call("simulation", "failed", "talks", "--json")
     (row,) = json.loads(out)[0]["rows"]
@@ -228,10 +232,48 @@ def test_the_protocols_are_listed_and_shown(call: Call) -> None:
     assert "asthma" in refusal(call, "simulators", "show", "note2chat", "--case", "asthma")
 
 
+def test_time_at_the_keyboard_is_for_somebody_who_sits_there(call: Call) -> None:
+    said = refusal(call, "simulate", "--protocol", "medconceal", "--clinician", "rules", "--minutes", 5)
+    assert "--minutes: nobody sits at the keyboard" in said
+    said = refusal(
+        call, "simulate", "--protocol", "medconceal", "--clinician", "rules", "--patient", "human:b"
+    )
+    assert "--evaluator: a person plays the patient" in said
+
+
+def test_rows_that_were_corrected_by_hand_are_not_written_over(call: Call, tmp_path: Path) -> None:
+    rows = tmp_path / "turns.jsonl"
+    rows.write_text("corrected\n")
+    assert "the file is already there" in refusal(call, "simulation", "turns", "talks", "--out", rows)
+    assert rows.read_text() == "corrected\n"
+
+
+def test_patients_take_personas_where_the_protocol_has_a_use_for_them(call: Call, tmp_path: Path) -> None:
+    personas = tmp_path / "personas.yaml"
+    personas.write_text(
+        "- {id: open, manner: You like to talk., factors: {talkative: high}}\n"
+        "- {id: shy, manner: You say little., parameters: guarded, sentences: 1, factors: {talkative: low}}\n"
+    )
+    made = bedside.simulate(
+        None, "medconceal", tmp_path / "talks", clinician="script:checklist", personas=personas, sample=1
+    )
+    parameters = {
+        transcript.factors["persona"]: transcript.reference["simulation"]["parameters"]["name"]
+        for transcript in made.transcripts()
+    }
+    assert parameters == {"open": "default", "shy": "guarded"}
+    assert {transcript.factors["talkative"] for transcript in made.transcripts()} == {"high", "low"}
+    arguments = ("--protocol", "note2chat", "--clinician", "rules", "--personas", personas)
+    assert "note2chat has no personas" in refusal(call, "simulate", *arguments)
+
+
 def test_cases_are_checked(call: Call, tmp_path: Path) -> None:
     good = tmp_path / "good.yaml"
     good.write_text(SIMULATORS.load("note2chat").cases.read_text("utf-8"), "utf-8")
-    assert call("simulators", "check", good, "--protocol", "note2chat")[1].startswith(f"{good}: good")
+    assert call("simulators", "check", good, "--protocol", "note2chat")[1].startswith(f"{good}: good (")
+    empty = tmp_path / "empty.yaml"
+    empty.write_text("[]\n")
+    assert "there are no cases" in refusal(call, "simulators", "check", empty)
     code, out, err = call("simulators", "check", good, "--protocol", "medconceal")
     assert (code, out) == (2, "")
     *problems, last = err.splitlines()

@@ -65,10 +65,10 @@ from bedside.transcripts.reading import PartReading
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, exported, levels, new_study, rating_plan
 from tests.coders.test_trained_coder import corpus
 from tests.fuzz import mutate
+from tests.fuzz.error_lines import one_line
+from tests.fuzz.simulation_targets import ways_in
 from tests.fuzz.text_forms import TEXTS, WORDS
 from tests.transcripts.files import document, examples, packed
-
-_examples = cache(examples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,7 +268,7 @@ def _document(name: str, folder: Path, data: bytes) -> None:
 
 
 def _add_readers() -> None:
-    for form, (name, content) in _examples().items():
+    for form, (name, content) in examples().items():
         if "workbook" in form:
             continue
         if form in ("rows", "cells", "exchanges"):
@@ -334,7 +334,7 @@ def _add_readers() -> None:
             )
     _add("parquet-cells", _make_parquet_dialogues, _parquet_dialogues, batch=1)
     for form in ("rows", "cells"):
-        name, content = _examples()[f"{form} as workbook"]
+        name, content = examples()[f"{form} as workbook"]
         parts = mutate.parts_of(content)
         _add(
             f"workbook-{form}",
@@ -360,7 +360,7 @@ def _mdd5k_label(folder: Path, data: bytes) -> None:
     if not talk.exists():
         talk.parent.mkdir()
         label.parent.mkdir()
-        talk.write_bytes(_examples()["mdd5k"][1])
+        talk.write_bytes(examples()["mdd5k"][1])
     label.write_bytes(data)
     for transcript in Reading([talk]):
         transcript.to_json()
@@ -368,7 +368,7 @@ def _mdd5k_label(folder: Path, data: bytes) -> None:
 
 def _convokit_companion(folder: Path, data: bytes) -> None:
     for name in ("conversations.json", "speakers.json", "utterances.jsonl"):
-        (folder / name).write_bytes(data if name != "utterances.jsonl" else _examples()["convokit"][1])
+        (folder / name).write_bytes(data if name != "utterances.jsonl" else examples()["convokit"][1])
     for transcript in Reading([folder / "utterances.jsonl"]):
         transcript.to_json()
 
@@ -1343,18 +1343,6 @@ def _add_stores() -> None:
     _add("run-files", _make_run_file, _run_file, batch=20)
 
 
-# -- what holds of every target -----------------------------------------------------------------------------
-
-
-def one_line(error: BedsideError) -> None:
-    """An error is one line that any terminal and file takes, and no longer than one reads."""
-    line = str(error)
-    assert line.strip(), "an empty message"
-    assert line.isprintable(), ascii(line)
-    line.encode()
-    assert len(line) < 8000, len(line)
-
-
 def _made() -> Iterator[None]:
     _add_readers()
     _add_yaml()
@@ -1363,6 +1351,8 @@ def _made() -> Iterator[None]:
     _add_annotation()
     _add_tables()
     _add_stores()
+    for way in ways_in():
+        _add(way.name, way.make, way.take, valid=way.valid, batch=5)
     yield
 
 

@@ -17,6 +17,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -520,19 +521,25 @@ def test_files_that_may_not_be_read(tmp_path: Path) -> None:
 # -- files that change meanwhile ------------------------------------------------------------------------
 
 
+@cache
+def many_transcripts(ending: str, number: int) -> bytes:
+    """A file of transcripts, larger than what is read at once even where it is compressed."""
+    ids = range(number)
+    if ending == ".csv":
+        rows = (f"{each},doctor,Hello {os.urandom(1500).hex()}\n{each},patient,Hi.\n" for each in ids)
+        return ("id,speaker,text\n" + "".join(rows)).encode()
+    lines = [(GOOD % each).strip().replace("Hello.", os.urandom(1500).hex()) for each in ids]
+    assert len(lines[0]) > 3000
+    text = (f"[{','.join(lines)}]" if ending == ".json" else "\n".join(lines)).encode()
+    return gzip.compress(text, 1) if ending.endswith(".gz") else text
+
+
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".json", ".csv"])
 @pytest.mark.parametrize("change", ["cut", "emptied", "removed", "replaced"])
 def test_a_file_that_changes_while_it_is_read(ending: str, change: str, tmp_path: Path) -> None:
     path = tmp_path / f"t{ending}"
     ids = range(2700)
-    if ending == ".csv":
-        rows = (f"{each},doctor,Hello {os.urandom(1500).hex()}\n{each},patient,Hi.\n" for each in ids)
-        path.write_text("id,speaker,text\n" + "".join(rows))
-    else:
-        lines = [(GOOD % each).strip().replace("Hello.", os.urandom(1500).hex()) for each in ids]
-        assert len(lines[0]) > 3000
-        text = f"[{','.join(lines)}]" if ending == ".json" else "\n".join(lines)
-        path.write_bytes(gzip.compress(text.encode(), 1) if ending.endswith(".gz") else text.encode())
+    path.write_bytes(many_transcripts(ending, len(ids)))
     assert path.stat().st_size > byte_source.MAX_WHOLE
     found = 0
     try:

@@ -36,8 +36,11 @@ HEAVY = ("aiohttp", "deepeval", "torch", "transformers", "openai")
 
 @pytest.mark.parametrize(
     "name",
-    # What deepeval imports takes seconds.
-    [pytest.param(name, marks=pytest.mark.slow if name == "deepeval" else ()) for name in CLIENTS.names()],
+    # What deepeval imports takes seconds; it knows the prices of others' models too.
+    [
+        pytest.param(name, marks=pytest.mark.slow if name in ("deepeval", "openai_compatible") else ())
+        for name in CLIENTS.names()
+    ],
 )
 def test_every_client_keeps_the_contract(name: str) -> None:
     kind = CLIENTS.load(name)
@@ -141,7 +144,9 @@ def test_two_clients_of_one_name_are_refused(other_package: pytest.MonkeyPatch) 
 
 def test_a_library_that_is_missing_is_named(other_package: pytest.MonkeyPatch) -> None:
     other_package.setitem(sys.modules, "aiohttp", None)
-    other_package.delitem(sys.modules, "bedside.llm.clients._openai_server", raising=False)
+    # Whatever has it imported already.
+    for module in ("bedside.llm.clients._openai_server", "bedside.llm.http_poster"):
+        other_package.delitem(sys.modules, module, raising=False)
     with pytest.raises(
         MissingExtraError, match=r"needs aiohttp, which isn't installed; pip install 'bedside\[judge\]'"
     ):
@@ -167,6 +172,7 @@ def test_registry_folder_holds_entries_only() -> None:
     assert files <= set(CLIENTS.names())
 
 
+@pytest.mark.slow
 def test_a_price_is_looked_up_without_a_word() -> None:
     """The library that knows prices says on import what it was set to, which is no part of what a command prints."""
     code = (

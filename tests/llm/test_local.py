@@ -547,6 +547,17 @@ def test_a_template_without_a_system_message_has_it_in_the_users(libraries: None
     assert scorer.tokenizer.decode(tokens) == "[Be Ann.\n\nHello.]"
 
 
+def test_no_message_is_lost_to_a_template_that_passes_over_it(libraries: None) -> None:
+    scorer = Scorer(*tiny())
+    scorer.tokenizer.chat_template = (
+        "{% for message in messages if message['role'] == 'user' %}[{{ message['content'] }}]{% endfor %}"
+    )
+    tokens = scorer.chat([("system", "Be Ann."), ("user", "Hello.")])
+    assert scorer.tokenizer.decode(tokens) == "[Be Ann.\n\nHello.]"
+    with pytest.raises(NotAskableError, match="chat template leaves a message out"):
+        scorer.chat([("user", "Hello."), ("assistant", "Hi."), ("user", "And?")])
+
+
 def test_a_schema_that_cannot_be_kept_to_is_said(judge: LocalClient) -> None:
     schema = json.dumps({"type": "object", "properties": {"a": {"anyOf": [{"type": "null"}]}}})
     with pytest.raises(NotAskableError, match="gives no replies with type in their schema"):

@@ -165,6 +165,7 @@ def test_balance_by_words_is_convokits(turns: list[tuple[str, str]], all_turns: 
     check_balance(conversation(*turns, language="en"), all_turns)
 
 
+@pytest.mark.slow
 @settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
 @given(said.filter(lambda turns: len(turns) > 2), st.booleans(), st.data())
 def test_balance_by_seconds_is_convokits(

@@ -25,7 +25,14 @@ def test_a_judge_asked_again_stands_beside_the_simulations_evaluator(tmp_path: P
         ).run
     view = open_ratings_view(run)
     table = build_tables(view, ["simulation_evaluator"])[0]
-    assert len(table.rows) == len(FEATURES) + 1
+    assert [record["statistic"] for record in table.records] == ["ICC(2,1)"] * (len(FEATURES) + 1) + ["kappa"]
+    intents = table.rows[-1].cells
+    assert [cell.text for cell in (intents[0], intents[3], intents[5], intents[-1])] == [
+        "Intent",
+        "–",
+        "–",
+        "kappa",
+    ]
     turns = sum(len(list(talk.of("clinician"))) for talk in made.transcripts())
     assert {record["turns"] for record in table.records} == {turns}
     assert {record["cases"] for record in table.records} == {2}

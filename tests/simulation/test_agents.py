@@ -193,6 +193,13 @@ def test_a_conversation_of_an_agent_that_remembers_is_begun_anew(tmp_path: Path)
     assert (tmp_path / "talks/transcripts.jsonl").read_bytes() == before
 
 
+def test_a_module_that_ends_the_process_is_one_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "ends_at_import.py").write_text("import sys\nsys.exit(0)\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(InputError, match=r"ends_at_import can't be imported \(SystemExit: 0\)"):
+        run(tmp_path / "talks", "ends_at_import:reply")
+
+
 def test_two_functions_of_one_name_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="two different actors are called"):
         run(tmp_path / "talks", [lambda request: "a", lambda request: "b"])
@@ -230,7 +237,9 @@ def test_a_webhook_is_posted_what_a_function_is_told(tmp_path: Path, monkeypatch
         (Action(body=b"null"), r"returned nothing \(None\)"),
         (Action(body=b'"' + b"x" * 2 * 10**6 + b'"'), "returned more than 1 MB"),
         (Action(drop=True), "the connection failed"),
-        (Action(status=401), "refuses the key"),
+        (Action(status=401), r"refuses the key \(401: as scripted\); check BEDSIDE_WEBHOOK_KEY"),
+        (Action(status=405), r"takes no POST \(405: as scripted\); check the address"),
+        (Action(status=418), r"the webhook refused the request \(418: as scripted\)"),
         (Action(status=500), "the webhook answered 500"),
     ],
 )
@@ -243,6 +252,16 @@ def test_a_webhook_that_misbehaves_ends_the_run_with_one_line(
     ):
         run(tmp_path / "talks", f"webhook:http://127.0.0.1:{server.port}/talk")
     assert "\n" not in str(caught.value)
+
+
+def test_the_address_of_a_proxy_that_is_none_ends_the_run_with_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("http_proxy", "http://me:hunter22-of-the-proxy@[broken")
+    with pytest.raises(BedsideError, match="the address of the proxy can't be read") as caught:
+        run(tmp_path / "talks", "webhook:http://agent.invalid/talk")
+    assert "check HTTP_PROXY and HTTPS_PROXY" in str(caught.value)
+    assert "hunter22" not in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["webhook:", "webhook:ftp://host/", "webhook:http://user:pass@host/"])

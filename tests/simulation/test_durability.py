@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import signal
 import sqlite3
@@ -10,12 +11,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from bedside.simulation.conversation_log import ConversationLog
+import bedside
+from bedside.api.simulating import simulate
+from bedside.simulation.conversation_log import ConversationLog, opened_log, planned_conversations
+from bedside.simulation.conversation_pool import SimulationProgress
 from bedside.support.errors import BedsideError, RunError
 from bedside.support.locks import hold
 from bedside.support.stopping import run_to_end
@@ -65,6 +70,33 @@ def test_a_process_that_is_ended_goes_on_to_the_same_bytes(tmp_path: Path, numbe
     asked = Counter((tmp_path / "parts.calls").read_text().splitlines())
     assert len(asked) == CALLS
     assert sum(asked.values()) <= CALLS + ended * AT_ONCE
+
+
+def test_what_is_complete_is_written_where_somebody_stops_it(tmp_path: Path) -> None:
+    out = tmp_path / "talks"
+
+    def stop(progress: SimulationProgress) -> None:
+        if progress.finished == 2:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    def had(folder: Path, progress: Callable[[SimulationProgress], None] | None = None) -> None:
+        simulate(cases(40), "tiny", folder, clinician="rules", progress=progress)
+
+    with pytest.raises(KeyboardInterrupt):
+        had(out, stop)
+    with opened_log(out / LOG_FILE) as connection:
+        kept = [ended.transcript for _, ended in planned_conversations(connection) if ended is not None]
+    assert 2 <= len(kept) < 40
+    assert (out / "transcripts.jsonl").read_bytes() == b"".join(kept)
+    manifest = json.loads((out / "manifest.json").read_text())
+    assert manifest["conversations"] == {
+        "planned": 40, "finished": len(kept), "failed": 0, "unfinished": 40 - len(kept),
+    }  # fmt: skip
+    assert manifest["last run"]["calls asked"] >= 9 * len(kept)
+    assert bedside.score(out, tmp_path / "run", metrics=["turns"]).transcripts == len(kept)
+    had(out)
+    had(tmp_path / "whole")
+    assert contents(out) == contents(tmp_path / "whole")
 
 
 @pytest.mark.slow

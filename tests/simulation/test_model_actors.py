@@ -11,7 +11,7 @@ import pytest
 from bedside.api.simulating import Simulation, simulate
 from bedside.llm.prices import Price
 from bedside.llm.protocol import LanguageModelError
-from bedside.simulation.conversation_log import logged_replies, opened_log
+from bedside.simulation.conversation_log import opened_log
 from tests.llm.server import FAULTS, Action, JudgeServer, Received, faulty
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import cases, install, run_tiny
@@ -117,7 +117,8 @@ def test_what_gets_no_answer_fails_and_is_asked_again_by_the_next_run(tmp_path: 
         assert server.count - before == 5
     with opened_log(tmp_path / "talks/log.sqlite") as log:
         key = next(iter(made.transcripts())).reference["simulation"]["key"]
-        assert all(reply.state == "answered" for reply in logged_replies(log, key))
+        states = log.execute("SELECT DISTINCT state FROM replies WHERE key = ?", (key,)).fetchall()
+        assert states == [("answered",)]
 
 
 def test_a_server_that_is_gone_ends_the_run_with_one_line(tmp_path: Path) -> None:
@@ -209,5 +210,6 @@ def test_calls_of_one_conversation_go_to_one_endpoint(tmp_path: Path) -> None:
         assert other.count
     with opened_log(tmp_path / "talks/log.sqlite") as log:
         for transcript in made.transcripts():
-            replies = logged_replies(log, transcript.reference["simulation"]["key"])
-            assert len({reply.endpoint for reply in replies if reply.actor == "clinician"}) == 1
+            key = transcript.reference["simulation"]["key"]
+            query = "SELECT DISTINCT endpoint FROM replies WHERE key = ? AND actor = 'clinician'"
+            assert len(log.execute(query, (key,)).fetchall()) == 1

@@ -15,7 +15,8 @@ SETTINGS = ("26-messages", "40-messages")
 
 
 def plan(*clinicians: str, **fields: object) -> SimulationPlan:
-    return SimulationRequest("note2chat", clinicians, settings=SETTINGS, **fields).plan()  # type: ignore[arg-type]
+    asked: dict[str, object] = {"settings": SETTINGS, "evaluator": "rules", **fields}
+    return SimulationRequest("note2chat", clinicians, **asked).plan()  # type: ignore[arg-type]
 
 
 def cases_of(planned: SimulationPlan, person: str) -> list[str]:

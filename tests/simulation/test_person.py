@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import json
+import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,10 +14,11 @@ import pytest
 
 from bedside.api import simulate
 from bedside.simulation.person import PersonAtKeyboard
+from bedside.simulation.terminal import TerminalScreen
 from bedside.simulation.typed_lines import TypedLines
 from bedside.simulators.calls import Call, Line
 from bedside.simulators.case_files import read_cases
-from bedside.simulators.contract import SIMULATORS
+from bedside.simulators.contract import SIMULATORS, EarlyForm
 from bedside.support.errors import InputError
 
 CATEGORIES = ["emotional discomfort or fear", "financial or insurance concern"]
@@ -75,10 +78,19 @@ class Paper:
         return "\n".join(self.lines)
 
 
-def person(paper: Paper, folder: Path, minutes: float | None = None) -> PersonAtKeyboard:
-    return PersonAtKeyboard(
-        paper, TypedLines(folder / "typed.jsonl"), minutes=minutes, clock=lambda: paper.now
-    )
+def person(paper: Paper, folder: Path, minutes: float | None = None, **fields: Any) -> PersonAtKeyboard:
+    lines = TypedLines(folder / "typed.jsonl")
+    return PersonAtKeyboard(paper, lines, minutes=minutes, clock=lambda: paper.now, **fields)
+
+
+def seeker(paper: Paper, folder: Path) -> PersonAtKeyboard:
+    """Somebody who can enter findings after two messages."""
+    return person(paper, folder, early_form=lambda call: EarlyForm(2, FINDINGS))
+
+
+def said(messages: int) -> tuple[Line, ...]:
+    """A conversation in which the clinician has said so many messages."""
+    return (Line("clinician", "Yes?"), Line("patient", "No.")) * messages
 
 
 def message(ordinal: int = 1, *history: Line, **fields: Any) -> Call:
@@ -126,7 +138,7 @@ def test_chart_plan_and_help(tmp_path: Path) -> None:
     assert replied(paper, tmp_path, message(material=material)) == "Hello."
     assert "Age: 44" in paper.text
     assert "plan: exercise" in paper.text
-    assert paper.text.count("/find CATEGORY: TEXT") == 2
+    assert "/find" not in paper.text, "nothing is found out here"
     assert "There is no command /nonsense here." in paper.text
     assert "Type your message" in paper.text
 
@@ -139,31 +151,77 @@ def test_a_patient_has_no_chart_of_the_clinician(tmp_path: Path) -> None:
     assert paper.text.count("Your knee hurts.") == 2
 
 
-def test_findings_that_were_noted_are_offered_at_the_end(tmp_path: Path) -> None:
-    paper = Paper(
-        "/find emotional: fears the scan", "/find 2: can't pay", "/find nonsense", "/find", "Hello."
-    )
-    somebody = person(paper, tmp_path)
-    somebody.reply("one", message())
-    assert "fears the scan\n2: can't pay" in paper.text
-    paper.typed = ["y", "n", "money: rent", "financial: rent", ""]
-    form = Call("clinician", "findings", 1, kind="data", schema=FINDINGS)
-    assert json.loads(somebody.reply("one", form).text) == {
+FORM = Call("clinician", "findings", 1, history=said(3), kind="data", schema=FINDINGS)
+
+
+def test_findings_are_entered_once_the_form_is_open_and_handed_in_at_the_end(tmp_path: Path) -> None:
+    paper = Paper("/find emotional: too early", "/help", "Hello.")
+    somebody = seeker(paper, tmp_path)
+    somebody.reply("one", message(2, *said(1)))
+    assert "Findings can be entered once 2 of your messages have been answered." in paper.text
+    assert "From now on" not in paper.text
+    assert paper.text.count("/find CATEGORY: TEXT") == 1
+    paper.typed = [
+        "/find", "/find emotional: fears the scan", "/find 2:  can't pay", "/find nonsense", "/find money: rent",
+        "/find 2: can't pay", "/find", "Go on.",
+    ]  # fmt: skip
+    somebody.reply("one", message(3, *said(2)))
+    assert "You have entered nothing yet." in paper.text
+    assert f"Entered: {CATEGORIES[1]}: can't pay" in paper.text
+    assert "Write CATEGORY: TEXT" in paper.text
+    assert "'money' is none of" in paper.text
+    assert f"{CATEGORIES[0]}: fears the scan\n{CATEGORIES[1]}: can't pay" in paper.text
+    paper.typed = ["And?"]
+    somebody.reply("one", message(4, *said(3)))
+    assert paper.text.count("From now on you can enter what you found") == 1
+    paper.typed = ["y", "n", "/find 1: dreads it", "/find", "money: rent", "financial: rent", ""]
+    assert json.loads(somebody.reply("one", FORM).text) == {
         "findings": [
             {"category": CATEGORIES[0], "text": "fears the scan"},
             {"category": CATEGORIES[1], "text": "rent"},
         ]
     }
-    assert "It isn't taken over: Write CATEGORY: TEXT" in paper.text
-    assert "'money' is none of" in paper.text
+    assert paper.text.count("You entered: ") == 2
+    assert "too early" not in paper.text
+    assert "This is the form" in paper.text
 
 
-def test_notes_of_another_conversation_are_not_offered(tmp_path: Path) -> None:
+def test_findings_that_were_entered_outlast_a_stop(tmp_path: Path) -> None:
+    with pytest.raises(EOFError):
+        seeker(Paper("/find 1: too early"), tmp_path).reply("one", message(1))
+    with pytest.raises(EOFError):
+        seeker(Paper("/find 1: fears the scan", "/find 2: rent"), tmp_path).reply("one", message(3, *said(2)))
+    paper = Paper("/find", "Go on.")
+    seeker(paper, tmp_path).reply("one", message(3, *said(2)))
+    assert paper.lines[-1] == f"{CATEGORIES[0]}: fears the scan\n{CATEGORIES[1]}: rent"
+    with pytest.raises(EOFError):
+        seeker(Paper("n", "/find 1: late"), tmp_path).reply("one", FORM)
+    again = seeker(Paper("y", "emotional: more", ""), tmp_path).reply("one", FORM)
+    assert [finding["text"] for finding in json.loads(again.text)["findings"]] == ["rent", "more"]
+
+
+def test_findings_can_be_entered_while_another_form_is_filled_in(tmp_path: Path) -> None:
+    schema = {"type": "object", "properties": {"decision": {"enum": ["STOP", "CONTINUE"]}}}
+    paper = Paper("/find 1: fears the scan", "stop", "y", "")
+    somebody = seeker(paper, tmp_path)
+    somebody.reply("one", Call("clinician", "decision", 2, history=said(2), kind="data", schema=schema))
+    assert "From now on you can enter what you found" in paper.text
+    assert [finding["text"] for finding in json.loads(somebody.reply("one", FORM).text)["findings"]] == [
+        "fears the scan"
+    ]
+
+
+def test_findings_of_another_conversation_are_not_offered(tmp_path: Path) -> None:
     paper = Paper("/find 1: fears the scan", "Hello.", "")
-    somebody = person(paper, tmp_path)
-    somebody.reply("one", message())
-    form = Call("clinician", "findings", 1, kind="data", schema=FINDINGS)
-    assert json.loads(somebody.reply("two", form).text) == {"findings": []}
+    somebody = seeker(paper, tmp_path)
+    somebody.reply("one", message(3, *said(2)))
+    assert json.loads(somebody.reply("two", FORM).text) == {"findings": []}
+
+
+def test_where_nothing_is_handed_in_no_findings_are_entered(tmp_path: Path) -> None:
+    paper = Paper("/find 1: fears the scan", "Hello.")
+    replied(paper, tmp_path, message(6, *said(5)))
+    assert "There is no command /find here." in paper.text
 
 
 def test_the_end_is_asked_for_and_brings_the_list_of_diagnoses(tmp_path: Path) -> None:
@@ -203,7 +261,7 @@ def test_a_form_of_choices_numbers_and_texts(tmp_path: Path) -> None:
         },
     }
     paper = Paper(
-        "perhaps", "cont", "?", "y", "4", "2.5", "2", "", "so", "/help", "warmth", "nan", ".5", ""
+        "perhaps", "/end", "cont", "?", "y", "4", "2.5", "2", "", "so", "/help", "warmth", "nan", ".5", ""
     )  # fmt: skip
     call = Call("clinician", "decision", 1, kind="data", schema=schema)
     assert json.loads(replied(paper, tmp_path, call)) == {
@@ -215,12 +273,44 @@ def test_a_form_of_choices_numbers_and_texts(tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    ("schema", "typed", "value"),
+    [
+        ({"type": "number"}, ("inf", "-inf", "1e999", "7"), 7.0),
+        ({"enum": [0, 1, 2]}, ("3", "2"), 2),
+        ({"enum": ["10", "20"]}, ("1", "20"), "20"),
+        ({"enum": ["low", "high"]}, ("2",), "high"),
+    ],
+)
+def test_a_number_is_the_number_that_was_typed(
+    tmp_path: Path, schema: dict[str, Any], typed: tuple[str, ...], value: float | str
+) -> None:
+    form = {"type": "object", "properties": {"x": schema}}
+    call = Call("clinician", "decision", 1, kind="data", schema=form)
+    assert json.loads(replied(Paper(*typed), tmp_path, call)) == {"x": value}
+
+
+def test_what_is_no_text_is_typed_as_question_marks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typed = io.TextIOWrapper(io.BytesIO(b"caf\xe9 gr\xc3\xbcn\n"), encoding="utf-8", errors="strict")
+    monkeypatch.setattr(sys, "stdin", typed)
+    somebody = PersonAtKeyboard(TerminalScreen(), TypedLines(tmp_path / "typed.jsonl"))
+    assert somebody.reply("one", message()).text == "caf? grün"
+    assert TypedLines(tmp_path / "typed.jsonl").of("one", "clinician")[0].text == "caf? grün"
+
+
+def test_a_folder_that_takes_no_line_is_one_error(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="what was typed can't be kept"):
+        replied(Paper("Hello."), tmp_path / "absent", message())
+
+
 def test_each_line_is_kept_at_once_and_not_typed_again(tmp_path: Path) -> None:
     call = message(schema=DIAGNOSES)
     with pytest.raises(EOFError):
-        replied(Paper("/find 1: fear", "/end", "y", "gout"), tmp_path, call)
+        replied(Paper("/chart", "/end", "y", "gout"), tmp_path, call)
     kept = [json.loads(line)["text"] for line in (tmp_path / "typed.jsonl").read_text().splitlines()]
-    assert kept == ["/find 1: fear", "/end", "y", "gout"]
+    assert kept == ["/chart", "/end", "y", "gout"]
     assert (tmp_path / "typed.jsonl").stat().st_mode & 0o077 == 0
     paper = Paper("arthritis", "")
     assert json.loads(replied(paper, tmp_path, call))["diagnoses"] == ["gout", "arthritis"]
@@ -228,12 +318,12 @@ def test_each_line_is_kept_at_once_and_not_typed_again(tmp_path: Path) -> None:
 
 
 def test_a_line_that_was_cut_off_by_a_stop_is_typed_again(tmp_path: Path) -> None:
-    replied(Paper("/find 1: fear", "Hello."), tmp_path, message())
+    replied(Paper("/chart", "Hello."), tmp_path, message())
     file = tmp_path / "typed.jsonl"
     file.write_bytes(file.read_bytes()[:-9])
     assert replied(Paper("Good day."), tmp_path, message()) == "Good day."
     assert [json.loads(line)["text"] for line in file.read_text().splitlines()] == [
-        "/find 1: fear",
+        "/chart",
         "Good day.",
     ]
 

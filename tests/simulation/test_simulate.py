@@ -211,6 +211,7 @@ def test_a_prompt_that_changed_stops_with_what_changed(
         ({"options": {"patient_temperature": 3}}, "patient_temperature can't be 3"),
         ({"lengths": 30}, "no target lengths"),
         ({"personas": PERSONAS}, "has no personas"),
+        ({"patient": "human:ben"}, "`evaluator`: a person plays the patient, and nobody is named"),
         ({"repeats": 0}, "`repeats` must be 1 or more"),
         ({"clinician": []}, "no clinician is named"),
         ({"clinician": "absent.module:reply"}, "no module is called absent"),
@@ -256,6 +257,18 @@ def test_a_price_must_be_known_where_costs_are_limited(
 ) -> None:
     with pytest.raises(InputError, match="what tiny costs isn't known"):
         run(tmp_path / "talks", clinician="http://127.0.0.1:9/v1#tiny", max_cost=1.0)
+
+
+def test_an_agent_without_a_price_is_refused_where_costs_are_limited(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"test_simulate:polite costs isn't known; say it with `prices`"):
+        run(tmp_path / "talks", clinician=polite, max_cost=1.0)
+    assert not (tmp_path / "talks").exists()
+    agent = "tests.simulation.test_simulate:polite"
+    made = run(tmp_path / "talks", clinician=agent, max_cost=1.0, prices={agent: (0, 0)})
+    assert made.summary.counts.finished == 3
+    # Nobody is asked, so that nothing costs anything.
+    assert run(tmp_path / "talks", clinician=agent, max_cost=1.0, replay=True).summary.counts.finished == 3
+    assert run(tmp_path / "toys", clinician="script:brisk", protocol="note2chat", cases=None, max_cost=1.0)
 
 
 def test_a_preview_counts_the_calls_and_writes_nothing(

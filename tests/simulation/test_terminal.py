@@ -75,7 +75,8 @@ def test_a_clinician_types_stops_comes_back_and_ends(typed: Type, tmp_path: Path
     first.expect(YOU)
     shown += first.before
     assert "Patient: Doctor" in shown
-    assert "/find CATEGORY: TEXT" in shown
+    assert "/plan" in shown
+    assert "/find" not in shown, "no findings are handed in here"
     assert shown.count("You are a doctor") == 2, "at the start and by /chart"
     first.sendcontrol("c")
     code, shown = ended(first)
@@ -159,6 +160,45 @@ def test_the_time_is_told_and_ends_the_conversation(typed: Type, tmp_path: Path)
     terminal.expect_exact("2. ")
     terminal.sendline("")
     assert ended(terminal)[0] == 0
+
+
+CONFIRMATION = (
+    "simulate", "--protocol", "medconceal", "--clinician", "human:anna", "--sample", "1",
+)  # fmt: skip
+
+
+def test_findings_are_entered_after_five_messages_outlast_a_kill_and_are_handed_in(
+    typed: Type, tmp_path: Path
+) -> None:
+    first = typed(*CONFIRMATION)
+    shown = say(first, "/find emotional: too early", *(f"What else, {number}?" for number in range(5)))
+    assert "Findings can be entered once 5 of your messages have been answered." in shown
+    assert "From now on" not in shown
+    shown = say(first, "/find emotional: Is afraid of the scan.", "/find nonsense")
+    first.expect(YOU)
+    assert "From now on you can enter what you found" in shown
+    assert "Entered: emotional discomfort or fear: Is afraid of the scan." in shown
+    first.kill(9)
+    first.close()
+
+    second = typed(*CONFIRMATION)
+    second.expect_exact("You: What else, 4?")
+    shown = say(second, "/find", "What else, 5?", "What else, 6?", "What else, 7?")
+    assert shown.count("From now on you can enter what you found") == 1
+    second.expect_exact("You entered: emotional discomfort or fear: Is afraid of the scan.")
+    assert "emotional discomfort or fear: Is afraid of the scan." in shown
+    for prompt, line in (("(y or n): ", "y"), ("2. ", "financial: Can't pay the rent."), ("3. ", "")):
+        second.expect_exact(prompt)
+        second.sendline(line)
+    code, shown = ended(second)
+    assert code == 0, shown
+    (transcript,) = lines(tmp_path / "talks" / "transcripts.jsonl")
+    assert [finding["text"] for finding in transcript["reference"]["submitted_findings"]] == [
+        "Is afraid of the scan.",
+        "Can't pay the rent.",
+    ]
+    spoken = [turn["text"] for turn in transcript["turns"] if turn["role"] == "clinician"]
+    assert spoken == [f"What else, {number}?" for number in range(8)]
 
 
 @pytest.mark.server

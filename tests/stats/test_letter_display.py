@@ -7,8 +7,15 @@ from itertools import combinations, permutations, product
 import numpy as np
 import pytest
 
-from bedside.stats.letter_display import letter_display, matrix, rank_ranges
+from bedside.stats.letter_display import letter_display, rank_ranges
 from bedside.support.errors import DataError
+
+
+def matrix(count: int, pairs: list[tuple[int, int]]) -> np.ndarray:
+    table = np.zeros((count, count), dtype=bool)
+    for pair in pairs:
+        table[pair] = True
+    return table
 
 
 def told_apart(count: int, *pairs: tuple[int, int]) -> np.ndarray:

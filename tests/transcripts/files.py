@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from bedside.transcripts import READERS, Reading, ReadOptions, Transcript
@@ -54,7 +57,8 @@ def document(*blocks: str | list[list[str]]) -> bytes:
     return file.getvalue()
 
 
-def examples() -> dict[str, tuple[str, bytes]]:
+@cache
+def examples() -> Mapping[str, tuple[str, bytes]]:
     """A small file of each format, and of the tables as workbooks: name of the reader, file name, content."""
     found = {name: (reader.example_name, reader.example.encode()) for name, reader in READERS.all().items()}
     name, text = found["docx"]
@@ -67,7 +71,7 @@ def examples() -> dict[str, tuple[str, bytes]]:
         "cells.xlsx",
         workbook([["id", "dialogue"], ["a-1", "Doctor: Hello.\nPatient: Hi."]]),
     )
-    return found
+    return MappingProxyType(found)
 
 
 def packed(content: bytes) -> bytes:

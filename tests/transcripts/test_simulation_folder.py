@@ -36,10 +36,12 @@ def simulation(folder: Path) -> Path:
     return folder
 
 
-def test_a_simulation_that_was_stopped_is_called_so(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [["log.sqlite"], ["log.sqlite", "transcripts.jsonl", "failed.jsonl"]])
+def test_a_simulation_that_was_stopped_is_called_so(tmp_path: Path, files: list[str]) -> None:
     (tmp_path / "talks").mkdir()
-    (tmp_path / "talks/log.sqlite").write_bytes(b"")
-    with pytest.raises(InputError, match="not run to its end; run the same bedside simulate again"):
+    for name in files:
+        (tmp_path / "talks" / name).write_bytes(b"")
+    with pytest.raises(InputError, match="none has come to its end; run the same bedside simulate again"):
         bedside.score(tmp_path / "talks", tmp_path / "run")
 
 

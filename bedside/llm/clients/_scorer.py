@@ -78,6 +78,8 @@ class Scorer:
         chat = [{"role": role, "content": mark} for (role, _), mark in zip(messages, marks, strict=True)]
         try:
             rest = self.tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+            if any(mark not in rest for mark in marks):
+                raise NotAskableError("the model's chat template leaves a message out")
         except Exception:  # whatever a template raises that knows no system message
             if len(messages) < 2 or messages[0][0] != "system":
                 raise

@@ -83,14 +83,15 @@ def rewarded(
     alpha: float | None = None,
     rater: str | None = None,
     questions: Questions = "counted",
-    outside: Outside = "reward",
+    outside: Outside | None = None,
     rule: Rule = "paper",
 ) -> tuple[dict[str, list[Candidate]], tuple[tuple[str, str], ...]]:
     """Candidate dialogues by case, each with its reward by one rater's labels.
 
     Args:
         transcripts: labelled ones; those of one ``case_id`` are candidates of each other.
-        alpha, outside: see :func:`dialogue_rewards`; of the rule ``paper``.
+        alpha, outside: see :func:`dialogue_rewards`; of the rule ``paper``, which needs the first, and takes
+            ``"reward"`` as the second unless it is named.
         rater: whose labels count; the only rater of each transcript unless named.
         questions: how questions are counted, see :func:`history`.
         rule: ``paper`` for :func:`dialogue_rewards`, ``code`` for :func:`ranked_recalls`.
@@ -99,8 +100,16 @@ def rewarded(
         The candidates, and (transcript, reason) of those that have none.
 
     Raises:
-        InputError: the rule wants ``alpha``.
+        InputError: the rule wants ``alpha``, or doesn't know what is named.
     """
+    if rule == "code":
+        for name, value in (("alpha", alpha), ("outside", outside)):
+            if value is not None:
+                raise InputError(
+                    "the rule code doesn't know it",
+                    where=f"`{name}`",
+                    todo="leave it out, or use the rule paper",
+                )
     if rule == "paper" and alpha is None:
         raise InputError(
             "the rule paper needs the price of an exchange",
@@ -127,8 +136,8 @@ def rewarded(
         outcomes = [outcome for _, outcome in members]
         rewards = (
             ranked_recalls(outcomes)
-            if alpha is None or rule == "code"
-            else dialogue_rewards(outcomes, alpha=alpha, outside=outside)
+            if alpha is None
+            else dialogue_rewards(outcomes, alpha=alpha, outside=outside or "reward")
         )
         candidates[case] = []
         for (transcript, _), reward in zip(members, rewards, strict=True):

@@ -8,6 +8,7 @@ from typing import Any
 from bedside.analysis.patient_quality import is_checked
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import SimulatedTalks, simulated_talks
+from bedside.analysis.study_parts import SYNTHETIC
 from bedside.reports.simulated_actors import (
     actors_of,
     judging_actors,
@@ -121,9 +122,12 @@ def _notes(view: RatingsView, talks: SimulatedTalks) -> Iterator[str]:
     if any(simulation.manifest.get("parameters of bedside's own") for simulation in talks.simulations):
         yield "Where parameters are bedside's own, figures are not to be compared with published ones."
     if talks.others:
-        yield (
-            "Simulated conversations and others are in one run: tables take them together unless one kind is chosen "
-            "by the factor synthetic."
+        both = len(view.part.where.get(SYNTHETIC, ())) > 1
+        yield "Simulated conversations and others are in one run" + (
+            ", and numbers are of both together, as was asked for."
+            if both
+            else ". No system has both: where one has these and another those, their difference is one of the kinds, "
+            "too."
         )
     if not is_checked(view):
         yield (

@@ -156,6 +156,9 @@ def agent_payload(call: Call, place: CallPlace) -> dict[str, Any]:
 def agent_text(value: Any, *, data: bool) -> str:
     """What an agent replied, as the text of a reply.
 
+    Plain words in place of an object that is wanted are an object with them as ``message``: whoever returns them so or
+    so can be told from one whose object can't be read.
+
     Args:
         value: a text; or an object, with its words as ``message`` where a message is wanted.
         data: whether an object that fits a schema is wanted.
@@ -166,7 +169,7 @@ def agent_text(value: Any, *, data: bool) -> str:
     if value is None:
         raise ValueError("nothing (None)")
     if isinstance(value, str):
-        text = value
+        text = _json({"message": value}) if data and _is_prose(value) else value
     elif isinstance(value, Mapping) and (data or isinstance(value.get("message"), str)):
         try:
             text = value["message"] if set(value) == {"message"} and not data else _json(value)
@@ -179,6 +182,17 @@ def agent_text(value: Any, *, data: bool) -> str:
     if len(text.encode("utf-8", "replace")) > MOST_BYTES:
         raise ValueError(f"more than {MOST_BYTES / 1e6:g} MB")
     return text.encode("utf-8", "replace").decode()
+
+
+def _is_prose(text: str) -> bool:
+    """Whether a text is words, and neither JSON nor the beginning of it, in a fence or after thoughts."""
+    if text.lstrip()[:1] in ("", "{", "[", "`", "<"):
+        return False
+    try:
+        orjson.loads(text)
+    except orjson.JSONDecodeError:
+        return True
+    return False
 
 
 def _json(value: Mapping[str, Any]) -> str:

@@ -153,7 +153,7 @@ def imported_function(name: str) -> Callable[..., Any]:
         raise InputError(
             f"no module is called {error.name}", where=name, todo="run this where it can be imported from"
         ) from error
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         words = " ".join(str(error).split())
         raise InputError(
             f"the module {module_name} can't be imported ({type(error).__name__}: {words})", where=name

@@ -29,7 +29,10 @@ class HumanActor:
 
         self.parameters: dict[str, Any] = {} if settings.minutes is None else {"minutes": settings.minutes}
         self._person = PersonAtKeyboard(
-            TerminalScreen(), TypedLines(settings.folder / TYPED_LINES), minutes=settings.minutes
+            TerminalScreen(),
+            TypedLines(settings.folder / TYPED_LINES),
+            minutes=settings.minutes,
+            early_form=settings.simulator.early_form,
         )
 
     async def answer(self, call: Call, place: CallPlace, record: CallRecord) -> ActorReply:
@@ -72,4 +75,5 @@ ACTOR = ActorKind(
     read=_read,
     open=_open,
     words_only=lambda name, purposes: "a person types words, and no objects",
+    free=True,
 )

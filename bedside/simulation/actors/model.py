@@ -8,7 +8,6 @@ from collections.abc import Sequence
 import orjson
 
 from bedside.llm.clients.local import LocalName
-from bedside.llm.contract import known_price
 from bedside.llm.endpoints import named_models, rooms
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Request
@@ -46,7 +45,7 @@ class ModelActor(QueuedActor):
             settings,
             room=sum(rooms(name.endpoints, settings.max_concurrency)) if name.endpoints else None,
             parameters=settings.sampling.parameters(),
-            price=settings.price or known_price(name),
+            price=settings.price,
         )
 
     def request(self, call: Call, place: CallPlace) -> Request:

@@ -60,4 +60,5 @@ ACTOR = ActorKind(
     takes=lambda text: text == RULES,
     read=_read,
     open=_open,
+    free=True,
 )

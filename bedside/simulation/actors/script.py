@@ -65,4 +65,5 @@ ACTOR = ActorKind(
     read=_read,
     open=_open,
     words_only=_words_only,
+    free=True,
 )

@@ -53,7 +53,7 @@ def _open(name: ActorName, settings: ActorSettings) -> Actor:
     key = os.environ.get(KEY, "").strip()
     if not (key.isascii() and key.isprintable()):
         raise LanguageModelError(f"{KEY} holds characters that can't be sent", todo="copy the key again")
-    client = WebhookClient(name.detail, key, settings.sampling.timeout)
+    client = WebhookClient(name.detail, key=key, key_name=KEY, time_limit=settings.sampling.timeout)
     return AgentActor(client, name.detail, settings)
 
 

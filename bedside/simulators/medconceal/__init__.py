@@ -1,10 +1,10 @@
-"""MedConceal (Han et al., COLM 2026): a reserved patient tells what weighs on it when it is asked and listened to."""
+"""MedConceal (Han et al., COLM 2026): a reserved patient says what weighs on them once asked and listened to."""
 
 from __future__ import annotations
 
 from bedside.simulators.case import Case
 from bedside.simulators.contract import Simulator, SimulatorOption, SimulatorSetting
-from bedside.simulators.medconceal.concern_seeker import ConcernSeeker
+from bedside.simulators.medconceal.concern_seeker import ConcernSeeker, early_findings
 from bedside.simulators.medconceal.consultation import TASKS, converse, most_calls, problems
 from bedside.simulators.medconceal.prompt_texts import FOLDER
 from bedside.simulators.medconceal.toy_actors import RULES
@@ -59,6 +59,8 @@ SIMULATOR = Simulator(
     converse=converse,
     rules=RULES,
     most_calls=most_calls,
+    early_form=early_findings,
+    takes_personas=True,
     parameters=(
         "The policy's weights and thresholds: none is published.",
         "The clinician speaks first; a turn is a clinician's message with the patient's reply to it.",

@@ -16,10 +16,13 @@ from bedside.protocols.medconceal import SubmittedFinding
 from bedside.simulators.asking import Decided, Spoken, ask_clinician, ask_for_data
 from bedside.simulators.calls import Call, Exchange, Line
 from bedside.simulators.case import Case
+from bedside.simulators.contract import EarlyForm
 from bedside.simulators.faults import clinician_flags
 from bedside.simulators.medconceal.prompt_texts import bulleted, prompt_text
 from bedside.simulators.prompt_files import FilledPrompt
 
+#: Messages after which a person may begin to write down what they found.
+FINDINGS_AFTER = 5
 _FINDINGS = TypeAdapter(tuple[SubmittedFinding, ...])
 
 
@@ -110,12 +113,22 @@ class ConcernSeeker:
         material: dict[str, Any] = {
             "chart": dict(self.case.chart),
             "task": "intervention" if self.intervention else "confirmation",
+            "language": self.case.language,
             "number": number,
             "most": self.most,
         }
         if self.intervention and self.case.intervention is not None:
             material["intervention"] = self.case.intervention.model_dump()
         return material
+
+
+def early_findings(call: Call) -> EarlyForm | None:
+    """The form for findings, where a person is to find concerns."""
+    if call.actor != "clinician" or call.material["task"] != "confirmation":
+        return None
+    schema = prompt_text("findings", call.material["language"]).schema
+    assert schema is not None
+    return EarlyForm(FINDINGS_AFTER, schema)
 
 
 def _stop(value: Any) -> bool:

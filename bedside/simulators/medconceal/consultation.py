@@ -289,6 +289,7 @@ def _given_away(case: Case) -> Iterator[str]:
         ("narrative", patient.narrative),
         ("style", patient.style),
         ("preference", preference),
+        *(("deflections", line) for line in patient.deflections),
     ):
         for concern in case.hidden.concerns:
             if gives_away(text, concern, frozenset(), thresholds):

@@ -108,7 +108,7 @@ class ReservedPatient:
         spoken = yield from ask_patient(
             call,
             lambda text: self._fault(text, lines, guard, limits),
-            fallback=lambda fault: self._fallback(fault, due, state.number),
+            fallback=lambda fault: self._fallback(fault, due, open_texts, state.number),
         )
         if "fallback" in spoken.flags:
             self.fallbacks += 1
@@ -239,25 +239,29 @@ class ReservedPatient:
             return form
         return guard.fault(text) or form
 
-    def _fallback(self, fault: Fault, due: Sequence[HiddenConcern], number: int) -> str | None:
+    def _fallback(
+        self, fault: Fault, due: Sequence[HiddenConcern], open_texts: Sequence[str], number: int
+    ) -> str | None:
         """A line of the case's own in place of a reply that leaks, says too little or is empty; none for other
-        faults."""
+        faults, nor where each of these lines gives something away itself."""
         if fault.reason not in (LEAK, SILENCE, "empty", "cut off"):
             return None
+        deflections = [line for line in self.case.patient.deflections if line in open_texts]
         if due:
             chosen = [self._unused(concern.voiced or (concern.text,)) for concern in due]
+        elif deflections:
+            chosen = [self._deflection(deflections, number)]
         else:
-            chosen = [self._deflection(number)]
+            return None
         self.used += chosen
         return " ".join(chosen)
 
     def _unused(self, sentences: Sequence[str]) -> str:
         return next((sentence for sentence in sentences if sentence not in self.used), sentences[0])
 
-    def _deflection(self, number: int) -> str:
-        lines = self.case.patient.deflections
+    def _deflection(self, lines: Sequence[str], number: int) -> str:
         fresh = [line for line in lines if line not in self.used]
-        return self.draws.stream("deflection", number).choice(fresh or list(lines))
+        return self.draws.stream("deflection", number).choice(fresh or lines)
 
 
 def _voiced(concern: HiddenConcern) -> str:

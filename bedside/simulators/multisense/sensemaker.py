@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
+
 from bedside.protocols.medconceal.overlap import content
 from bedside.simulators.asking import Decided, ask_for_data
 from bedside.simulators.calls import ActorRole, Call, Exchange, Line
@@ -150,6 +152,8 @@ class Sensemaker:
             "stage", number, heard, filled, _decision, neutral={"decision": "stay"}
         )
         if not decided.readable:
+            if number == 1:
+                _refuse_words(decided.refused)
             self.counted["clinician: stage can't be read"] += 1
         capped = self.at
         self.at = self.at.decided(move=decided.value["decision"] == "move")
@@ -336,22 +340,25 @@ def _why_none(written: Decided) -> str:
     return "refused" if written.refused[-1][1].startswith("the model declined") else "no candidates"
 
 
-def _object_of(value: Any, purpose: str) -> dict[str, Any]:
-    """The object that the clinician was asked for.
+def _refuse_words(refused: Sequence[tuple[str, str]]) -> None:
+    """Stop where the first that was asked for as an object came as a message each time.
 
     Raises:
-        InputError: it is a message: whoever replies so can write only words.
+        InputError: all replies were objects with nothing but a message, which is how agents give words.
     """
-    if isinstance(value, dict) and set(value) == {"message"}:
-        raise InputError(
-            f"the clinician replies with a message where the scaffold asks it for an object ({purpose})",
-            where="`clinician`",
-            todo="choose `settings` free, in which it is asked for messages only; or let it reply with objects, and "
-            "simulate into another folder",
-        )
-    if not isinstance(value, dict):
-        raise ValueError("the reply must be an object")
-    return value
+    for text, _ in refused:
+        try:
+            value = orjson.loads(text)
+        except orjson.JSONDecodeError:
+            return
+        if not isinstance(value, dict) or set(value) != {"message"}:
+            return
+    raise InputError(
+        "the clinician replies with messages where the scaffold asks it for objects",
+        where="`clinician`",
+        todo="choose `settings` free, in which it is asked for messages only; or let it reply with objects, and "
+        "simulate into another folder",
+    )
 
 
 def _facts(value: Any) -> tuple[str, ...]:
@@ -375,8 +382,8 @@ def _places(value: Any, number: int) -> tuple[int, ...]:
     return tuple(dict.fromkeys(places))
 
 
-def _decision(value: dict[str, Any]) -> dict[str, Any]:
-    decision = value.get("decision")
+def _decision(value: Any) -> dict[str, Any]:
+    decision = value.get("decision") if isinstance(value, dict) else None
     if decision not in ("move", "stay"):
         raise ValueError('"decision" must be move or stay')
     confidence = value.get("confidence")
@@ -387,8 +394,8 @@ def _decision(value: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _candidates(value: dict[str, Any]) -> tuple[str, tuple[str, ...]]:
-    texts = value.get("candidates")
+def _candidates(value: Any) -> tuple[str, tuple[str, ...]]:
+    texts = value.get("candidates") if isinstance(value, dict) else None
     if (
         not isinstance(texts, list)
         or len(texts) != CANDIDATES

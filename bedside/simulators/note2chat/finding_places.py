@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from bedside.simulators.asking import ask_for_data
-from bedside.simulators.calls import Call, Exchange, Line, together
-from bedside.simulators.note2chat.prompts import prompt
+from bedside.simulators.calls import Exchange, Line, together
+from bedside.simulators.note2chat.evaluator_questions import ask_evaluator
 
 _SPEAKERS = {"en": ("Doctor", "Patient"), "zh": ("医生", "患者")}
 
@@ -77,19 +76,16 @@ def finding_places(
 
 
 def _place(lines: Sequence[Line], finding: str, language: str, ordinal: int) -> Exchange[FindingPlace]:
-    filled = prompt("finding_place", language, finding=finding, conversation=numbered(lines, language))
-    call = Call(
-        "evaluator",
-        "finding_place",
-        ordinal,
-        instruction=filled.instruction,
-        kind="data",
-        schema=filled.schema,
-        material={"finding": finding, "messages": tuple((line.role, line.text) for line in lines)},
-        prompt=filled.reference,
+    return (
+        yield from ask_evaluator(
+            "finding_place",
+            ordinal,
+            language,
+            lambda value: _read_place(value, lines),
+            variables={"finding": finding, "conversation": numbered(lines, language)},
+            material={"finding": finding, "messages": tuple((line.role, line.text) for line in lines)},
+        )
     )
-    place: FindingPlace = (yield from ask_for_data(call, lambda value: _read_place(value, lines))).value
-    return place
 
 
 def _read_place(value: Any, lines: Sequence[Line]) -> FindingPlace:
@@ -113,7 +109,9 @@ def _read_place(value: Any, lines: Sequence[Line]) -> FindingPlace:
     return FindingPlace(opening, last, 0 if opening else first, numbers["doctor_first"])
 
 
-def diagnosis_rank(diagnosis: str, candidates: Sequence[str], language: str) -> Exchange[int | None]:
+def diagnosis_rank(
+    diagnosis: str, candidates: Sequence[str], language: str, *, ordinal: int = 1
+) -> Exchange[int | None]:
     """The position (from 0) of the true diagnosis among the candidates; None where it is not among them.
 
     Raises:
@@ -122,17 +120,6 @@ def diagnosis_rank(diagnosis: str, candidates: Sequence[str], language: str) -> 
     if not candidates:
         return None
     listed = "\n".join(f"{number}. {name}" for number, name in enumerate(candidates))
-    filled = prompt("diagnosis_place", language, diagnosis=diagnosis, candidates=listed)
-    call = Call(
-        "evaluator",
-        "diagnosis_place",
-        1,
-        instruction=filled.instruction,
-        kind="data",
-        schema=filled.schema,
-        material={"diagnosis": diagnosis, "candidates": tuple(candidates)},
-        prompt=filled.reference,
-    )
 
     def read(value: Any) -> int | None:
         number = value.get("candidate", ...) if isinstance(value, dict) else ...
@@ -142,5 +129,13 @@ def diagnosis_rank(diagnosis: str, candidates: Sequence[str], language: str) -> 
             raise ValueError('"candidate" must be a number of the list or null')
         return number
 
-    rank: int | None = (yield from ask_for_data(call, read)).value
-    return rank
+    return (
+        yield from ask_evaluator(
+            "diagnosis_place",
+            ordinal,
+            language,
+            read,
+            variables={"diagnosis": diagnosis, "candidates": listed},
+            material={"diagnosis": diagnosis, "candidates": tuple(candidates)},
+        )
+    )

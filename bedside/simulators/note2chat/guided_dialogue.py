@@ -9,19 +9,18 @@ from typing import Any, TypeVar
 
 import orjson
 
-from bedside.simulators.asking import ask_for_data
-from bedside.simulators.calls import Call, Exchange, Line
+from bedside.simulators.calls import Exchange, Line
 from bedside.simulators.case import Case, ClinicalNote
 from bedside.simulators.contract import UnusableConversationError
 from bedside.simulators.note2chat.decision_tree import TreeNode, read_tree
 from bedside.simulators.note2chat.dialogue_edits import EditedDialogue, edited, read_edits
+from bedside.simulators.note2chat.evaluator_questions import ask_evaluator
 from bedside.simulators.note2chat.finding_places import (
     FindingPlace,
     diagnosis_rank,
     finding_places,
     numbered,
 )
-from bedside.simulators.note2chat.prompts import prompt
 
 T = TypeVar("T")
 #: Rounds of the critic that there can be.
@@ -192,19 +191,12 @@ class _Writing:
         )
 
     def _asked(self, purpose: str, ordinal: int, read: Callable[[Any], T], **variables: str) -> Exchange[T]:
-        filled = prompt(purpose, self.language, **variables)
-        call = Call(
-            "evaluator",
-            purpose,
-            ordinal,
-            instruction=filled.instruction,
-            kind="data",
-            schema=filled.schema,
-            material={**variables, "language": self.language},
-            prompt=filled.reference,
+        material = {**variables, "language": self.language}
+        return (
+            yield from ask_evaluator(
+                purpose, ordinal, self.language, read, variables=variables, material=material
+            )
         )
-        value: T = (yield from ask_for_data(call, read)).value
-        return value
 
 
 def diagnosis_message(diagnoses: Sequence[tuple[str, str]], language: str) -> str:

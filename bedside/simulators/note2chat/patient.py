@@ -6,10 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from bedside.simulators.asking import ATTEMPTS, Fault, Spoken, ask_for_data, ask_patient
+from bedside.simulators.asking import ATTEMPTS, Fault, Spoken, ask_patient
 from bedside.simulators.calls import Call, Exchange, Line
 from bedside.simulators.case import ClinicalNote
 from bedside.simulators.faults import patient_fault
+from bedside.simulators.note2chat.evaluator_questions import ask_evaluator
 from bedside.simulators.note2chat.fixed_sentences import FixedSentences
 from bedside.simulators.note2chat.prompts import prompt
 from bedside.simulators.note2chat.vignette import sentences
@@ -128,20 +129,14 @@ class VignettePatient:
         """What a judge has against a reply: it is asked for again, and kept where it stays so."""
         if self.fixed.holds(reply):
             return None
-        filled = prompt(
-            "reply_check", self.language, vignette=self.note.vignette, question=question, reply=reply
-        )
-        call = Call(
-            "evaluator",
+        verdict = yield from ask_evaluator(
             "reply_check",
             ordinal,
-            instruction=filled.instruction,
-            kind="data",
-            schema=filled.schema,
+            self.language,
+            _read_verdict,
+            variables={"vignette": self.note.vignette, "question": question, "reply": reply},
             material={"sentences": sentences(self.note.vignette), "question": question, "reply": reply},
-            prompt=filled.reference,
         )
-        verdict = (yield from ask_for_data(call, _read_verdict)).value
         self.states.append({"turn": turn, "purpose": "reply_check", "text": reply, **verdict})
         if verdict["conflict"]:
             return Fault(

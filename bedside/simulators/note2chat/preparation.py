@@ -6,21 +6,18 @@ answer is kept as not known. Each part is a generator of calls like a simulator'
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, get_args
 
 from pydantic import Field
 
 from bedside.protocols.label_files import Strict, Text
 from bedside.protocols.note2chat.labels import Category
-from bedside.simulators.asking import ask_for_data
-from bedside.simulators.calls import Call, Exchange, together
+from bedside.simulators.calls import Exchange, together
 from bedside.simulators.case import Case, ClinicalNote, Hidden, Name, NoteFinding
 from bedside.simulators.contract import UnusableConversationError
-from bedside.simulators.note2chat.prompts import prompt
+from bedside.simulators.note2chat.evaluator_questions import ask_evaluator
 from bedside.simulators.note2chat.vignette import shared_start
 
-T = TypeVar("T")
 #: The questions on a finding.
 ASPECTS: tuple[Category, ...] = get_args(Category)
 
@@ -106,7 +103,7 @@ def history_before_treatment(history: str, language: str) -> Exchange[str]:
             raise ValueError("the text is not, word for word, how the history begins")
         return start
 
-    before = (yield from _asked("split", 1, language, read, history=history)).strip()
+    before = (yield from ask_evaluator("split", 1, language, read, variables={"history": history})).strip()
     if not before:
         raise UnusableNoteError(
             "no history before treatment", "the history begins with the clinic's own work"
@@ -129,7 +126,7 @@ def findings_of(vignette: str, language: str) -> Exchange[tuple[str, ...]]:
             raise ValueError("there is no finding in the list")
         return tuple(text.strip() for text in texts)
 
-    return (yield from _asked("findings", 1, language, read, vignette=vignette))
+    return (yield from ask_evaluator("findings", 1, language, read, variables={"vignette": vignette}))
 
 
 def aspects_of(finding: str, number: int, language: str) -> Exchange[dict[Category, bool | None]]:
@@ -149,26 +146,6 @@ def aspects_of(finding: str, number: int, language: str) -> Exchange[dict[Catego
         }
 
     try:
-        return (yield from _asked("aspects", number, language, read, finding=finding))
+        return (yield from ask_evaluator("aspects", number, language, read, variables={"finding": finding}))
     except UnusableConversationError:
         return dict.fromkeys(ASPECTS)
-
-
-def _asked(
-    purpose: str, ordinal: int, language: str, read: Callable[[Any], T], **material: str
-) -> Exchange[T]:
-    """What the evaluator replies to the prompt called after the purpose."""
-    filled = prompt(purpose, language, **material)
-    call = Call(
-        "evaluator",
-        purpose,
-        ordinal,
-        instruction=filled.instruction,
-        kind="data",
-        schema=filled.schema,
-        material=material,
-        scope="case",
-        prompt=filled.reference,
-    )
-    value: T = (yield from ask_for_data(call, read)).value
-    return value

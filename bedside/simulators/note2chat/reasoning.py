@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from bedside.simulators.asking import ask_for_data
-from bedside.simulators.calls import Call, Exchange, Line, together
+from bedside.simulators.calls import Exchange, Line, together
 from bedside.simulators.contract import UnusableConversationError
-from bedside.simulators.note2chat.prompts import prompt
+from bedside.simulators.note2chat.evaluator_questions import ask_evaluator
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,17 +86,6 @@ def _thought(
 
 def _text(purpose: str, key: str, ordinal: int, language: str, **variables: str) -> Exchange[str | None]:
     """What the evaluator writes under a key; None where its replies can't be used."""
-    filled = prompt(purpose, language, **variables)
-    call = Call(
-        "evaluator",
-        purpose,
-        ordinal,
-        instruction=filled.instruction,
-        kind="data",
-        schema=filled.schema,
-        material=variables,
-        prompt=filled.reference,
-    )
 
     def read(value: object) -> str:
         text = value.get(key) if isinstance(value, dict) else None
@@ -106,7 +94,6 @@ def _text(purpose: str, key: str, ordinal: int, language: str, **variables: str)
         return " ".join(text.split())
 
     try:
-        written: str = (yield from ask_for_data(call, read)).value
+        return (yield from ask_evaluator(purpose, ordinal, language, read, variables=variables))
     except UnusableConversationError:
         return None
-    return written

@@ -66,7 +66,8 @@ _EMPTY_WORDS = frozenset(
 #: Share of a question's words that a sentence holds, above which it is an answer.
 _SHARED = 0.3
 
-_QUESTIONS: Mapping[str, tuple[str, ...]] = {
+#: What the toy clinician asks, in this order.
+QUESTIONS: Mapping[str, tuple[str, ...]] = {
     "en": (
         "Where exactly do you feel it?",
         "When did it begin?",
@@ -116,14 +117,14 @@ def _patient(call: Call) -> ActorReply:
     question = call.history[-1].text
     said = [line.text for line in call.history if line.role == "patient"]
     asked = [line.text for line in call.history[:-1] if line.role == "clinician"]
-    answers = _answers(question, material["sentences"])
+    answers = answers_to(question, material["sentences"])
     unsaid = [answer for answer in answers if answer not in said]
     if question in asked or (answers and not unsaid):
         return ActorReply(material["already_asked"])
     return ActorReply(unsaid[0] if unsaid else material["dont_know"])
 
 
-def _answers(question: str, candidates: tuple[str, ...]) -> list[str]:
+def answers_to(question: str, candidates: tuple[str, ...]) -> list[str]:
     """The sentences that share enough with a question, what shares most first."""
     words = _words(question)
     aspects = _aspects(question, _QUESTION_CUES)
@@ -154,10 +155,10 @@ def _begins(word: str, text: str) -> bool:
 
 def _clinician(call: Call) -> ActorReply:
     if call.purpose == "decision":
-        return _object({"diagnoses": _listed(call.material["message"])})
+        return _object({"diagnoses": listed_names(call.material["message"])})
     language = call.material["language"]
     number = sum(line.role == "clinician" for line in call.history)
-    questions, diagnoses = _QUESTIONS[language], DIAGNOSES[language]
+    questions, diagnoses = QUESTIONS[language], DIAGNOSES[language]
     if not call.material["last"] and number < len(questions):
         text, ranking = questions[number], None
     else:
@@ -166,7 +167,7 @@ def _clinician(call: Call) -> ActorReply:
     return ActorReply(text) if call.schema is None else _object({"message": text, "diagnoses": ranking})
 
 
-def _listed(message: str) -> list[str] | None:
+def listed_names(message: str) -> list[str] | None:
     """The numbered lines of a message."""
     return _LISTED.findall(message) or None
 
@@ -197,7 +198,7 @@ def _finding_aspects(material: Mapping[str, Any]) -> dict[str, Any]:
 
 #: What the toy evaluator replies, by purpose.
 _EVALUATIONS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
-    "decision": lambda material: {"diagnoses": _listed(material["message"])},
+    "decision": lambda material: {"diagnoses": listed_names(material["message"])},
     "reply_check": _check_reply,
     "split": _split,
     "findings": _findings,

@@ -7,8 +7,10 @@ interview, they alternate strictly, the patient first.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from bedside.protocols.note2chat.turn_candidates import written_message
 from bedside.simulators.note2chat.prompts import prompt
 from bedside.transcripts import Transcript
 
@@ -21,6 +23,26 @@ FORMS: tuple[Form, ...] = get_args(Form)
 Record = dict[str, Any]
 
 
+@dataclass(frozen=True, slots=True)
+class DoctorState:
+    """Where a doctor stands before a message.
+
+    Attributes:
+        turn: index of the message.
+        asked: what a model that is tuned message by message is asked: the number of the turn, what it wrote last, and
+            what the patient answered.
+        written: the message as a model is to write it, its thought before it; None where it has none.
+    """
+
+    turn: int
+    asked: str
+    written: str | None
+
+    def prompt(self, brief: str) -> list[dict[str, str]]:
+        """The chat that the message follows."""
+        return [{"role": "system", "content": brief}, {"role": "user", "content": self.asked}]
+
+
 def training_records(transcript: Transcript, unit: Unit, form: Form) -> Iterator[Record] | str:
     """The records of an interview; or why it gives none.
 
@@ -28,16 +50,22 @@ def training_records(transcript: Transcript, unit: Unit, form: Form) -> Iterator
         transcript: the interview; for messages its doctor's turns have the thought in ``meta``.
         unit, form: what is written, and for whom.
     """
-    turns = transcript.turns
-    for number, turn in enumerate(turns):
-        if turn.role != ("clinician" if number % 2 else "patient"):
-            return f"turn {number} is not the {'clinician' if number % 2 else 'patient'}'s"
-    if len(turns) < 2 or len(turns) % 2:
-        return "it doesn't end with the clinician"
+    problem = form_problem(transcript)
+    if problem is not None:
+        return problem
     if unit == "dialogue":
         return iter((_dialogue(transcript, form),))
     records = list(_messages(transcript, form))
     return iter(records) if records else "no message has a thought before it"
+
+
+def form_problem(transcript: Transcript) -> str | None:
+    """Why an interview can't be trained on; None where its roles alternate, the patient first and the doctor last."""
+    turns = transcript.turns
+    for number, turn in enumerate(turns):
+        if turn.role != ("clinician" if number % 2 else "patient"):
+            return f"turn {number} is not the {'clinician' if number % 2 else 'patient'}'s"
+    return "it doesn't end with the clinician" if len(turns) < 2 or len(turns) % 2 else None
 
 
 def brief_of(language: str) -> str:
@@ -66,30 +94,41 @@ def _dialogue(transcript: Transcript, form: Form) -> Record:
     return {**about, "system": brief, "conversations": said}
 
 
-def _messages(transcript: Transcript, form: Form) -> Iterator[Record]:
-    """A record for each message that has a thought before it, as has the one before."""
-    brief = brief_of(transcript.language or "en")
+def doctor_states(transcript: Transcript) -> Iterator[DoctorState]:
+    """What a doctor is asked before each message that it can be asked for: one whose predecessor has a thought.
+
+    Args:
+        transcript: the interview, the patient first, the roles in turn; thoughts stand in the turns' ``meta``.
+    """
     turns = transcript.turns
     before: str | None = None
     for number, index in enumerate(range(1, len(turns), 2)):
         thought = turns[index].meta.get("thought")
-        message = None
+        written = None
         if isinstance(thought, str) and thought.strip():
-            message = f"<think>\n{thought.strip()}\n</think>\n\n{turns[index].text}"
-        if message is not None and (number == 0 or before is not None):
+            written = written_message(thought, turns[index].text)
+        if number == 0 or before is not None:
             # What a model remembers is what it wrote itself: the thought before its last message.
             heard = [f"current turn {number}", *([before] if before else []), turns[index - 1].text]
-            asked = "\n\n".join(heard)
-            about = {**_about(transcript), "turn": index}
-            if form == "trl":
-                yield {
-                    **about,
-                    "prompt": [{"role": "system", "content": brief}, {"role": "user", "content": asked}],
-                    "completion": [{"role": "assistant", "content": message}],
-                }
-            else:
-                yield {**about, "instruction": brief, "input": asked, "output": message}
-        before = message
+            yield DoctorState(index, "\n\n".join(heard), written)
+        before = written
+
+
+def _messages(transcript: Transcript, form: Form) -> Iterator[Record]:
+    """A record for each message that has a thought before it, as has the one before."""
+    brief = brief_of(transcript.language or "en")
+    for state in doctor_states(transcript):
+        if state.written is None:
+            continue
+        about = {**_about(transcript), "turn": state.turn}
+        if form == "trl":
+            yield {
+                **about,
+                "prompt": state.prompt(brief),
+                "completion": [{"role": "assistant", "content": state.written}],
+            }
+        else:
+            yield {**about, "instruction": brief, "input": state.asked, "output": state.written}
 
 
 def _about(transcript: Transcript) -> Record:

@@ -8,8 +8,8 @@ from typing import Any
 
 import orjson
 
-from bedside.simulators.calls import ActorReply, Call
-from bedside.simulators.note2chat.rule_actors import DIAGNOSES, RULES
+from bedside.simulators.calls import ActorReply, ActorRole, Call
+from bedside.simulators.note2chat.rule_actors import DIAGNOSES, QUESTIONS, RULES, answers_to, listed_names
 from bedside.simulators.note2chat.vignette import folded, sentences
 
 _WORD = re.compile(r"[a-z]{3,}|\d+|[\u4e00-\u9fff]")
@@ -88,6 +88,30 @@ def _summary(material: Mapping[str, Any]) -> dict[str, Any]:
     return {"summary": f"{question} – {answer}" if question else answer}
 
 
+def _candidate(call: Call) -> ActorReply:
+    """Four questions, others at each turn, and then a ranking of the toy's diagnoses that begins with another."""
+    material = call.material
+    language, number = material["language"], material["number"]
+    if number % 5:
+        questions = QUESTIONS[language]
+        return ActorReply(questions[(material["turn"] + number) % len(questions)])
+    names = DIAGNOSES[language]
+    first = (material["turn"] + number // 5) % len(names)
+    turned = (*names[first:], *names[:first])
+    return ActorReply("\n".join(f"{rank}. {name}" for rank, name in enumerate(turned, start=1)))
+
+
+def _told(material: Mapping[str, Any]) -> dict[str, Any]:
+    said = _words(material["answer"])
+    return {
+        "findings": [
+            number
+            for number, finding in enumerate(material["findings"])
+            if len(_words(finding) & said) > _CONVEYED * len(_words(finding))
+        ]
+    }
+
+
 _REPLIES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "decision_tree": _tree,
     "guided_dialogue": _dialogue,
@@ -95,6 +119,14 @@ _REPLIES: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
     "critic": _critic,
     "diagnosis_place": _rank,
     "exchange_summary": _summary,
+    "diagnosis_reading": lambda material: {"diagnoses": listed_names(material["message"])},
+    "exchange_findings": _told,
+    "answered_before": lambda material: {
+        "answered": ("clinician", material["question"]) in material["messages"]
+    },
+    "answerable": lambda material: {
+        "answerable": bool(answers_to(material["question"], material["sentences"]))
+    },
     "message_plan": lambda material: {
         "plan": f"({material['summaries'].count('turn')}) {material['message']}"
     },
@@ -107,3 +139,11 @@ def training_evaluator(call: Call) -> ActorReply:
     return (
         RULES["evaluator"](call) if reply is None else ActorReply(orjson.dumps(reply(call.material)).decode())
     )
+
+
+#: The toys that make training data, by role.
+TRAINING_RULES: Mapping[ActorRole, Callable[[Call], ActorReply]] = {
+    "clinician": _candidate,
+    "patient": RULES["patient"],
+    "evaluator": training_evaluator,
+}

@@ -114,7 +114,10 @@ def _dialogue_column(source: SourceFile, header: list[str]) -> str:
         weights = {
             name: weight
             for at, name in enumerate(names)
-            if name and (weight := _weight(source, [row[at] for row in rows if at < len(row)]))[1]
+            # A row with a broken quote makes the file's head another table than the file is.
+            if name
+            and name in header
+            and (weight := _weight(source, [row[at] for row in rows if at < len(row)]))[1]
         }
         dialogues = {name for name, (known, _) in weights.items() if known > 1} or weights.keys()
         # Notes have labels too (Allergies: none.), but of no speakers.

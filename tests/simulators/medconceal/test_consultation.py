@@ -259,3 +259,27 @@ def test_a_case_that_gives_its_concern_away_is_refused() -> None:
     patient = CASE.patient.model_copy(update={"narrative": "Vera dreads fainting on the escalator."})
     problems = list(SIMULATOR.check_case(CASE.model_copy(update={"patient": patient})))
     assert problems == ["Its `narrative` gives the concern 'a' away: put it in other words."]
+
+
+# -- what a person may begin before it is asked for -------------------------------------------------------
+
+
+@pytest.mark.parametrize(("setting", "early"), [("confirmation-8", True), ("intervention-8", False)])
+def test_a_person_who_is_to_find_concerns_may_begin_the_form_after_five_messages(
+    setting: str, early: bool
+) -> None:
+    calls = held(ASKS, setting=setting).calls
+    forms = {call.actor: SIMULATOR.early_form(call) for call in calls if call.purpose != "findings"}
+    assert (forms["patient"], forms["evaluator"]) == (None, None)
+    asked = [call for call in calls if call.purpose == "findings"]
+    if not early:
+        assert (forms["clinician"], asked) == (None, [])
+        return
+    assert forms["clinician"] is not None
+    assert forms["clinician"].after == 5
+    assert [call.schema for call in asked] == [forms["clinician"].schema]
+    # A model, or an agent, learns of the categories when it is asked for findings, and not before.
+    told = [
+        json.dumps([call.brief, call.instruction, dict(call.material)]) for call in calls if call not in asked
+    ]
+    assert not [text for text in told if "financial or insurance concern" in text]

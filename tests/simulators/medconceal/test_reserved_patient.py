@@ -196,6 +196,28 @@ def test_after_three_leaks_a_deflection_of_the_cases_own_is_said() -> None:
     assert talk.ended.flags["patient: fallback"] == 1
 
 
+def test_a_deflection_that_gives_something_away_is_never_said() -> None:
+    told_off = "Not the escalator, and no fainting, please."
+    fallbacks = set()
+    for kept in (("It is nothing.",), ()):
+        patient = CASE.patient.model_copy(update={"deflections": (told_off, *kept)})
+        case = CASE.model_copy(update={"patient": patient})
+        assert any(
+            "`deflections` gives the concern 'a' away" in problem for problem in SIMULATOR.check_case(case)
+        )
+        talk = play(
+            SIMULATOR,
+            case,
+            actors((NOTHING,), patient=lambda call: LEAKS if call.ordinal == 1 else honest(call)),
+        )
+        if kept:
+            fallbacks.add(replies(talk)[0])
+        else:
+            assert talk.failure is not None
+            assert (talk.failure.whose, talk.failure.reason) == ("patient", "reveals what is hidden")
+    assert fallbacks == {"It is nothing."}
+
+
 def test_after_three_replies_that_hold_back_what_is_due_the_case_says_it() -> None:
     talk = held(
         ASKS, ASKS, NOTHING, patient=lambda call: f"It is nothing much, let me say, {call.ordinal} times."

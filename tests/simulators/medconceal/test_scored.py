@@ -130,8 +130,19 @@ def test_turns_to_fit_a_policy_to_are_what_the_patient_did(tmp_path: Path) -> No
         assert {(row.turn, row.concern) for row in own if row.revealed} == revealed
         assert all((row.addressed is None) == (row.concern != "heart-1") for row in own)
     with pytest.raises(SystemExit) as ended:
-        main(["simulation", "turns", str(talks), "--out", str(out), "--parameters", "guarded"])
+        main(
+            [
+                "simulation",
+                "turns",
+                str(talks),
+                "--out",
+                str(tmp_path / "other.jsonl"),
+                "--parameters",
+                "guarded",
+            ]
+        )
     assert ended.value.code
+    assert not (tmp_path / "other.jsonl").exists()
 
 
 def test_turns_of_a_conversation_that_was_not_simulated_are_refused() -> None:

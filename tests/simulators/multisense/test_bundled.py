@@ -186,17 +186,21 @@ def test_who_can_write_words_only_is_refused_in_the_scaffold_before_anything_run
     assert len(SimulationRequest("multisense", clinician, settings=["free"], sample=1).plan())
 
 
-def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(tmp_path: Path) -> None:
-    def agent(request: dict[str, Any]) -> dict[str, str]:
+@pytest.mark.parametrize("wrapped", [True, False])
+def test_an_agent_that_replies_with_messages_only_stops_the_run_at_its_first(
+    tmp_path: Path, wrapped: bool
+) -> None:
+    def agent(request: dict[str, Any]) -> dict[str, str] | str:
         asked.append(request["purpose"])
-        return {"message": "Tell me more."}
+        words = f"Tell me more about matter {len(request['messages'])}."
+        return {"message": words} if wrapped else words
 
     asked: list[str] = []
     who = {"cases": [cases()["panic"]], "personas": [personas()["openness-basic"]]}
     plan = SimulationRequest("multisense", agent, **who).plan()  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="replies with a message where the scaffold asks it for an object"):
+    with pytest.raises(InputError, match="replies with messages where the scaffold asks it for objects"):
         simulate_plan(plan, tmp_path / "talks", SimulationSettings())
-    assert asked == ["stage"]
+    assert asked == ["stage"] * 3
     free = SimulationRequest("multisense", agent, settings=["free"], **who).plan()  # type: ignore[arg-type]
     assert simulate_plan(free, tmp_path / "free", SimulationSettings()).counts.finished == 1
 

@@ -270,10 +270,18 @@ def test_what_the_evaluator_cant_say_makes_the_conversation_missing(purpose: str
     assert talk.failure.states
 
 
-@pytest.mark.parametrize("purpose", ["stage", "candidates"])
-def test_an_agent_that_can_only_write_messages_stops_the_run(purpose: str) -> None:
-    with pytest.raises(InputError, match="replies with a message where the scaffold asks it for an object"):
-        talked(Talk(**{purpose: {"message": "Hello."}}))
+def test_an_agent_that_can_only_write_messages_stops_the_run_at_its_first() -> None:
+    with pytest.raises(InputError, match="replies with messages where the scaffold asks it for objects"):
+        talked(Talk(stage={"message": "Hello."}))
+
+
+def test_an_agent_that_fails_at_times_doesnt_stop_the_run() -> None:
+    def stage(call: Call) -> Any:
+        return {"message": "Sorry."} if call.ordinal > 1 or call.attempt < 3 else None
+
+    assert talked(Talk(stage=stage)).ended.completed
+    assert talked(Talk(candidates={"message": "Hello."})).ended.stop == "no candidates"
+    assert talked(Talk(stage="Sorry.")).ended.completed
 
 
 # -- providing information ----------------------------------------------------------------------------

@@ -1,0 +1,62 @@
+"""Options that several commands of ``bedside note2chat`` share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli import completion as complete
+from bedside.cli.simulate import COST
+
+#: The panel of options that say what is made of what.
+MADE_OF = "What about"
+
+FolderOption = Annotated[
+    Path,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FOLDER",
+        help="Folder to write; the same command goes on where it was stopped.",
+    ),
+]
+RecordCasesArgument = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="CASES", help="Cases: JSON, JSON lines or YAML files, or folders of them.", show_default=False
+    ),
+]
+RecordEvaluatorOption = Annotated[
+    str,
+    typer.Option(
+        metavar="ACTOR",
+        help="Model that is asked, named as judges are; rules is a toy that needs none.",
+        autocompletion=complete.actors,
+    ),
+]
+TemperatureOption = Annotated[
+    float | None,
+    typer.Option(
+        min=0, max=2, metavar="NUMBER", help="Temperature of the models. Without it, the provider's own."
+    ),
+]
+
+RecordPreviewOption = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Print about how many calls and tokens it takes, and what they cost, by actor; ask and write nothing.",
+        rich_help_panel=COST,
+    ),
+]
+TestCasesOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--test",
+        metavar="FILE",
+        help="Ids of cases that are kept for testing, one a line: they come into no training file.",
+        rich_help_panel=MADE_OF,
+    ),
+]

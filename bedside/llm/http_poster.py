@@ -1,0 +1,141 @@
+"""Posting JSON to an address by HTTP: its connections, and what each way in which that can fail means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+import aiohttp
+
+from bedside.llm.openai_chat import error_message
+from bedside.llm.protocol import FaultError, LanguageModelError, RefusedError, retry_after
+from bedside.llm.secrets import Secrets
+
+_CONNECT_SECONDS = 10.0
+#: Statuses that may pass, beside those of 500 and above.
+_PASSING = (408, 409, 425, 429)
+
+
+class AnswerTooLargeError(Exception):
+    """An answer is larger than may be."""
+
+
+@dataclass(frozen=True, slots=True)
+class PostAnswer:
+    """What an address answered.
+
+    Attributes:
+        status: of HTTP.
+        headers: likewise.
+        body: the content, whole.
+        words: status and what the body says of an error, in one line without secrets.
+    """
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+    words: str
+
+
+class HttpPoster:
+    """Posts to one address; no redirect is followed.
+
+    Args:
+        url: the address.
+        partner: who is there, for messages, such as ``the server``.
+        where: the address as messages name it.
+        key: sent as a bearer token; none if empty.
+        time_limit: seconds until a request counts as unanswered.
+        most_bytes: of an answer.
+
+    Attributes:
+        secrets: what is taken out of whatever comes back.
+    """
+
+    def __init__(
+        self, url: str, *, partner: str, where: str, key: str, time_limit: float, most_bytes: int
+    ) -> None:
+        self.secrets = Secrets(more=[key])
+        self._url = url
+        self._partner = partner
+        self._where = where
+        self._time_limit = time_limit
+        self._most_bytes = most_bytes
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        if key:
+            self._headers["Authorization"] = f"Bearer {key}"
+        self._session: aiohttp.ClientSession | None = None
+
+    async def post(self, content: bytes) -> PostAnswer:
+        """Post JSON.
+
+        Raises:
+            LanguageModelError: nothing can be posted there.
+            FaultError: it may work another time.
+            AnswerTooLargeError: the answer is larger than may be.
+        """
+        try:
+            async with self._opened().post(self._url, data=content, allow_redirects=False) as response:
+                body = bytearray()
+                async for chunk in response.content.iter_any():
+                    body += chunk
+                    if len(body) > self._most_bytes:
+                        raise AnswerTooLargeError
+                return self._answer(response.status, response.headers, bytes(body))
+        except TimeoutError as error:
+            raise FaultError(f"no answer within {self._time_limit:g} s", unreachable=True) from error
+        except aiohttp.ClientConnectorCertificateError as error:
+            raise LanguageModelError(
+                "the server's certificate is not trusted", where=self._where, todo="check the address"
+            ) from error
+        except aiohttp.InvalidURL as error:
+            raise LanguageModelError(
+                "the address can't be read", where=self._where, todo="check the address"
+            ) from error
+        except (aiohttp.ClientError, OSError) as error:
+            problem = self.secrets.line(str(error)) or type(error).__name__
+            raise FaultError(f"the connection failed ({problem})", unreachable=True) from error
+        except ValueError as error:  # it may repeat the address, with the password in it
+            raise LanguageModelError(
+                "the address of the proxy can't be read",
+                where=self._where,
+                todo="check HTTP_PROXY and HTTPS_PROXY",
+            ) from error
+
+    def failure(self, answer: PostAnswer) -> Exception:
+        """What an answer means that is not as wanted, where the caller knows nothing better."""
+        if 300 <= answer.status < 400:
+            target = self.secrets.line(answer.headers.get("Location", "elsewhere"))
+            return LanguageModelError(
+                f"{self._partner} redirects to {target}", where=self._where, todo="name that address"
+            )
+        if answer.status in _PASSING or answer.status >= 500:
+            return FaultError(
+                f"{self._partner} answered {answer.words}",
+                wait=retry_after(answer.headers.get("Retry-After")),
+                busy=answer.status in (429, 503),
+            )
+        return RefusedError(f"{self._partner} refused the request ({answer.words})")
+
+    async def close(self) -> None:
+        """Close the connections."""
+        if self._session is not None:
+            await self._session.close()
+
+    def _opened(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            local = urlsplit(self._url).hostname in ("localhost", "127.0.0.1", "::1")
+            self._session = aiohttp.ClientSession(
+                headers=self._headers,
+                # Whoever asks bounds how many requests are under way.
+                connector=aiohttp.TCPConnector(limit=0, ttl_dns_cache=300),
+                cookie_jar=aiohttp.DummyCookieJar(),
+                timeout=aiohttp.ClientTimeout(total=self._time_limit, sock_connect=_CONNECT_SECONDS),
+                trust_env=not local,
+            )
+        return self._session
+
+    def _answer(self, status: int, headers: Mapping[str, str], body: bytes) -> PostAnswer:
+        text = self.secrets.line(error_message(body)) if status != 200 else ""
+        return PostAnswer(status, headers, body, f"{status}: {text}" if text else str(status))
