@@ -176,8 +176,8 @@ def benchmark_add(
 ) -> None:
     """Put a new system beside those of a benchmark, which aren't asked again.
 
-    It has the same patients and judges. Cases, patient, evaluator, judges, settings, seed and all else must be as they were. Corrections are made anew over
-    all systems.
+    It has the same patients and judges. Cases, patient, evaluator, judges, settings, seed and all else must be as they
+    were. Corrections are made anew over all systems.
 
     Examples:
         $ bedside benchmark add bench --clinician openai/gpt-5

@@ -19,8 +19,8 @@ from typing import Any
 import pytest
 
 import bedside
-from bedside.cli import command_line
-from bedside.cli.help import UsualCommandGroup, main
+from bedside.cli import command_line, main
+from bedside.cli.help import UsualCommandGroup
 from tests.conftest import Call
 
 EXAMPLES = Path(bedside.__file__).parent / "examples"
