@@ -287,9 +287,7 @@ class Sensemaker:
         call = self._call(
             "clinician", purpose, ordinal, filled, filled.schema, material, history=(Line("patient", heard),)
         )
-        return (
-            yield from ask_for_data(call, lambda value: read(_object_of(value, purpose)), neutral=neutral)
-        )
+        return (yield from ask_for_data(call, read, neutral=neutral))
 
     def _call(
         self,
