@@ -181,11 +181,12 @@ class BenchmarkSteps:
                 )
             scoring = self._scored()
             judged = tuple(self._judged())
-            left = sum(count.not_asked for run in judged for one in run.judges for count in one.rubrics)
+            counted_rubrics = [count for run in judged for summary in run.judges for count in summary.rubrics]
+            left = sum(count.not_asked for count in counted_rubrics)
             if left:
                 words = f"{left:,} judgements have not been asked for"
                 return Benchmark(self._folder, talks, self._asked, scoring, judged, left=words)
-            failed = sum(count.failed for run in judged for one in run.judges for count in one.rubrics)
+            failed = sum(count.failed for count in counted_rubrics)
             words = f"{failed:,} judgements got no answer" if failed else ""
             return Benchmark(self._folder, talks, self._asked, scoring, judged, self._reported(), words)
 
