@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -90,6 +91,23 @@ def _simulated(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
     yield _SIMULATED, "Conversations", words
     if talks.others:
         yield _SIMULATED, "Not simulated", counted(talks.others, "transcript")
+    yield from _ranked(talks)
+
+
+def _ranked(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:
+    """Messages whose candidates were ranked, by side, and how often the most repetitive candidate won."""
+    by_side: dict[str, Counter[str]] = {}
+    for talk in talks.finished:
+        for side, counts in ((talk.provenance or {}).get("ranked") or {}).items():
+            by_side.setdefault(side, Counter()).update(counts)
+    for side, counts in by_side.items():
+        ranked, repetitive = counts["messages"], counts["won by the most repetitive"]
+        yield (
+            _SIMULATED,
+            f"Ranked messages, {side}",
+            f"{ranked:,}; in {repetitive:,} ({repetitive / ranked:.0%}) the candidate won that is most like what its "
+            "side had said before",
+        )
 
 
 def _actors(talks: SimulatedTalks) -> Iterator[tuple[str, str, str]]:

@@ -95,6 +95,8 @@ class _Session:
         self.states: list[dict[str, Any]] = []
         self.flags: Counter[str] = Counter()
         self.in_a_row = 0
+        #: Messages of each side whose candidates were ranked, and those that the most repetitive candidate won.
+        self.ranked: dict[str, Counter[str]] = {"clinician": Counter(), "patient": Counter()}
 
     def held(self) -> Exchange[str]:
         """The whole of it; why it ended."""
@@ -241,8 +243,8 @@ class _Session:
         side = {"therapist": "clinician", "client": "patient"}[calls.side]
         self.flags.update(f"{side}, refused: {reason}" for _, reason in chosen.refused)
         if chosen.scores:
-            self.flags[f"{side}: ranked messages"] += 1
-            self.flags[f"{side}: the winner is the candidate most like what was said"] += chosen.bland
+            self.ranked[side]["messages"] += 1
+            self.ranked[side]["won by the most repetitive"] += chosen.bland
 
     def outcome(self, stop: str) -> Outcome:
         """What it came to."""
@@ -259,7 +261,11 @@ class _Session:
             factors={"target_length": self.length, "topic": self.fields.topic},
             states=tuple(self.states),
             flags={name: number for name, number in self.flags.items() if number},
-            simulation={"closing_from": closing_from(self.length), "plan_from": plan_from(self.length)},
+            simulation={
+                "closing_from": closing_from(self.length),
+                "plan_from": plan_from(self.length),
+                "ranked": {side: dict(counts) for side, counts in self.ranked.items() if counts},
+            },
         )
 
 
@@ -272,7 +278,9 @@ def _ranked_after(situation: Situation) -> int:
     messages = int(situation.options["rank_messages"])
     if messages < 1:
         raise InputError(
-            f"the option rank_messages can't be {messages}", where="`options`", todo="give a whole number from 1"
+            f"the option rank_messages can't be {messages}",
+            where="`options`",
+            todo="give a whole number from 1",
         )
     return messages
 

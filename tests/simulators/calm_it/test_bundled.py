@@ -65,9 +65,9 @@ def test_the_recorded_session_is_the_same_for_every_seed(tmp_path: Path) -> None
         assert talks.failed() == []
         (transcript,) = talks.transcripts()
         texts.append([turn.text for turn in transcript.turns])
-        assert transcript.reference["simulation"]["flags"] == {
-            "patient: ranked messages": 6, "clinician: ranked messages": 4,
-        }  # fmt: skip
+        assert transcript.reference["simulation"]["flags"] == {}
+        ranked = transcript.reference["simulation"]["ranked"]
+        assert {side: counts["messages"] for side, counts in ranked.items()} == {"clinician": 4, "patient": 6}
     assert texts[0] == texts[1]
     assert len(texts[0]) == 12
     assert texts[0][7].startswith("He was fifty-eight.")
@@ -100,8 +100,11 @@ def test_simulated_scored_and_reported_without_conversion(tmp_path: Path) -> Non
     sessions = (tmp_path / "report" / "sessions.md").read_text(encoding="utf-8")
     assert "| 12 | 2 |" in sessions
     assert "open question" in (tmp_path / "report" / "intended_acts.md").read_text(encoding="utf-8")
-    assert "| Ranker | rules-toy (toy) |" in (tmp_path / "report" / "simulation_card.md").read_text(
-        encoding="utf-8"
-    )
+    card = (tmp_path / "report" / "simulation_card.md").read_text(encoding="utf-8")
+    assert "| Ranker | rules-toy (toy) |" in card
+    # Of two cases 6 and 10 messages of the client, and 2 in each of the four sessions that a therapist leaves. Scripted
+    # candidates of a message are all alike, and there is nothing to rank.
+    assert "| Ranked messages, patient | 40; in" in card
+    assert "Ranked messages, clinician" not in card
     for line in (tmp_path / "talks" / "transcripts.jsonl").read_bytes().splitlines():
         assert all("codes" not in turn.get("meta", {}) for turn in orjson.loads(line)["turns"])
