@@ -158,6 +158,21 @@ def test_every_rubric_of_the_suite_has_what_it_needs(setting: str) -> None:
         assert not [prompt for prompt in prompts if isinstance(prompt, NotAskable)], rubric
 
 
+def test_a_patient_that_is_told_its_diagnosis_is_counted_as_told_what_is_hidden(tmp_path: Path) -> None:
+    for knows in (False, True):
+        made = simulate(
+            cases=CASES["nan-40-siji"],
+            protocol="mdd5k",
+            out=tmp_path / str(knows),
+            clinician="rules",
+            settings=["direct"],
+            options={"knows_diagnosis": knows},
+        )
+        (talk,) = made.transcripts()
+        own = talk.reference["simulation"]
+        assert own["flags"] == ({"hidden in a request": own["exchanges"]} if knows else {})
+
+
 @pytest.mark.slow
 def test_from_simulation_to_report_without_a_model(tmp_path: Path) -> None:
     talks, run = tmp_path / "talks", tmp_path / "run"

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import random
+from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from bedside.simulators.calls import ActorReply, Call
 from bedside.simulators.case import Case
@@ -15,7 +19,9 @@ from bedside.simulators.case_files import read_cases
 from bedside.simulators.contract import Outcome
 from bedside.simulators.mdd5k import SIMULATOR
 from bedside.simulators.mdd5k.topic_tree import PARSE
-from tests.simulators.playing import Played, by_rules, play
+from tests.simulators.playing import Played, by_rules, play, situation
+from tests.simulators.random_replies import any_reply
+from tests.soak import budget
 
 CASES = {case.id: case for _, case in read_cases(SIMULATOR.cases)}
 WOMAN, MAN, ELDER, ENGLISH = CASES.values()
@@ -208,6 +214,47 @@ def test_a_patient_that_cannot_be_used_is_missing_data() -> None:
     assert talk.failure is not None
     assert talk.failure.whose == "evaluator"
     assert talk.failure.states
+
+
+@pytest.mark.soak
+@settings(
+    max_examples=budget(25, 3000),
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+@given(
+    seed=st.integers(0, 2**32),
+    bad=st.sampled_from((0.0, 0.02, 0.1)),
+    case=st.sampled_from(list(CASES.values())),
+    setting=st.sampled_from(("guided", "guided", "direct")),
+    options=st.fixed_dictionaries(
+        {option.name: st.sampled_from(option.choices) for option in SIMULATOR.options if option.choices}
+    ),
+)
+def test_with_any_options_it_ends_within_the_calls_that_it_says(
+    seed: int, bad: float, case: Case, setting: str, options: dict[str, Any]
+) -> None:
+    draw = random.Random(seed)
+    talk = play(
+        SIMULATOR,
+        case,
+        lambda call: any_reply(call, draw, bad=bad),
+        setting=setting,
+        options=options,
+        seed=seed,
+    )
+    most = SIMULATOR.most_calls(situation(SIMULATOR, case, setting=setting, options=options))
+    calls = Counter(call.actor for call in talk.calls)
+    assert all(calls[role] <= most[role] for role in calls), (calls, most)
+    if talk.outcome is None:
+        assert talk.failure is not None
+        assert talk.failure.whose in ("patient", "evaluator")
+        return
+    turns = talk.outcome.turns
+    assert all(turn.text.strip() for turn in turns)
+    assert all(turn.role == ("clinician", "patient")[place % 2] for place, turn in enumerate(turns))
+    assert talk.outcome.simulation["exchanges"] <= 75
 
 
 # -- the free talk ------------------------------------------------------------------------------------------
