@@ -201,6 +201,10 @@ class BenchmarkSteps:
         record = read_record(self._folder)
         if record is not None:
             self._check(record)
+        elif self._limits.replay:
+            raise RunError(
+                "there is no benchmark to replay", where=str(self._folder), todo="leave `replay` out to ask"
+            )
         with saying_where(self._folder):
             make_folder(self._folder)
             others = {path.name for path in self._folder.iterdir()} - {_LOCK}

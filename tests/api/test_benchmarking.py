@@ -281,7 +281,7 @@ def test_a_different_call_on_the_folder_says_what_differs(tmp_path: Path) -> Non
     with pytest.raises(BedsideError, match=r"cases \("):
         bedside.extend_benchmark(out, clinician="rules")
     cases.unlink()
-    with pytest.raises(BedsideError, match="no such file"):
+    with pytest.raises(BedsideError, match="No such file"):
         bedside.extend_benchmark(out, clinician="rules")
     assert sorted(json.loads((out / "benchmark.json").read_text())["depends on"]["clinicians"]) == [
         "script:brisk"

@@ -102,11 +102,9 @@ class _Board:
             text += f" [{', '.join(ends)}]"
         if standing.values.n != self._usual:
             text += f" n={standing.values.n}"
-        several = len(column.standings.systems) > 1
-        best = (
-            standing.ranks is not None and standing.ranks[0] == 1 and standing.ranks != (1, len(self.order))
-        )
-        return Cell(text, bold=several and best, marks=standing.letters if several else "", record=record)
+        ranked = sum(other.values.n > 0 for other in column.standings.systems)
+        best = standing.ranks is not None and standing.ranks[0] == 1 and standing.ranks[1] < ranked
+        return Cell(text, bold=best, marks=standing.letters if ranked > 1 else "", record=record)
 
     def _completed(self, system: str) -> tuple[int, int]:
         own = [talk for talk in self._talks.talks if talk.system == system]

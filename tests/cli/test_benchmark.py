@@ -1,0 +1,101 @@
+"""Benchmarking as a user meets it: what is typed, what is printed, how systems are added, what is wrong in one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Call
+
+TOYS = ("--clinician", "script:good", "--clinician", "script:brisk", "--sample", "2")
+
+
+def refusal(call: Call, *arguments: object) -> str:
+    code, out, err = call(*arguments)
+    assert code == 2
+    assert out == ""
+    assert err.count("\n") == 1, err
+    return err
+
+
+@pytest.mark.slow
+def test_it_says_who_is_where_goes_on_and_takes_new_systems(call: Call, tmp_path: Path) -> None:
+    code, out, err = call("benchmark", "medconceal", *TOYS)
+    assert code == 0, err
+    assert out.lstrip().startswith("Leaderboard")
+    assert "script:brisk (toy)" in out
+    assert "4 conversations of 4 in bench/talks; 100 calls of actors and 0 of judges asked now." in out
+    assert (
+        "No judge was named: what follows from the suite's 10 rubrics is missing. bedside score bench/talks"
+        in out
+    )
+    assert "The report: bench/run/report/report.html" in out
+    code, out, _ = call("benchmark", "run", "medconceal", *TOYS, "--json")
+    (table,) = json.loads(out)
+    assert {row["system"] for row in table["rows"]} == {"script:good", "script:brisk"}
+    code, out, err = call("benchmark", "add", "bench", "--clinician", "rules")
+    assert code == 0, err
+    assert "6 conversations of 6 in bench/talks; 50 calls of actors and 0 of judges asked now." in out
+    err = refusal(call, "benchmark", "medconceal", *TOYS)
+    assert "the benchmark in this folder is another one: clinicians (without: rules-toy)" in err
+    err = refusal(call, "benchmark", "medconceal", *TOYS, "--clinician", "rules", "--seed", "4")
+    assert "seed (0, now 4)" in err
+    _, out, _ = call(
+        "benchmark", "--sample", "2", "medconceal", *TOYS[:4], "--clinician", "rules", "--replay"
+    )
+    assert "; 0 calls of actors" in out, "options may come first"
+
+
+def test_a_dry_run_has_all_three_steps_and_writes_nothing(call: Call, tmp_path: Path) -> None:
+    model = "http://localhost:9/v1#one"
+    code, out, err = call(
+        "benchmark", "note2chat", "--clinician", model, "--judge", "http://localhost:9/v1#judge", "--sample", "1",
+        "--price", "in=1,out=2", "--dry-run", "--json",
+    )  # fmt: skip
+    assert code == 0, err
+    simulated, judged, whole = json.loads(out)
+    assert [row["step"] for row in whole["rows"]] == ["Simulate", "Score", "Report", "All"]
+    assert whole["rows"][3]["calls"] == whole["rows"][0]["calls"] + whole["rows"][1]["calls"]
+    assert whole["rows"][3]["cost"] > 0
+    assert sum(row["calls"] for row in simulated["rows"]) == whole["rows"][0]["calls"]
+    assert {row["judge"] for row in judged["rows"]} == {"judge:judge"}
+    assert not (tmp_path / "bench").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["medconceel", "--clinician", "rules"], "did you mean medconceal?"),
+        (["medconceal"], "--clinician: no clinician is named"),
+        (["medconceal", "--clinician", "rules", "--judge", "opnai/x"], "did you mean openai?"),
+        (
+            ["medconceal", "--clinician", "rules", "--setting", "x"],
+            "--setting: medconceal has no setting 'x'",
+        ),
+        (["medconceal", "--clinician", "rules", "--set", "note2chat.brief=x"], "--set: 'note2chat' is not"),
+        (
+            ["medconceal", "--clinician", "rules", "--price", "other,in=1,out=1"],
+            "--price: neither actor nor judge",
+        ),
+        (["medconceal", "--clinician", "rules", "--max-cost", "0"], "--max-cost"),
+        (["medconceal", "--clinician", "rules", "--sample", "99"], "--sample: there are"),
+        (["medconceal", "nowhere.yaml", "--clinician", "rules"], "nowhere.yaml"),
+        (["medconceal", "--clinician", "rules", "--replay"], "there is no benchmark to replay"),
+        (["add", "nowhere", "--clinician", "rules"], "there is no benchmark in this folder"),
+        (["--clinician", "rules"], "PROTOCOL"),
+    ],
+)
+def test_what_is_wrong_is_said_in_one_line(
+    call: Call, tmp_path: Path, arguments: list[str], says: str
+) -> None:
+    assert says in refusal(call, "benchmark", *arguments)
+    assert not (tmp_path / "bench").exists()
+
+
+def test_a_group_without_words_shows_its_help(call: Call) -> None:
+    code, out, _ = call("benchmark", "--help")
+    assert code == 0
+    assert "add" in out
+    assert "bedside benchmark PROTOCOL" in out
