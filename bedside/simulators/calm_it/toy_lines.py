@@ -33,7 +33,7 @@ STRATEGY_LINES: Mapping[str, tuple[str, ...]] = {
         "Before we go on, how are you doing right now?",
         "Take your time, nothing here is in a hurry.",
     ),
-    "simple reflection": ("{heard}", "So, {heard}", "Right. {heard}"),
+    "simple reflection": ("{heard}", "I see. {heard}", "Right. {heard}"),
     "complex reflection": (
         "{heard} And it has become heavy to carry that alone.",
         "{heard} Under that I hear how much it matters to you.",

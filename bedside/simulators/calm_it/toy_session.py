@@ -95,10 +95,13 @@ def _sentences(text: str) -> list[str]:
     return [part.strip() for part in re.split(r"(?<=[.!?])\s+", text) if part.strip()]
 
 
+_NOTHING = "Nothing has been told yet."
+
+
 def _summary(call: Call) -> dict[str, Any]:
-    before = _sentences(str(call.material["summary"]))
+    before = [part for part in _sentences(str(call.material["summary"])) if part != _NOTHING]
     news = [part for part in _sentences(_last(call.material, "Client")) if part not in before]
-    return {"summary": " ".join([*before, *news][-6:]) or "Nothing has been told yet."}
+    return {"summary": " ".join([*before, *news][-6:]) or _NOTHING}
 
 
 def _feeling(call: Call) -> dict[str, Any]:
