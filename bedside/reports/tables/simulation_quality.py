@@ -9,6 +9,7 @@ from typing import Any
 from bedside.analysis.patient_quality import FIDELITY, TRAIT, QualityMeasure, patient_quality
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
+from bedside.ratings.names import is_algorithm
 from bedside.reports.cell_names import ARROWS, rater_words
 from bedside.reports.number_text import number
 from bedside.reports.table import Table
@@ -60,11 +61,8 @@ def _cells(view: RatingsView, measure: QualityMeasure, place: int) -> tuple[Cell
     value = number(result.estimate, digits)
     if result.interval is not None:
         value += f" [{number(result.interval.low, digits)}, {number(result.interval.high, digits)}]"
-    by = (
-        f" ({rater_words(measure.raters)})"
-        if measure.raters and not measure.raters.startswith("algorithm:")
-        else ""
-    )
+    rated = measure.raters and not is_algorithm(measure.raters)
+    by = f" ({rater_words(measure.raters)})" if rated else ""
     arrow = ARROWS[view.facts(measure.name).direction] if measure.aspect in ("case", "leaks") else ""
     return (
         Cell(measure.title + arrow + by),
