@@ -47,7 +47,9 @@ def converse(situation: Situation) -> Exchange[Outcome]:
     try:
         stop = yield from session.held()
     except UnusableConversationError as error:
-        raise UnusableConversationError(error.whose, error.reason, error.detail, session.states) from error
+        raise UnusableConversationError(
+            error.whose, error.reason, error.detail, session.states_so_far()
+        ) from error
     return session.outcome(stop)
 
 
@@ -245,6 +247,11 @@ class _Session:
         if chosen.scores:
             self.ranked[side]["messages"] += 1
             self.ranked[side]["won by the most repetitive"] += chosen.bland
+
+    def states_so_far(self) -> list[dict[str, Any]]:
+        """The states, with those of a turn that isn't over."""
+        notes = [*self.therapist.calls.notes, *self.client.calls.notes]
+        return [*self.states, *({"turn": len(self.turns), **note} for note in notes)]
 
     def outcome(self, stop: str) -> Outcome:
         """What it came to."""
