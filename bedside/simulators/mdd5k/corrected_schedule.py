@@ -103,7 +103,9 @@ class CorrectedSchedule:
         if room <= 0:
             self.log.notes.append(f"no room for angles under {under}")
             return
-        texts = [text for text in (yield from self.steps.angles(room)) if text not in self.log.asked]
+        angles = yield from self.steps.angles(room)
+        texts = [text for text in angles if text not in self.log.asked]
+        self.log.notes += [f"asked about already: {text}" for text in angles if text in self.log.asked]
         # An angle in a leaf's own words takes its place; self-harm and the family stay where they are.
         for text in texts:
             if text in self._topics() and not self.tree.kept(text):

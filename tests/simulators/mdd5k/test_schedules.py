@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -267,3 +268,15 @@ def test_whatever_is_said_every_topic_is_asked_about_or_left_out_on_evidence(
     run = [leaf for leaf in asked for each in topics.illness if leaf in each.leaves]
     names = [next(each.name for each in topics.illness if leaf in each.leaves) for leaf in run]
     assert len([name for name, other in pairwise([*names, ""]) if name != other]) == len(set(names))
+
+
+def test_an_angle_that_was_asked_about_already_is_not_asked_about_again() -> None:
+    class Repeating(ScriptedSteps):
+        def angles(self, most: int) -> Generator[Any, Any, tuple[str, ...]]:
+            return (tree("male_adult").root, "his day")
+            yield
+
+    steps = Repeating()
+    schedule = corrected("male_adult", 0, steps)
+    assert [topic.text for topic in steps.asked if topic.parsed] == ["his day"]
+    assert schedule.log.notes == [f"asked about already: {tree('male_adult').root}"]
