@@ -188,7 +188,7 @@ def simulators_match(
     Examples:
         $ bedside simulators match my-cases.yaml --respondents data.csv --out matched.yaml
     """
-    from bedside.simulators.calm_it.client_fields import problems
+    from bedside.simulators.calm_it.client_fields import ClientSketch, problems
     from bedside.simulators.calm_it.respondents import match_case, read_respondents
     from bedside.simulators.case_files import case_text, read_cases
     from bedside.support.files import write_text
@@ -197,7 +197,7 @@ def simulators_match(
         raise InputError("the file is already there", where=str(out), todo="name another with --out")
     cases = read_cases(files)
     for where, case in cases:
-        for problem in problems(case):
+        for problem in problems(case, ClientSketch):
             raise InputError(f"case {case.id!r} can't be used by calm-it: {problem}", where=where)
     table = read_respondents(respondents)
     left_out = ", ".join(f"{number:,} {reason}" for reason, number in table.left_out.items())
@@ -211,6 +211,59 @@ def simulators_match(
         raise InputError("no case has a match that is kept", todo="see above for the reasons")
     write_text(out, case_text(kept))
     say(f"Wrote {counted(len(kept), 'case')} of {len(cases):,} to {out}.")
+
+
+@simulators_app.command("profiles")
+def simulators_profiles(
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="FILES", help="Cases of calm-it that lack background or session goal, or folders of them."
+        ),
+    ],
+    writer: Annotated[
+        str,
+        typer.Option(
+            metavar="ACTOR",
+            help="Who writes what is missing: a model, named as judges are; rules is a toy.",
+            autocompletion=complete.actors,
+        ),
+    ],
+    out: Annotated[
+        Path,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FOLDER",
+            help="Folder of the cases; the same command goes on where it stopped.",
+        ),
+    ],
+    max_calls: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", help="Most requests to send before stopping; the same command goes on."
+        ),
+    ] = None,
+) -> None:
+    """Have a model write background and session goal of calm-it's cases, from profiles.
+
+    What a case says already stays as it is.
+
+    Examples:
+        $ bedside simulators profiles profiles.yaml --writer openai/gpt-5 --out prepared
+    """
+    from bedside.api.calm_it_cases import CASES_FILE, cases_from_profiles
+    from bedside.simulation.simulate import SimulationSettings
+
+    summary = cases_from_profiles(files, out, writer=writer, settings=SimulationSettings(max_calls=max_calls))
+    counts = summary.counts
+    say(f"{counted(counts.finished, 'case')} of {counts.planned:,} in {out / CASES_FILE}.")
+    for (whose, reason), number in counts.failed.items():
+        say(f"{number:,} failed ({whose}: {reason}).")
+    if counts.unfinished:
+        say(f"{counts.unfinished:,} have not ended: the same command goes on.")
+    if counts.finished:
+        note(f"Next: bedside simulators check {out / CASES_FILE} --protocol calm-it")
 
 
 def _several(files: list[str]) -> str:

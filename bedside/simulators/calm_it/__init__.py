@@ -103,7 +103,7 @@ SIMULATOR = Simulator(
             own=True,
         ),
     ),
-    check_case=problems,
+    check_case=lambda case: problems(case),
     patient_facts=client_facts,
     briefs=_brief,
     converse=converse,

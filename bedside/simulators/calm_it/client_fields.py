@@ -99,18 +99,24 @@ class DassAnswers(Strict):
     match: RespondentMatch | None = None
 
 
-class CalmItFields(Strict):
-    """The protocol's own fields of a case."""
+class ClientSketch(Strict):
+    """The protocol's own fields of a case of which background and goal may still be missing."""
 
     profile: ClientProfile
     background: ClientBackground = ClientBackground()
     cognitive_model: Mapping[str, Any] = Field(
         default={}, description="Beliefs, coping, biases, trust, sensitivity to directive language: any keys."
     )
-    session_goal: Text = Field(description="One sentence in the client's words.")
+    session_goal: str = Field(default="", description="One sentence in the client's words.")
     topic: Topic
     initial: InitialState = InitialState()
     dass: DassAnswers | None = None
+
+
+class CalmItFields(ClientSketch):
+    """The protocol's own fields of a case."""
+
+    session_goal: Text = Field(description="One sentence in the client's words.")
 
     def background_text(self) -> str:
         """Profile and background as one text, for raters."""
@@ -129,15 +135,29 @@ def fields_of(case: Case) -> CalmItFields:
     return CalmItFields.model_validate_json(orjson.dumps(dict(case.extra[PROTOCOL])))
 
 
-def problems(case: Case) -> Iterator[str]:
-    """What a case lacks or has wrong for this protocol, a sentence each."""
+def sketch_of(case: Case) -> ClientSketch:
+    """A case's fields, of which background and goal may be missing; the case was checked before.
+
+    Raises:
+        pydantic.ValidationError: they are wrong after all.
+    """
+    return ClientSketch.model_validate_json(orjson.dumps(dict(case.extra[PROTOCOL])))
+
+
+def problems(case: Case, form: type[ClientSketch] = CalmItFields) -> Iterator[str]:
+    """What a case lacks or has wrong for this protocol, a sentence each.
+
+    Args:
+        case: the case.
+        form: :class:`ClientSketch` where background and goal may be missing.
+    """
     if PROTOCOL not in case.extra:
         yield f"It has nothing under `extra`, `{PROTOCOL}`: profile, topic and session_goal at least."
         return
     try:
-        fields = fields_of(case)
+        fields = form.model_validate_json(orjson.dumps(dict(case.extra[PROTOCOL])))
     except ValidationError as error:
-        for path, text in complaints(error, CalmItFields):
+        for path, text in complaints(error, form):
             yield f"Under `extra`, `{PROTOCOL}`: {key_name(path) or 'the whole'}: {text}."
         return
     emotion = fields.initial.emotion

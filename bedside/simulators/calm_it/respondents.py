@@ -22,7 +22,7 @@ from bedside.simulators.calm_it.client_fields import (
     TIPI_ITEMS,
     ClientProfile,
     RespondentMatch,
-    fields_of,
+    sketch_of,
 )
 from bedside.simulators.case import Case
 from bedside.stats.one_against_many import kappas_with_each
@@ -155,7 +155,7 @@ def match_case(case: Case, respondents: Respondents) -> CaseMatch:
     It is kept where kappa is above 0.6 and what both say of themselves fits: the same gender and family status, and
     ages no more than ten years apart. What one of them doesn't say, or says in words that aren't known, isn't compared.
     """
-    fields = fields_of(case)
+    fields = sketch_of(case)
     if fields.dass is None:
         return CaseMatch(case, None, None, "it has no `dass` with 42 answers")
     if not len(respondents.numbers):

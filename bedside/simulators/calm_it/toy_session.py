@@ -226,6 +226,11 @@ _EVALUATION: Mapping[str, Callable[[Call], dict[str, Any]]] = {
     "client rapport": lambda call: {"delta": _STEPS[call.material["state"]["appraisal"]]},
     "client goal": lambda call: {"goal": _GOALS[call.material["state"]["stage"]]},
     "client action": _action,
+    "profile background": lambda call: {
+        "living_situation": [f"I live {call.material['profile']['living_situation']}."],
+        "occupation": [f"My work: {call.material['profile']['occupation']}."],
+    },
+    "profile goal": lambda call: {"session_goal": f"I want to find my way with {call.material['topic']}."},
 }
 
 

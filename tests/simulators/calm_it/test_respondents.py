@@ -141,3 +141,12 @@ def test_the_command_writes_what_is_kept(tmp_path: Path, capsys: pytest.CaptureF
         main(asked)
     assert ended.value.code
     assert "already there" in capsys.readouterr().err
+
+
+def test_a_profile_without_a_goal_is_matched_too(tmp_path: Path) -> None:
+    sketch = case()
+    own = {name: value for name, value in sketch.extra["calm-it"].items() if name != "session_goal"}
+    sketch = sketch.model_copy(update={"extra": {"calm-it": own}})
+    match = match_case(sketch, read_respondents(table(tmp_path, row())))
+    assert (match.why_not, match.kappa) == ("", 1.0)
+    assert "session_goal" not in match.case.extra["calm-it"]
