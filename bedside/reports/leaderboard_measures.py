@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.leaderboard import Standings, standings
-from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.ratings_view import MetricFacts, RatingsView, facts
 from bedside.analysis.selection import quality_metrics
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, averaging_notes
 from bedside.reports.measures import TableMeasure
 from bedside.reports.planned_tables import PlannedTable, looked_at, planned_tables
 from bedside.reports.simulation_methods import lost_notes
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.suites import Suite
 from bedside.suites.run_suites import suites_of
 
@@ -39,7 +40,7 @@ class BoardColumn:
     @property
     def title(self) -> str:
         """What the measure is called."""
-        return self.measure.title or self.standings.facts.title
+        return board_title(self.measure, self.standings.facts)
 
     @property
     def scale(self) -> float:
@@ -80,7 +81,7 @@ def board_measures(view: RatingsView, *, seed: int = 0) -> BoardMeasures:
     """
     suites = () if view.run is None else suites_of(view.run)
     columns: list[BoardColumn] = []
-    missing: list[str] = []
+    valueless: list[tuple[str, str, str]] = []
     notes: list[str] = []
     for part, chosen, measures in _parts(view, suites):
         of_part: list[BoardColumn] = []
@@ -88,7 +89,7 @@ def board_measures(view: RatingsView, *, seed: int = 0) -> BoardMeasures:
             own = list(_columns(chosen, measure, part, seed))
             of_part += own
             if not own:
-                missing.append(_why_missing(chosen, measure, part))
+                valueless.append(_valueless(chosen, measure, part))
         columns += of_part
         notes += _averaging(chosen, part, of_part)
     with_direction = [column for column in columns if column.standings.facts.direction != "none"]
@@ -96,7 +97,7 @@ def board_measures(view: RatingsView, *, seed: int = 0) -> BoardMeasures:
     named = any(suite.main for suite in suites)
     # What orders the systems must have a better direction.
     return BoardMeasures(
-        (*with_direction, *others), tuple(dict.fromkeys(missing)), named, tuple(dict.fromkeys(notes))
+        (*with_direction, *others), tuple(_missing_notes(valueless)), named, tuple(dict.fromkeys(notes))
     )
 
 
@@ -174,18 +175,34 @@ def _main(suite: Suite, tables: Sequence[PlannedTable]) -> list[TableMeasure]:
 
 
 def _has_direction(measure: TableMeasure) -> bool:
-    from bedside.analysis.ratings_view import facts
-
     return facts(measure.metric).direction != "none"
 
 
-def _why_missing(view: RatingsView, measure: TableMeasure, part: str) -> str:
-    """Why a measure has no value."""
+def _valueless(view: RatingsView, measure: TableMeasure, part: str) -> tuple[str, str, str]:
+    """What a measure without a value is called, its metric where nobody rated it, and else why it has none."""
     metrics = view.metrics_like(measure.metric)
-    title = measure.title or view.facts(metrics[0] if metrics else measure.metric).title
-    of = f" ({part})" if part else ""
+    own = view.facts(metrics[0] if metrics else measure.metric)
+    title = board_title(measure, own) + (f" ({part})" if part else "")
     if not metrics:
-        return f"{title}{of} is missing. {' '.join(absent_notes([measure.metric]))}."
+        return title, measure.metric, ""
     errors = view.ratings.filter(view.ratings["metric"].is_in(metrics))["error"].drop_nulls()
-    why = errors.mode().sort()[0] if errors.len() else "no conversation has a value"
-    return f"{title}{of} is missing: {why}."
+    return title, "", errors.mode().sort()[0] if errors.len() else "no conversation has a value"
+
+
+def _missing_notes(valueless: Sequence[tuple[str, str, str]]) -> Iterator[str]:
+    """What has no value, by the reason; of what nobody rated, the commands that bring it."""
+    absent = [(title, metric) for title, metric, _ in valueless if metric]
+    if absent:
+        commands = ". ".join(absent_notes(metric for _, metric in absent))
+        yield f"Without a value: {', '.join(dict.fromkeys(title for title, _ in absent))}. {commands}."
+    titles: dict[str, list[str]] = {}
+    for title, metric, why in valueless:
+        if not metric:
+            titles.setdefault(why, []).append(title)
+    yield from (f"Without a value: {', '.join(dict.fromkeys(own))} ({why})." for why, own in titles.items())
+
+
+def board_title(measure: TableMeasure, own: MetricFacts) -> str:
+    """What a measure is called outside its table: the metric's or rubric's own title, where it has one."""
+    titled = own.defined or own.name.partition(".")[0] in RUBRICS
+    return own.title if titled or measure.title is None else measure.title

@@ -71,7 +71,7 @@ def texts(table: Table) -> list[list[str]]:
 
 def test_its_cells_by_hand(tmp_path: Path) -> None:
     table = leaderboard(judged(scored(tmp_path)))
-    assert [column.title for column in table.columns] == ["Rank", "System", "Warmth ↑", "Completed", "Cost"]
+    assert [column.title for column in table.columns] == ["Rank", "System", "Empathy ↑", "Completed", "Cost"]
     # 3 cases: mean 7/3, t interval with 2 degrees of freedom and standard error 1/3.
     assert texts(table) == [
         ["1–2", "rules-toy (toy)", "5.00", "8/12", "–"],
@@ -79,9 +79,9 @@ def test_its_cells_by_hand(tmp_path: Path) -> None:
     ]
     assert [row.cells[2].marks for row in table.rows] == ["a", "a"]
     notes = "\n".join(table.notes)
-    assert "Ordered by Warmth: of the main measures of the suite, the first that has a value." in notes
+    assert "Ordered by Empathy: of the main measures of the suite, the first that has a value." in notes
     assert "n = 3 cases unless a cell says otherwise" in notes
-    assert "Partnership is missing. Not rated yet: bedside score FILES --out RUN --judge MODEL" in notes
+    assert "Without a value: Partnership. Not rated yet: bedside score FILES --out RUN --judge MODEL" in notes
     assert "Wilcoxon" in notes
     assert "A mean without brackets" in notes
     assert "p is corrected by Holm over the pairs of a measure (1 that can be tested)" in notes
@@ -104,7 +104,7 @@ def test_the_suite_names_what_orders_it(tmp_path: Path) -> None:
     table = leaderboard(view)
     assert "of the main measures that the suite names, the first that has a value" in table.notes[0]
     both = leaderboard(judged_twice(view))
-    assert [column.title for column in both.columns][2:4] == ["Partnership ↑", "Warmth ↑"]
+    assert [column.title for column in both.columns][2:4] == ["Partnership ↑", "Empathy ↑"]
     # Partnership has the other order.
     assert [row[1] for row in texts(both)] == ["lab/doctor", "rules-toy (toy)"]
     assert [record["orders"] for record in both.records] == [True, False, True, False]
@@ -122,7 +122,7 @@ def test_several_judges_have_a_column_each(tmp_path: Path) -> None:
     other = judged(run, rater="judge:y", best="lab/doctor").ratings.filter(rater="judge:y")
     view = RatingsView(pl.concat([one.ratings, other]), one.scales, one.factors, one.name, run)
     table = leaderboard(view)
-    assert [column.title for column in table.columns][2:4] == ["Warmth (x) ↑", "Warmth (y) ↑"]
+    assert [column.title for column in table.columns][2:4] == ["Empathy (x) ↑", "Empathy (y) ↑"]
     assert "as rated by x" in table.notes[0]
     assert {record["cell"] for record in table.records} == {
         f"empathy@judge:{judge}/{system}" for judge in "xy" for system in ("rules-toy", "lab/doctor")
@@ -156,11 +156,12 @@ def test_measures_are_about_the_part_of_their_tables(tmp_path: Path) -> None:
     run = bedside.score(talks.folder, tmp_path / "run", suite="medconceal").run
     table = leaderboard(open_ratings_view(run))
     assert [(column.group, column.title) for column in table.columns][2:5] == [
-        ("confirmation", "Reveal rate ↑"), ("intervention", "Success ↑"), ("intervention", "Reveal rate ↑"),
+        ("confirmation", "Reveal rate ↑"), ("intervention", "Primary concern addressed ↑"),
+        ("intervention", "Reveal rate ↑"),
     ]  # fmt: skip
     assert texts(table)[0][-2:] == ["6/6", "$0.00"]
     assert {record["conversations"] for record in table.records} == {3}
-    assert any(note.startswith("F1 (confirmation) is missing") for note in table.notes)
+    assert any(note.startswith("Without a value: Hidden concerns: F1 (confirmation)") for note in table.notes)
     assert not any("Averaged over" in note for note in table.notes), "each part has one setting"
     only = bedside.simulate(None, "medconceal", tmp_path / "one", clinician="script:good", sample=2)
     lone = bedside.score(only.folder, tmp_path / "lone", suite="medconceal").run
