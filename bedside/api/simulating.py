@@ -12,6 +12,7 @@ from bedside.support.errors import InputError
 from bedside.support.name_lists import Names, listed
 
 if TYPE_CHECKING:
+    from bedside.engines.contract import Engine
     from bedside.llm.prices import Price
     from bedside.simulation.actor_contract import Named
     from bedside.simulation.call_preview import SimulationPreview
@@ -72,6 +73,7 @@ def simulate(
     time_limit: float = 120.0,
     minutes: float | None = None,
     replay: bool = False,
+    engine: Engine | None = None,
     progress: Callable[[SimulationProgress], None] | None = None,
 ) -> Simulation:
     """Have conversations of clinicians with a protocol's simulated patients, or go on with them.
@@ -106,7 +108,9 @@ def simulate(
         time_limit: seconds until a request counts as unanswered.
         minutes: how long a person may talk in a conversation; None for no limit.
         replay: whether nobody is asked, and all replies come from ``out``.
-        progress: called whenever a conversation ends.
+        engine: whose workers have the conversations, from :func:`bedside.engines.contract.open_engine`; this process
+            unless given. Workers share the folder ``out``, and each has ``max_concurrency`` for itself.
+        progress: called whenever a conversation ends, or a part of them by a worker.
 
     Raises:
         BedsideError: a name that is none, a file that can't be read, or an actor that can't be asked; what was replied
@@ -143,7 +147,11 @@ def simulate(
             "nobody sits at the keyboard", where="`minutes`", todo="leave it out, or name human:NAME"
         )
     folder = Path(out)
-    return Simulation(folder, simulate_plan(plan, folder, asked, progress))
+    if engine is None:
+        return Simulation(folder, simulate_plan(plan, folder, asked, progress))
+    from bedside.simulation.spread_talks import simulate_apart
+
+    return Simulation(folder, simulate_apart(plan, folder, asked, engine, progress))
 
 
 def preview_simulation(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
+from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
 from bedside.cli.options import HOW, JsonOption, SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import read_names, read_numbers, read_pairs, read_settings, read_whole_numbers
@@ -228,6 +229,9 @@ def simulate(
     time_limit: TimeLimitOption = 120.0,
     dry_run: PreviewOption = False,
     replay: ReplayOption = False,
+    engine: EngineOption = None,
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -266,7 +270,10 @@ def simulate(
         preview = preview_simulation(cases or None, protocol, prices=prices, **asked)
         show_tables([preview_table(preview)], json)
         return
-    with simulation_progress(bar=not has_person(asked)) as progress:
+    with (
+        EngineOptions(engine, address, workers).opened(out) as shared,
+        simulation_progress(bar=not has_person(asked)) as progress,
+    ):
         talks = simulate_conversations(
             cases or None,
             protocol,
@@ -279,6 +286,7 @@ def simulate(
             time_limit=time_limit,
             minutes=minutes,
             replay=replay,
+            engine=shared,
             progress=progress,
         )
     _say_simulated(talks, json)

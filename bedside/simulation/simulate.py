@@ -33,6 +33,7 @@ from bedside.simulation.conversation_log import (
 )
 from bedside.simulation.conversation_pool import ConversationPool, PlannedTalk, SimulationProgress
 from bedside.simulation.conversing import converse
+from bedside.simulation.log_parts import collect_parts
 from bedside.simulation.logged_actors import CallCounts, LoggedActors
 from bedside.simulation.simulation_plan import PlannedConversation, SimulationPlan
 from bedside.simulation.talk_files import TalkCounts, write_manifest, write_talks
@@ -153,7 +154,19 @@ def simulate_plan(
     Raises:
         BedsideError: as :func:`carry_out`.
     """
-    order = TalkOrder(
+    return carry_out(talk_order(plan, progress), folder, settings)
+
+
+def talk_order(
+    plan: SimulationPlan, progress: Callable[[SimulationProgress], None] | None = None
+) -> TalkOrder:
+    """The conversations of a plan, to be carried out.
+
+    Args:
+        plan: which they are.
+        progress: called whenever a conversation ends.
+    """
+    return TalkOrder(
         plan.simulator,
         plan.parts(),
         plan.options.sampling,
@@ -161,7 +174,6 @@ def simulate_plan(
         have=partial(_have_all, plan, progress),
         about=partial(_about, plan),
     )
-    return carry_out(order, folder, settings)
 
 
 async def _have_all(
@@ -217,13 +229,19 @@ def _about(plan: SimulationPlan) -> dict[str, Any]:
     }
 
 
-def carry_out(order: TalkOrder, folder: Path, settings: SimulationSettings) -> SimulationSummary:
+def carry_out(
+    order: TalkOrder,
+    folder: Path,
+    settings: SimulationSettings,
+    have: Callable[[TalkRun], None] | None = None,
+) -> SimulationSummary:
     """Make what is ordered, or go on with it, and write the folder's files; also where somebody stops it.
 
     Args:
         order: what is to be made.
         folder: where it goes; made if it isn't there.
         settings: how actors are asked.
+        have: makes it in another way than in this process, and adds what that took to the run.
 
     Raises:
         BedsideError: an actor can't be asked, the log or a file can't be written, or another process uses the folder.
@@ -233,9 +251,13 @@ def carry_out(order: TalkOrder, folder: Path, settings: SimulationSettings) -> S
         raise RunError("there is no log to replay", where=str(folder), todo="leave `replay` out to ask")
     _check_prices(order, settings)
     with _held_folder(folder):
-        run = _TalkRun(order, folder, settings)
+        collect_parts(folder)
+        run = TalkRun(order, folder, settings)
         try:
-            run_to_end(run.have)
+            if have is None:
+                run_to_end(run.have)
+            else:
+                have(run)
         except KeyboardInterrupt:
             with suppress(BedsideError):  # that it was stopped is what is told
                 run.write()
@@ -264,15 +286,29 @@ def _check_prices(order: TalkOrder, settings: SimulationSettings) -> None:
             )
 
 
-class _TalkRun:
-    """One run of an order; the arguments are those of :func:`carry_out`."""
+class TalkRun:
+    """One run of an order.
 
-    def __init__(self, order: TalkOrder, folder: Path, settings: SimulationSettings) -> None:
+    Args:
+        order: what is to be made.
+        folder: where it goes.
+        settings: how actors are asked.
+        log: what replies are kept in; the folder's log unless given.
+
+    Attributes:
+        folder, settings, log: as given.
+        calls: what was asked.
+    """
+
+    def __init__(
+        self, order: TalkOrder, folder: Path, settings: SimulationSettings, log: Path | None = None
+    ) -> None:
+        self.folder = folder
+        self.settings = settings
+        self.log = folder / LOG_FILE if log is None else log
+        self.calls = CallCounts()
         self._order = order
-        self._folder = folder
-        self._settings = settings
         self._spending = Spending(settings.max_calls, settings.max_cost)
-        self._calls = CallCounts()
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -283,16 +319,34 @@ class _TalkRun:
             for role, name in self._order.cast:
                 actors[role, name.identity] = actor = self._opened(role, name)
                 stack.push_async_callback(actor.close)
-            log = stack.enter_context(closing(ConversationLog(self._folder / LOG_FILE)))
+            log = stack.enter_context(closing(ConversationLog(self.log)))
             log.plan(self._order.listed)
             asked = LoggedActors(
-                actors, log, spending=self._spending, counts=self._calls, replay=self._settings.replay
+                actors, log, spending=self._spending, counts=self.calls, replay=self.settings.replay
             )
             stack.push_async_callback(asked.stop)
             await self._order.have(asked)
 
+    @property
+    def sent(self) -> tuple[int, float]:
+        """Requests that were sent, and what they cost in US dollars, as far as prices are known."""
+        return self._spending.calls, self._spending.cost
+
+    def list_all(self) -> None:
+        """Write to the log what is to be made, and make nothing."""
+        with closing(ConversationLog(self.log)) as log:
+            log.plan(self._order.listed)
+
+    def add(self, calls: CallCounts, requests: int, cost: float) -> None:
+        """Count what another process asked as this run's."""
+        self.calls.asked += calls.asked
+        self.calls.replayed += calls.replayed
+        self.calls.broken += calls.broken
+        self._spending.calls += requests
+        self._spending.cost += cost
+
     def _opened(self, role: ActorRole, name: ActorName) -> Actor:
-        settings, order = self._settings, self._order
+        settings, order = self.settings, self._order
         if settings.replay:
             return _AbsentActor()
         return open_actor(
@@ -302,7 +356,7 @@ class _TalkRun:
                 order.simulator,
                 order.sampling[role],
                 self._spending,
-                folder=self._folder,
+                folder=self.folder,
                 max_concurrency=settings.max_concurrency,
                 price=settings.price_of(name),
                 patience=settings.patience,
@@ -312,10 +366,9 @@ class _TalkRun:
 
     def write(self) -> SimulationSummary:
         """Write the folder's files."""
-        order, calls, spending = self._order, self._calls, self._spending
-        log = self._folder / LOG_FILE
-        counts = write_talks(self._folder, log, order.file)
-        with opened_log(log) as connection:
+        order, calls, spending = self._order, self.calls, self._spending
+        counts = write_talks(self.folder, self.log, order.file)
+        with opened_log(self.log) as connection:
             spent = spent_by_role(connection)
         content = {
             "bedside": __version__,
@@ -341,7 +394,7 @@ class _TalkRun:
                 "cost": spending.cost,
             },
         }
-        write_manifest(self._folder, content)
+        write_manifest(self.folder, content)
         return SimulationSummary(counts, calls, spending.calls, spending.cost)
 
 

@@ -216,8 +216,16 @@ class Simulator:
         """Who takes part: the roles of every protocol, and a ranker where this one has candidates to be ranked."""
         return (*ACTOR_ROLES, "ranker") if "ranker" in self.rules else ACTOR_ROLES
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """It goes to other processes by its name, under which they load it."""
+        return _loaded, (self.name,)
+
 
 #: Simulators by name.
 SIMULATORS: Registry[Simulator] = Registry(
     "bedside.simulators", "SIMULATOR", "simulator", Simulator, folders=True
 )
+
+
+def _loaded(name: str) -> Simulator:
+    return SIMULATORS.load(name)

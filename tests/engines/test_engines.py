@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from bedside.api.simulating import simulate
 from bedside.cli import main
 from bedside.engines.contract import ENGINES, Engine, open_engine
 from bedside.scoring import _spread_division
@@ -24,6 +25,7 @@ from bedside.support.errors import EngineError, MissingExtraError, RegistryError
 from tests.engines.clusters import ROOT, DaskCluster, started, wait_until
 from tests.engines.tasks import die, square, square_or_die
 from tests.scoring.test_spread import assert_nothing_kept, assert_same
+from tests.simulation.test_simulate import contents
 
 pytestmark = [pytest.mark.slow, pytest.mark.server]
 
@@ -103,6 +105,16 @@ def test_what_nobody_survives_is_told_as_lost(engine: Engine) -> None:
     assert "\n" not in outcomes[0].lost
     # And the engine lives.
     assert dict(engine.run_tasks(die, [5]))[5].value == 5
+
+
+def test_simulated_conversations_are_the_same_by_every_engine(engine: Engine, tmp_path: Path) -> None:
+    arguments: dict[str, Any] = {"clinician": ["script:good", "rules"], "repeats": 2, "seed": 4}
+    simulate(None, "note2chat", tmp_path / "whole", **arguments)
+    simulate(None, "note2chat", tmp_path / "parts", engine=engine, **arguments)
+    assert contents(tmp_path / "parts") == contents(tmp_path / "whole")
+    assert contents(tmp_path / "parts")["transcripts.jsonl"].count(b"\n") == 20
+    again = simulate(None, "note2chat", tmp_path / "parts", engine=engine, **arguments)
+    assert again.summary.calls.asked == 0
 
 
 def test_annomi_is_the_same_by_every_engine(
