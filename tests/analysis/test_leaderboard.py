@@ -130,6 +130,18 @@ def test_shares_have_wilsons_interval_and_one_system_is_told_from_nobody() -> No
     assert (standing.letters, standing.ranks, found.comparisons) == ("a", (1, 1), ())
 
 
+def test_a_case_that_is_had_twice_counts_once_in_wilsons_interval() -> None:
+    twice = product(range(10), "12")
+    values = {"a": {(f"c{case}", "p", "s", repeat): float(case < 10) for case, repeat in twice}}
+    interval = only(view_of(values)).systems[0].mean.interval
+    reference = scipy.stats.binomtest(10, 10).proportion_ci(method="wilson")
+    assert interval is not None
+    assert (interval.low, interval.high) == pytest.approx(tuple(reference))
+    # All cases have 1, and it is no share: of 1, 2, 3 … turns, the least.
+    turns = only(view_of({"a": {(f"c{case}",): 1.0 for case in range(10)}}, metric="turns_to_address"))
+    assert turns.systems[0].mean.interval is None
+
+
 def drawn(draw: np.random.Generator, effects: dict[str, float], *, shares: bool) -> RatingsView:
     """Conversations as a benchmark has them: cases × personas × settings × repeats, some of them lost.
 
