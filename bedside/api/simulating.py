@@ -74,6 +74,8 @@ def simulate(
     minutes: float | None = None,
     replay: bool = False,
     engine: Engine | None = None,
+    batch_out: str | os.PathLike[str] | None = None,
+    batch_in: Sequence[str | os.PathLike[str]] = (),
     progress: Callable[[SimulationProgress], None] | None = None,
 ) -> Simulation:
     """Have conversations of clinicians with a protocol's simulated patients, or go on with them.
@@ -110,6 +112,10 @@ def simulate(
         replay: whether nobody is asked, and all replies come from ``out``.
         engine: whose workers have the conversations, from :func:`bedside.engines.contract.open_engine`; this process
             unless given. Workers share the folder ``out``, and each has ``max_concurrency`` for itself.
+        batch_out: a JSONL file to write the calls to language models to that are open, in place of asking: all
+            conversations go as far as the log does, and wait. ``max_calls`` is then how many are written.
+        batch_in: files that a service answered such calls with; with ``batch_out`` too, what is open then is the next
+            wave. The same call does so until nothing is open.
         progress: called whenever a conversation ends, or a part of them by a worker.
 
     Raises:
@@ -125,6 +131,8 @@ def simulate(
         prices=_prices(prices or {}),
         minutes=minutes,
         replay=replay,
+        batch_out=None if batch_out is None else Path(batch_out),
+        batch_in=tuple(map(Path, batch_in)),
     )
     plan = _plan(
         cases,

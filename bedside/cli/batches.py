@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,16 +10,16 @@ from bedside.cli.output import say
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
+    from bedside.llm.batch_files import BatchFile
     from bedside.scoring.batches import BatchOutcome
+    from bedside.simulation.batch_waves import BatchWave
 
 
 def say_batched(batched: BatchOutcome, run: Path, say: Callable[[str], None] = say) -> None:
     """Say what reading a batch's answers and writing its calls did, and what comes next."""
     if batched.lines or batched.unreadable:
-        _say_answers(batched, say)
-    for file in batched.files:
-        size = f"{counted(file.calls, 'call')}, about {counted(file.tokens, 'token')} in"
-        say(f"Wrote {file.path} for {file.model}: {size}")
+        _say_answers(batched, say, (batched.judged_before, "judged already"), "run")
+    _say_files(batched.files, say)
     if batched.waiting:
         say(
             f"Another round follows: {', '.join(batched.waiting)} can be asked about when these are answered."
@@ -35,12 +35,33 @@ def say_batched(batched: BatchOutcome, run: Path, say: Callable[[str], None] = s
         )
 
 
-def _say_answers(batched: BatchOutcome, say: Callable[[str], None]) -> None:
+def say_wave(wave: BatchWave, unfinished: int, say: Callable[[str], None] = say) -> None:
+    """Say what reading a batch's answers and writing a simulation's open calls did, and what comes next."""
+    if wave.lines or wave.unreadable:
+        _say_answers(wave, say, (wave.answered_before, "answered before"), "simulation")
+    _say_files(wave.files, say)
+    if wave.files:
+        say("Next: have the service answer, then the same command with --batch-in ANSWERS.jsonl")
+    elif unfinished:
+        say(f"{unfinished:,} have not ended: the same command with --batch-out FILE writes their calls.")
+    else:
+        say("Nothing is left to ask.")
+
+
+def _say_files(files: Sequence[BatchFile], say: Callable[[str], None]) -> None:
+    for file in files:
+        size = f"{counted(file.calls, 'call')}, about {counted(file.tokens, 'token')} in"
+        say(f"Wrote {file.path} for {file.model}: {size}")
+
+
+def _say_answers(
+    batched: BatchOutcome | BatchWave, say: Callable[[str], None], before: tuple[int, str], noun: str
+) -> None:
     say(f"Read {counted(batched.lines, 'answer')}: {batched.taken:,} taken.")
     for count, what in (
         (batched.errors, f"{counted(batched.errors, 'error')} in place of an answer; to be asked again"),
-        (batched.judged_before, f"{batched.judged_before:,} to what was judged already"),
-        (batched.unasked, f"{batched.unasked:,} to calls that this run doesn't make"),
+        (before[0], f"{before[0]:,} to what was {before[1]}"),
+        (batched.unasked, f"{batched.unasked:,} to calls that this {noun} doesn't make"),
         (batched.twice, f"{batched.twice:,} to a call that was answered before; the first answer counts"),
         (
             batched.unreadable,

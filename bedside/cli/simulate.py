@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from bedside.cli import completion as complete
+from bedside.cli.batches import say_wave
 from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
 from bedside.cli.options import HOW, JsonOption, SeedOption
 from bedside.cli.output import note, say, show_tables
@@ -206,6 +207,26 @@ ReplayOption = Annotated[
     ),
 ]
 
+BatchWaveOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--batch-out",
+        metavar="FILE",
+        help="JSONL file to write the open calls to language models to, for a service that answers batches; they are "
+        "not asked. The same command with --batch-in goes on.",
+        rich_help_panel=COST,
+    ),
+]
+BatchAnswersOption = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--batch-in",
+        metavar="FILE",
+        help="File of a service's answers to the calls that --batch-out wrote. May be repeated.",
+        rich_help_panel=COST,
+    ),
+]
+
 
 def simulate(
     protocol: ProtocolOption,
@@ -229,6 +250,8 @@ def simulate(
     time_limit: TimeLimitOption = 120.0,
     dry_run: PreviewOption = False,
     replay: ReplayOption = False,
+    batch_out: BatchWaveOption = None,
+    batch_in: BatchAnswersOption = None,
     engine: EngineOption = None,
     address: AddressOption = None,
     workers: WorkersOption = None,
@@ -287,6 +310,8 @@ def simulate(
             minutes=minutes,
             replay=replay,
             engine=shared,
+            batch_out=batch_out,
+            batch_in=batch_in or (),
             progress=progress,
         )
     _say_simulated(talks, json)
@@ -313,7 +338,9 @@ def _say_simulated(talks: Simulation, json: bool) -> None:
             f"{sum(counts.failed.values()):,} failed: bedside simulation failed {out} says why. Calls that got no "
             "answer are asked again by the same command."
         )
-    if counts.unfinished:
+    if summary.wave is not None:
+        say_wave(summary.wave, counts.unfinished, tell)
+    elif counts.unfinished:
         tell(f"{counts.unfinished:,} have not ended: the same command goes on.")
     if counts.finished:
         tell(f"Next: bedside score {out} --out run; bedside report run")

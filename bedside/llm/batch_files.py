@@ -86,6 +86,8 @@ class CallWriter:
         self._max_requests = max_requests
         self._max_bytes = max_bytes
         self._parts: list[_FilePart] = []
+        #: The file that a model's next call goes into.
+        self._last: dict[str, _FilePart] = {}
         self._written = 0
         #: Of what was written: what two orders ask alike is asked once.
         self._ids: set[str] = set()
@@ -103,16 +105,11 @@ class CallWriter:
         call = {"custom_id": custom_id, "method": "POST", "url": URL, "body": orjson.Fragment(body)}
         line = orjson.dumps(call) + b"\n"
         with saying_where(self._path):
-            part = self._parts[-1] if self._parts else None
-            if (
-                part is None
-                or part.model != model
-                or part.calls >= self._max_requests
-                or part.size + len(line) > self._max_bytes
-            ):
+            part = self._last.get(model)
+            if part is None or part.calls >= self._max_requests or part.size + len(line) > self._max_bytes:
                 if part is not None:
                     part.file.close()
-                part = _FilePart.beside(self._path, model)
+                part = self._last[model] = _FilePart.beside(self._path, model)
                 self._parts.append(part)
             part.file.write(line)
         part.calls += 1
@@ -137,7 +134,7 @@ class CallWriter:
                 os.replace(part.temporary, path)
                 files.append(BatchFile(path, part.model, part.calls, part.tokens))
             sync(self._path.parent)
-        self._parts = []
+        self._parts, self._last = [], {}
         return tuple(files)
 
     def discard(self) -> None:
@@ -361,7 +358,7 @@ class BatchClient:
             if self._writer.full:
                 raise NotAskedError("not asked: the limit of calls was reached")
             body = self._chat.content(request)
-            tokens = estimate_tokens(request.messages[0].content)
+            tokens = sum(estimate_tokens(message.content) for message in request.messages)
             self._writer.add(self._model, custom_id, body, tokens)
         raise NotAskedError(why)
 

@@ -12,11 +12,13 @@ Actors are named
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from bedside.llm.batch_files import Answers, CallWriter
 from bedside.llm.prices import Price
 from bedside.llm.protocol import Client, NotAskedError, Reply, Request, Sampling
 from bedside.llm.queue import CallRecord, Patience
@@ -75,7 +77,30 @@ class CallPlace:
     @property
     def name(self) -> str:
         """What an actor with a memory knows the conversation by."""
-        return f"{self.conversation[:16]}-{self.session}"
+        return _place_name(self.conversation, self.session)
+
+
+def _place_name(conversation: str, session: int) -> str:
+    return f"{conversation[:16]}-{session}"
+
+
+def wave_key(conversation: str, session: int, purpose: str, ordinal: int) -> str:
+    """What a request is for: SHA-256 of the conversation, how often it was begun, and the call site."""
+    site = f"{_place_name(conversation, session)}\n{purpose}\n{ordinal}"
+    return hashlib.sha256(site.encode()).hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class WaveFiles:
+    """Where a language model's replies come from, and its calls go, in place of a server.
+
+    Attributes:
+        answers: of a batch; None where there are none yet.
+        writer: what open calls are written by; None where they aren't.
+    """
+
+    answers: Answers | None
+    writer: CallWriter | None
 
 
 class UnansweredError(Exception):
@@ -166,7 +191,11 @@ class LimitedClient:
     async def complete(self, request: Request) -> Reply:
         """Send one request; see :class:`bedside.llm.protocol.Client`."""
         self._spending.take()
-        return await self._client.complete(request)
+        try:
+            return await self._client.complete(request)
+        except NotAskedError:
+            self._spending.calls -= 1
+            raise
 
     async def close(self) -> None:
         """Close the client."""
@@ -187,6 +216,7 @@ class ActorSettings:
         price: of its tokens; None where it isn't known.
         patience: how hard to try.
         minutes: how long a person may talk; None for no limit.
+        wave: batch files that language models are asked by; None where they are asked themselves.
     """
 
     role: ActorRole
@@ -198,6 +228,7 @@ class ActorSettings:
     price: Price | None = None
     patience: Patience = field(default_factory=Patience)
     minutes: float | None = None
+    wave: WaveFiles | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack, closing, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -22,8 +22,10 @@ from bedside.simulation.actor_contract import (
     ActorName,
     ActorSettings,
     Spending,
+    WaveFiles,
     open_actor,
 )
+from bedside.simulation.batch_waves import BatchWave, check_batchable, finished_wave, wave
 from bedside.simulation.conversation_log import (
     ConversationLog,
     ListedConversation,
@@ -63,6 +65,9 @@ class SimulationSettings:
         minutes: how long a person may talk; None for no limit.
         replay: whether nobody is asked, and all replies come from the log.
         patience: how hard to try.
+        batch_out: a file that language models' calls are written to, in place of asking; they wait for answers.
+            ``max_calls`` is then how many are written.
+        batch_in: the files that a service answered such calls with.
 
     Raises:
         InputError: a number is out of range.
@@ -75,8 +80,14 @@ class SimulationSettings:
     minutes: float | None = None
     replay: bool = False
     patience: Patience = field(default_factory=Patience)
+    batch_out: Path | None = None
+    batch_in: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
+        if self.by_batch:
+            for name, value in (("replay", self.replay), ("max_cost", self.max_cost)):
+                if value:
+                    raise InputError("calls go into a batch file", where=f"`{name}`", todo="leave it out")
         whole = {"max_concurrency": (self.max_concurrency, 1), "max_calls": (self.max_calls, 0)}
         for name, (number, least) in whole.items():
             if number is None:
@@ -87,6 +98,11 @@ class SimulationSettings:
         for name, amount in amounts.items():
             if amount is not None and not (isinstance(amount, int | float) and amount > 0):
                 raise InputError(f"`{name}` must be above 0, and is {amount!r}")
+
+    @property
+    def by_batch(self) -> bool:
+        """Whether language models are asked by batch files."""
+        return self.batch_out is not None or bool(self.batch_in)
 
     def price_of(self, name: ActorName) -> Price | None:
         """What an actor's tokens cost; None where that isn't known."""
@@ -103,12 +119,14 @@ class SimulationSummary:
         calls: what was asked in this run.
         requests: how many requests were sent in this run, repeated ones included.
         cost: US dollars that this run cost, as far as prices are known.
+        wave: what was read and written of batch files; None where language models were asked themselves.
     """
 
     counts: TalkCounts
     calls: CallCounts
     requests: int
     cost: float
+    wave: BatchWave | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,9 +268,14 @@ def carry_out(
     if settings.replay and not (folder / LOG_FILE).is_file():
         raise RunError("there is no log to replay", where=str(folder), todo="leave `replay` out to ask")
     _check_prices(order, settings)
-    with _held_folder(folder):
+    if settings.by_batch:
+        check_batchable(name for _, name in order.cast)
+    with (
+        _held_folder(folder),
+        wave(settings.batch_out, settings.batch_in, settings.max_calls) as files,
+    ):
         collect_parts(folder)
-        run = TalkRun(order, folder, settings)
+        run = TalkRun(order, folder, settings, files=files)
         try:
             if have is None:
                 run_to_end(run.have)
@@ -262,7 +285,8 @@ def carry_out(
             with suppress(BedsideError):  # that it was stopped is what is told
                 run.write()
             raise
-        return run.write()
+        done = None if files is None else finished_wave(files, run.log)
+        return replace(run.write(), wave=done)
 
 
 def _check_prices(order: TalkOrder, settings: SimulationSettings) -> None:
@@ -294,6 +318,7 @@ class TalkRun:
         folder: where it goes.
         settings: how actors are asked.
         log: what replies are kept in; the folder's log unless given.
+        files: batch files that language models are asked by.
 
     Attributes:
         folder, settings, log: as given.
@@ -301,14 +326,20 @@ class TalkRun:
     """
 
     def __init__(
-        self, order: TalkOrder, folder: Path, settings: SimulationSettings, log: Path | None = None
+        self,
+        order: TalkOrder,
+        folder: Path,
+        settings: SimulationSettings,
+        log: Path | None = None,
+        files: WaveFiles | None = None,
     ) -> None:
         self.folder = folder
         self.settings = settings
         self.log = folder / LOG_FILE if log is None else log
         self.calls = CallCounts()
         self._order = order
-        self._spending = Spending(settings.max_calls, settings.max_cost)
+        self._files = files
+        self._spending = Spending(None if settings.by_batch else settings.max_calls, settings.max_cost)
         self._began = time.monotonic()
         self._started = datetime.now(UTC).isoformat(timespec="seconds")
 
@@ -349,7 +380,7 @@ class TalkRun:
         settings, order = self.settings, self._order
         if settings.replay:
             return _AbsentActor()
-        return open_actor(
+        actor = open_actor(
             name,
             ActorSettings(
                 role,
@@ -361,8 +392,16 @@ class TalkRun:
                 price=settings.price_of(name),
                 patience=settings.patience,
                 minutes=settings.minutes,
+                wave=self._files,
             ),
         )
+        if actor.stateful and settings.by_batch:
+            raise InputError(
+                f"{name.text} remembers conversations, and they go on in another process with each batch",
+                where="`batch_out`",
+                todo="simulate without `batch_out`, or with actors that remember nothing",
+            )
+        return actor
 
     def write(self) -> SimulationSummary:
         """Write the folder's files."""

@@ -86,6 +86,8 @@ def check_apart(plan: SimulationPlan, settings: SimulationSettings) -> None:
     for name, limit in limits.items():
         if limit is not None:
             raise InputError(f"workers can't share a limit, {limit:,}", where=f"`{name}`", todo=todo)
+    if settings.by_batch:
+        raise InputError("batch files are written by one process", where="`engine`", todo="leave it out")
     if settings.replay:
         raise InputError("nobody is asked, so there is nothing to share", where="`replay`", todo=todo)
     for _, actor in plan.parts():

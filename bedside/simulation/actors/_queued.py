@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -20,7 +19,13 @@ from bedside.llm.protocol import (
     UnusableError,
 )
 from bedside.llm.queue import CallRecord, Patience, RequestQueue
-from bedside.simulation.actor_contract import ActorSettings, CallPlace, LimitedClient, UnansweredError
+from bedside.simulation.actor_contract import (
+    ActorSettings,
+    CallPlace,
+    LimitedClient,
+    UnansweredError,
+    wave_key,
+)
 from bedside.simulators.calls import ActorReply, Call
 
 #: Largest reply that an agent may give, in bytes.
@@ -117,9 +122,8 @@ class AgentActor(QueuedActor):
 
 def identity(call: Call, place: CallPlace) -> dict[str, Any]:
     """What tells a request apart, and where it belongs."""
-    site = f"{place.name}\n{call.purpose}\n{call.ordinal}"
     return {
-        "key": hashlib.sha256(site.encode()).hexdigest(),
+        "key": wave_key(place.conversation, place.session, call.purpose, call.ordinal),
         "number": call.attempt,
         "opening": place.conversation,
     }

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 import orjson
 
+from bedside.llm.batch_files import BatchClient
 from bedside.llm.clients.local import LocalName
 from bedside.llm.endpoints import named_models, rooms
 from bedside.llm.model_names import ModelName
@@ -39,8 +40,11 @@ class ModelActor(QueuedActor):
         self._seeded = bool(settings.sampling.temperature)
         #: A model on this computer writes no words where a schema is to be kept to.
         self._plain_words = isinstance(name, LocalName)
+        wave = settings.wave
         super().__init__(
-            open_client(name, settings.sampling, sharing),
+            open_client(name, settings.sampling, sharing)
+            if wave is None
+            else BatchClient(name, settings.sampling, wave.answers, wave.writer),
             name.url or name.identity,
             settings,
             room=sum(rooms(name.endpoints, settings.max_concurrency)) if name.endpoints else None,
