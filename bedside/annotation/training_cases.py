@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -134,7 +135,8 @@ def _known_turns(rubric: Rubric, labels: Any, turn_count: int, where: str) -> di
         )
     checked = {}
     for turn, label in labels.items():
-        if not str(turn).isdigit() or int(turn) >= turn_count:
+        # A figure above the line is a digit and no number, and Python refuses thousands of digits.
+        if not re.fullmatch(r"\d{1,9}", str(turn)) or int(turn) >= turn_count:
             raise InputError(f"there is no turn {turn!r}", where=where, todo="count turns from 0")
         checked[str(int(turn))] = _choice(rubric, label, where)
     return checked

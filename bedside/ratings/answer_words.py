@@ -55,9 +55,9 @@ _NUMBERED = (
 
 
 #: Numbers with what they are out of: ``80%``, ``82,5 %``, ``4/5``.
-_NUMBER = r"(?P<number>\d+(?:\.\d+|,\d{1,2})?)"
+_NUMBER = r"(?P<number>\d{1,15}(?:\.\d+|,\d{1,2})?)"
 _PERCENT = re.compile(_NUMBER + r"\s*(?P<whole>%)")
-_OUT_OF = re.compile(_NUMBER + r"\s*/\s*(?P<whole>\d+)")
+_OUT_OF = re.compile(_NUMBER + r"\s*/\s*(?P<whole>\d{1,9})")
 
 
 def is_no_answer(cell: str) -> bool:

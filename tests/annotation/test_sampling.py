@@ -20,7 +20,7 @@ from bedside.annotation.annotation_plan import (
 )
 from bedside.annotation.plan_file import PlanError, check_current, read_plan, write_plan
 from bedside.annotation.priorities import disagreement, uncertainty
-from bedside.annotation.training_cases import read_training, training_from_run
+from bedside.annotation.training_cases import _known_turns, read_training, training_from_run
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.annotation import plan_tables
@@ -334,3 +334,10 @@ def test_codes_are_of_transcripts(run: Run) -> None:
     plan = rating_plan(run, mode="codes", rubrics=(CODEBOOK.load("question"), CODEBOOK.load("client_talk")))
     assert isinstance(plan, AnnotationPlan)
     assert {item.unit for item in plan.items} == {"transcript"}
+
+
+@pytest.mark.parametrize("turn", ["²", "9" * 5000, "-1", "1.0", "x", ""])
+def test_what_is_no_number_of_a_turn_is_refused(turn: str) -> None:
+    rubric = CODEBOOK.load("question")
+    with pytest.raises(InputError, match="there is no turn"):
+        _known_turns(rubric, {turn: "open"}, 3, "here")

@@ -19,7 +19,6 @@ import yaml
 
 import bedside
 from bedside.analysis.ratings_view import open_ratings_view
-from bedside.api.simulating import Simulation
 from bedside.ratings.run_simulations import keep_simulations, run_simulations
 from bedside.reports.build import build_tables
 from bedside.reports.hidden_states import states_tables
@@ -306,7 +305,6 @@ def _talks_file(name: str, folder: Path, data: bytes) -> None:
         lambda: [transcript.to_json() for transcript in Reading([talks])],
         lambda: simulated_protocol([talks]),
         lambda: list(read_failures(talks)),
-        lambda: Simulation(talks).failures(),
     )
     kept = json.loads((run / "simulations.json").read_text("utf-8"))
     kept[0]["path"] = str(talks)
@@ -431,7 +429,6 @@ def _log(folder: Path, data: bytes) -> None:
         try:
             for key in keys:
                 log.replies(key)
-            log.spent()
         finally:
             log.close()
 

@@ -25,8 +25,11 @@ _LOG = logging.getLogger(__name__)
 #: Inputs for each target in the fast lane, and in the slow one.
 FEW = 20
 MANY = budget(10_000, 100_000)
-#: Targets whose few inputs take seconds: one trains first, one starts a process for each input.
-SLOW = ("coder", "parquet-cells", "ratings-parquet")
+#: Targets whose few inputs take seconds: one trains first, some simulate, two start a process for each input.
+SLOW = (
+    "coder", "parquet-cells", "ratings-parquet", "cases", "simulation-manifest", "simulation-failed",
+    "simulation-states", "simulation-kept", "simulation-said", "simulation-log",
+)  # fmt: skip
 #: Draws of hypothesis between two looks at the clock.
 DRAWS = 5
 #: Processor time that a target may take for them: what doesn't fit is left out.

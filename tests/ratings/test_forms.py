@@ -12,6 +12,7 @@ import openpyxl
 import polars as pl
 import pytest
 
+from bedside.ratings.answer_words import part_of_whole
 from bedside.ratings.form_contract import RATING_FORMS
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.support.errors import AmbiguousError, InputError, RegistryError
@@ -392,3 +393,8 @@ def test_two_rows_of_names_that_say_nothing_of_themselves_are_asked_about(kind: 
     file = read_rating_file(path, form="raters_over_metrics")
     assert (file.ratings.height, file.empty) == (7, 1)
     assert file.ratings.filter(transcript_id="a-1", metric="warmth", rater="human:ben")["value"].item() == 3
+
+
+@pytest.mark.parametrize("cell", ["9" * 5000 + " %", "1/" + "9" * 5000, "9" * 5000 + "/5", "²/5"])
+def test_a_number_of_thousands_of_digits_is_no_part_of_a_whole(cell: str) -> None:
+    assert part_of_whole(cell) is None
