@@ -89,6 +89,12 @@ def roll_out(
     from bedside.simulation.simulate import SimulationSettings, simulate_plan
 
     settings = asking.settings or SimulationSettings()
+    if settings.by_batch:
+        raise InputError(
+            "interviews and their check are two simulations, and a batch file is of one",
+            where="`batch_out`",
+            todo="have the interviews by bedside simulate with batch files, or leave it out",
+        )
     plan = _talk_plan(
         cases,
         asking,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,22 +20,21 @@ from bedside.cli.note2chat_options import (
 from bedside.cli.options import SeedOption
 from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import check_choice
-from bedside.cli.progress import simulation_progress
+from bedside.cli.record_requests import record_asking, say_made, show_plan
 from bedside.cli.simulate import (
+    BatchAnswersOption,
+    BatchWaveOption,
     MaxConcurrencyOption,
     MaxCostOption,
     MaxRequestsOption,
     ModelPriceOption,
     ReplayOption,
     TimeLimitOption,
-    read_prices,
 )
 from bedside.support.plurals import counted
 
 if TYPE_CHECKING:
-    from bedside.api.note2chat_training import Asking
-    from bedside.simulation.record_making import RecordPlan
-    from bedside.simulation.simulate import SimulationSummary
+    pass
 
 _REWARDS = ("finding", "answerable")
 
@@ -61,6 +58,8 @@ def prepare(
     time_limit: TimeLimitOption = 120.0,
     dry_run: RecordPreviewOption = False,
     replay: ReplayOption = False,
+    batch_out: BatchWaveOption = None,
+    batch_in: BatchAnswersOption = None,
     seed: SeedOption = 0,
 ) -> None:
     """Make cases of clinical notes.
@@ -72,7 +71,7 @@ def prepare(
     """
     from bedside.api.note2chat_training import CASES_FILE, note_plan, prepare_notes
 
-    with _asking(
+    with record_asking(
         evaluator,
         temperature=temperature,
         time_limit=time_limit,
@@ -82,12 +81,14 @@ def prepare(
         max_cost=max_cost,
         price=price,
         replay=replay,
+        batch_out=batch_out,
+        batch_in=batch_in,
     ) as asking:
         if dry_run:
-            _show_plan(note_plan(notes, asking), asking)
+            show_plan(note_plan(notes, asking), asking)
             return
         summary = prepare_notes(notes, out, asking)
-    _say_made(summary, out, "case")
+    say_made(summary, out, "case")
     if summary.counts.finished:
         say(f"Next: bedside note2chat dialogues {out / CASES_FILE} --writer MODEL")
 
@@ -137,6 +138,8 @@ def dialogues(
     time_limit: TimeLimitOption = 120.0,
     dry_run: RecordPreviewOption = False,
     replay: ReplayOption = False,
+    batch_out: BatchWaveOption = None,
+    batch_in: BatchAnswersOption = None,
     seed: SeedOption = 0,
 ) -> None:
     """Write an interview from each case's note.
@@ -149,7 +152,7 @@ def dialogues(
     from bedside.api.note2chat_training import CASES_FILE, dialogue_plan, usable_cases, write_dialogues
 
     others = {"decision_tree": writer, "guided_dialogue": writer, "critic": critic or writer}
-    with _asking(
+    with record_asking(
         evaluator or writer,
         others=others,
         temperature=temperature,
@@ -160,12 +163,14 @@ def dialogues(
         max_cost=max_cost,
         price=price,
         replay=replay,
+        batch_out=batch_out,
+        batch_in=batch_in,
     ) as asking:
         if dry_run:
-            _show_plan(dialogue_plan(usable_cases(cases), asking, rounds=rounds), asking)
+            show_plan(dialogue_plan(usable_cases(cases), asking, rounds=rounds), asking)
             return
         summary = write_dialogues(cases, out, asking, rounds=rounds)
-    _say_made(summary, out, "interview")
+    say_made(summary, out, "interview")
     if summary.counts.finished:
         say(f"The cases with the interviews' openings are in {out / CASES_FILE}.")
 
@@ -248,7 +253,7 @@ def rollouts(
         "options": {"brief": brief},
         "split": read_split(test=test),
     }
-    with _asking(
+    with record_asking(
         evaluator,
         temperature=temperature,
         time_limit=time_limit,
@@ -265,8 +270,8 @@ def rollouts(
             show_tables([preview_table(talks), record_plan_table(checks)])
             return
         rolled = roll_out(cases, out, asking, **asked, require_correct=require_correct)
-    _say_made(rolled.talks, out / "talks", "interview")
-    _say_made(rolled.checked, out / "checked", "checked interview")
+    say_made(rolled.talks, out / "talks", "interview")
+    say_made(rolled.checked, out / "checked", "checked interview")
     for name, reason in rolled.best.left_out:
         note(f"{name}: {reason}")
     say(f"The best interviews of {counted(len(rolled.best.best), 'case')} are in {out / 'best.jsonl'}.")
@@ -287,6 +292,8 @@ def thoughts(
     time_limit: TimeLimitOption = 120.0,
     dry_run: RecordPreviewOption = False,
     replay: ReplayOption = False,
+    batch_out: BatchWaveOption = None,
+    batch_in: BatchAnswersOption = None,
     seed: SeedOption = 0,
 ) -> None:
     """Write what the doctor would note and think before each message: a summary and a plan.
@@ -297,7 +304,7 @@ def thoughts(
     from bedside.api.note2chat_training import thought_plan, write_thoughts
     from bedside.transcripts import read_transcripts
 
-    with _asking(
+    with record_asking(
         evaluator,
         temperature=temperature,
         time_limit=time_limit,
@@ -307,13 +314,15 @@ def thoughts(
         max_cost=max_cost,
         price=price,
         replay=replay,
+        batch_out=batch_out,
+        batch_in=batch_in,
     ) as asking:
         talks = tuple(read_transcripts(files))
         if dry_run:
-            _show_plan(thought_plan(talks, asking), asking)
+            show_plan(thought_plan(talks, asking), asking)
             return
         summary = write_thoughts(talks, out, asking)
-    _say_made(summary, out, "interview")
+    say_made(summary, out, "interview")
 
 
 def candidates(
@@ -367,6 +376,8 @@ def candidates(
     time_limit: TimeLimitOption = 120.0,
     dry_run: RecordPreviewOption = False,
     replay: ReplayOption = False,
+    batch_out: BatchWaveOption = None,
+    batch_in: BatchAnswersOption = None,
     seed: SeedOption = 0,
 ) -> None:
     """Have a model write several messages for each turn of the doctor, and reward each.
@@ -382,7 +393,7 @@ def candidates(
     from bedside.transcripts import read_transcripts
 
     check_choice(reward, _REWARDS, "--reward")
-    with _asking(
+    with record_asking(
         evaluator,
         temperature=temperature,
         time_limit=time_limit,
@@ -392,6 +403,8 @@ def candidates(
         max_cost=max_cost,
         price=price,
         replay=replay,
+        batch_out=batch_out,
+        batch_in=batch_in,
         sides=(clinician, *([] if patient is None else [patient])),
     ) as asking:
         plan = candidate_plan(
@@ -404,78 +417,12 @@ def candidates(
             split=read_split(test=test),
         )
         if dry_run:
-            _show_plan(plan, asking)
+            show_plan(plan, asking)
             return
         summary = asking.carry_out(plan, out)
-    _say_made(summary, out, "interview")
+    say_made(summary, out, "interview")
     if summary.counts.finished:
         say(f"Next: bedside note2chat preferences {out / CANDIDATES_FILE} --unit message")
-
-
-@contextmanager
-def _asking(
-    evaluator: str,
-    *,
-    temperature: float | None,
-    time_limit: float,
-    seed: int,
-    max_concurrency: int,
-    max_calls: int | None,
-    max_cost: float | None,
-    price: list[str] | None,
-    replay: bool,
-    others: Mapping[str, str] | None = None,
-    sides: Sequence[str] = (),
-) -> Iterator[Asking]:
-    """Who is asked and how, while a line tells how far it is; ``sides`` are models that are asked beside them."""
-    from bedside.api.note2chat_training import Asking
-    from bedside.llm.prices import Price
-    from bedside.simulation.simulate import SimulationSettings
-
-    models = [evaluator, *(others or {}).values(), *sides]
-    settings = SimulationSettings(
-        max_concurrency=max_concurrency,
-        max_calls=max_calls,
-        max_cost=max_cost,
-        prices={name: Price(*pair) for name, pair in read_prices(price or [], models).items()},
-        replay=replay,
-    )
-    with simulation_progress() as progress:
-        yield Asking(
-            evaluator,
-            others or {},
-            temperature=temperature,
-            time_limit=time_limit,
-            seed=seed,
-            settings=settings,
-            progress=progress,
-        )
-
-
-def _show_plan(plan: RecordPlan, asking: Asking) -> None:
-    """What making records would ask."""
-    from bedside.reports.record_plans import record_plan_table
-    from bedside.simulation.record_preview import preview_records
-    from bedside.simulation.simulate import SimulationSettings
-
-    preview = preview_records(plan, asking.settings or SimulationSettings())
-    show_tables([record_plan_table(preview)])
-
-
-def _say_made(summary: SimulationSummary, out: Path, noun: str) -> None:
-    """What was made, what wasn't, and what to do."""
-    counts, calls = summary.counts, summary.calls
-    say(
-        f"{counted(counts.finished, noun)} of {counts.planned:,} in {out}; {calls.asked:,} calls asked now, "
-        f"{calls.replayed:,} replies taken from the log."
-    )
-    for (whose, reason), number in counts.failed.items():
-        say(f"{number:,} failed ({whose}: {reason}).")
-    if counts.failed:
-        counts.check_usable(out, noun)
-        say(f"bedside simulation failed {out} lists them. Calls that got no answer are asked again.")
-    if counts.unfinished:
-        say(f"{counts.unfinished:,} have not ended: the same command goes on.")
 
 
 #: The commands by name.

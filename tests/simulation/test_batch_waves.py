@@ -12,10 +12,15 @@ import pytest
 
 pytest.importorskip("aiohttp")
 
+from bedside.api.note2chat_rollouts import roll_out
+from bedside.api.note2chat_training import Asking, read_talks, write_dialogues, write_thoughts
 from bedside.api.simulating import Simulation, simulate
+from bedside.simulation.simulate import SimulationSettings
+from bedside.simulators.contract import SIMULATORS
 from bedside.support.errors import BedsideError, InputError
+from bedside.transcripts.simulation_folder import TRANSCRIPTS
 from tests.judges.test_command import run as command
-from tests.llm.server import Action, JudgeServer, Received
+from tests.llm.server import Action, JudgeServer, Received, fitting
 from tests.simulation.test_simulate import contents
 from tests.simulation.test_spread_talks import OneByOne, spent
 from tests.simulation.tiny import cases, install, run_tiny
@@ -177,6 +182,38 @@ def test_answers_of_another_simulation_are_refused(tmp_path: Path) -> None:
         answer(tmp_path / "calls.jsonl", tmp_path / "answers.jsonl", server)
         with pytest.raises(BedsideError, match=r"none of the .* answers is to a call of this simulation"):
             run(tmp_path / "other", server, seed=3, batch_in=(tmp_path / "answers.jsonl",))
+
+
+@pytest.mark.slow
+def test_records_are_made_by_waves_too(tmp_path: Path) -> None:
+    calls, answers = tmp_path / "calls.jsonl", tmp_path / "answers.jsonl"
+    bundled = SIMULATORS.load("note2chat").cases
+    write_dialogues(bundled, tmp_path / "dialogues", Asking("rules"))
+    talks = read_talks(tmp_path / "dialogues" / TRANSCRIPTS)
+    with JudgeServer(lambda request, number: Action(text=fitting(request))) as server:
+        write_thoughts(talks, tmp_path / "whole", Asking(server.judge))
+        asked = server.count
+        settings, waves = SimulationSettings(batch_out=calls), 0
+        while True:
+            made = write_thoughts(talks, tmp_path / "waves", Asking(server.judge, settings=settings))
+            assert made.wave is not None
+            if not made.wave.files:
+                break
+            waves += 1
+            answer(calls, answers, server)
+            settings = SimulationSettings(batch_out=calls, batch_in=(answers,))
+        assert server.count == 2 * asked
+        assert waves >= 1
+        with pytest.raises(InputError, match="interviews and their check are two simulations"):
+            roll_out(
+                bundled,
+                tmp_path / "rollouts",
+                Asking("rules", settings=settings),
+                clinician=server.judge,
+                patient="rules",
+            )
+    assert made.counts.finished == made.counts.planned == len(talks)
+    assert contents(tmp_path / "waves") == contents(tmp_path / "whole")
 
 
 def test_the_command_says_what_to_do(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
