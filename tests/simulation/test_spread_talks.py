@@ -28,6 +28,7 @@ from bedside.simulation.spread_talks import simulate_apart
 from bedside.support.errors import BedsideError, EngineError, InputError
 from bedside.transcripts.simulation_folder import LOG_FILE
 from tests.engines.clusters import ROOT, wait_until
+from tests.judges.test_command import run as command
 from tests.simulation.test_simulate import contents
 from tests.simulation.tiny import PERSONAS, TINY, cases, install, run_tiny
 from tests.soak import budget
@@ -271,6 +272,27 @@ def test_what_workers_can_t_do_is_one_line(tmp_path: Path, more: dict[str, Any],
     assert said in str(caught.value)
     assert "\n" not in str(caught.value)
     assert contents(tmp_path / "talks") == before
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (("--engine", "local", "--max-calls", "5"), "bedside: --max-calls: workers can't share a limit, 5"),
+        (("--engine", "local", "--replay"), "bedside: --replay: nobody is asked"),
+        (("--workers", "2"), "bedside: --workers: no engine is named; add --engine dask, local or ray"),
+    ],
+)
+def test_the_command_refuses_in_one_line(
+    tmp_path: Path, more: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "talks"
+    code, _, err = command(
+        capsys, "simulate", "--protocol", "note2chat", "--clinician", "rules", "--out", out, *more
+    )
+    assert code == 2
+    assert err.startswith(said)
+    assert err.count("\n") == 1
+    assert not out.exists()
 
 
 # -- processes --------------------------------------------------------------------------------------
