@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from bedside.simulation.simulate import SimulationSummary
     from bedside.simulation.simulation_plan import SimulationPlan
     from bedside.transcripts import Transcript
+    from bedside.transcripts.reading import Paths
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ def simulate(
     replay: bool = False,
     engine: Engine | None = None,
     batch_out: str | os.PathLike[str] | None = None,
-    batch_in: Sequence[str | os.PathLike[str]] = (),
+    batch_in: Paths = (),
     progress: Callable[[SimulationProgress], None] | None = None,
 ) -> Simulation:
     """Have conversations of clinicians with a protocol's simulated patients, or go on with them.
@@ -114,8 +115,8 @@ def simulate(
             unless given. Workers share the folder ``out``, and each has ``max_concurrency`` for itself.
         batch_out: a JSONL file to write the calls to language models to that are open, in place of asking: all
             conversations go as far as the log does, and wait. ``max_calls`` is then how many are written.
-        batch_in: files that a service answered such calls with; with ``batch_out`` too, what is open then is the next
-            wave. The same call does so until nothing is open.
+        batch_in: file or files that a service answered such calls with; with ``batch_out`` too, what is open then is
+            the next wave. The same call does so until nothing is open.
         progress: called whenever a conversation ends, or a part of them by a worker.
 
     Raises:
@@ -132,7 +133,7 @@ def simulate(
         minutes=minutes,
         replay=replay,
         batch_out=None if batch_out is None else Path(batch_out),
-        batch_in=tuple(map(Path, batch_in)),
+        batch_in=tuple(map(Path, [batch_in] if isinstance(batch_in, str | os.PathLike) else batch_in)),
     )
     plan = _plan(
         cases,

@@ -38,7 +38,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
     "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},
     "preview_judging": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question"},
-    "simulate": {"settings": "26-messages", "lengths": "30"},
+    "simulate": {"settings": "26-messages", "lengths": "30", "batch_in": "answers.jsonl"},
     "preview_simulation": {"settings": "26-messages", "lengths": "30"},
     "benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
     "preview_benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
@@ -135,6 +135,14 @@ def test_simulations_take_a_lone_name() -> None:
     for lengths in (30, [30]):
         with pytest.raises(bedside.BedsideError, match=r"`lengths`: leave them out|has no target lengths"):
             bedside.preview_simulation(None, "note2chat", clinician="rules", lengths=lengths)
+
+
+def test_a_lone_file_of_answers_is_one_file(tmp_path: Path) -> None:
+    for files in (str(tmp_path / "none.jsonl"), [tmp_path / "none.jsonl"]):
+        with pytest.raises(bedside.BedsideError, match=r"none\.jsonl"):
+            bedside.simulate(
+                None, "note2chat", tmp_path / "talks", clinician="openai/gpt-5-mini", sample=1, batch_in=files
+            )
 
 
 def test_benchmarks_take_a_lone_name(tmp_path: Path) -> None:

@@ -248,6 +248,7 @@ def complete_transcript() -> Any:
             "findings": ["chest pain", "since Monday", "no fever"],
             "ranked_diagnoses": ["angina", "muscle strain"],
             "note": "Chest pain since Monday, no fever.",
+            "patient_facts": ["He lays bricks.", "The pain began on Monday."],
         },
     )
 

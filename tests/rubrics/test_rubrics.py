@@ -98,10 +98,12 @@ OTHERS = {
     "values_detected": "set", "open_question": "label", "turn_evaluator": "vector", "concern_matching": "pairs",
     "finding_extraction": "list", "finding_check": "index", "diagnosis_match": "index", "finding_category": "label",
 }  # fmt: skip
+#: What simulated patients are checked by.
+CHECKS = {"case_contradiction_level": "level", "case_invention": "level", "dominant_trait": "label"}
 
 
 def test_every_rubric_of_the_protocols_is_shipped_and_no_other() -> None:
-    listed = {name: "level" for names in SCALES.values() for name in names.split()} | OTHERS
+    listed = {name: "level" for names in SCALES.values() for name in names.split()} | OTHERS | CHECKS
     assert {name: rubric.kind for name, rubric in RUBRICS.all().items()} == listed
 
 
@@ -174,6 +176,8 @@ def test_rubrics_that_need_an_input_name_it() -> None:
         "finding_category": {"findings"},
         "diagnosis_match": {"diagnosis", "ranked_diagnoses"},
         "factual_conflict": {"note"},
+        "case_contradiction_level": {"patient_facts"},
+        "case_invention": {"patient_facts"},
     }
 
 
