@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         read_ratings,
         report,
         simulate,
+        simulation_quality,
         tables,
         validate,
     )
@@ -64,6 +65,7 @@ _PLACES = {
             "read_ratings",
             "report",
             "simulate",
+            "simulation_quality",
             "tables",
             "validate",
         ),
@@ -106,6 +108,7 @@ __all__ = [
     "report",
     "score",
     "simulate",
+    "simulation_quality",
     "stats",
     "tables",
     "to_convokit",

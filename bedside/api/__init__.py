@@ -5,6 +5,7 @@ from bedside.api.benchmark_steps import Benchmark, BenchmarkWatch
 from bedside.api.benchmarking import benchmark, extend_benchmark, preview_benchmark
 from bedside.api.judging import JudgedRun, judge, preview_judging
 from bedside.api.run_files import Report, import_ratings, read_ratings, report
+from bedside.api.simulated_patients import simulation_quality
 from bedside.api.simulating import Simulation, preview_simulation, simulate
 
 __all__ = [
@@ -29,6 +30,7 @@ __all__ = [
     "read_ratings",
     "report",
     "simulate",
+    "simulation_quality",
     "tables",
     "validate",
 ]

@@ -42,6 +42,7 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "preview_simulation": {"settings": "26-messages", "lengths": "30"},
     "benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
     "preview_benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
+    "simulation_quality": {"judges": "", "reference": str(TALKS)},
     "read_account": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
 }  # fmt: skip
@@ -135,6 +136,16 @@ def test_simulations_take_a_lone_name() -> None:
     for lengths in (30, [30]):
         with pytest.raises(bedside.BedsideError, match=r"`lengths`: leave them out|has no target lengths"):
             bedside.preview_simulation(None, "note2chat", clinician="rules", lengths=lengths)
+
+
+def test_checks_of_patients_take_a_lone_name(tmp_path: Path) -> None:
+    bedside.simulate(None, "note2chat", tmp_path / "talks", clinician="script:brisk", sample=1)
+    for number, sessions in enumerate((str(TALKS), [str(TALKS)])):
+        checked = bedside.simulation_quality(tmp_path / "talks", tmp_path / f"q{number}", reference=sessions)
+        assert any(measure.reference is not None for measure in checked.results)
+    with pytest.raises(bedside.BedsideError, match="`judges`: names are text, and 3 is not"):
+        bedside.simulation_quality(tmp_path / "talks", tmp_path / "none", judges=3)  # type: ignore[arg-type]
+    assert not (tmp_path / "none").exists()
 
 
 def test_a_lone_file_of_answers_is_one_file(tmp_path: Path) -> None:
