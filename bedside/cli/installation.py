@@ -30,6 +30,7 @@ EXTRAS = {
     "redirection": "redirection, and fitting a model for it",
     "convokit": "ConvoKit corpora and measures",
     "annotate": "Label Studio",
+    "diversity": "self-BLEU of simulated patients",
     "forms": "transcripts in DOCX documents",
     "pandas": "tables as pandas data frames",
     "dask": "scoring spread over a dask cluster",

@@ -6,10 +6,10 @@ afterwards, as if one process had had all conversations.
 
 from __future__ import annotations
 
-import pickle
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from multiprocessing.reduction import ForkingPickler
 from pathlib import Path
 
 from bedside.engines.contract import Engine
@@ -100,10 +100,10 @@ def check_apart(plan: SimulationPlan, settings: SimulationSettings) -> None:
 
 
 def _can_be_sent(name: ActorName) -> bool:
-    # By pickle itself: libraries that also send functions' code would send a copy of what they refer to.
+    # As processes send it: libraries that also send functions' code would send a copy of what they refer to.
     try:
-        pickle.dumps(name)
-    except (pickle.PicklingError, AttributeError, TypeError):
+        ForkingPickler.dumps(name)
+    except Exception:  # whatever an agent's own way of being sent raises
         return False
     return getattr(name.detail, "__module__", None) != "__main__"
 

@@ -82,8 +82,13 @@ def test_what_is_complete_is_written_where_somebody_stops_it(tmp_path: Path) -> 
     def had(folder: Path, progress: Callable[[SimulationProgress], None] | None = None) -> None:
         simulate(cases(40), "tiny", folder, clinician="rules", progress=progress)
 
-    with pytest.raises(KeyboardInterrupt):
-        had(out, stop)
+    # What a shell runs in the background ignores Ctrl-C.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            had(out, stop)
+    finally:
+        signal.signal(signal.SIGINT, before)
     with opened_log(out / LOG_FILE) as connection:
         kept = [ended.transcript for _, ended in planned_conversations(connection) if ended is not None]
     assert 2 <= len(kept) < 40
