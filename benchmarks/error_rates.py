@@ -25,7 +25,8 @@ from scipy import stats
 from bedside.analysis._label_numbers import LabelNumbers
 from bedside.analysis.case_values import CaseValues
 from bedside.analysis.comparison import systems_at_once
-from bedside.analysis.ratings_view import MetricFacts, RatingsView
+from bedside.analysis.metric_facts import MetricFacts
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.system_pairs import SystemPair, system_pair, tested
 from bedside.ratings.table import frame_of
 from bedside.stats._exact import signed_rank_distribution

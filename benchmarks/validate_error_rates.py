@@ -80,6 +80,7 @@ def shares(design: Design, runs: int, seed: int) -> tuple[float, float]:
             weights=np.ones(len(judge)),
             judged=len(judge),
             picked=0,
+            final=np.full(len(judge), None),
         )
         columns = people.shape[1]
         kappa = mean_pairwise_kappa(

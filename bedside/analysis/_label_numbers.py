@@ -109,10 +109,13 @@ def _with_numbers(view: RatingsView, numbers: Mapping[str, Mapping[str, float]])
         orient="row",
     )
     whole = pl.col("unit") == "transcript"
-    ratings = view.ratings.join(
-        values, on=("metric", "label"), how="left", maintain_order="left"
-    ).with_columns(
-        pl.when(whole).then(pl.coalesce("number", "value")).otherwise(pl.col("value")).alias("value"),
-        pl.when(whole & pl.col("number").is_not_null()).then(None).otherwise(pl.col("label")).alias("label"),
-    )
-    return replace(view, ratings=ratings.drop("number"))
+
+    def numbered(ratings: pl.DataFrame) -> pl.DataFrame:
+        joined = ratings.join(values, on=("metric", "label"), how="left", maintain_order="left")
+        is_number = whole & pl.col("number").is_not_null()
+        return joined.with_columns(
+            pl.when(whole).then(pl.coalesce("number", "value")).otherwise(pl.col("value")).alias("value"),
+            pl.when(is_number).then(None).otherwise(pl.col("label")).alias("label"),
+        ).drop("number")
+
+    return replace(view, ratings=numbered(view.ratings), final=numbered(view.final))

@@ -28,9 +28,11 @@ from bedside.analysis.choices import (
     IccForm,
     Weights,
 )
+from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.grid import Grid, grid_of
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.analysis.selection import NothingError
+from bedside.analysis.selection import NothingError, beside_preferences
+from bedside.ratings.final_labels import FinalLabels
 from bedside.ratings.names import is_human
 from bedside.stats.result import Result
 from bedside.stats.sampled_items import SampledItems
@@ -58,11 +60,13 @@ class Agreement:
         cases: cases those are of, which is what is drawn independently; a transcript without one counts as one.
         alone: units left out because only one of the raters rated them.
         ties: units left out because people's consensus is a tie.
+        adjudicated: of a comparison with the consensus, units whose consensus is the final label of an adjudicator.
         constant: raters who give a single level to all that they rated of these units, with that level.
         chances: how the units that people rated were drawn. Where their chances differ, prevalence and statistics
             are of all that they stand for: each unit is weighted by one over its chance, and intervals are by strata.
         partly_known: whether chances are known of some units only, or come from several rounds: nothing is weighted.
         picked: units left out because they were picked for what they are, and not drawn.
+        learnt: units left out because the rater learnt from people's ratings of them or of their cases.
         by: the factors that divide the strata where chances differ.
         prevalence: share of each level among all ratings that count; empty where the ratings are on no scale.
         confusion: of two raters, counts of (first's level, second's level); empty otherwise.
@@ -85,10 +89,12 @@ class Agreement:
     cases: int
     alone: int
     ties: int = 0
+    adjudicated: int = 0
     constant: Mapping[str, str] = field(default_factory=dict)
     chances: Chances = "unknown"
     partly_known: bool = False
     picked: int = 0
+    learnt: int = 0
     by: tuple[str, ...] = ()
     prevalence: Mapping[str, float] = field(default_factory=dict)
     confusion: Mapping[tuple[str, str], int] = field(default_factory=dict)
@@ -121,8 +127,9 @@ def agree(
     People are compared among themselves, and one person with the consensus of the others: the human ceiling. Each
     algorithm and judge is compared with each person (and the mean of these pairs stands beside the mean of the pairs
     of people) and with people's consensus (which stands beside the ceiling). The consensus is the majority of labels,
-    the median on ordered scales, the mean of other numbers; ties are left out and counted. Of several passes of a
-    rater, the most frequent value counts, of equally frequent ones the one nearest their mean, else the first given.
+    the median on ordered scales, the mean of other numbers; ties are left out and counted. Where a unit was
+    adjudicated, the final label is its consensus; all else is of what the raters said themselves. Of several passes of
+    a rater, the most frequent value counts, of equally frequent ones the one nearest their mean, else the first given.
 
     Intervals leave out whole cases. Units that were picked for what they are, by disagreement or the like, are left
     out where others were drawn. Where units were drawn with known chances that differ, agreement is that of all units
@@ -150,6 +157,9 @@ def agree(
     if metrics is None and view.factors is not None:
         names = [name for name in names if name in view.scales]
     chosen = view.raters(raters)
+    if raters is not None:
+        view = replace(view, final=view.final.filter(pl.col("rater").is_in(chosen)))
+    view = fresh_view(view)
     agreements: list[Agreement] = []
     for name in names:
         ratings = view.ratings.filter(
@@ -157,12 +167,15 @@ def agree(
             pl.col("rater").is_in(chosen),
             pl.col("error").is_null(),
         )
-        agreements += _of_metric(view, name, ratings, forms)
+        agreements += [
+            replace(row, learnt=view.learnt.get((row.rater or "", name), 0))
+            for row in _of_metric(view, name, ratings, forms)
+        ]
     if not agreements:
         raise NothingError(
             "no unit was rated by two raters",
             where=view.name,
-            todo="import people's ratings with bedside ratings import",
+            todo="import people's ratings with bedside ratings import" + beside_preferences(view),
         )
     _check_order(weights, agreements)
     return tuple(agreements)
@@ -178,6 +191,7 @@ class _ComparedMetric:
     levels: ScaleLevels
     forms: AskedForms
     sample: AgreementSample
+    final: FinalLabels
 
 
 def _check_order(weights: Weights | None, agreements: Sequence[Agreement]) -> None:
@@ -226,12 +240,18 @@ def _of_metric(view: RatingsView, name: str, ratings: pl.DataFrame, forms: Asked
     if labels and levels is None:
         levels = tuple(sorted({cell for cell in grid.cells.ravel() if cell is not None}))
     sample = agreement_sample(view, ratings, grid, picked)
-    compared = _ComparedMetric(name, title, level=level, levels=levels, forms=forms, sample=sample)
+    final = view.final_labels(name)
+    compared = _ComparedMetric(
+        name, title, level=level, levels=levels, forms=forms, sample=sample, final=final
+    )
     agreements = _rows(compared, grid)
     if levels is not None and _NONE in levels and len(levels) > 2:
         collapsed = [[cell if cell in (None, _NONE) else "any" for cell in row] for row in grid.cells]
         any_or_none = replace(grid, cells=np.array(collapsed, dtype=object).reshape(grid.cells.shape))
-        compared = replace(compared, title=f"{title}: any or none", levels=(_NONE, "any"))
+        collapsed_final = {unit: label if label == _NONE else "any" for unit, label in final.items()}
+        compared = replace(
+            compared, title=f"{title}: any or none", levels=(_NONE, "any"), final=collapsed_final
+        )
         agreements += _rows(compared, any_or_none)
     return agreements
 
@@ -265,7 +285,7 @@ def _rows(compared: _ComparedMetric, grid: Grid) -> list[Agreement]:
             )
         )
     if people:
-        consensus, ties = _consensus(compared, human)
+        consensus, ties = _settled(compared, grid, human, *_consensus(compared, human))
         for position in range(len(grid.raters)):
             if position not in people:
                 rows += _rows_of_rater(
@@ -319,6 +339,23 @@ def _consensus(compared: _ComparedMetric, human: np.ndarray[Any, Any]) -> tuple[
     return values, len(together.ties)
 
 
+def _settled(
+    compared: _ComparedMetric,
+    grid: Grid,
+    human: np.ndarray[Any, Any],
+    consensus: np.ndarray[Any, Any],
+    ties: int,
+) -> tuple[np.ndarray[Any, Any], int]:
+    """The consensus with the final label where there is one, and how many ties are left."""
+    consensus = consensus.copy()
+    rated = (human != None).any(axis=1)  # noqa: E711
+    for place, unit in enumerate(zip(grid.transcripts, grid.units, strict=True)):
+        if rated[place] and unit in compared.final:
+            ties -= consensus[place] is None
+            consensus[place] = compared.final[unit]
+    return consensus, ties
+
+
 def _row(
     compared: _ComparedMetric,
     grid: Grid,
@@ -363,6 +400,7 @@ def _row(
         cases=len(set(sample.cases[counted])),
         alone=alone,
         ties=ties,
+        adjudicated=_adjudicated(compared, grid, counted) if kind == "consensus" else 0,
         constant={} if kind == "consensus" else _constant_levels(compared_ratings, raters),
         chances=sample.chances,
         partly_known=sample.partly_known,
@@ -374,6 +412,12 @@ def _row(
         confusion=_confusion(cells, levels) if cells.shape[1] == 2 else {},
         statistics=statistics_of(compared_ratings),
     )
+
+
+def _adjudicated(compared: _ComparedMetric, grid: Grid, counted: np.ndarray[Any, Any]) -> int:
+    """Units among those counted that have a final label."""
+    units = zip(grid.transcripts[counted], grid.units[counted], strict=True)
+    return sum(unit in compared.final for unit in units)
 
 
 def _constant_levels(compared: ComparedRatings, raters: Sequence[str]) -> dict[str, str]:

@@ -73,12 +73,13 @@ def agreement_sample(view: RatingsView, ratings: pl.DataFrame, grid: Grid, picke
     if chances != "unequal":
         partly = chances == "unknown" and people["drawn"].is_not_null().any()
         return AgreementSample(chances, bool(partly), picked, (), cases, nothing, nothing, nothing)
-    by = drawn_by(view.run, people["round"].unique())
+    rounds = people["round"].unique().to_list()
+    by = drawn_by(view.run, rounds)
     of_units = people.group_by("transcript_id", "unit").agg(
         pl.col("drawn").first(), pl.col("system").first().fill_null(ALL)
     )
     places = {place: number for number, place in enumerate(zip(grid.transcripts, grid.units, strict=True))}
-    levels_of = cell_levels(view.run, by)
+    levels_of = cell_levels(view.run, by, rounds)
     drawn = np.full(len(grid.cells), np.nan)
     levels: dict[int, Levels] = {}
     for transcript, unit, chance, system in of_units.iter_rows():

@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
-from bedside.analysis.ratings_view import ALL, MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.study_parts import AveragedFactor, averaged_factors
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result

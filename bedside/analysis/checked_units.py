@@ -11,6 +11,7 @@ import polars as pl
 
 from bedside.analysis.case_values import own_case
 from bedside.analysis.grid import grid_of
+from bedside.ratings.final_labels import FinalLabels
 from bedside.ratings.names import rated_by_humans
 
 #: How people's units were drawn: with one chance for all, with chances that differ, with chances that are not known (or
@@ -33,6 +34,7 @@ class CheckedUnits:
         weights: one over the chance with which each unit was drawn, where these differ; else 1.
         judged: units that the judge rated, whether or not people did.
         picked: units left out because they were picked for what they are, by disagreement or the like, and not drawn.
+        final: the final label of each unit that was adjudicated, else None.
     """
 
     judge: np.ndarray[Any, Any]
@@ -44,6 +46,7 @@ class CheckedUnits:
     weights: npt.NDArray[np.float64]
     judged: int
     picked: int
+    final: np.ndarray[Any, Any]
 
     @property
     def size(self) -> int:
@@ -66,10 +69,27 @@ class CheckedUnits:
         present: npt.NDArray[np.bool_] = self.people != None  # noqa: E711
         return present
 
+    @property
+    def reference(self) -> np.ndarray[Any, Any]:
+        """What people say together, units × people: of a unit that was adjudicated the final label alone.
+
+        A judge's errors are told by it. Whether the judge is as good as a person is told by :attr:`people`.
+        """
+        settled = self.final != None  # noqa: E711
+        reference = self.people.copy()
+        reference[settled] = None
+        reference[settled, 0] = self.final[settled]
+        return reference
+
+    @property
+    def adjudicated(self) -> int:
+        """Units with a final label."""
+        return int((self.final != None).sum())  # noqa: E711
+
     def people_numbers(self) -> npt.NDArray[np.float64]:
-        """People's mean of each unit; the ratings must be numbers."""
+        """People's mean of each unit, or its final label; the ratings must be numbers."""
         cells = np.array(
-            [[np.nan if cell is None else cell for cell in row] for row in self.people], dtype=float
+            [[np.nan if cell is None else cell for cell in row] for row in self.reference], dtype=float
         )
         return np.array(np.nanmean(cells, axis=1))
 
@@ -91,14 +111,18 @@ def drawn_ratings(ratings: pl.DataFrame) -> tuple[pl.DataFrame, int]:
     return left, units
 
 
-def checked_units(ratings: pl.DataFrame, judge: str, picked: int) -> CheckedUnits:
+def checked_units(
+    ratings: pl.DataFrame, judge: str, picked: int, final: FinalLabels | None = None
+) -> CheckedUnits:
     """The units that a judge and people rated.
 
     Args:
         ratings: of one metric, as :func:`drawn_ratings` leaves them.
         judge: the judge's name.
         picked: how many units that took away.
+        final: final labels of units that were adjudicated.
     """
+    settled = {f"{transcript}\n{unit}": label for (transcript, unit), label in (final or {}).items()}
     of_judge = pl.col("rater") == judge
     rated = ratings.filter(rated_by_humans() | of_judge, pl.col("error").is_null()).with_columns(unit_keys())
     grid = grid_of(rated.with_columns(pl.col(_KEY).alias("transcript_id")))
@@ -131,6 +155,7 @@ def checked_units(ratings: pl.DataFrame, judge: str, picked: int) -> CheckedUnit
         weights=weights,
         judged=int((verdicts != None).sum()),  # noqa: E711
         picked=picked,
+        final=np.array([settled.get(str(key)) for key in keys], dtype=object),
     )
 
 

@@ -23,8 +23,9 @@ from bedside.analysis.choices import (
     CorrectionFamily,
     Test,
 )
+from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
-from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, chosen_systems, quality_metrics
 from bedside.analysis.system_pairs import THEN, SystemPair, system_pair, tested
 from bedside.stats.result import Result
@@ -143,6 +144,7 @@ def compare(
     family: CorrectionFamily = "all",
     correction: Correction = "holm",
     adjusted_intervals: bool = False,
+    bootstrap: bool = False,
     seed: int = 0,
 ) -> Comparisons:
     """Compare systems pair by pair on every metric of whole transcripts, case by case.
@@ -170,7 +172,9 @@ def compare(
         correction: ``holm``, ``bonferroni`` or ``bh`` (Benjamini–Hochberg).
         adjusted_intervals: intervals that hold all at once within a family of m tests: each at the level 1 − .05/m
             (Bonferroni's, which is safe beside Holm's correction too).
-        seed: of permutations.
+        bootstrap: whether the intervals of permutation tests are those of a bootstrap over cases (BCa), in place of
+            the differences that the test itself doesn't reject.
+        seed: of permutations, and of bootstraps.
 
     Raises:
         DataError: fewer than two systems, an unknown one, or an option that is none of those named.
@@ -216,7 +220,13 @@ def compare(
             people = [pair.people for pair in matched[-len(duos) :]] if test == "auto" else []
             overall.append(systems_at_once(facts, str(group), by_system, test, people=people))
     pairs = _compared_pairs(
-        matched, family, correction, alternative=alternative, adjusted=adjusted_intervals, seed=seed
+        matched,
+        family,
+        correction,
+        alternative=alternative,
+        adjusted=adjusted_intervals,
+        bootstrap=bootstrap,
+        seed=seed,
     )
     return Comparisons(
         tuple(pairs),
@@ -305,10 +315,13 @@ def _compared_pairs(
     *,
     alternative: Alternative,
     adjusted: bool,
+    bootstrap: bool,
     seed: int,
 ) -> list[Comparison]:
     """The comparisons, p corrected within families, and on request the intervals too."""
-    results = tested(matched, [_LEVEL] * len(matched), alternative=alternative, seed=seed)
+    results = tested(
+        matched, [_LEVEL] * len(matched), alternative=alternative, seed=seed, bootstrap=bootstrap
+    )
     title = "comparisons of two systems"
     if alternative != "two-sided":
         title += f", one-sided ({alternative})"
@@ -321,7 +334,7 @@ def _compared_pairs(
     if not adjusted:
         return pairs
     levels = [1 - (1 - _LEVEL) / max(pair.test.family_size or 1, 1) for pair in pairs]
-    wider = tested(matched, levels, alternative=alternative, seed=seed)
+    wider = tested(matched, levels, alternative=alternative, seed=seed, bootstrap=bootstrap)
     return [
         replace(
             pair,

@@ -9,7 +9,8 @@ import polars as pl
 
 from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import case_values
-from bedside.analysis.ratings_view import ALL, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricFacts, MetricRatings
+from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import NothingError, by_raters, rated_groups, system_values, systems_or_all
 from bedside.stats.result import Result
 from bedside.support.registry import nearest
@@ -86,7 +87,7 @@ def deviation(
     names = view.metrics(metrics)
     reference_values = system_values(reference, names, None)
     deviations = []
-    for metric, group, system, table in rated_groups(system_values(view, names, chosen), names):
+    for metric, group, system, table in rated_groups(view, system_values(view, names, chosen), names):
         corpus = reference_values.filter(pl.col("metric") == metric)
         if name is not None:
             same_raters = corpus.filter(pl.col("group") == group)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import polars as pl
 
-from bedside.analysis.ratings_view import ALL, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricFacts, MetricRatings
+from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import (
     NothingError,
     by_raters,
@@ -123,7 +124,7 @@ def drift(
             view.facts(metric), raters=group, system=system, table=table, lengths=(shortest, longest),
             resamples=resamples, seed=seed,
         )
-        for metric, group, system, table in rated_groups(values, names)
+        for metric, group, system, table in rated_groups(view, values, names)
     ]  # fmt: skip
     if not changes:
         raise NothingError(

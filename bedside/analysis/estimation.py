@@ -9,8 +9,10 @@ from itertools import combinations
 import polars as pl
 
 from bedside.analysis.choices import ESTIMATE_ABOUT, ESTIMATE_METHODS, EstimateAbout, EstimateMethod
+from bedside.analysis.fresh_view import fresh_view_of
+from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.people_sample import PeopleSample, is_share, people_samples
-from bedside.analysis.ratings_view import ALL, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.ratings_view import ALL, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems
 from bedside.ratings.names import rated_by_humans
 from bedside.stats.arrays import chosen
@@ -37,6 +39,7 @@ class Estimate(MetricRatings):
         labelled: transcripts that people and the judge rated.
         labelled_cases: cases of those.
         judged: transcripts that the judge rated.
+        learnt: transcripts left out because the judge learnt from people's ratings of them or of their cases.
         naive: from the judge's ratings alone, as if the judge made no error.
         human: from people's ratings of the sample alone, weighted as it was drawn.
         corrected: prediction-powered (or Rogan–Gladen where asked for), unbiased where the sample is random by cell.
@@ -49,6 +52,7 @@ class Estimate(MetricRatings):
     labelled: int
     labelled_cases: int
     judged: int
+    learnt: int
     naive: Result
     human: Result
     corrected: Result
@@ -64,13 +68,15 @@ class Estimate(MetricRatings):
 
 @dataclass(frozen=True, slots=True)
 class _EstimateQuestion:
-    """What is asked of each metric: as the arguments of :func:`estimate`; ``share`` for zeros and ones."""
+    """What is asked of each metric: as the arguments of :func:`estimate`; ``share`` for zeros and ones,
+    ``learnt`` as in :class:`Estimate`."""
 
     facts: MetricFacts
     judge: str
     about: EstimateAbout
     method: EstimateMethod
     share: bool
+    learnt: int
 
 
 def estimate(
@@ -109,6 +115,7 @@ def estimate(
     if people is not None:
         view = by_raters(view, [*people, name])
     _check(about, method)
+    view = fresh_view_of(view, name)
     compared = chosen_systems(view, systems, fewest=1) if view.systems() else [ALL]
     estimates: list[Estimate] = []
     for metric in view.metrics(metrics):
@@ -116,7 +123,10 @@ def estimate(
         if not samples:
             continue
         _check_label_sets(view, metric)
-        question = _EstimateQuestion(view.facts(metric), name, about, method, is_share(view, metric, name))
+        question = _EstimateQuestion(
+            view.facts(metric), name, about=about, method=method, share=is_share(view, metric, name),
+            learnt=view.learnt.get((name, metric), 0),
+        )  # fmt: skip
         means = {system: _mean(question, system, sample) for system, sample in samples.items()}
         estimates += means.values()
         estimates += [_difference(question, means[a], means[b]) for a, b in combinations(compared, 2)]
@@ -174,11 +184,27 @@ def _mean(question: _EstimateQuestion, system: str, sample: PeopleSample) -> Est
     if question.method == "rogan-gladen":
         corrected = _rogan_gladen(sample, question)
     cases = len(sample.labelled_cases)
+    human = _sampled(human, (sample,))
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=system, about=question.about, samples=(sample,),
         labelled=sample.labelled, labelled_cases=cases, judged=sample.units.judge.size,
-        naive=naive, human=human, corrected=_enough(corrected, cases),
+        learnt=question.learnt,
+        naive=naive, human=human, corrected=_sampled(_enough(corrected, cases), (sample,)),
     )  # fmt: skip
+
+
+def _sampled(result: Result, samples: Sequence[PeopleSample]) -> Result:
+    """A result that people's ratings are in, or why they are no sample of all transcripts of a merged run."""
+    parts = list(dict.fromkeys(part for sample in samples for part in sample.unsampled))
+    if not parts:
+        return result
+    return replace(
+        result,
+        estimate=None,
+        interval=None,
+        missing=f"runs were merged, and people rated fewer than two cases of the transcripts from {', '.join(parts)}: "
+        "what they rated of others was not drawn from these",
+    )
 
 
 def _rogan_gladen(sample: PeopleSample, question: _EstimateQuestion) -> Result:
@@ -226,9 +252,11 @@ def _difference(question: _EstimateQuestion, x: Estimate, y: Estimate) -> Estima
         corrected = rogan_gladen_difference(x.corrected, y.corrected)
     for mean in (x, y):
         corrected = _enough(corrected, mean.labelled_cases)
+    human, corrected = _sampled(human, (first, second)), _sampled(corrected, (first, second))
     return Estimate(
         facts=question.facts, judge=question.judge, quantity=f"{x.quantity} − {y.quantity}", about=question.about,
         samples=(first, second), labelled=x.labelled + y.labelled,
         labelled_cases=len(first.labelled_cases | second.labelled_cases), judged=x.judged + y.judged,
+        learnt=question.learnt,
         naive=naive, human=human, corrected=corrected,
     )  # fmt: skip

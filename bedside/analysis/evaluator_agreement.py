@@ -9,7 +9,8 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.grid import grid_of
-from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import simulated_talks
 from bedside.protocols.medconceal import FEATURES, simulated_turns, turn_rater
 from bedside.protocols.medconceal.labels import INTENTS, ConcernTurnLabels

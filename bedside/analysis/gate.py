@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import polars as pl
 
+from bedside.analysis.metric_facts import MetricRatings
 from bedside.analysis.non_inferiority import Margins, MarginTest, within_margins
-from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems
 from bedside.ratings.names import TRANSCRIPT
 from bedside.ratings.values import Direction

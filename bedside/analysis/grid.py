@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,6 +10,7 @@ import polars as pl
 
 from bedside.analysis.case_values import own_case
 from bedside.ratings.names import rated_by_humans
+from bedside.ratings.passes import taken_together
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,7 @@ def grid_of(ratings: pl.DataFrame) -> Grid:
     )
     values = one_pass[column].list.first().to_list()
     for place in (one_pass[column].list.len() > 1).arg_true():
-        values[place] = _taken_together(one_pass[column][place].to_list())
+        values[place] = taken_together(one_pass[column][place].to_list())
     kind = pl.String() if column == "label" else pl.Float64()
     wide = one_pass.with_columns(pl.Series(column, values, dtype=kind)).pivot(
         "rater", index=["transcript_id", "unit"], values=column, sort_columns=True
@@ -64,18 +64,3 @@ def grid_of(ratings: pl.DataFrame) -> Grid:
         units=wide["unit"].to_numpy(),
         cases=np.array([case_of[name] for name in wide["transcript_id"]], dtype=object),
     )
-
-
-def _taken_together(values: list[Any]) -> Any:
-    """A rater's value from its passes in their order: the most frequent, of several the one nearest their mean.
-
-    Of two that are as near, or labels, the one given first counts: passes are as good as each other, so that no rating
-    is shifted to one side, as by the lower of them, and no unit is left out because it is hard to rate.
-    """
-    counts = Counter(values)
-    most = max(counts.values())
-    top = [value for value, count in counts.items() if count == most]
-    if len(top) == 1 or isinstance(top[0], str):
-        return top[0]
-    mean = sum(values) / len(values)
-    return min(top, key=lambda value: abs(value - mean))

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import polars as pl
 
-from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.simulated_talks import simulated_talks
 from bedside.coders.people import majority
 from bedside.ratings.names import unit_name

@@ -11,6 +11,7 @@ import polars as pl
 
 from bedside.analysis.agreement_statistics import ScaleLevels
 from bedside.analysis.checked_units import CheckedUnits, checked_units, drawn_ratings, unit_keys
+from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import rated_by_humans
 from bedside.stats.diagnostic_accuracy import (
@@ -36,7 +37,8 @@ class LevelAccuracy:
         level: the level; all others count as its opposite.
         given: units that at least one person gave it.
         units: units that the judge and people rated.
-        judge: the judge against each person in turn, each unit with one vote.
+        judge: the judge against each person in turn, each unit with one vote; against the final label where a unit was
+            adjudicated.
         people: one person against each other person, in the same way; None where no two people rated a unit.
     """
 
@@ -52,7 +54,7 @@ class JudgeCalibration:
     """A judge's expected levels beside what people say.
 
     Attributes:
-        curve: expected and observed, each person in turn.
+        curve: expected and observed, each person in turn, or the final label where a unit was adjudicated.
         area: the area under the ROC curve, where there are two levels; else None.
         units: units with an expected level that people rated.
     """
@@ -64,9 +66,10 @@ class JudgeCalibration:
 
 def level_accuracy(units: CheckedUnits, level: float | str) -> LevelAccuracy:
     """How well the judge finds a level that people give; intervals by case."""
+    reference, says = units.reference, units.judge == level
+    is_so = (reference == level).sum(axis=1) / (reference != None).sum(axis=1)  # noqa: E711
+    judge = _accuracy(units, [(says, True, is_so), (says, False, 1 - is_so)])
     votes, yes = units.present.sum(axis=1), (units.people == level).sum(axis=1)
-    says = units.judge == level
-    judge = _accuracy(units, [(says, True, yes / votes), (says, False, 1 - yes / votes)])
     # Of the ordered pairs of people who rated a unit, the shares in which one says so and the other does or doesn't.
     pairs = np.maximum(1, votes * (votes - 1))
     both, split = yes * (yes - 1) / pairs, yes * (votes - yes) / pairs
@@ -141,20 +144,21 @@ def judge_calibration(
     means = ratings.drop_nulls("value").with_columns(unit_keys()).group_by("key").agg(pl.col("value").mean())
     expected_by_key = dict(means.iter_rows())
     expected = np.array([expected_by_key.get(str(key), np.nan) for key in units.keys], dtype=float)
-    counted = units.present & ~np.isnan(expected)[:, None]
+    reference = units.reference
+    counted = (reference != None) & ~np.isnan(expected)[:, None]  # noqa: E711
     rows, columns = np.nonzero(counted)
     if units.has_labels or not rows.size:
         return None
     votes = counted.sum(axis=1)
     curve = calibration(
         expected[rows],
-        units.people[rows, columns].astype(float),
+        reference[rows, columns].astype(float),
         clusters=units.cases[rows],
         weights=(units.weights / np.maximum(1, votes))[rows],
     )
     area = None
     if len(levels) == 2:
-        yes = ((units.people == levels[1]) & counted).sum(axis=1) / np.maximum(1, votes)
+        yes = ((reference == levels[1]) & counted).sum(axis=1) / np.maximum(1, votes)
         weights = np.concatenate([yes, (votes > 0) - yes]) * np.tile(units.weights, 2)
         kept = weights > 0
         area = area_under_curve(
@@ -168,6 +172,7 @@ def judge_calibration(
 
 def calibrations(view: RatingsView, metrics: Sequence[str]) -> Iterator[tuple[str, str, JudgeCalibration]]:
     """Each of these metrics of which judges gave expected levels and people rated it: metric, judge, calibration."""
+    view = fresh_view(view)
     for name in metrics:
         expected = view.ratings.filter(pl.col("metric") == name + EXPECTED)
         ratings, picked = drawn_ratings(view.ratings.filter(pl.col("metric") == name))
@@ -175,7 +180,7 @@ def calibrations(view: RatingsView, metrics: Sequence[str]) -> Iterator[tuple[st
             continue
         scale = view.scales.get(name)
         for judge in sorted(expected["rater"].unique()):
-            units = checked_units(ratings, judge, picked)
+            units = checked_units(ratings, judge, picked, view.final_labels(name))
             levels = levels_of_units(units, scale.levels if scale is not None else None)
             calibration_of_judge = judge_calibration(units, expected.filter(pl.col("rater") == judge), levels)
             if calibration_of_judge is not None:

@@ -12,8 +12,9 @@ import polars as pl
 from bedside.analysis._label_numbers import label_numbers
 from bedside.analysis.case_values import CaseValues, case_values
 from bedside.analysis.comparison import Comparison, compare
-from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
-from bedside.metrics import FAMILIES
+from bedside.analysis.metric_facts import MetricFacts, MetricRatings
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
+from bedside.analysis.value_bounds import Bounds, mean_within, value_bounds
 from bedside.ratings.values import Direction
 from bedside.stats.letter_display import letter_display, rank_ranges
 from bedside.stats.result import Result
@@ -79,11 +80,12 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
         metric: its name in the ratings table.
         seed: of what is drawn at random.
     """
-    rated = label_numbers(view, [metric]).view.transcript_values([metric])
+    numbered = label_numbers(view, [metric]).view
+    rated = numbered.transcript_values([metric])
     with_value = rated.filter(pl.col("value").is_not_null())["group"].unique().to_list()
     groups = sorted(with_value, key=lambda name: (name != PEOPLE, name))
     own = view.ratings.with_columns(view.rater_group().alias("group")).filter(pl.col("metric") == metric)
-    within_one = _is_within_one(view, metric)
+    bounds = value_bounds(numbered, metric)
     by_group = []
     for group in groups:
         of_group = replace(view, ratings=own.filter(pl.col("group") == group).drop("group"))
@@ -95,7 +97,7 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
             _standings(
                 view.facts(metric),
                 group,
-                [_standing(system, values, within_one=within_one) for system in view.systems()],
+                [_standing(system, values, bounds) for system in view.systems()],
                 pairs,
                 why=errors.mode().sort()[0] if errors.len() else "",
             )
@@ -103,28 +105,10 @@ def standings(view: RatingsView, metric: str, *, seed: int = 0) -> tuple[Standin
     return tuple(by_group)
 
 
-def _is_within_one(view: RatingsView, metric: str) -> bool:
-    """Whether a metric's values lie between 0 and 1, so that its mean is of the kind that a share is."""
-    scale = view.scales.get(metric)
-    if scale is not None:
-        return {level for level in scale.levels if not isinstance(level, str)} <= {0, 1}
-    name = metric.partition(".")[0]
-    ranges = [
-        (own.low, own.high)
-        for family in FAMILIES.all().values()
-        for own in family.metrics
-        if own.name == name
-    ]
-    return not ranges or ranges[0] == (0, 1)
-
-
-def _standing(system: str, values: pl.DataFrame, *, within_one: bool) -> Standing:
-    """A system's mean over cases: with Wilson's interval where every case has 0 or 1, which is wide enough, else t."""
-    from bedside.stats.intervals import mean_t, proportion
-
+def _standing(system: str, values: pl.DataFrame, bounds: Bounds) -> Standing:
+    """A system's mean over cases, with an interval that stays within what the metric's values can be."""
     own = case_values(values, system)
-    shares = own.n > 0 and within_one and bool(np.isin(own.values, (0.0, 1.0)).all())
-    return Standing(system, own, proportion(own.values) if shares else mean_t(own.values))
+    return Standing(system, own, mean_within(own.values, bounds))
 
 
 def _standings(

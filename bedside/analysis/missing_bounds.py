@@ -12,7 +12,8 @@ from functools import cache
 
 import polars as pl
 
-from bedside.analysis.ratings_view import ALL, PEOPLE, MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.metrics import FAMILIES
 
 #: Means nearer to each other than this differ by rounding.

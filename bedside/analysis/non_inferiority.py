@@ -12,8 +12,9 @@ import polars as pl
 from bedside.analysis._label_numbers import LabelNumbers, label_numbers
 from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import CaseValues, case_values, most_cases_pair
+from bedside.analysis.metric_facts import MetricFacts, MetricRatings
 from bedside.analysis.rater_effects import RaterDesign, rater_design
-from bedside.analysis.ratings_view import PEOPLE, MetricFacts, MetricRatings, RatingsView
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import by_raters, chosen_systems, quality_metrics
 from bedside.ratings.scales import Scale
 from bedside.ratings.values import Direction

@@ -15,6 +15,7 @@ from bedside.analysis.deviation import deviation
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, rated_groups, system_values
 from bedside.analysis.simulated_talks import SimulatedTalk, SimulatedTalks, simulated_talks
+from bedside.analysis.value_bounds import mean_within, value_bounds
 from bedside.simulation.talk_lines import HIDDEN_FLAG
 from bedside.stats.result import Result
 
@@ -112,13 +113,11 @@ def is_checked(view: RatingsView) -> bool:
 
 def _rated(view: RatingsView, aspect: str, names: Sequence[str]) -> Iterator[QualityMeasure]:
     """Means over cases of what was rated of whole conversations."""
-    from bedside.stats.intervals import mean_t
-
     wanted = [name for name in names if name in view.metrics()]
-    for metric, raters, system, table in rated_groups(system_values(view, wanted, None), wanted):
+    for metric, raters, system, table in rated_groups(view, system_values(view, wanted, None), wanted):
         facts = view.facts(metric)
         values = case_values(table, system)
-        result = mean_t(values.values)
+        result = mean_within(values.values, value_bounds(view, metric))
         yield QualityMeasure(aspect, metric, facts.title, system, raters, result, digits=facts.digits)
 
 
@@ -130,7 +129,7 @@ def _flagged(talks: SimulatedTalks) -> Iterator[QualityMeasure]:
     for system in sorted({talk.system for talk in known}):
         own = [talk for talk in known if talk.system == system]
         for flag, title in (
-            (HIDDEN_FLAG, "Conversations in which the other side was sent a hidden text"),
+            (HIDDEN_FLAG, "Conversations in which a side was sent a text that it must not know"),
             ("patient: fallback", "Conversations with a line in place of an unusable reply"),
         ):
             shares = [float(bool((talk.flags or {}).get(flag))) for talk in own]
@@ -147,7 +146,7 @@ def _literacy(view: RatingsView) -> Iterator[QualityMeasure]:
     names = [name for name in READABILITY if name in view.metrics()]
     levels = view.factors.select("transcript_id", LITERACY)
     values = system_values(view, names, None).join(levels, on="transcript_id")
-    for metric, raters, system, table in rated_groups(values, names):
+    for metric, raters, system, table in rated_groups(view, values, names):
         low, high = (
             dict(case_means(table.filter(pl.col(LITERACY) == level)).select("case", "value").iter_rows())
             for level in (LOW, HIGH)

@@ -9,15 +9,18 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
+from bedside.analysis.merged_samples import sampled_parts
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
 from bedside.ratings.names import TRANSCRIPT, rated_by_humans
 from bedside.ratings.run import Run
-from bedside.stats.sampling_cells import Levels, sampling_cells
+from bedside.stats.sampling_cells import FEWEST_CASES, Levels, sampling_cells
 from bedside.stats.stratified_means import JudgedUnits, judged_units
 
 #: What the table of transcripts says of each besides the factors.
 _OF_INDEX = ("system", "case_id", "language")
+#: Stands beside the factors of a plan where a run was merged: each of its runs has a sample of its own.
+MERGED_RUN = "merged run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +36,9 @@ class PeopleSample:
         assumed: transcripts that people rated of which it isn't known with what chance they were drawn; 0 where they
             rated all.
         unjudged: transcripts that people rated and the judge didn't.
+        adjudicated: transcripts that people and the judge rated whose final label stands in place of people's mean.
+        unsampled: of a merged run, those runs of whose transcripts people rated fewer than two cases: what they rated
+            of the others' says nothing of them.
     """
 
     units: JudgedUnits
@@ -42,6 +48,8 @@ class PeopleSample:
     picked: int
     assumed: int
     unjudged: int
+    adjudicated: int
+    unsampled: tuple[str, ...] = ()
 
     @property
     def labelled(self) -> int:
@@ -60,26 +68,41 @@ class PeopleSample:
 
 
 def drawn_by(run: Run | None, rounds: Iterable[str]) -> tuple[str, ...]:
-    """The factors by which transcripts were drawn for rounds of annotation, besides the system."""
+    """The factors by which transcripts were drawn for rounds of annotation, besides the system.
+
+    The first is :data:`MERGED_RUN` where transcripts of a system were drawn in several runs that were merged.
+    """
     if run is None:
         return ()
     asked = set(rounds)
+    merged = (MERGED_RUN,) if sampled_parts(run, asked) else ()
     factors = [
         factor
         for entry in run.manifest["imports"]
         if asked & set(entry.get("rounds", ()))
         for factor in entry.get("by", ())
     ]
-    return tuple(factor for factor in dict.fromkeys(factors) if factor != "system")
+    return merged + tuple(factor for factor in dict.fromkeys(factors) if factor != "system")
 
 
-def cell_levels(run: Run | None, by: Sequence[str]) -> dict[str, Levels]:
-    """Transcript → its levels of the factors that transcripts were drawn by; empty where there are none."""
+def cell_levels(run: Run | None, by: Sequence[str], rounds: Iterable[str]) -> dict[str, Levels]:
+    """Transcript → its levels of the factors that transcripts were drawn by; empty where there are none.
+
+    Args:
+        run: the run.
+        by: the factors, as :func:`drawn_by` names them.
+        rounds: the rounds of annotation.
+    """
     if run is None or not by:
         return {}
     table = run.index.select(pl.col("id").alias("transcript_id"), *_OF_INDEX)
     factors = run.factors.drop(set(by) & set(_OF_INDEX), strict=False)
     levels = table.join(factors, on="transcript_id", how="left", suffix=" (factor)")
+    if by[0] == MERGED_RUN:
+        parts = sampled_parts(run, set(rounds))
+        levels = levels.with_columns(
+            pl.Series(MERGED_RUN, [parts[name] for name in levels["transcript_id"]], dtype=pl.String())
+        )
     return {
         name: tuple(WITHOUT if level is None else str(level) for level in own)
         for name, *own in levels.select("transcript_id", *by).iter_rows()
@@ -96,7 +119,9 @@ def is_share(view: RatingsView, metric: str, judge: str) -> bool:
         pl.col("unit") == TRANSCRIPT,
         rated_by_humans() | (pl.col("rater") == judge),
     )
-    return bool(rated["value"].drop_nulls().is_in([0.0, 1.0]).all())
+    final = view.final.filter(pl.col("metric") == metric, pl.col("unit") == TRANSCRIPT)
+    values = pl.concat([rated["value"], final["value"]]).drop_nulls()
+    return bool(values.is_in([0.0, 1.0]).all())
 
 
 def people_samples(
@@ -110,10 +135,18 @@ def people_samples(
     of_people = rated.filter(rated_by_humans(), pl.col("value").is_not_null())
     if of_people.is_empty() or rated.filter(pl.col("rater") == judge)["value"].drop_nulls().is_empty():
         return {}
-    by = drawn_by(view.run, of_people["round"].unique())
-    levels = cell_levels(view.run, by)
+    rounds = of_people["round"].unique().to_list()
+    by = drawn_by(view.run, rounds)
+    levels = cell_levels(view.run, by, rounds)
     drawn = _drawn(of_people)
-    values = _values(view, metric, judge).join(drawn, on="transcript_id", how="left")
+    settled = pl.col("transcript_id").is_in(
+        [name for name, unit in view.final_labels(metric) if unit == TRANSCRIPT]
+    )
+    values = (
+        _values(view, metric, judge)
+        .join(drawn, on="transcript_id", how="left")
+        .with_columns((settled & pl.col("human").is_not_null()).alias("settled"))
+    )
     return {
         system: _sample(values.filter(pl.col("system") == system), by=by, levels=levels) for system in systems
     }
@@ -153,14 +186,30 @@ def _sample(values: pl.DataFrame, *, by: tuple[str, ...], levels: dict[str, Leve
     cases = judged["case"].to_numpy().astype(str)
     judge = judged["judge"].to_numpy().astype(np.float64)
     own = [levels.get(name, ()) for name in judged["transcript_id"]]
-    cells = sampling_cells(own, judge, ~np.isnan(human), cases)
+    labelled = ~np.isnan(human)
+    # No cell is joined with one of another merged run: what people rated there is no sample of it.
+    parts = np.array([level[0] if by[:1] == (MERGED_RUN,) else "" for level in own], dtype=str)
+    numbers, joined = np.zeros(len(own), dtype=np.intp), list[tuple[Levels, ...]]()
+    unsampled, following = [], 0
+    for part in sorted(set(parts.tolist())):
+        inside = np.flatnonzero(parts == part)
+        cells = sampling_cells(
+            [own[place] for place in inside], judge[inside], labelled[inside], cases[inside]
+        )
+        numbers[inside] = cells.numbers + following
+        following += int(cells.numbers.max()) + 1
+        joined += cells.joined
+        if part and np.unique(cases[inside][labelled[inside]]).size < FEWEST_CASES:
+            unsampled.append(part)
     picked = pl.col("picked").fill_null(False)
     return PeopleSample(
-        units=judged_units(judge, human, cells=cells.numbers, cases=cases),
+        units=judged_units(judge, human, cells=numbers, cases=cases),
         by=by,
         cells=len(set(own)),
-        joined=cells.joined,
+        joined=tuple(joined),
         picked=values.filter(picked).height,
         assumed=judged.filter(pl.col("assumed").fill_null(False)).height if np.isnan(human).any() else 0,
         unjudged=values.filter(pl.col("judge").is_null(), pl.col("human").is_not_null()).height,
+        adjudicated=judged.filter("settled").height,
+        unsampled=tuple(unsampled),
     )

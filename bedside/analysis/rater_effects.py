@@ -14,13 +14,16 @@ import polars as pl
 
 from bedside.analysis.averaging import matched_rows
 from bedside.analysis.case_values import case_means, most_cases_pair, own_case
-from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import RatingsView
 from bedside.ratings.names import TRANSCRIPT, person_name, rated_by_humans, rates_unit
 from bedside.stats import crossed_raters
 from bedside.stats.arrays import Array
 from bedside.stats.result import Result
 from bedside.support.plurals import counted
 
+#: How a warning begins that other people rated the other system.
+CONFOUNDED = "Raters and systems are confounded"
 #: Least share of the cases that all raters must have rated for raters and cases to count as crossed.
 CROSSED_SHARE = 0.8
 #: How much of two systems' ratings may be by other people before raters and systems count as confounded.
@@ -306,7 +309,7 @@ def confounding_in_words(design: RaterDesign, digits: int | None = None) -> str:
             f"{design.shift:+.{places}f}".replace("-", "−")
         )
     return (
-        f"Raters and systems are confounded, {design.a} − {design.b} on {design.facts.title}: {', '.join(parts)}"
+        f"{CONFOUNDED}, {design.a} − {design.b} on {design.facts.title}: {', '.join(parts)}"
         f"{shift}. A difference of raters looks like one of systems."
     )
 

@@ -6,13 +6,13 @@ import fnmatch
 import os
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, TypeVar
 
 import polars as pl
 
+from bedside.analysis.metric_facts import MetricFacts, facts, known_scale
+from bedside.analysis.study_order import StudyOrder, study_order
 from bedside.analysis.study_parts import (
     ALL_ROUNDS,
     SYNTHETIC,
@@ -26,18 +26,16 @@ from bedside.analysis.study_parts import (
     transcripts_where,
     with_kinds,
 )
-from bedside.metrics import FAMILIES
-from bedside.protocols.contract import PROTOCOLS
 from bedside.ratings.audit_metrics import audited_rubrics, without_audits
+from bedside.ratings.final_labels import FinalLabels, final_labels, is_final
 from bedside.ratings.frames import FRAME, Frame, is_frame
-from bedside.ratings.names import rated_by_humans
+from bedside.ratings.names import rated_by_humans, rates_pair, second_ids
 from bedside.ratings.rating_files import RatingFile, read_rating_file, read_rating_frame
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
-from bedside.ratings.values import Direction
-from bedside.rubrics.rubric import Rubric
-from bedside.rubrics.rubric_files import RUBRICS
+from bedside.ratings.table import SCHEMA
 from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
+from bedside.suites.run_suites import suites_of
 from bedside.support.errors import DataError, InputError
 from bedside.support.registry import nearest
 
@@ -52,113 +50,11 @@ Computed = TypeVar("Computed")
 
 
 @dataclass(frozen=True, slots=True)
-class MetricFacts:
-    """What is known of a metric by its name in the ratings table (with role).
-
-    Attributes:
-        name: the name.
-        title: as in a table's row.
-        group: the heading it stands under.
-        direction: whether higher is better, lower is better, or neither.
-        digits: decimals to print.
-        order: position in tables; rubrics and other ratings come before what families define.
-        labels: the labels of a nominal code.
-        defined: whether a metric family defines it.
-        labelled: whether it is computed from a rater's labels of the whole conversation, as protocols have them.
-    """
-
-    name: str
-    title: str
-    group: str
-    direction: Direction = "none"
-    digits: int = 2
-    order: int = -1
-    labels: tuple[str, ...] = ()
-    defined: bool = False
-    labelled: bool = False
-
-
-@cache
-def _family_metrics() -> Mapping[str, MetricFacts]:
-    by_name: dict[str, MetricFacts] = {}
-    of_labels = {protocol.family for protocol in PROTOCOLS.all().values()}
-    for family in FAMILIES.all().values():
-        for metric in family.metrics:
-            roles = ("", *metric.roles) if metric.whole or not metric.roles else metric.roles
-            for role in roles:
-                name = f"{metric.name}.{role}" if role else metric.name
-                title = f"{metric.title}, {role}" if role else metric.title
-                by_name[name] = MetricFacts(
-                    name=name,
-                    title=title,
-                    group=family.title,
-                    direction=metric.direction,
-                    digits=metric.digits,
-                    order=len(by_name),
-                    labels=metric.labels,
-                    defined=True,
-                    labelled=family.name in of_labels,
-                )
-    return by_name
-
-
-_NONE: OwnRubrics = MappingProxyType({})
-
-
-def facts(name: str, rubrics: OwnRubrics = _NONE) -> MetricFacts:
-    """The facts of a metric or rubric, the user's own ``rubrics`` included; else its name in words."""
-    of_family = _family_metrics().get(name)
-    if of_family is not None:
-        return of_family
-    rubric = _rubric(name, rubrics)
-    if rubric is not None:
-        return MetricFacts(name, rubric.title, "Rubrics", rubric.direction, labels=rubric_labels(rubric))
-    return MetricFacts(name, name.replace("_", " ").capitalize(), "Ratings")
-
-
-def _rubric(name: str, rubrics: OwnRubrics) -> Rubric | None:
-    if name in rubrics:
-        return rubrics[name]
-    return RUBRICS.load(name) if name in RUBRICS else None
-
-
-def rubric_labels(rubric: Rubric) -> tuple[str, ...]:
-    """The labels of a rubric that asks for one; none for other kinds."""
-    scale = rubric.rating_scale()
-    return tuple(str(level) for level in scale.levels) if scale is not None and not scale.ordered else ()
-
-
-def known_scale(name: str, rubrics: OwnRubrics = _NONE) -> Scale | None:
-    """The scale that a rubric, the user's own ``rubrics`` included, or a code brings with it."""
-    rubric = _rubric(name, rubrics)
-    if rubric is not None:
-        return rubric.rating_scale()
-    code = _family_metrics().get(name)
-    return Scale(code.labels, False) if code is not None and code.labels else None
-
-
-@dataclass(frozen=True, slots=True)
-class MetricRatings:
-    """A result on one metric.
-
-    Attributes:
-        facts: what is known of the metric where its ratings are from.
-    """
-
-    facts: MetricFacts
-
-    @property
-    def metric(self) -> str:
-        """The metric's name."""
-        return self.facts.name
-
-
-@dataclass(frozen=True, slots=True)
 class RatingsView:
     """Ratings and what is needed to read them.
 
     Attributes:
-        ratings: a ratings table.
+        ratings: a ratings table, without preferences between transcripts.
         scales: the scale of each metric that has one.
         factors: a column for each factor, by ``transcript_id``; None where the ratings are a plain file.
         name: the run or file, for messages.
@@ -166,6 +62,12 @@ class RatingsView:
         rubrics: the rubrics of the user's own that the run was judged by.
         reference: a reference corpus that systems are held against; None where none is named.
         part: the part of the study that was chosen; ratings and factors hold no more than it.
+        learnt: by rater and metric, units whose ratings :mod:`bedside.analysis.fresh_view` took away.
+        preferences: the rows of the ratings table that are preferences (:mod:`bedside.ratings.pair_preferences`): they
+            rate no transcript by itself, and so no other question is put to them.
+        final: final labels of units on which people differed (:mod:`bedside.ratings.final_labels`), under the metrics
+            they are by. No agreement of people counts them; they stand for what people say together.
+        order: the order and the labels of systems and of levels of factors.
     """
 
     ratings: pl.DataFrame
@@ -176,6 +78,10 @@ class RatingsView:
     rubrics: OwnRubrics = field(default_factory=dict)
     reference: RatingsView | None = None
     part: StudyPart = field(default_factory=StudyPart)
+    learnt: Mapping[tuple[str, str], int] = field(default_factory=dict)
+    preferences: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
+    final: pl.DataFrame = field(default_factory=lambda: pl.DataFrame(schema=SCHEMA))
+    order: StudyOrder = field(default_factory=StudyOrder)
     _computed: dict[Hashable, Any] = field(init=False, repr=False, compare=False, default_factory=dict)
 
     def once(self, key: Hashable, compute: Callable[[], Computed]) -> Computed:
@@ -249,6 +155,8 @@ class RatingsView:
         names = sorted(self.ratings["rater"].unique())
         if patterns is None:
             return names
+        # Who only settled what others said can be named, too, and is then one of the people whose word counts.
+        names = sorted({*names, *self.final["rater"]})
         for pattern in patterns:
             if not fnmatch.filter(names, pattern):
                 raise DataError(
@@ -256,9 +164,19 @@ class RatingsView:
                 )
         return [name for name in names if any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)]
 
+    def final_labels(self, metric: str) -> FinalLabels:
+        """The final label of each unit that was adjudicated by a metric."""
+        rows = self.final.filter(pl.col("metric") == metric)
+        return {
+            (transcript, unit): value if label is None else label
+            for transcript, unit, value, label in rows.select(
+                "transcript_id", "unit", "value", "label"
+            ).iter_rows()
+        }
+
     def systems(self) -> list[str]:
-        """Systems, sorted."""
-        return sorted(self.ratings["system"].drop_nulls().unique())
+        """Systems, in the order of tables."""
+        return self.order.ordered_systems(self.ratings["system"].drop_nulls().unique())
 
     def transcripts(self) -> pl.DataFrame:
         """Every transcript of the part that was chosen, rated or not: ``transcript_id, system, case_id``.
@@ -281,8 +199,16 @@ class RatingsView:
             return self
         factors = transcripts_where(self.factors, levels, self.name)
         ratings = self.ratings.join(factors.select("transcript_id"), on="transcript_id", how="semi")
+        preferences = self.preferences.filter(
+            pl.col("transcript_id").is_in(factors["transcript_id"].implode())
+            & second_ids().is_in(factors["transcript_id"].implode())
+        )
         chosen = {**self.part.where, **{name: tuple(values) for name, values in levels.items()}}
-        return replace(self, ratings=ratings, factors=factors, part=replace(self.part, where=chosen))
+        part = replace(self.part, where=chosen)
+        final = self.final.join(factors.select("transcript_id"), on="transcript_id", how="semi")
+        return replace(
+            self, ratings=ratings, factors=factors, part=part, preferences=preferences, final=final
+        )
 
     def by_level(self, factor: str) -> dict[str, RatingsView]:
         """The view of the transcripts of each level of a factor, by the level.
@@ -291,7 +217,8 @@ class RatingsView:
             DataError: there is no such factor.
         """
         factors = checked_factor(self.factors, factor, self.name)
-        return {level: self.where({factor: (level,)}) for level in levels_of(factors, factor)}
+        levels = self.order.ordered_levels(factor, levels_of(factors, factor))
+        return {level: self.where({factor: (level,)}) for level in levels}
 
     def averaged_factors(
         self, metrics: Iterable[str] | None = None, systems: Iterable[str] | None = None
@@ -312,7 +239,7 @@ class RatingsView:
             if only is not None:
                 rated = rated.filter(pl.col("system").fill_null(ALL).is_in(only))
             transcripts = rated.select("transcript_id", pl.col("system").fill_null(ALL), "case_id").unique()
-            return averaged_factors(transcripts.collect(), self.factors)
+            return averaged_factors(transcripts.collect(), self.factors, self.order.ordered_levels)
 
         return self.once(("averaged factors", names, only), compute)
 
@@ -349,6 +276,7 @@ class RatingsView:
         """One value for each transcript, metric and group of raters.
 
         A rater's passes are averaged, and then, among people, raters: see :meth:`label_sets` for where they are not.
+        Where people's ratings were adjudicated, the final label stands in place of their mean.
         Columns: ``transcript_id, system, case_id, metric, group,
         value, error``; ``group`` is a rater's name, or :data:`PEOPLE`. Where nobody of the group gave a value,
         ``value`` is null and ``error`` says why.
@@ -388,7 +316,23 @@ class RatingsView:
             .select(columns)
             .collect()
         )
-        return pl.concat([rated.filter(single).select(columns), averaged])
+        return pl.concat([rated.filter(single).select(columns), self._settled(averaged)])
+
+    def _settled(self, values: pl.DataFrame) -> pl.DataFrame:
+        """Values of transcripts with the final label in place of people's mean, where there is one."""
+        final = self.final.filter(pl.col("unit") == "transcript", pl.col("label").is_null())
+        if final.is_empty():
+            return values
+        settled = final.select(
+            "transcript_id", "metric", pl.lit(PEOPLE).alias("group"), pl.col("value").alias("_")
+        )
+        joined = values.join(
+            settled, on=("transcript_id", "metric", "group"), how="left", maintain_order="left"
+        )
+        return joined.with_columns(
+            pl.coalesce("_", "value").alias("value"),
+            pl.when(pl.col("_").is_null()).then("error").alias("error"),
+        ).drop("_")
 
 
 def open_ratings_view(
@@ -422,6 +366,13 @@ def open_ratings_view(
     view = _whole_view(source, scales=scales, columns=columns, metric=metric)
     ratings = ratings_of_rounds(view.ratings, rounds, view.name)
     part = StudyPart(rounds=tuple(rounds or ()) if ALL_ROUNDS not in (rounds or ()) else (ALL_ROUNDS,))
+    of_pairs = ratings.select(rates_pair()).to_series()
+    if of_pairs.any():
+        view = replace(view, preferences=ratings.filter(of_pairs))
+        ratings = ratings.filter(~of_pairs)
+    if ratings.select(is_final().any()).item():
+        view = replace(view, final=final_labels(ratings, view.name))
+        ratings = ratings.filter(~is_final())
     chosen = replace(view, ratings=ratings, part=part).where(where or {})
     if one_kind and SYNTHETIC not in chosen.part.where:
         check_one_kind(chosen.transcripts(), chosen.factors, chosen.name)
@@ -472,5 +423,5 @@ def _whole_view(
             scale_by_metric[name] = chosen
     return RatingsView(
         ratings=run.ratings, scales=scale_by_metric, factors=with_kinds(run.factors), name=str(path), run=run,
-        rubrics=rubrics,
+        rubrics=rubrics, order=study_order(suites_of(run)),
     )  # fmt: skip

@@ -10,7 +10,8 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
-from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
 from bedside.ratings.names import rated_by_humans
 from bedside.stats.result import Result

@@ -10,11 +10,19 @@ import polars as pl
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.ratings.names import rated_by_algorithms
 from bedside.support.errors import DataError
+from bedside.support.plurals import counted
 from bedside.support.registry import nearest
 
 
 class NothingError(DataError):
     """The ratings hold nothing of what was asked for; a report then leaves the table out."""
+
+
+def beside_preferences(view: RatingsView) -> str:
+    """What ends the way out of a message that there is nothing, where two conversations were compared."""
+    if view.preferences.is_empty():
+        return ""
+    return f"; {counted(view.preferences.height, 'preference')} are shown by bedside preferences"
 
 
 def quality_metrics(view: RatingsView) -> list[str]:
@@ -32,8 +40,8 @@ def by_raters(view: RatingsView, raters: Sequence[str] | None) -> RatingsView:
     """
     if raters is None:
         return view
-    names = view.raters(raters)
-    return replace(view, ratings=view.ratings.filter(pl.col("rater").is_in(names)))
+    named = pl.col("rater").is_in(view.raters(raters))
+    return replace(view, ratings=view.ratings.filter(named), final=view.final.filter(named))
 
 
 def chosen_systems(view: RatingsView, systems: Sequence[str] | None, *, fewest: int = 2) -> list[str]:
@@ -78,11 +86,12 @@ def system_values(view: RatingsView, metrics: Iterable[str], systems: Sequence[s
 
 
 def rated_groups(
-    values: pl.DataFrame, metrics: Sequence[str]
+    view: RatingsView, values: pl.DataFrame, metrics: Sequence[str]
 ) -> Iterator[tuple[str, str, str, pl.DataFrame]]:
     """The values of each metric, group of raters and system, in the order of tables; not where all are missing.
 
     Args:
+        view: the ratings.
         values: as :func:`system_values` gives them.
         metrics: the metrics in their order.
     """
@@ -90,9 +99,11 @@ def rated_groups(
         "metric", "group", "system", as_dict=True
     )
     positions = {name: position for position, name in enumerate(metrics)}
+    systems = view.order.ordered_systems(str(key[2]) for key in tables)
     with_values = {key[:2] for key, table in tables.items() if table["value"].count()}
     for metric, group, system in sorted(
-        tables, key=lambda key: (positions[str(key[0])], key[1] != PEOPLE, str(key[1]), str(key[2]))
+        tables,
+        key=lambda key: (positions[str(key[0])], key[1] != PEOPLE, str(key[1]), systems.index(str(key[2]))),
     ):
         if (metric, group) in with_values:
             yield str(metric), str(group), str(system), tables[metric, group, system]

@@ -8,7 +8,8 @@ from itertools import combinations
 
 import polars as pl
 
-from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError, quality_metrics
 from bedside.analysis.simulated_talks import simulated_talks
 from bedside.stats.variance_components import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -277,7 +277,11 @@ def is_settled(factors: pl.DataFrame | None, name: str, others: Collection[str])
     return bool(columns) and factors.group_by(columns).agg(pl.col(name).n_unique())[name].max() == 1
 
 
-def averaged_factors(rated: pl.DataFrame, factors: pl.DataFrame | None) -> tuple[AveragedFactor, ...]:
+def averaged_factors(
+    rated: pl.DataFrame,
+    factors: pl.DataFrame | None,
+    ordered_levels: Callable[[str, Sequence[str]], list[str]] = lambda _, levels: level_order(levels),
+) -> tuple[AveragedFactor, ...]:
     """The factors that vary within a system and case, or within a system where there are no cases.
 
     A factor of which every level belongs to one transcript names transcripts and is left out, and so is one that
@@ -286,6 +290,7 @@ def averaged_factors(rated: pl.DataFrame, factors: pl.DataFrame | None) -> tuple
     Args:
         rated: a row for each transcript that is rated: ``transcript_id, system, case_id``.
         factors: a column for each factor, by ``transcript_id``; None where there are none.
+        ordered_levels: puts levels of a factor in order; by size and by letters unless given.
     """
     every = factor_names(factors)
     others = (*_REPEATS, *_OUTCOMES) if SYNTHETIC in every else _REPEATS
@@ -311,8 +316,11 @@ def averaged_factors(rated: pl.DataFrame, factors: pl.DataFrame | None) -> tuple
         averaged.append(
             AveragedFactor(
                 name,
-                tuple(level_order(counts[name].to_list())),
-                {str(system): tuple(level_order(levels)) for system, levels in by_system.iter_rows()},
+                tuple(ordered_levels(name, counts[name].to_list())),
+                {
+                    str(system): tuple(ordered_levels(name, levels))
+                    for system, levels in by_system.iter_rows()
+                },
             )
         )
     return tuple(averaged)

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from bedside.analysis._label_numbers import LabelNumbers
 from bedside.analysis.case_values import CaseValues, most_cases_pair
 from bedside.analysis.choices import Alternative, Test
+from bedside.analysis.metric_facts import MetricFacts
 from bedside.analysis.rater_effects import RaterDesign
-from bedside.analysis.ratings_view import MetricFacts
 from bedside.stats.arrays import differences
 from bedside.stats.result import Effect, Interval, Result
 from bedside.support.errors import DataError
@@ -180,7 +180,12 @@ def _is_binary(*values: Values) -> bool:
 
 
 def tested(
-    pairs: Sequence[SystemPair], levels: Sequence[float], *, alternative: Alternative, seed: int
+    pairs: Sequence[SystemPair],
+    levels: Sequence[float],
+    *,
+    alternative: Alternative,
+    seed: int,
+    bootstrap: bool,
 ) -> list[tuple[Result, Result]]:
     """For each pair its test, with the interval of the same method, and the mean difference by a t test.
 
@@ -188,11 +193,12 @@ def tested(
         pairs: the values.
         levels: nominal coverage of each pair's interval; of a one-sided test it has one end, and the other is infinite.
         alternative: of the tests; the mean differences' intervals are two-sided at 95 %.
-        seed: of permutations.
+        seed: of permutations, and of bootstraps.
+        bootstrap: whether intervals of permutation tests are those of a bootstrap over cases.
     """
     # A two-sided interval leaves out at each end what a one-sided one leaves out at its only end.
     both = [level if alternative == "two-sided" else 2 * level - 1 for level in levels]
-    permuted = _permuted(pairs, both, alternative, seed)
+    permuted = _permuted(pairs, both, alternative, seed, bootstrap)
     results = []
     for position, (pair, difference) in enumerate(zip(pairs, _mean_differences(pairs), strict=True)):
         test = permuted.get(position) or _test_of(pair, alternative, both[position])
@@ -228,7 +234,11 @@ def _effect_of(pair: SystemPair, test: Result) -> Effect | None:
 
 
 def _permuted(
-    pairs: Sequence[SystemPair], levels: Sequence[float], alternative: Alternative, seed: int
+    pairs: Sequence[SystemPair],
+    levels: Sequence[float],
+    alternative: Alternative,
+    seed: int,
+    bootstrap: bool,
 ) -> dict[int, Result]:
     """Permutation tests by position; those of one pair of systems on the same cases share their sign flips."""
     from bedside.stats import paired
@@ -242,7 +252,7 @@ def _permuted(
         x = np.column_stack([pairs[position].x for position in positions])
         y = np.column_stack([pairs[position].y for position in positions])
         permuted = paired.permutations(
-            x, y, interval="inverted", alternative=alternative, level=level, seed=seed
+            x, y, interval="bca" if bootstrap else "inverted", alternative=alternative, level=level, seed=seed
         )
         results.update(zip(positions, permuted, strict=True))
     return results

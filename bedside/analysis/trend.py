@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -10,7 +11,8 @@ import numpy as np
 import polars as pl
 
 from bedside.analysis.case_values import own_case
-from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import (
     NothingError,
     by_raters,
@@ -19,6 +21,7 @@ from bedside.analysis.selection import (
     system_values,
     systems_or_all,
 )
+from bedside.analysis.value_bounds import Bounds, mean_within, value_bounds
 from bedside.stats.arrays import Array
 from bedside.stats.result import Interval, Result
 from bedside.support.errors import DataError
@@ -36,7 +39,7 @@ class Bin:
     Attributes:
         low: the least number of messages; None in the first bin.
         below: the number that the bin ends before; None in the last bin.
-        mean: of the values, with its t interval and n.
+        mean: of the values, with its interval and n.
         missing: transcripts without a value.
     """
 
@@ -69,6 +72,7 @@ def trend(
     systems: Sequence[str] | None = None,
     metrics: Sequence[str] | None = None,
     raters: Sequence[str] | None = None,
+    role: str | None = None,
 ) -> tuple[Trend, ...]:
     """Each metric by bins of the number of messages, with a test of the trend.
 
@@ -81,6 +85,8 @@ def trend(
         edges: where bins begin: ``10, 20`` makes the bins under 10, 10 to 19, and 20 and more. Unless given, the
             quartiles of all transcripts.
         systems, metrics, raters: as for :func:`drift`.
+        role: whose messages are counted, as the metric ``turns.clinician`` or ``turns.patient`` holds them; those of
+            both unless given.
 
     Raises:
         DataError: edges that don't ascend, numbers of messages that nobody gives, or nothing to follow.
@@ -90,7 +96,7 @@ def trend(
     view = by_raters(view, raters)
     chosen = systems_or_all(view, systems)
     names = view.metrics(metrics) if metrics is not None else quality_metrics(view)
-    counts = _message_counts(view)
+    counts = _message_counts(view, role)
     values = system_values(view, names, chosen).join(counts, on="transcript_id")
     if values["value"].null_count() == values.height:
         raise NothingError(
@@ -98,8 +104,14 @@ def trend(
         )
     cuts = _cuts(edges, values.unique("transcript_id")["length"].to_numpy())
     trends = [
-        Trend(view.facts(metric), group, system, _bins(table, cuts), _spearman(table))
-        for metric, group, system, table in rated_groups(values, names)
+        Trend(
+            view.facts(metric),
+            group,
+            system,
+            _bins(table, cuts, value_bounds(view, metric)),
+            _spearman(table),
+        )
+        for metric, group, system, table in rated_groups(view, values, names)
     ]
     tested = family(
         [followed.correlation for followed in trends], "trends with the number of messages", method="holm"
@@ -110,15 +122,19 @@ def trend(
     )
 
 
-def _message_counts(view: RatingsView) -> pl.DataFrame:
-    if view.run is not None:
+def _message_counts(view: RatingsView, role: str | None) -> pl.DataFrame:
+    if view.run is not None and role is None:
         return view.run.index.select(transcript_id="id", length=pl.col("turns").cast(pl.Float64()))
-    rated = view.ratings.filter(pl.col("metric") == MESSAGES, pl.col("unit") == "transcript")
+    name = MESSAGES if role is None else f"{MESSAGES}.{role}"
+    rated = view.ratings.filter(pl.col("metric") == name, pl.col("unit") == "transcript")
     if rated.is_empty():
         raise NothingError(
-            "the ratings don't say how many messages a transcript has", where=view.name,
-            todo=f"give a run, or add the metric {MESSAGES!r} to the file",
-        )  # fmt: skip
+            "the ratings don't say how many messages a transcript has" + (f" of the {role}" if role else ""),
+            where=view.name,
+            todo=f"give a run, or add the metric {name!r} to the file"
+            if role is None
+            else f"score the metric {MESSAGES!r}",
+        )
     return rated.drop_nulls("value").group_by("transcript_id").agg(length=pl.col("value").mean())
 
 
@@ -134,9 +150,7 @@ def _cuts(edges: Sequence[int] | None, lengths: Array) -> tuple[int, ...]:
     return cuts
 
 
-def _bins(table: pl.DataFrame, cuts: Sequence[int]) -> tuple[Bin, ...]:
-    from bedside.stats.intervals import mean_t
-
+def _bins(table: pl.DataFrame, cuts: Sequence[int], within: Bounds) -> tuple[Bin, ...]:
     place = np.searchsorted(cuts, table["length"].to_numpy(), side="right")
     bounds = (None, *cuts, None)
     bins = []
@@ -145,7 +159,7 @@ def _bins(table: pl.DataFrame, cuts: Sequence[int]) -> tuple[Bin, ...]:
         present = inside.drop_nulls("value")
         cases = _cases(present)
         clusters = None if np.unique(cases).size == cases.size else cases
-        mean = mean_t(present["value"].to_numpy(), clusters=clusters)
+        mean = mean_within(present["value"].to_numpy(), within, clusters=clusters)
         bins.append(Bin(low, below, mean, inside["value"].null_count()))
     return tuple(bins)
 
@@ -192,7 +206,7 @@ def _by_cases(result: Result, x: Array, y: Array, cases: Array) -> Result:
     over it is t with G − 1 degrees of freedom. Source: Efron (1982), The jackknife, the bootstrap and other resampling
     plans, chapter 3.
     """
-    from scipy.stats import spearmanr, t
+    from scipy.stats import ConstantInputWarning, spearmanr, t
 
     groups = np.unique(cases)
     result = replace(
@@ -209,7 +223,9 @@ def _by_cases(result: Result, x: Array, y: Array, cases: Array) -> Result:
             else "ρ is 1 or −1"
         )
         return replace(result, missing=f"no p: {why}")
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"), warnings.catch_warnings():
+        # Without one of the cases nothing may vary, which the result says.
+        warnings.simplefilter("ignore", ConstantInputWarning)
         left_out = np.array(
             [float(spearmanr(x[cases != case], y[cases != case]).statistic) for case in groups]
         )

@@ -13,6 +13,7 @@ from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.case_values import own_case
 from bedside.analysis.checked_units import Chances, CheckedUnits, checked_units, drawn_ratings
 from bedside.analysis.choices import Weights
+from bedside.analysis.fresh_view import fresh_view
 from bedside.analysis.judge_accuracy import (
     EXPECTED,
     JudgeCalibration,
@@ -23,10 +24,16 @@ from bedside.analysis.judge_accuracy import (
     rarest_level,
     yes_level,
 )
-from bedside.analysis.ratings_view import MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.rater_kinds import kind_words
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import beside_preferences
+from bedside.analysis.self_preference import SelfPreference, self_preferences
+from bedside.analysis.system_preferences import PositionBias, position_bias
 from bedside.analysis.trend import correlation_by_case
 from bedside.analysis.verdict import verdict_on
-from bedside.ratings.names import is_algorithm, is_human, is_judge, rated_by_humans
+from bedside.ratings.names import is_human, is_judge, rated_by_humans
+from bedside.rubrics.description import tuning_words
 from bedside.stats.alternative_annotator import AlternativeAnnotator
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -60,6 +67,9 @@ class Validation(MetricRatings):
         chances: how the units that people rated were drawn. Where their chances differ, agreement, the alternative
             annotator test, bias, accuracy and calibration weigh each unit by one over its chance.
         picked: units left out because they were picked for what they are, and not drawn.
+        learnt: units left out because the rater learnt from people's ratings of them or of their cases.
+        adjudicated: units with a final label, which the consensus, bias, limits, accuracy and calibration take in place
+            of what people said; agreement with each person and the alternative annotator test take the originals.
         failures: ratings the rater failed to give.
         stands_in: whether it may stand in for one of these people; None where that can't be said.
         verdict: the same in words, with the reason.
@@ -84,6 +94,8 @@ class Validation(MetricRatings):
     cases: int
     chances: Chances
     picked: int
+    learnt: int
+    adjudicated: int
     failures: int
     stands_in: bool | None
     verdict: str
@@ -97,11 +109,16 @@ class JudgeCard:
         rater: the judge.
         facts: what is known of it.
         validations: what was found on each metric.
+        positions: how much the place counts where it compared two conversations, rubric by rubric; empty where it
+            compared none.
+        self_preferences: how much it favours what its own model made, by metric; empty where that isn't known.
     """
 
     rater: str
     facts: tuple[tuple[str, str], ...]
     validations: tuple[Validation, ...] = field(default=())
+    positions: tuple[PositionBias, ...] = field(default=())
+    self_preferences: tuple[SelfPreference, ...] = field(default=())
 
 
 def validate(
@@ -111,6 +128,7 @@ def validate(
     metrics: Sequence[str] | None = None,
     epsilon: float = EPSILONS["experts"],
     weights: Weights | None = None,
+    made_by: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> tuple[JudgeCard, ...]:
     """Check judges against people on every metric that both rated.
@@ -121,10 +139,11 @@ def validate(
         metrics: metrics or patterns; every one that people and a judge rated unless named.
         epsilon: how much worse than a person the judge may be in the alternative annotator test.
         weights: of kappa on ordered scales.
+        made_by: the model that made each system's conversations, where the view doesn't know it.
         seed: of what is drawn at random.
 
     Raises:
-        DataError: no metric was rated by a judge and by a person.
+        DataError: no metric was rated by a judge and by a person, or no such system.
     """
     if not 0 <= epsilon < 1:
         raise DataError(
@@ -133,6 +152,7 @@ def validate(
             todo="give .2 for experts, .1 for crowd workers",
         )
     chosen = [name for name in view.raters(judges) if not is_human(name)]
+    view = fresh_view(view)
     by_judge: dict[str, list[Validation]] = {}
     for name in _metrics_of_people(view, metrics):
         ratings, picked = drawn_ratings(view.ratings.filter(pl.col("metric") == name))
@@ -143,7 +163,7 @@ def validate(
         rows = agree(
             replace(view, ratings=ratings),
             metrics=[name],
-            raters=[*people, *judges_of_metric],
+            raters=[*people, *sorted(set(view.final["rater"])), *judges_of_metric],
             weights=weights,
             seed=seed,
         )
@@ -158,16 +178,29 @@ def validate(
         )
         for judge in judges_of_metric:
             by_judge.setdefault(judge, []).append(_validation(compared, judge))
+    learnt = sorted({rater for rater, _ in view.learnt if rater in chosen})
+    if not by_judge and learnt:
+        raise DataError(
+            f"all that people rated, too, is what {' and '.join(learnt)} learnt from",
+            where=view.name,
+            todo="have people rate other cases",
+        )
     if not by_judge:
         raise DataError(
             "no metric was rated by a judge and by a person",
             where=view.name,
             todo="have a judge rate with bedside score … --judge MODEL"
             if _metrics_of_people(view, metrics)
-            else "import people's ratings with bedside ratings import",
+            else "import people's ratings with bedside ratings import" + beside_preferences(view),
         )
     return tuple(
-        JudgeCard(judge, _card(view, judge, validations), tuple(validations))
+        JudgeCard(
+            judge,
+            _card(view, judge, validations),
+            tuple(validations),
+            position_bias(view, judge, seed=seed),
+            self_preferences(view, judge, made_by),
+        )
         for judge, validations in by_judge.items()
     )
 
@@ -211,7 +244,7 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
         row.kind: row for row in compared.agreements if row.rater in (None, judge) and row.kind != "person"
     }
     judgements = compared.ratings.filter(pl.col("rater") == judge)
-    units = checked_units(compared.ratings, judge, compared.picked)
+    units = checked_units(compared.ratings, judge, compared.picked, view.final_labels(metric))
     scale = view.scales.get(metric)
     levels = levels_of_units(units, scale.levels if scale is not None else None)
     alternative = _alternative(units, compared.epsilon)
@@ -238,6 +271,8 @@ def _validation(compared: _JudgedMetric, judge: str) -> Validation:
         cases=units.case_count,
         chances=units.chances,
         picked=units.picked,
+        learnt=view.learnt.get((judge, metric), 0),
+        adjudicated=units.adjudicated,
         failures=judgements["error"].len() - judgements["error"].null_count(),
         stands_in=verdict.stands_in,
         verdict=verdict.words,
@@ -327,6 +362,12 @@ def self_agreement(judgements: pl.DataFrame, view: RatingsView, metric: str, see
     )
 
 
+def _temperature(settings: Mapping[str, Any], unknown: str) -> str:
+    """The temperature that a judge was sent; None is the provider's own."""
+    temperature = settings.get("temperature", unknown)
+    return "the provider's own" if temperature is None else str(temperature)
+
+
 def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> tuple[tuple[str, str], ...]:
     """What is known of a judge: its kind, date, model, prompts, passes and failures."""
     unknown = "not recorded"
@@ -339,10 +380,9 @@ def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> t
     with_people = sum(validation.with_people for validation in validations)
     failures = sum(validation.failures for validation in validations)
     share = f"{100 * with_people / rated:.0f} %" if rated else "none"
-    kind = "language-model judge" if is_judge(judge) else "algorithm" if is_algorithm(judge) else unknown
     facts = [
         ("Rater", judge),
-        ("Kind", kind),
+        ("Kind", kind_words(view, judge)),
         ("Date", str(scoring.get("date", unknown))),
         ("bedside", str(scoring.get("bedside", unknown))),
     ]
@@ -350,17 +390,20 @@ def _card(view: RatingsView, judge: str, validations: Sequence[Validation]) -> t
         settings = scoring.get("judges", {}).get(judge, {})
         facts += [
             ("Model", str(settings.get("model", unknown))),
-            ("Temperature", str(settings.get("temperature", unknown))),
+            ("Temperature", _temperature(settings, unknown)),
         ]
         prompts = settings.get("prompts", {})
         metrics = [validation.metric for validation in validations]
         versions = [f"{metric} {prompts[metric]}" for metric in metrics if metric in prompts]
         facts.append(("Rubric versions", ", ".join(versions) or unknown))
+        tuned = [view.rubrics.get(f"{metric}@{prompts.get(metric)}") for metric in metrics]
+        facts += [
+            ("Tuned", tuning_words(rubric)) for rubric in tuned if rubric is not None and rubric.history
+        ]
     return (
         *facts,
         ("Passes", str(max(validation.passes for validation in validations))),
         ("Ratings given", f"{rated:,}"),
         ("Failures", f"{failures:,}"),
         ("Checked against people", f"{with_people:,} ratings ({share} of those given)"),
-        ("Position probe", "none in this run"),
     )

@@ -25,12 +25,14 @@ from pydantic import (
 from bedside.annotation.fields import entry_part
 from bedside.ratings.run import Run
 from bedside.ratings.table import ROUND
+from bedside.rubrics.preference_rubric import incomparable, preference_rubric
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import InputError
 
-Mode = Literal["rate", "audit", "findings", "codes"]
+Mode = Literal["rate", "audit", "findings", "codes", "pairs", "adjudicate"]
 Focus = Literal["random", "disagreement", "uncertain"]
-MODES: tuple[Mode, ...] = ("rate", "audit", "findings", "codes")
+#: Modes of plans that are drawn; what is adjudicated is drawn from nothing (:mod:`~bedside.annotation.adjudication`).
+MODES: tuple[Mode, ...] = ("rate", "audit", "findings", "codes", "pairs")
 FOCI: tuple[Focus, ...] = ("random", "disagreement", "uncertain")
 #: Kinds of rubrics that people can answer in each mode.
 KINDS: Mapping[Mode, tuple[str, ...]] = {
@@ -38,13 +40,15 @@ KINDS: Mapping[Mode, tuple[str, ...]] = {
     "audit": ("level", "label"),
     "findings": ("list",),
     "codes": ("label",),
+    "pairs": ("level",),
+    "adjudicate": ("level", "label"),
 }
 
 #: What a rater's name looks like: it is part of a rating's rater, and of a file's name.
 RATER = r"^[^\W_](?:[\w.@+-]{0,62}\w)?$"
 RaterName = Annotated[str, StringConstraints(pattern=RATER)]
 RoundName = Annotated[str, StringConstraints(pattern=ROUND)]
-Unit = Annotated[str, StringConstraints(pattern=r"^(transcript|turn:[0-9]{1,9})$")]
+Unit = Annotated[str, StringConstraints(pattern=r"(?s)^(transcript|turn:[0-9]{1,9}|pair:.+)$")]
 
 
 class _PlanPart(BaseModel):
@@ -91,16 +95,17 @@ class Stratum(_PlanPart):
 
 
 class PlanItem(_PlanPart):
-    """What is rated: a transcript, or a turn of one.
+    """What is rated: a transcript, a turn of one, or one beside another.
 
     Attributes:
         id: opaque; all that raters and servers see.
-        transcript: id of the transcript in the run.
-        unit: ``transcript`` or ``turn:<index>``.
+        transcript: id of the transcript in the run; of two, of the one that is shown first.
+        unit: ``transcript``, ``turn:<index>``, or ``pair:<id>`` with the id of the one that is shown second.
         stratum: position of its stratum in the plan.
         drawn: how it came into the plan.
         chance: with which it came into the plan; 0 where it was picked for what it is, None where it isn't known.
-        replicate: 1 where it shows raters again what another item showed them, else 0.
+        replicate: 1 where it shows raters again what another item showed them (two transcripts the other way round),
+            else 0.
     """
 
     id: str
@@ -112,8 +117,8 @@ class PlanItem(_PlanPart):
     replicate: int = Field(default=0, ge=0, le=1)
 
 
-class TrainingItem(_PlanPart):
-    """A transcript with known answers, rated first by everyone and never counted as a rating.
+class KnownItem(_PlanPart):
+    """A transcript with known answers, whose answers are never counted as ratings.
 
     Attributes:
         id: opaque, as of an :class:`PlanItem`.
@@ -131,13 +136,34 @@ class TrainingItem(_PlanPart):
     answers: dict[str, Any]
 
 
+class TrainingItem(KnownItem):
+    """A known item that everyone rates first, and knows to be training."""
+
+
+class GoldItem(KnownItem):
+    """A known item hidden among the others: nothing that raters see tells it from them."""
+
+
+class Opinion(_PlanPart):
+    """What one of a unit's raters said by a rubric, as it is shown to who settles it.
+
+    Attributes:
+        answer: the level or label, as a choice of the page.
+        reason: what the rater wrote; may be empty.
+    """
+
+    answer: str
+    reason: str = ""
+
+
 class AnnotationPlan(_PlanPart):
     """Who rates what.
 
     Attributes:
         format: of the file.
-        mode: ``rate`` (blind), ``audit`` (the judge's score and reason are shown), ``findings`` (concerns are listed)
-            or ``codes`` (turns are coded).
+        mode: ``rate`` (blind), ``audit`` (the judge's score and reason are shown), ``findings`` (concerns are listed),
+            ``codes`` (turns are coded), ``pairs`` (of two transcripts, the better is named, blind) or ``adjudicate``
+            (what raters said is shown, and the final label is given).
         run: :func:`run_identity` of the run.
         round: the name of the round of annotation; see :func:`round_of`.
         rubrics: what is asked, in the order it is shown.
@@ -152,8 +178,12 @@ class AnnotationPlan(_PlanPart):
         strata: with their counts.
         left_out: reason → units that can't be rated.
         training: the training set, in the order it is shown.
+        training_kappa: pooled kappa with the known answers that a rater must reach in training; None for any.
+        gold: known items hidden among the others.
+        opinions: in adjudicate mode, item → rubric to be settled → what its raters said, in shuffled order.
         items: what is rated, in the order of their ids.
-        assignment: rater → ids in the order they are shown: the training set, then the rater's items, shuffled.
+        assignment: rater → ids in the order they are shown: the training set, then the rater's items, shuffled, with
+            the gold items among them.
         seal: SHA-256 (hex) of all the rest.
     """
 
@@ -173,6 +203,9 @@ class AnnotationPlan(_PlanPart):
     strata: tuple[Stratum, ...]
     left_out: dict[str, int] = {}
     training: tuple[TrainingItem, ...] = ()
+    training_kappa: float | None = Field(default=None, ge=-1, le=1)
+    gold: tuple[GoldItem, ...] = ()
+    opinions: dict[str, dict[str, tuple[Opinion, ...]]] = {}
     items: tuple[PlanItem, ...]
     assignment: dict[str, tuple[str, ...]]
     seal: str = ""
@@ -180,14 +213,14 @@ class AnnotationPlan(_PlanPart):
     @model_validator(mode="after")
     def _belongs(self) -> Self:
         names = {
-            "rubric": [rubric.name for rubric in self.questions],
+            "rubric": [planned.rubric.name for planned in self.rubrics],
             "rater": [rater.casefold() for rater in self.raters],
         }
         for kind, names_of_kind in names.items():
             doubled = [name for name, count in Counter(names_of_kind).items() if count > 1]
             if doubled:
                 raise ValueError(f"the {kind} {doubled[0]} is there twice")
-        check_rubrics(self.mode, self.questions)
+        check_rubrics(self.mode, [planned.rubric for planned in self.rubrics])
         ids = [item.id for item in self.everything]
         if len(set(ids)) != len(ids):
             raise ValueError("an item's id is there twice")
@@ -198,21 +231,32 @@ class AnnotationPlan(_PlanPart):
                 raise ValueError(f"the assignment of {rater} names an unknown item, or one twice")
         if any(not 0 <= item.stratum < len(self.strata) for item in self.items):
             raise ValueError("an item is of an unknown stratum")
+        if set(self.opinions) != ({item.id for item in self.items} if self.mode == "adjudicate" else set()):
+            raise ValueError("what raters said is not of the items that are adjudicated")
+        if not all(set(names["rubric"]).issuperset(by_rubric) for by_rubric in self.opinions.values()):
+            raise ValueError("raters said something by an unknown rubric")
         return self
 
-    @property
+    @cached_property
     def questions(self) -> tuple[Rubric, ...]:
-        """The rubrics themselves, in the order they are shown."""
-        return tuple(planned_rubric.rubric for planned_rubric in self.rubrics)
+        """What is asked, in the order it is shown: the rubrics, or of pairs, which is better by each of them."""
+        rubrics = (planned.rubric for planned in self.rubrics)
+        return tuple(map(preference_rubric, rubrics) if self.mode == "pairs" else rubrics)
 
     @property
-    def everything(self) -> tuple[PlanItem | TrainingItem, ...]:
-        """The training set and the items."""
-        return (*self.training, *self.items)
+    def known(self) -> tuple[KnownItem, ...]:
+        """All that is shown for what raters make of known answers: training and gold."""
+        return (*self.training, *self.gold)
+
+    @property
+    def everything(self) -> tuple[PlanItem | KnownItem, ...]:
+        """The training set, and then the items, with the gold ones among them, by id."""
+        others: list[PlanItem | KnownItem] = [*self.items, *self.gold]
+        return (*self.training, *sorted(others, key=lambda item: item.id))
 
     @cached_property
-    def by_id(self) -> Mapping[str, PlanItem | TrainingItem]:
-        """Items and training items by their id."""
+    def by_id(self) -> Mapping[str, PlanItem | KnownItem]:
+        """Items, training and gold items by their id."""
         return {item.id: item for item in self.everything}
 
     @cached_property
@@ -239,6 +283,9 @@ def check_rubrics(mode: Mode, rubrics: Sequence[Rubric]) -> None:
             )
         if mode == "findings":
             entry_part(rubric)
+        reason = incomparable(rubric) if mode == "pairs" else None
+        if reason is not None:
+            raise ValueError(f"two conversations can't be compared by {rubric.name}: {reason}")
         if mode == "codes" and (rubric.unit != "turn" or rubric.role is None):
             raise ValueError(f"{rubric.name} is not about the turns of a role")
     if mode == "findings" and len(rubrics) > 1:
@@ -288,10 +335,14 @@ def rater_of(plan: AnnotationPlan, name: str, where: str) -> str:
 
 
 def planned_rubrics(rubrics: Sequence[Rubric]) -> tuple[PlannedRubric, ...]:
-    """Rubrics as a plan holds them."""
-    return tuple(PlannedRubric(version=rubric.version, rubric=rubric) for rubric in rubrics)
+    """Rubrics as a plan holds them: what is for judges alone is no part of it."""
+    asked = [rubric.for_people for rubric in rubrics]
+    return tuple(PlannedRubric(version=rubric.version, rubric=rubric) for rubric in asked)
 
 
 def opaque_id(*parts: object) -> str:
-    """A name that says nothing of what it names to those who don't have the run."""
-    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:12]
+    """A name that says nothing of what it names to those who don't have the run.
+
+    It begins with a letter: a spreadsheet takes 2829345e7299 for a number, and can't give it back.
+    """
+    return f"i{hashlib.sha256(chr(10).join(map(str, parts)).encode()).hexdigest()[:11]}"

@@ -6,14 +6,20 @@ from collections.abc import Mapping, Sequence
 
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.evidence import marked_turn
 from bedside.annotation.fields import (
     LISTED,
+    MARKED_MODES,
     NOTES,
     NOTHING,
+    REASONED_MODES,
     agree_field,
     choices,
     entry_fields,
+    evidence_field,
+    reason_field,
 )
+from bedside.annotation.items import SHOWN
 from bedside.ratings.audit_metrics import AGREE, DISAGREE
 from bedside.support.errors import InputError
 
@@ -32,6 +38,7 @@ class AnswerCheck:
         self._single: dict[str, frozenset[str]] = {}
         self._several: dict[str, frozenset[str]] = {}
         self._texts: set[str] = {NOTES}
+        self._marks: set[str] = set()
         self._codes: dict[str, tuple[str, frozenset[str]]] = {}
         self._positions = positions
         for rubric in plan.questions:
@@ -45,6 +52,10 @@ class AnswerCheck:
                 self._several[rubric.name] = allowed
             else:
                 self._single[rubric.name] = allowed
+            if plan.mode in REASONED_MODES:
+                self._texts.add(reason_field(rubric.name))
+            if plan.mode in MARKED_MODES:
+                self._marks.add(evidence_field(rubric.name))
             if plan.mode == "audit":
                 self._single[agree_field(rubric.name)] = frozenset((AGREE, DISAGREE))
 
@@ -69,9 +80,28 @@ class AnswerCheck:
                         where=answer.where,
                         todo=f"its choices are {', '.join(sorted(allowed))}; was the page changed?",
                     )
-        for name in answer.texts:
-            if name not in self._texts:
+        for name, texts in answer.texts.items():
+            if name in self._marks:
+                self._check_marks(name, texts, answer)
+            elif name not in self._texts:
                 raise self._unknown_field(name, answer)
+
+    def _check_marks(self, name: str, marks: Sequence[str], answer: RaterAnswer) -> None:
+        """Refuse marks that are of no turn that was shown."""
+        turns = None if self._positions is None else self._positions[answer.item][SHOWN]
+        for mark in marks:
+            try:
+                turn = marked_turn(mark)
+            except ValueError as error:
+                raise InputError(
+                    f"{error} in {name}", where=answer.where, todo="give the numbers of turns, counted from 0"
+                ) from error
+            if turns is not None and turn not in turns:
+                raise InputError(
+                    f"{name} names turn {turn}, and turns 0 to {len(turns) - 1} were shown",
+                    where=answer.where,
+                    todo="name the turns by the numbers beside them",
+                )
 
     def _allowed(self, name: str, answer: RaterAnswer) -> frozenset[str]:
         """The choices of a field."""

@@ -8,9 +8,14 @@
 - findings: ``<rubric>``, the number of entries, with the list as JSON in the reason; and ``<rubric>.<label>`` for each
   label, such as a category of concerns, the number of its entries.
 - codes: ``<code>``, a label, of each turn of the code's role; turns without are missing.
+- pairs: ``<rubric>.preference``, a label and the share of the win that the transcript shown first has
+  (:mod:`bedside.ratings.pair_preferences`); shown again the other way round, two transcripts are another unit.
+- adjudicate: ``<rubric>.adjudicated``, the final label of a unit on which its raters differ
+  (:mod:`bedside.ratings.final_labels`); by rubrics on which they don't, nothing.
 
-The rater is the person, the reason the notes, the round the plan's; what a rater is shown a second time is a second
-pass. What a rater skipped is missing. The training set gives no ratings.
+The rater is the person, the reason what they say on the rubric and the turns they mark for it (on a list, their notes),
+the round the plan's; what a rater is shown a second time is a second pass. What a rater skipped is missing. The
+training set gives no ratings.
 """
 
 from __future__ import annotations
@@ -23,8 +28,9 @@ from typing import Any, NamedTuple
 import orjson
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem, TrainingItem, round_of
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, round_of
 from bedside.annotation.answers import RaterAnswer
+from bedside.annotation.evidence import in_order, reason_with_evidence
 from bedside.annotation.fields import (
     NONE,
     NOT_APPLICABLE,
@@ -33,10 +39,14 @@ from bedside.annotation.fields import (
     code_field,
     entry_fields,
     entry_part,
+    evidence_field,
+    reason_field,
 )
 from bedside.annotation.items import judge_scores
 from bedside.ratings.audit_metrics import AGREE, DISAGREE, agreement_metric, audited_metric
+from bedside.ratings.final_labels import adjudicated_metric
 from bedside.ratings.names import human_rater, unit_name
+from bedside.ratings.pair_preferences import SHARE_SCALE, SHARES, preference_metric
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
 from bedside.ratings.table import frame_of
@@ -55,7 +65,7 @@ class AnswerRating(NamedTuple):
         unit: what was rated.
         metric: by what.
         value, label: the rating; without either it is missing.
-        reason: the rater's notes, or what they listed.
+        reason: why, with the turns that show it; or what they listed.
         error: why it is missing.
     """
 
@@ -86,6 +96,10 @@ def plan_scales(plan: AnnotationPlan) -> dict[str, Scale]:
         if plan.mode == "audit":
             scales[audited_metric(rubric.name)] = scale
             scales[agreement_metric(rubric.name)] = Scale((AGREE, DISAGREE), False)
+        elif plan.mode == "adjudicate":
+            scales[adjudicated_metric(rubric.name)] = scale
+        elif plan.mode == "pairs":
+            scales[preference_metric(rubric.name)] = SHARE_SCALE
         else:
             scales[rubric.name] = scale
     return scales
@@ -114,13 +128,14 @@ def plan_ratings(
     judged_items: set[str] = set()
     for (name, rater), answer in sorted(answers.items(), key=lambda entry: entry[0]):
         item = plan.by_id[name]
-        if isinstance(item, TrainingItem):
+        if isinstance(item, KnownItem):
             continue
         origin = (item.transcript, *origins[item.transcript])
         for rubric in plan.questions:
             ratings = answer_ratings(plan, rubric, item, answer, positions.get(name, {}), shown_scores)
+            replicate = 0 if plan.mode == "pairs" else item.replicate
             rows += [
-                (*origin, unit, metric, human_rater(rater), item.replicate, *rating)
+                (*origin, unit, metric, human_rater(rater), replicate, *rating)
                 for unit, metric, *rating in ratings
             ]
             if plan.mode == "audit" and item.replicate == 0 and name not in judged_items:
@@ -135,7 +150,7 @@ def plan_ratings(
 def answer_ratings(
     plan: AnnotationPlan,
     rubric: Rubric,
-    item: PlanItem | TrainingItem,
+    item: PlanItem | KnownItem,
     answer: RaterAnswer,
     positions: Mapping[str, Sequence[int]],
     shown_scores: Mapping[tuple[str, str, str], tuple[str, str]],
@@ -163,10 +178,21 @@ def answer_ratings(
         case "audit":
             judge_choice = shown_scores[item.transcript, item.unit, rubric.name][0]
             yield from _audit(rubric, item.unit, answer, judge_choice, missing)
+        case "pairs":
+            chosen = answer.choices.get(rubric.name, ())
+            lack = missing or _lack(chosen, UNANSWERED)
+            rating = _rated(rubric, item.unit, preference_metric(rubric.name), chosen, answer, lack)
+            share = None if rating.label is None else SHARES[rating.label]
+            yield rating._replace(value=share)
+        case "adjudicate":
+            if rubric.name in plan.opinions[item.id]:
+                chosen = answer.choices.get(rubric.name, ())
+                lack = missing or _lack(chosen, UNANSWERED)
+                yield _rated(rubric, item.unit, adjudicated_metric(rubric.name), chosen, answer, lack)
         case _:
             chosen = answer.choices.get(rubric.name, ())
             if rubric.kind == "set" and missing is None and chosen:
-                yield _set(item.unit, rubric.name, chosen, answer)
+                yield _set(rubric, item.unit, chosen, answer)
             else:
                 yield _rated(
                     rubric, item.unit, rubric.name, chosen, answer, missing or _lack(chosen, UNANSWERED)
@@ -178,8 +204,10 @@ def _lack(chosen: Sequence[str], reason: str) -> str | None:
     return None if chosen else reason
 
 
-def _missing(unit: str, metric: str, answer: RaterAnswer, why: str) -> AnswerRating:
-    return AnswerRating(unit, metric, None, None, answer.notes or None, why)
+def reason_of(rubric: Rubric, answer: RaterAnswer) -> str | None:
+    """What a rater says on a rubric, with the turns marked for it; None where they say nothing."""
+    marks = in_order(answer.texts.get(evidence_field(rubric.name), ()))
+    return reason_with_evidence(answer.written(reason_field(rubric.name)), marks) or None
 
 
 def _rated(
@@ -187,19 +215,20 @@ def _rated(
 ) -> AnswerRating:
     if missing is None and chosen[0] == NOT_APPLICABLE:
         missing = NO_ANSWER
+    reason = reason_of(rubric, answer)
     if missing is not None:
-        return _missing(unit, metric, answer, missing)
+        return AnswerRating(unit, metric, None, None, reason, missing)
     value, label = _rating_of(rubric, chosen[0])
-    return AnswerRating(unit, metric, value, label, answer.notes or None, None)
+    return AnswerRating(unit, metric, value, label, reason, None)
 
 
-def _set(unit: str, metric: str, chosen: Sequence[str], answer: RaterAnswer) -> AnswerRating:
-    labels = sorted(set(chosen) - {NONE})
+def _set(rubric: Rubric, unit: str, chosen: Sequence[str], answer: RaterAnswer) -> AnswerRating:
+    labels, said = sorted(set(chosen) - {NONE}), reason_of(rubric, answer)
     if labels and NONE in chosen:
-        return _missing(unit, metric, answer, f"says {NONE!r} and names {len(labels)}")
+        return AnswerRating(unit, rubric.name, None, None, said, f"says {NONE!r} and names {len(labels)}")
     names = ", ".join(labels) or "none"
-    reason = f"{names}: {answer.notes}" if answer.notes else names
-    return AnswerRating(unit, metric, float(len(labels)), None, reason, None)
+    reason = f"{names}: {said}" if said else names
+    return AnswerRating(unit, rubric.name, float(len(labels)), None, reason, None)
 
 
 def _rating_of(rubric: Rubric, choice: str) -> tuple[float | None, str | None]:
@@ -218,9 +247,8 @@ def _audit(
         wrong = "says that the judge is right, and gives another answer"
     if wrong is None and opinion == DISAGREE and chosen and chosen[0] == judge_choice:
         wrong = "says that the judge is wrong, and gives the same answer"
-    yield AnswerRating(
-        unit, agreement_metric(rubric.name), None, None if wrong else opinion, answer.notes or None, wrong
-    )
+    reason = reason_of(rubric, answer)
+    yield AnswerRating(unit, agreement_metric(rubric.name), None, None if wrong else opinion, reason, wrong)
     implied = chosen or ((judge_choice,) if opinion == AGREE else ())
     lack = missing or _lack(implied, "gives no answer beside the judge's")
     yield _rated(rubric, unit, audited_metric(rubric.name), implied, answer, lack)
@@ -236,14 +264,14 @@ def _findings(rubric: Rubric, unit: str, answer: RaterAnswer, missing: str | Non
     metrics = entry_metrics(rubric)
     if missing is not None:
         for metric in (rubric.name, *metrics.values()):
-            yield _missing(unit, metric, answer, missing)
+            yield AnswerRating(unit, metric, None, None, answer.notes or None, missing)
         return
     label, _ = entry_part(rubric)
     counts = Counter(entry[label.name] for entry in entries)
     reason = orjson.dumps({"reason": answer.notes, rubric.answer[0].name: entries}).decode()
     yield AnswerRating(unit, rubric.name, float(len(entries)), None, reason, None)
     for name, metric in metrics.items():
-        yield AnswerRating(unit, metric, float(counts[name]), None, answer.notes or None, None)
+        yield AnswerRating(unit, metric, float(counts[name]), None, None, None)
 
 
 def listed_entries(rubric: Rubric, answer: RaterAnswer) -> list[dict[str, str]]:

@@ -1,4 +1,4 @@
-"""The run's store of what raters answered: every revision is kept, the latest counts.
+"""The run's store of what raters answered: every revision is kept; which counts says ``answer_revisions``.
 
 A plan's answers stand in ``annotations/<plan hash>/answers.jsonl``, which only grows: one line a revision of what a
 rater said of an item. Ratings are made of the store alone, so that what was pulled once stays, whatever becomes of the
@@ -8,13 +8,11 @@ server.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 import orjson
 import polars as pl
@@ -22,6 +20,7 @@ import polars as pl
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, round_of
 from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_ratings import plan_ratings, plan_scales
+from bedside.annotation.answer_revisions import Revision, RevisionHistory, times_changed
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.items import coded_positions
 from bedside.annotation.plan_file import write_plan
@@ -44,7 +43,7 @@ class StoreSummary:
         unchanged: answers that were there already.
         submitted, skipped: answers that count now, by state.
         drafts: answers among those given that were not handed in.
-        changed_by: who → answers that count now and that somebody other than their rater changed last.
+        changed_by: who → answers of others that they changed last; such changes are kept and don't count.
         ratings: ratings of the plan in the run.
         missing: those of them without value or label.
     """
@@ -60,51 +59,36 @@ class StoreSummary:
     missing: int
 
 
-@dataclass(frozen=True, slots=True)
-class Revision:
-    """One line of the store.
-
-    Attributes:
-        answer: what was said.
-        received: when it was put into the run (ISO 8601, UTC).
-        number: position in the store, from 0.
-    """
-
-    answer: RaterAnswer
-    received: str
-    number: int
-
-
 def plan_folder(run: Run, plan: AnnotationPlan) -> Path:
     """The folder in the run that holds a plan and its answers."""
     return run.path / FOLDER / plan_hash(plan)
 
 
-def read_store(run: Run, plan: AnnotationPlan) -> list[Revision]:
-    """Every revision of every answer to a plan, in the order they were put in.
+def read_store(run: Run, plan: AnnotationPlan) -> RevisionHistory:
+    """Every revision of every answer to a plan.
 
     Raises:
         RunError: the store can't be read.
     """
     path = plan_folder(run, plan) / STORE
     if not path.is_file():
-        return []
-    revisions = []
+        return RevisionHistory()
+    history = RevisionHistory()
     answer_check = AnswerCheck(plan, None)
     for number, line in enumerate(path.read_bytes().splitlines()):
         try:
             data = orjson.loads(line)
-            received = data.pop("received")
+            head = {key: data.pop(key) for key in ("received", "current", "restored")}
             for key in ("choices", "texts"):
                 data[key] = {name: tuple(values) for name, values in data[key].items()}
-            revision = Revision(RaterAnswer(**data), received, number)
+            revision = Revision(RaterAnswer(**data), number=number, **head)
             _check_stored(revision, plan, answer_check)
-            revisions.append(revision)
+            history.add(revision)
         except (ValueError, KeyError, TypeError, AttributeError, InputError) as error:
             raise RunError(
                 "the store of answers is damaged", where=f"{path}:{number + 1}", todo="restore it from a copy"
             ) from error
-    return revisions
+    return history
 
 
 def _check_stored(revision: Revision, plan: AnnotationPlan, answer_check: AnswerCheck) -> None:
@@ -119,41 +103,26 @@ def _check_stored(revision: Revision, plan: AnnotationPlan, answer_check: Answer
         or answer.state not in ("submitted", "skipped")
         or not all(isinstance(text, str) for text in texts)
         or not isinstance(answer.seconds, int | float | None)
+        or not isinstance(revision.current, bool)
+        or not isinstance(revision.restored, int | None)
     ):
         raise ValueError("the line is not an answer")
     if answer.state == "submitted":
         answer_check.check(answer)
 
 
-def latest_answers(revisions: Iterable[Revision]) -> dict[tuple[str, str], RaterAnswer]:
-    """(item, rater) → the answer that counts: the one changed last."""
-    latest: dict[tuple[str, str], Revision] = {}
-    for revision in revisions:
-        key = (revision.answer.item, revision.answer.rater)
-        if key not in latest or _changed_at(latest[key]) <= _changed_at(revision):
-            latest[key] = revision
-    return {key: revision.answer for key, revision in latest.items()}
+def keep_answers(
+    run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer], *, current: bool = False
+) -> StoreSummary:
+    """Put answers into the run's store and make ratings of all that counts; the run is held meanwhile.
 
+    Putting the same answers in twice changes nothing.
 
-_SECONDS = re.compile(r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(\.\d+)?")
-
-
-def _changed_at(revision: Revision) -> tuple[str, str, int]:
-    """When the answer was changed, in a form that sorts: seconds, their fraction, and the place in the store."""
-    time = _SECONDS.match(revision.answer.updated or revision.received)
-    return (time[1], (time[2] or "").ljust(7, "0"), revision.number) if time else ("", "", revision.number)
-
-
-def _content(answer: RaterAnswer) -> tuple[Any, ...]:
-    """What makes two revisions the same."""
-    return (answer.state, dict(answer.choices), dict(answer.texts), answer.seconds, answer.changed_by)
-
-
-def keep_answers(run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer]) -> StoreSummary:
-    """Put answers into the run's store and make ratings of all that is there; the run is held meanwhile.
-
-    Putting the same answers in twice changes nothing. An answer that is known by its time of change is not put in
-    again, however many came after it; one without a time is new where it differs from the one that counts.
+    Args:
+        run: the run.
+        plan: the plan.
+        answers: what raters said.
+        current: whether a server holds them now; see :mod:`~bedside.annotation.answer_revisions`.
 
     Raises:
         InputError: a choice or field that the plan's rubrics don't have; nothing is kept then.
@@ -166,61 +135,101 @@ def keep_answers(run: Run, plan: AnnotationPlan, answers: Sequence[RaterAnswer])
         if answer.state == "submitted":
             answer_check.check(answer)
     with run.locked():
-        revisions = read_store(run, plan)
-        new, revised, lines = _added(revisions, handed_in)
-        if lines:
-            _append(run, plan, lines)
-        counting = latest_answers(revisions)
-        rows = _with_chances_of_round(run, plan, plan_ratings(run, plan, counting, positions))
-        _put(run, plan, rows)
+        history = read_store(run, plan)
+        before = set(history.counting())
+        added = _added(history, handed_in, current)
+        if added:
+            _append(run, plan, list(map(_line, added)))
+        new = len({revision.key for revision in added} & (history.counting().keys() - before))
+        summary = _summary(run, plan, history, positions, new=new, revised=len(added) - new)
     drafts = {(answer.item, answer.rater) for answer in answers if answer.state == "draft"}
+    return replace(
+        summary,
+        unchanged=len(handed_in) - len(added),
+        drafts=len(drafts - history.counting().keys()),
+    )
+
+
+def _summary(
+    run: Run,
+    plan: AnnotationPlan,
+    history: RevisionHistory,
+    positions: Mapping[str, Mapping[str, Sequence[int]]],
+    *,
+    new: int,
+    revised: int,
+) -> StoreSummary:
+    """Make ratings of what counts; what was done."""
+    counting = history.answers()
+    rows = _with_chances_of_round(run, plan, plan_ratings(run, plan, counting, positions))
+    _put(run, plan, rows)
     states = Counter(answer.state for answer in counting.values())
-    changed = Counter(answer.changed_by for answer in counting.values() if answer.changed_by is not None)
     return StoreSummary(
         new=new,
         revised=revised,
-        unchanged=len(handed_in) - new - revised,
+        unchanged=0,
         submitted=states["submitted"],
         skipped=states["skipped"],
-        drafts=len(drafts - counting.keys()),
-        changed_by=dict(sorted(changed.items())),
+        drafts=0,
+        changed_by=times_changed(history.changed_by_others().values()),
         ratings=rows.height,
         missing=rows["error"].len() - rows["error"].null_count(),
     )
 
 
-def _added(revisions: list[Revision], answers: Sequence[RaterAnswer]) -> tuple[int, int, list[bytes]]:
-    """Put what is not there yet at the end of ``revisions``; how much is new and revised, and the lines to write."""
-    now = datetime.now(UTC).isoformat(timespec="microseconds")
-    timed: dict[tuple[str, str, str], list[tuple[Any, ...]]] = {}
-    for answer in (revision.answer for revision in revisions):
-        timed.setdefault((answer.item, answer.rater, answer.updated), []).append(_content(answer))
-    counting = latest_answers(revisions)
-    new = revised = 0
-    lines = []
+def restore_answer(run: Run, plan: AnnotationPlan, number: int) -> StoreSummary:
+    """Have a revision of an answer count again; the run is held meanwhile.
+
+    It counts until its rater says something else.
+
+    Args:
+        run: the run.
+        plan: the plan.
+        number: of the revision, its place in the store from 0.
+
+    Raises:
+        InputError: there is no such revision, or it counts already.
+        RunError: another process holds the run, or it can't be written; nothing is half done then.
+    """
+    positions = coded_positions(plan, run)
+    with run.locked():
+        history = read_store(run, plan)
+        if not 0 <= number < len(history.revisions):
+            raise InputError(
+                f"there is no revision {number}",
+                where=str(plan_folder(run, plan) / STORE),
+                todo="bedside annotate revisions shows them",
+            )
+        revision = history.revisions[number]
+        counting = history.counting().get(revision.key)
+        if counting is not None and number in (counting.number, counting.restored):
+            raise InputError(f"revision {number} counts already", where=revision.answer.where or "`number`")
+        restored = replace(revision, received=_now(), number=len(history.revisions), restored=number)
+        history.add(restored)
+        _append(run, plan, [_line(restored)])
+        return _summary(run, plan, history, positions, new=0, revised=1)
+
+
+def _added(history: RevisionHistory, answers: Sequence[RaterAnswer], current: bool) -> list[Revision]:
+    """Put what isn't there yet at the end of the history; what was put there."""
+    now = _now()
+    added = []
     for answer in answers:
-        key = (answer.item, answer.rater)
-        before = counting.get(key)
-        if answer.updated:
-            stored = timed.setdefault((*key, answer.updated), [])
-        else:
-            stored = [] if before is None else [_content(before)]
-        if _content(answer) in stored:
+        if history.knows(answer, current):
             continue
-        stored.append(_content(answer))
-        if before is None:
-            new += 1
-        else:
-            revised += 1
-        revision = Revision(answer, now, len(revisions))
-        revisions.append(revision)
-        counting[key] = answer
-        lines.append(_line(answer, now))
-    return new, revised, lines
+        added.append(Revision(answer, now, len(history.revisions), current))
+        history.add(added[-1])
+    return added
 
 
-def _line(answer: RaterAnswer, received: str) -> bytes:
-    return orjson.dumps({"received": received, **{name: getattr(answer, name) for name in answer.__slots__}})
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="microseconds")
+
+
+def _line(revision: Revision) -> bytes:
+    answer = {name: getattr(revision.answer, name) for name in revision.answer.__slots__}
+    head = {"received": revision.received, "current": revision.current, "restored": revision.restored}
+    return orjson.dumps({**head, **answer})
 
 
 def _append(run: Run, plan: AnnotationPlan, lines: Sequence[bytes]) -> None:
@@ -240,7 +249,10 @@ def _with_chances_of_round(run: Run, plan: AnnotationPlan, rows: pl.DataFrame) -
     others = [
         imported
         for imported in run.manifest["imports"]
-        if imported.get("plan") not in (None, plan_hash(plan)) and round_of(plan) in imported["rounds"]
+        # What was adjudicated of a round was drawn by no plan, and leaves the chances of its units as they are.
+        if imported.get("plan") not in (None, plan_hash(plan))
+        and imported.get("mode") != "adjudicate"
+        and round_of(plan) in imported["rounds"]
     ]
     return rows.with_columns(pl.when(pl.col("drawn") == 0).then("drawn")) if others else rows
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from bedside.annotation.fields import (
-    NOTES,
-)
+from bedside.annotation.fields import NOTES
 
 State = Literal["submitted", "skipped", "draft"]
 
@@ -45,7 +43,11 @@ class RaterAnswer:
     @property
     def notes(self) -> str:
         """The rater's notes on the item."""
-        return "\n".join(text.strip() for text in self.texts.get(NOTES, ()) if text.strip())
+        return self.written(NOTES)
+
+    def written(self, name: str) -> str:
+        """What is written in a field."""
+        return "\n".join(text.strip() for text in self.texts.get(name, ()) if text.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,20 +58,12 @@ class CollectedAnswers:
         answers: in the order they stand there.
         strangers: user → answers left out because the user is not a rater of the plan.
         unplanned_tasks: tasks left out because they are of no item of the plan.
+        altered_tasks: tasks left out because they have an item's id and show something else.
+        set_aside: answers left out because they can't be one: where, whose, what is wrong and what to do, a line each.
     """
 
     answers: tuple[RaterAnswer, ...]
     strangers: Mapping[str, int] = field(default_factory=dict)
     unplanned_tasks: int = 0
-
-
-# -- Label Studio -----------------------------------------------------------------------------------
-
-
-# -- what fits ---------------------------------------------------------------------------------------
-
-
-# -- the store ----------------------------------------------------------------------------------------
-
-
-# -- ratings ------------------------------------------------------------------------------------------
+    altered_tasks: int = 0
+    set_aside: tuple[str, ...] = ()

@@ -5,16 +5,21 @@ file.
 
 - rate: ``<rubric>``: one choice, a level as text (``"4"``, ``"0.5"``) or a label; :data:`NOT_APPLICABLE` where the
   rubric has a case for it; of a set, any number of labels, or :data:`NONE` alone.
-- audit: ``agree__<rubric>``: ``agree`` or ``disagree``; and ``<rubric>``: the rater's own choice, as in rate,
-  needed where the rater disagrees.
+- pairs: ``<rubric>``: ``first``, ``second`` or ``tie``; :data:`NOT_APPLICABLE` as in rate.
+- audit: ``<rubric>``: the rater's own choice, as in rate; and ``agree__<rubric>``: ``agree`` or ``disagree``. Where a
+  form asks for the rater's own choice alone, they agree whose choice is the one that the judge is shown with.
 - findings: ``<rubric>``: :data:`LISTED` or :data:`NOTHING`; and ``<rubric>__<n>``: a text area that takes any number of
   entries, each of them an entry of the rubric's n-th label (from 0), such as a category of concerns.
 - codes: ``<code>__<n>``: one choice, the label of the n-th turn (from 0) of the code's role, in the order of the task's
   ``clinician_turns`` or ``patient_turns``.
-- all: ``notes``: the rater's notes on the item.
+- rate, audit, pairs: ``reason__<rubric>``: why, in the rater's words.
+- rate, audit: ``evidence__<rubric>``: the turns that show it, and words of them, as in
+  :mod:`~bedside.annotation.evidence`.
+- all: ``notes``: the rater's notes on the item as a whole.
 
-Every choice is a ``Choices`` control and every text a ``TextArea``. In codes mode the controls stand in a ``Repeater``
-over ``$clinician_turns`` or ``$patient_turns``, whose index makes the number in the field's name.
+On Label Studio's page every choice is a ``Choices`` control, every text a ``TextArea`` and evidence a
+``ParagraphLabels``. In codes mode a code is one control for all turns: what is chosen belongs to a marked turn, and
+carries its number. ``<rubric>__labels``, which opens the text areas of a list, is a control of the page alone.
 """
 
 from __future__ import annotations
@@ -22,6 +27,8 @@ from __future__ import annotations
 from bedside.rubrics.answer_form import RubricPart
 from bedside.rubrics.rubric import Rubric
 
+#: Modes in which a rater says why on each rubric, and in which turns can be marked for it.
+REASONED_MODES, MARKED_MODES = ("rate", "audit", "pairs", "adjudicate"), ("rate", "audit", "adjudicate")
 NOTES = "notes"
 NOT_APPLICABLE = "no answer can be given"
 NONE = "none of these"
@@ -45,6 +52,16 @@ def agree_field(rubric: str) -> str:
     return f"agree__{rubric}"
 
 
+def reason_field(rubric: str) -> str:
+    """The field in which a rater says why, on a rubric."""
+    return f"reason__{rubric}"
+
+
+def evidence_field(rubric: str) -> str:
+    """The field that holds the turns that a rater marks for a rubric."""
+    return f"evidence__{rubric}"
+
+
 def entry_part(rubric: Rubric) -> tuple[RubricPart, RubricPart]:
     """The label and the text that an entry of a list rubric is made of.
 
@@ -62,6 +79,11 @@ def entry_fields(rubric: Rubric) -> dict[str, str]:
     """Field → label, for each label of a list rubric."""
     label_part, _ = entry_part(rubric)
     return {f"{rubric.name}__{number}": label.label for number, label in enumerate(label_part.labels)}
+
+
+def entry_labels_field(rubric: str) -> str:
+    """The control that opens the text areas of a list's labels; no field of an answer."""
+    return f"{rubric}__labels"
 
 
 def code_field(code: str, position: int) -> str:

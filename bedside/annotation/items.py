@@ -3,14 +3,20 @@
 A task is ``{"data": {…}}`` with
 
 - ``external_id``: the item's opaque id;
+- ``title``: where the item stands among the rater's, such as ``Conversation 3 of 12``;
 - ``dialogue``: the turns shown, ``[{"speaker": "Clinician", "text": …}, …]``, in order; of a turn that is rated on its
   own, the turns up to it;
+- ``dialogue_second``: in pairs mode, the turns of the conversation shown beside it, as second;
 - ``input_<name>``: text of an input that one of the plan's rubrics needs (background, goal, …);
 - ``rated_turn``: where single turns are rated, the number (from 0) of the rated turn, the last one shown;
 - ``clinician_turns``, ``patient_turns``: in codes mode, the turns to be coded, ``[{"turn": "2", "speaker": …,
   "text": …}, …]`` with the number (from 0) as the page counts them; only of roles that have a code;
+- ``said_<rubric>``: in adjudicate mode, what the unit's raters said, as one text;
 - ``judge_<rubric>``, ``judge_reason_<rubric>``: in audit mode, the judge's score, as a choice of the page, and its
-  reason.
+  reason; and ``judge_mark_<rubric>_<n>``: what stands beside the n-th choice (from 0), a mark where it is the judge's.
+
+In codes mode, ``{"predictions": […]}`` beside it marks each turn to be coded, so that what a rater chooses belongs to a
+turn.
 
 Nothing else: no system, case, factor, file name or id of a transcript, and speakers go by their roles, because names of
 speakers can say who wrote a conversation.
@@ -24,9 +30,10 @@ from typing import Any
 
 import polars as pl
 
-from bedside.annotation.annotation_plan import AnnotationPlan, PlanItem, TrainingItem
-from bedside.annotation.fields import choices
-from bedside.ratings.names import TRANSCRIPT, turn_index
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, PlanItem, TrainingItem
+from bedside.annotation.fields import MARKED_MODES, choices
+from bedside.annotation.opinions import said_by_raters
+from bedside.ratings.names import TRANSCRIPT, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.transcript_rows import parse_transcript
 from bedside.rubrics.rubric import Rubric
@@ -37,6 +44,12 @@ from bedside.transcripts import Transcript
 MAX_BYTES = 2_000_000
 MAX_TURNS = 2_000
 EMPTY_TURN = "(nothing was said)"
+#: Beside a choice that is the judge's.
+JUDGE_MARK = "◀ the judge"
+#: The control that holds the marks of turns to be coded, and what made them.
+CODED_TURNS, TURN_MARKS = "coded_turn", "turns"
+#: The turns that an item shows, among the positions of its turns; the others are by role.
+SHOWN = "shown"
 _NO_REASON = "(no reason given)"
 _UNWRITABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
@@ -48,7 +61,7 @@ def clean(text: str) -> str:
 
 def dialogue(transcript: Transcript, unit: str = TRANSCRIPT) -> list[dict[str, str]]:
     """The turns shown for a unit of a transcript."""
-    shown = transcript.turns if unit == TRANSCRIPT else transcript.turns[: turn_index(unit) + 1]
+    shown = transcript.turns[: turn_index(unit) + 1] if is_turn(unit) else transcript.turns
     return [
         {"speaker": turn.role.capitalize(), "text": clean(turn.text).strip() or EMPTY_TURN} for turn in shown
     ]
@@ -58,6 +71,17 @@ def inputs_of(rubrics: Sequence[Rubric], transcript: Transcript) -> dict[str, st
     """The inputs that rubrics need of a transcript's reference, as texts."""
     names = dict.fromkeys(name for rubric in rubrics for name in rubric.references)
     return {name: _words(transcript.reference.get(name)) for name in names}
+
+
+def inputs_of_two(rubrics: Sequence[Rubric], first: Transcript, second: Transcript) -> dict[str, str]:
+    """The inputs that rubrics need of two transcripts: once where both have the same, as of one case."""
+    texts, others = inputs_of(rubrics, first), inputs_of(rubrics, second)
+    return {
+        name: text
+        if text == others[name]
+        else f"First conversation: {text}\n\nSecond conversation: {others[name]}"
+        for name, text in texts.items()
+    }
 
 
 def _words(value: object) -> str:
@@ -79,9 +103,20 @@ def problem(rubrics: Sequence[Rubric], transcript: Transcript) -> str | None:
     for rubric in rubrics:
         if rubric.unit == "turn" and rubric.role is not None and rubric.role not in roles:
             return f"no turn of the {rubric.role}"
-    if len(transcript.turns) > MAX_TURNS or len(transcript.to_json()) > MAX_BYTES:
+    return _length_problem(transcript)
+
+
+def _length_problem(*transcripts: Transcript) -> str | None:
+    turns = sum(len(transcript.turns) for transcript in transcripts)
+    size = sum(len(transcript.to_json()) for transcript in transcripts)
+    if turns > MAX_TURNS or size > MAX_BYTES:
         return f"too long for a page (over {MAX_TURNS:,} turns or {MAX_BYTES // 1_000_000} MB)"
     return None
+
+
+def pair_problem(rubrics: Sequence[Rubric], first: Transcript, second: Transcript) -> str | None:
+    """Why two transcripts can't be shown to raters side by side; None if they can."""
+    return problem(rubrics, first) or problem(rubrics, second) or _length_problem(first, second)
 
 
 def coded_turns(rubrics: Sequence[Rubric], transcript: Transcript) -> dict[str, list[int]]:
@@ -99,10 +134,23 @@ def shown_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:
     ids = {item.transcript for item in plan.everything}
     transcripts = {transcript.id: transcript for transcript in run.transcripts() if transcript.id in ids}
     shown = {item.id: transcripts[item.transcript] for item in plan.items}
-    for item in plan.training:
+    for item in plan.known:
         content = item.content
         shown[item.id] = transcripts[item.transcript] if content is None else parse_transcript(content)
     return shown
+
+
+def second_transcripts(plan: AnnotationPlan, run: Run) -> dict[str, Transcript]:
+    """The transcript that is shown second, by the item's id; empty where single transcripts are shown.
+
+    Raises:
+        RunError: the run keeps no text.
+    """
+    seconds = {item.id: second_id(item.unit) for item in plan.items if is_pair(item.unit)}
+    if not seconds:
+        return {}
+    by_name = {transcript.id: transcript for transcript in run.transcripts_named({*seconds.values()})}
+    return {item: by_name[name] for item, name in seconds.items()}
 
 
 def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None) -> list[dict[str, Any]]:
@@ -118,20 +166,79 @@ def label_studio_tasks(plan: AnnotationPlan, run: Run, rater: str | None = None)
         DataError: in audit mode, the judge has not rated an item.
         InputError: a transcript is too long for a page, or can't be shown by the plan's rubrics.
     """
-    transcripts = shown_transcripts(plan, run)
+    transcripts, seconds = shown_transcripts(plan, run), second_transcripts(plan, run)
     scores = judge_scores(plan, run) if plan.judge is not None else {}
     order = plan.assignment[rater] if rater is not None else [item.id for item in plan.everything]
-    return [{"data": dict(_data(plan, plan.by_id[name], transcripts[name], scores))} for name in order]
+    titles = _titles(plan, order)
+    tasks: list[dict[str, Any]] = []
+    for name in order:
+        item, transcript = plan.by_id[name], transcripts[name]
+        data = {"title": titles[name], **dict(_data(plan, item, transcript, seconds.get(name), scores))}
+        tasks.append({"data": data})
+        if plan.mode == "codes":
+            marks = list(turn_marks(plan.questions, transcript))
+            tasks[-1]["predictions"] = [{"model_version": TURN_MARKS, "result": marks}]
+    return tasks
+
+
+def _titles(plan: AnnotationPlan, order: Sequence[str]) -> dict[str, str]:
+    """Item → where it stands among those that are shown."""
+    training = [name for name in order if isinstance(plan.by_id[name], TrainingItem)]
+    rated = [name for name in order if not isinstance(plan.by_id[name], TrainingItem)]
+    whole = plan.mode == "codes" or plan.questions[0].unit == "transcript"
+    kind = "Pair" if plan.mode == "pairs" else "Conversation" if whole else "Item"
+    return {
+        name: f"{word} {number} of {len(names)}"
+        for word, names in (("Training", training), (kind, rated))
+        for number, name in enumerate(names, 1)
+    }
+
+
+def turn_marks(rubrics: Sequence[Rubric], transcript: Transcript) -> Iterator[dict[str, Any]]:
+    """Each turn that is to be coded, as a marked region of Label Studio's, in the order spoken."""
+    turns = dialogue(transcript)
+    coded = {index for indices in coded_turns(rubrics, transcript).values() for index in indices}
+    for index in sorted(coded):
+        text = turns[index]["text"]
+        yield {
+            "id": f"turn-{index}", "from_name": CODED_TURNS, "to_name": "chat", "type": "paragraphlabels",
+            "value": {
+                # Offsets are in the units of the browser's texts.
+                "start": str(index), "end": str(index), "startOffset": 0,
+                "endOffset": len(text.encode("utf-16-le")) // 2, "text": text,
+                "paragraphlabels": [turns[index]["speaker"]],
+            },
+        }  # fmt: skip
+
+
+def shown_by_item(plan: AnnotationPlan, run: Run) -> dict[str, dict[str, Any]]:
+    """What the task of each item shows, by the item's id, as :func:`lasting_content` of it.
+
+    Raises:
+        RunError, DataError, InputError: as :func:`label_studio_tasks`.
+    """
+    tasks = label_studio_tasks(plan, run)
+    return {task["data"]["external_id"]: lasting_content(task["data"]) for task in tasks}
+
+
+def lasting_content(data: Mapping[str, Any]) -> dict[str, Any]:
+    """What a task shows but what may change: its place among the rater's, and the judge's scores and reasons."""
+    return {name: value for name, value in data.items() if name != "title" and not name.startswith("judge_")}
 
 
 def _data(
     plan: AnnotationPlan,
-    item: PlanItem | TrainingItem,
+    item: PlanItem | KnownItem,
     transcript: Transcript,
+    second: Transcript | None,
     scores: Mapping[tuple[str, str, str], tuple[str, str]],
 ) -> Iterator[tuple[str, Any]]:
     rubrics = plan.questions
-    reason = problem(rubrics, transcript)
+    if second is None:
+        reason, inputs = problem(rubrics, transcript), inputs_of(rubrics, transcript)
+    else:
+        reason = pair_problem(rubrics, transcript, second)
+        inputs = inputs_of_two(rubrics, transcript, second)
     if reason is not None:
         raise InputError(
             f"transcript {transcript.id!r} can't be shown: {reason}",
@@ -140,19 +247,25 @@ def _data(
         )
     yield "external_id", item.id
     yield "dialogue", dialogue(transcript, item.unit)
-    for name, text in inputs_of(rubrics, transcript).items():
+    if second is not None:
+        yield "dialogue_second", dialogue(second)
+    for name, text in inputs.items():
         yield f"input_{name}", text
-    if item.unit != TRANSCRIPT:
+    if is_turn(item.unit):
         yield "rated_turn", str(turn_index(item.unit))
     if plan.mode == "codes":
         for role, indices in coded_turns(rubrics, transcript).items():
             turns = dialogue(transcript)
             yield f"{role}_turns", [{"turn": str(index), **turns[index]} for index in indices]
+    if plan.mode == "adjudicate":
+        yield from ((name, clean(words)) for name, words in said_by_raters(plan, item.id))
     if plan.mode == "audit":
         for rubric in rubrics:
             score, reason = scores[item.transcript, item.unit, rubric.name]
             yield f"judge_{rubric.name}", score
             yield f"judge_reason_{rubric.name}", reason
+            for number, (choice, _) in enumerate(choices(rubric)):
+                yield f"judge_mark_{rubric.name}_{number}", JUDGE_MARK if choice == score else ""
 
 
 def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], tuple[str, str]]:
@@ -189,22 +302,39 @@ def judge_scores(plan: AnnotationPlan, run: Run) -> dict[tuple[str, str, str], t
     return scores
 
 
-def coded_positions(plan: AnnotationPlan, run: Run) -> dict[str, dict[str, list[int]]]:
-    """In codes mode: item → role → indices of the turns that are coded; nothing in other modes."""
+def coded_positions(plan: AnnotationPlan, run: Run) -> dict[str, dict[str, Sequence[int]]]:
+    """Item → the indices of turns that answers can name.
+
+    In codes mode those that are coded, by role; where turns can be marked as evidence those that are shown, under
+    :data:`SHOWN`; nothing in other modes.
+    """
+    if plan.mode in MARKED_MODES:
+        return _shown_positions(plan, run)
     if plan.mode != "codes":
         return {}
     rubrics = plan.questions
     items_by_transcript: dict[str, list[str]] = {}
     for item in plan.everything:
-        if isinstance(item, TrainingItem) and item.content is not None:
+        if isinstance(item, KnownItem) and item.content is not None:
             continue
         items_by_transcript.setdefault(item.transcript, []).append(item.id)
-    positions = {
-        item: coded_turns(rubrics, transcript)
+    positions: dict[str, dict[str, Sequence[int]]] = {
+        item: dict(coded_turns(rubrics, transcript))
         for transcript in run.transcripts()
         for item in items_by_transcript.get(transcript.id, ())
     }
-    for item in plan.training:
+    for item in plan.known:
         if item.content is not None:
-            positions[item.id] = coded_turns(rubrics, parse_transcript(item.content))
+            positions[item.id] = dict(coded_turns(rubrics, parse_transcript(item.content)))
+    return positions
+
+
+def _shown_positions(plan: AnnotationPlan, run: Run) -> dict[str, dict[str, Sequence[int]]]:
+    """Item → the turns that it shows."""
+    counts = dict(run.index.select("id", "turns").iter_rows())
+    positions: dict[str, dict[str, Sequence[int]]] = {}
+    for item in plan.everything:
+        content = item.content if isinstance(item, KnownItem) else None
+        count = counts[item.transcript] if content is None else len(parse_transcript(content).turns)
+        positions[item.id] = {SHOWN: range(turn_index(item.unit) + 1 if is_turn(item.unit) else count)}
     return positions

@@ -1,7 +1,8 @@
 """A client of a Label Studio server: the projects of a plan, their tasks, and their answers.
 
 The server would take the same task twice, so that nothing is sent twice on a cut connection. A project is known by a
-mark in its description: the plan, the version of its page, and whose tasks it holds.
+mark in its description, whatever its title: the plan, the version of its page, the page as it was sent, and whose tasks
+it holds.
 """
 
 from __future__ import annotations
@@ -16,13 +17,13 @@ from typing import Any
 import orjson
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.annotation.patient_transport import patient_transport
 from bedside.support.errors import InputError, LabelStudioError, MissingExtraError
 from bedside.support.urls import holds_secret, without_secrets
 
 #: Tasks of one call, and of a page of a listing.
 BATCH = 500
-#: A project's mark: its plan, the version of its page, and whose tasks it holds.
-PROJECT_MARK = re.compile(r"bedside plan=(\w+) page=(\w+) for=(.+)")
+_MARK = re.compile(r"bedside plan=(\w+) page=(\w+) sent=(\w+) for=(.+)")
 #: What is asked of each task of a listing.
 _LISTED = "id,data,overlap,total_annotations,cancelled_annotations"
 _DRAFTED = json.dumps({
@@ -57,6 +58,37 @@ class ServerTask:
     answers: int
 
 
+@dataclass(frozen=True, slots=True)
+class ProjectMark:
+    """What a project's description says of it.
+
+    Attributes:
+        plan: :func:`~bedside.annotation.annotation_plan.plan_hash` of its plan.
+        page: :func:`~bedside.annotation.annotation_plan.page_version` of its page.
+        sent: :func:`~bedside.annotation.labelling_page.page_digest` of its page as it was sent.
+        part: whose tasks it holds.
+    """
+
+    plan: str
+    page: str
+    sent: str
+    part: str
+
+    def __str__(self) -> str:
+        return f"bedside plan={self.plan} page={self.page} sent={self.sent} for={self.part}"
+
+
+def project_mark(project: Any) -> ProjectMark | None:
+    """What a project's description says of it; None where it is no project of a plan."""
+    mark = _MARK.search(project.description or "")
+    return mark and ProjectMark(*mark.groups())
+
+
+def annotation_count(project: Any) -> int:
+    """How many answers a project has, skipped ones included."""
+    return int(project.total_annotations_number or 0) + int(project.skipped_annotations_number or 0)
+
+
 class UnreachableError(LabelStudioError):
     """The server was not reached, or failed: the same call can be made again."""
 
@@ -75,6 +107,7 @@ class LabelStudioClient:
 
     def __init__(self, url: str, key: str) -> None:
         try:
+            import httpx
             from label_studio_sdk.client import LabelStudio
         except ImportError as error:
             raise MissingExtraError(
@@ -102,9 +135,10 @@ class LabelStudioClient:
         with self.speaking():
             connect: Any = LabelStudio
             # Conversations go to this address and to none that it names.
-            self.client = connect(
-                base_url=f"{self.url}/", api_key=key, timeout=_TIMEOUT, follow_redirects=False
+            session = httpx.Client(
+                timeout=_TIMEOUT, follow_redirects=False, transport=patient_transport(self.url)
             )
+            self.client = connect(base_url=f"{self.url}/", api_key=key, httpx_client=session)
             self.client.users.whoami()
 
     @contextmanager
@@ -152,14 +186,14 @@ class LabelStudioClient:
         )
 
     def projects(self, plan: AnnotationPlan) -> dict[str, list[Any]]:
-        """The plan's projects, oldest first, by whose tasks they hold."""
+        """The plan's projects, oldest first, by whose tasks they hold; their titles are anybody's to change."""
         projects: dict[str, list[Any]] = {}
         with self.speaking():
-            listed = self.client.projects.list(title=plan_hash(plan))
+            listed = self.client.projects.list(page_size=BATCH)
             for project in sorted(listed, key=lambda project: project.id):
-                mark = PROJECT_MARK.search(project.description or "")
-                if mark and mark[1] == plan_hash(plan):
-                    projects.setdefault(mark[3], []).append(project)
+                mark = project_mark(project)
+                if mark is not None and mark.plan == plan_hash(plan):
+                    projects.setdefault(mark.part, []).append(project)
         return projects
 
     def tasks(self, projects: Sequence[Any]) -> dict[str, list[ServerTask]]:

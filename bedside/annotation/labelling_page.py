@@ -7,8 +7,10 @@ controls are those of :mod:`~bedside.annotation.fields`, the variables those of 
 
 from __future__ import annotations
 
+import hashlib
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from xml.sax.saxutils import escape, quoteattr
 
 from bedside.annotation.annotation_plan import AnnotationPlan
@@ -16,51 +18,150 @@ from bedside.annotation.fields import (
     LISTED,
     NOTES,
     NOTHING,
-    agree_field,
     choices,
-    code_field,
     entry_fields,
+    entry_labels_field,
     entry_part,
+    evidence_field,
+    reason_field,
 )
-from bedside.annotation.items import clean
-from bedside.ratings.audit_metrics import AGREE, DISAGREE
+from bedside.annotation.items import CODED_TURNS, clean
+from bedside.annotation.opinions import said_field
+from bedside.rubrics.preference_rubric import level_lines
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import MissingExtraError
 
 #: What every choice and note is about, for Label Studio: the conversation.
 _ABOUT = "chat"
+_HOW_TO_LIST = "Enter adds an entry to the list."
+_CHOOSE_LABEL = "Something is listed: please choose what, and list it"
+_HOW_TO_CODE = (
+    "Alt and full stop go to the next turn that is to be coded; a click goes to any. The keys beside the codes give "
+    "the turn a code. Submit goes to the first turn that has none, until all have one. Ctrl and Z take a step back."
+)
 #: One row of a keyboard for each of the first rubrics.
 _KEYS = ("1234567890", "qwertyuiop", "asdfghjkl", "zxcvbnm")
 
-# Label Studio's own panels are about marked regions, of which there are none here. Times are not those of the
-# conversation, and its text is shown with the line breaks it has.
+#: The colour of each rubric's marks in the conversation: light, so that text on them stays readable.
+_MARK_COLOURS = (
+    "#ffd84d",
+    "#7fd1c7",
+    "#f7a8c4",
+    "#a9c7ff",
+    "#c9e265",
+    "#d9b8ff",
+    "#ffb98a",
+    "#9fe0a8",
+    "#d5c6a5",
+)
+#: Turns to be coded, by who speaks.
+_TURN_COLOURS = {"clinician": "#a9c7ff", "patient": "#ffd9a0", "other": "#d8d8e0"}
+#: A control that no rater is to use still gets a key of Label Studio's, unless it has one: nobody presses these.
+_UNUSED_KEY = "ctrl+alt+shift+f{}"
+
+# Label Studio's own panels are about marked regions, which stand in the conversation. Times are not those of the
+# conversation, and its text is shown with the line breaks it has. Texts are written from the side that their first word
+# is written from.
 _STYLE = """
 .bedside{display:grid;grid-template-columns:minmax(0,1fr) minmax(0,1fr);gap:20px;line-height:1.4}
 .bedside-left,.bedside-right{max-height:calc(100vh - 165px);overflow-y:auto;padding-right:8px}
 .bedside-left{counter-reset:turn -1}
 .bedside-known{max-height:30vh;overflow-y:auto;margin-bottom:6px}
-.bedside-left [class*="time--"],.bedside-left [class*="selectAllBtnWrapper"],
-.bedside-left [class*="wrapper_header"],.bedside .lsf-hint{display:none!important}
-.bedside-left [class*="dialoguetext"],.bedside-known div{white-space:pre-wrap}
+.bedside-left [class*="time--"],.bedside-left [class*="wrapper_header"],.bedside-left button:disabled,
+.bedside-codes [class*="selectAllBtnWrapper"],.bedside .lsf-hint,.bedside-hidden{display:none!important}
+.bedside-codes .lsf-hint{display:inline!important}
+.bedside-left [class*="dialoguetext"],.bedside-known div,.bedside-rubric div{white-space:pre-wrap}
+.bedside-left [class*="dialoguetext"],.bedside [class*="htx-text"],.bedside .lsf-text,.bedside-known div,
+.bedside-rubric div,.bedside label span,.bedside input,.bedside textarea,.lsf-modal-ls p,.lsf-modal-ls li,
+.lsf-modal-ls h1,.lsf-modal-ls h2,.lsf-modal-ls h3,.lsf-modal-ls td{unicode-bidi:plaintext;text-align:start}
+.bedside-left [class*="dialoguetext"],.bedside-left [class*="wrapperText"]{display:block;width:100%}
 .bedside-left [class*="phraseContainer"]{counter-increment:turn}
+.bedside-left [class*="dialoguename"]{color:#2b2b33!important;font-weight:700}
 .bedside-left [class*="dialoguename"]::before{content:"[" counter(turn) "] "}
 .bedside-rubric{border-bottom:1px solid #d0d0d8;padding-bottom:8px;margin-bottom:8px;font-size:13px}
 .bedside-rubric label,.bedside-rubric .lsf-choice__item{font-weight:400!important;font-size:13px}
 .bedside [class*="htx-text"],.bedside .lsf-text,.bedside-known div,.bedside-rubric div{font-size:13px;line-height:1.35}
-.bedside h5{margin:6px 0 2px!important}
+.bedside-why{display:grid;grid-template-columns:auto minmax(0,1fr);gap:8px;align-items:start}
+.bedside-why [class*="lsf-labels"]{margin:4px 0 0!important}
+.bedside-why .lsf-label{cursor:pointer}
+.bedside h5,.bedside h4{margin:6px 0 2px!important}
+.lsf-modal-ls ul{list-style:disc;padding-inline-start:1.6em}
+.lsf-modal-ls ol{list-style:decimal;padding-inline-start:1.6em}
+.lsf-modal-ls h1,.lsf-modal-ls h2,.lsf-modal-ls h3,.lsf-modal-ls p,.lsf-modal-ls ul,.lsf-modal-ls ol{margin:0 0 .5em}
+.lsf-modal-ls td,.lsf-modal-ls th{border:1px solid #d0d0d8;padding:2px 8px}
 [class*="sidepanels__wrapper"]{display:none!important}
 [class*="sidepanels__content"]{width:100%!important;max-width:100%!important;padding:0!important}
 [class*="lsf-sidepanels"]{padding-right:0!important;padding-left:0!important}
 """
 
 
+@dataclass(frozen=True, slots=True)
+class _SpeakerLook:
+    """How the turns of a role look, so that speakers are told apart by more than a colour.
+
+    Attributes:
+        hue: Label Studio's colour of the speaker's name, which it makes of the name: how its turns are recognised.
+        colour: of the name, dark on any background that it stands on.
+        indent: of the turn, in pixels.
+    """
+
+    hue: tuple[int, int, int]
+    colour: str
+    indent: int
+
+    @property
+    def style(self) -> str:
+        """Its part of the page's style."""
+        words = ", ".join(map(str, self.hue))
+        figures = "#" + "".join(f"{part:02x}" for part in self.hue)
+        names, turns = '[class*="dialoguename"][style*="{}"]', '[class*="phrase--"][style*="{}"]'
+        return (
+            f".bedside-left {names.format(words)}{{color:{self.colour}!important}}\n"
+            f".bedside-left {turns.format(words)},.bedside-left {turns.format(figures)}"
+            f"{{--highlight-color:{self.colour}!important;margin-inline-start:{self.indent}px}}\n"
+        )
+
+
+_LOOKS = (
+    _SpeakerLook((157, 191, 114), "#0b4a99", 0),  # Clinician
+    _SpeakerLook((127, 191, 114), "#8a3b00", 28),  # Patient
+    _SpeakerLook((135, 114, 191), "#4a4a55", 14),  # Other
+)
+_STYLE += "".join(look.style for look in _LOOKS)
+
+# Beside two conversations there is less room for what is asked of them.
+_PAIR_STYLE = """
+.bedside-pairs{grid-template-columns:minmax(0,1fr) minmax(0,1fr) minmax(0,340px);gap:14px}
+.bedside-pairs .bedside-title,.bedside-pairs .bedside-known{grid-column:1/-1}
+.bedside-pairs .bedside-known{max-height:110px}
+.bedside-pairs .bedside-left,.bedside-pairs .bedside-right{max-height:calc(100vh - 200px)}
+.bedside-known~.bedside-left,.bedside-known~.bedside-right{max-height:calc(100vh - 330px)!important}
+"""
+
+
 def labelling_page(plan: AnnotationPlan) -> str:
     """The page of a plan, in Label Studio's XML; equal for equal rubrics and mode."""
     rubrics = [rubric.shown() for rubric in plan.questions]
+    if plan.mode == "pairs":
+        return _pair_page(rubrics, plan)
     return (
         f"<View><Style>{_STYLE}</Style>"
-        '<View className="bedside">'
+        f'<View className="bedside bedside-{plan.mode}">'
         f'<View className="bedside-left">{"".join(_left(rubrics, plan))}</View>'
+        f'<View className="bedside-right">{"".join(_right(rubrics, plan))}</View>'
+        "</View></View>"
+    )
+
+
+def _pair_page(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> str:
+    """The page of two conversations: what is known of the case above them, and the questions beside them."""
+    return (
+        f"<View><Style>{_STYLE}{_PAIR_STYLE}</Style>"
+        '<View className="bedside bedside-pairs">'
+        f'<View className="bedside-title">{_TITLE}</View>{"".join(_known(rubrics))}'
+        f'<View className="bedside-left">{_header("First conversation")}{_turns(_ABOUT, "dialogue")}</View>'
+        f'<View className="bedside-left">{_header("Second conversation")}'
+        f"{_turns(f'{_ABOUT}_second', 'dialogue_second')}</View>"
         f'<View className="bedside-right">{"".join(_right(rubrics, plan))}</View>'
         "</View></View>"
     )
@@ -87,14 +188,22 @@ def instructions_page(plan: AnnotationPlan, markdown: str = "") -> str:
     for rubric in plan.questions:
         shown = rubric.shown()
         about = f"{shown.definition} {shown.instructions or ''}".strip()
-        parts.append(f"<h3>{escape(clean(shown.title))}</h3><p>{escape(clean(about))}</p>")
+        lines = "<br>".join(map(escape, clean(about).splitlines()))
+        parts.append(f"<h3>{escape(clean(shown.title))}</h3><p>{lines}</p>")
     return "\n".join(parts)
 
 
-def _text(text: str) -> str:
-    """An attribute's value. What follows a dollar sign would be taken for a variable, wherever it stands."""
-    cleaned = re.sub(r"\$(?=\w)", "$\u200b", clean(text))
-    return quoteattr(f"\u200b{cleaned}" if cleaned.startswith("$") else cleaned)
+def _text(text: str, variable: str = "") -> str:
+    """An attribute's value, and perhaps a variable of the task's after it.
+
+    What follows a dollar sign would be taken for a variable, wherever it stands.
+    """
+    cleaned = re.sub(r"\$(?=[\w\[{.])", "$\u200b", clean(text))
+    return quoteattr((f"\u200b{cleaned}" if cleaned.startswith("$") else cleaned) + variable)
+
+
+#: Where the item stands among the rater's.
+_TITLE = '<Header value="$title" size="4"/>'
 
 
 def _header(text: str, size: int = 5) -> str:
@@ -102,6 +211,16 @@ def _header(text: str, size: int = 5) -> str:
 
 
 def _left(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> Iterator[str]:
+    yield _TITLE
+    yield from _known(rubrics)
+    if plan.mode != "codes" and rubrics[0].unit == "turn":
+        yield _header("Rate the last turn shown, which is turn")
+        yield '<Text name="shown__turn" value="$rated_turn"/>'
+    yield _turns(_ABOUT, "dialogue")
+
+
+def _known(rubrics: Sequence[Rubric]) -> Iterator[str]:
+    """What a rubric needs to know beside the conversation."""
     inputs = dict.fromkeys(name for rubric in rubrics for name in rubric.references)
     if inputs:
         yield '<View className="bedside-known">'
@@ -109,12 +228,11 @@ def _left(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> Iterator[str]:
             yield _header(name.replace("_", " ").capitalize())
             yield f'<Text name="shown__{name}" value="$input_{name}"/>'
         yield "</View>"
-    if plan.mode != "codes" and rubrics[0].unit == "turn":
-        yield _header("Rate the last turn shown, which is turn")
-        yield '<Text name="shown__turn" value="$rated_turn"/>'
-    yield _header("Conversation")
-    yield (
-        f'<Paragraphs name="{_ABOUT}" value="$dialogue" layout="dialogue" nameKey="speaker" textKey="text"'
+
+
+def _turns(name: str, variable: str) -> str:
+    return (
+        f'<Paragraphs name="{name}" value="${variable}" layout="dialogue" nameKey="speaker" textKey="text"'
         ' showPlayer="false"/>'
     )
 
@@ -122,24 +240,31 @@ def _left(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> Iterator[str]:
 def _right(rubrics: Sequence[Rubric], plan: AnnotationPlan) -> Iterator[str]:
     match plan.mode:
         case "codes":
-            for role in dict.fromkeys(rubric.role for rubric in rubrics):
-                yield from _codes([rubric for rubric in rubrics if rubric.role == role], str(role))
+            yield from _codes(rubrics)
         case "findings":
             yield from _findings(rubrics[0])
         case "audit":
             for number, rubric in enumerate(rubrics):
                 yield from _audit(rubric, number)
+        case "pairs":
+            for number, planned in enumerate(plan.rubrics):
+                yield '<View className="bedside-rubric">'
+                yield from _question(rubrics[number], number)
+                yield _choices(rubrics[number], number)
+                yield _reason(rubrics[number])
+                levels = "\n".join(("Levels of the rubric", *level_lines(planned.rubric)))
+                yield f'<Text name="levels__{planned.rubric.name}" value={_text(levels)}/></View>'
         case _:
             for number, rubric in enumerate(rubrics):
                 yield '<View className="bedside-rubric">'
                 yield from _question(rubric, number)
-                yield _choices(rubric, number)
+                if plan.mode == "adjudicate":
+                    yield f'<Text name="said__{rubric.name}" value="${said_field(rubric.name)}"/>'
+                yield _choices(rubric, number, required=plan.mode != "adjudicate")
+                yield _why(rubric, number)
                 yield "</View>"
     yield _header("Notes")
-    yield (
-        f'<TextArea name="{NOTES}" toName="{_ABOUT}" rows="2" maxSubmissions="1" editable="true"'
-        ' placeholder="Anything to add; Shift and Enter keep it"/>'
-    )
+    yield _text_area(NOTES, "On the item as a whole")
 
 
 def _question(rubric: Rubric, number: int) -> Iterator[str]:
@@ -147,17 +272,47 @@ def _question(rubric: Rubric, number: int) -> Iterator[str]:
     yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition)}/>'
 
 
-def _choices(rubric: Rubric, number: int, when: str = "") -> str:
-    """The choices of a rubric, with the keys of a row of the keyboard; what is recorded is the level alone."""
+def _choices(rubric: Rubric, number: int, marks: str = "", *, required: bool = True, turns: str = "") -> str:
+    """The choices of a rubric, with the keys of a row of the keyboard; what is recorded is the level alone.
+
+    With ``marks``, the variable of this name and the choice's place stands beside each choice; with ``turns``, which
+    says what marked turns it is for, it is asked of each of them.
+    """
+    missing = f"Please {'code every turn' if turns else 'answer'}: {rubric.title}"
     keys = _KEYS[number] if number < len(_KEYS) else ""
     choice_kind = "multiple" if rubric.kind == "set" else "single-radio"
     buttons = (
-        f"<Choice value={_text(f'{choice}: {descriptor}')} alias={quoteattr(clean(choice))}{_key(keys, place)}/>"
+        f"<Choice value={_text(f'{choice}: {descriptor}', f' ${marks}_{place}' if marks else '')} "
+        f"alias={quoteattr(clean(choice))}{_key(keys, place)}/>"
         for place, (choice, descriptor) in enumerate(choices(rubric))
     )
     return (
-        f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="{choice_kind}" layout="vertical" required="true" '
-        f"requiredMessage={_text(f'Please answer: {rubric.title}')}{when}>{''.join(buttons)}</Choices>"
+        f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="{choice_kind}" layout="vertical" '
+        f'required="{str(required).lower()}" '
+        f"requiredMessage={_text(missing)}{turns}>{''.join(buttons)}</Choices>"
+    )
+
+
+def _why(rubric: Rubric, number: int) -> str:
+    """Why, in the rater's words and in what they mark in the conversation."""
+    colour = _MARK_COLOURS[number % len(_MARK_COLOURS)]
+    key = f"shift+{number + 1}" if number < 9 else _UNUSED_KEY.format(number)
+    return (
+        f'<View className="bedside-why"><ParagraphLabels name="{evidence_field(rubric.name)}" toName="{_ABOUT}">'
+        f'<Label value={_text(f"Mark evidence for {number + 1}")} alias="evidence" background="{colour}" '
+        f'hotkey="{key}"/></ParagraphLabels>{_reason(rubric)}</View>'
+    )
+
+
+def _reason(rubric: Rubric) -> str:
+    return _text_area(reason_field(rubric.name), "Why")
+
+
+def _text_area(name: str, placeholder: str) -> str:
+    """A box for one text, which is kept as it stands when the answer is handed in."""
+    return (
+        f'<TextArea name="{name}" toName="{_ABOUT}" rows="2" maxSubmissions="1" editable="true" '
+        f'showSubmitButton="false" placeholder={_text(placeholder)}/>'
     )
 
 
@@ -166,71 +321,77 @@ def _key(keys: str, place: int) -> str:
 
 
 def _audit(rubric: Rubric, number: int) -> Iterator[str]:
-    agree = agree_field(rubric.name)
+    """What the judge says, and the whole scale on which it is marked: the rater says where they stand on it."""
     yield '<View className="bedside-rubric">'
     yield from _question(rubric, number)
-    yield _header("The judge says", 6)
-    yield f'<Text name="judge__{rubric.name}" value="$judge_{rubric.name}"/>'
-    yield f'<Text name="reason__{rubric.name}" value="$judge_reason_{rubric.name}"/>'
-    yield (
-        f'<Choices name="{agree}" toName="{_ABOUT}" choice="single-radio" layout="inline" required="true" '
-        f"requiredMessage={_text(f'Please answer: {rubric.title}')}>"
-        f'<Choice value="{AGREE}"/><Choice value="{DISAGREE}"/></Choices>'
-    )
-    yield _choices(
-        rubric, number, f' visibleWhen="choice-selected" whenTagName="{agree}" whenChoiceValue="{DISAGREE}"'
-    )
+    yield f'<Header value="The judge says $judge_{rubric.name}" size="6"/>'
+    yield f'<Text name="judge_reason__{rubric.name}" value="$judge_reason_{rubric.name}"/>'
+    yield _header("What do you say? To agree, choose what the judge chose.", 6)
+    yield _choices(rubric, number, marks=f"judge_mark_{rubric.name}")
+    yield _why(rubric, number)
     yield "</View>"
 
 
 def _findings(rubric: Rubric) -> Iterator[str]:
+    """A list: whether there is anything to list, of which labels, and the entries; none of it can be left open."""
     yield '<View className="bedside-rubric">'
     yield from _question(rubric, 0)
+    asked = f"requiredMessage={_text(f'Please answer: {rubric.title}')}"
     yield (
         f'<Choices name="{rubric.name}" toName="{_ABOUT}" choice="single-radio" layout="inline" required="true" '
-        f"requiredMessage={_text(f'Please answer: {rubric.title}')}>"
-        f'<Choice value="{LISTED}"/><Choice value="{NOTHING}"/></Choices>'
+        f'{asked}><Choice value="{LISTED}" hotkey="1"/><Choice value="{NOTHING}" hotkey="2"/></Choices>'
     )
     label_part, text_part = entry_part(rubric)
-    yield f'<View visibleWhen="choice-selected" whenTagName="{rubric.name}" whenChoiceValue="{LISTED}">'
-    yield f'<Text name="about__entry" value={_text(f"{text_part.descriptor} Enter adds it to the list.")}/>'
+    opening = entry_labels_field(rubric.name)
+    when = f'visibleWhen="choice-selected" whenTagName="{rubric.name}" whenChoiceValue="{LISTED}"'
+    yield f'<View {when}><Text name="about__entry" value={_text(f"{text_part.descriptor} {_HOW_TO_LIST}")}/>'
+    buttons = (
+        f"<Choice value={_text(f'{label.label}: {label.descriptor}')} alias={quoteattr(field)}{_key(_KEYS[1], place)}/>"
+        for place, (label, field) in enumerate(zip(label_part.labels, entry_fields(rubric), strict=True))
+    )
+    yield (
+        f'<Choices name="{opening}" toName="{_ABOUT}" choice="multiple" layout="vertical" required="true" '
+        f"requiredMessage={_text(_CHOOSE_LABEL)} {when}>{''.join(buttons)}</Choices>"
+    )
     for label, field in zip(label_part.labels, entry_fields(rubric), strict=True):
-        yield _header(label.label.capitalize(), 6)
+        # Said of the view, it hides the box; said of the box, nothing of a box that was closed again is recorded.
+        when = f'visibleWhen="choice-selected" whenTagName="{opening}" whenChoiceValue="{field}"'
         yield (
-            f'<TextArea name="{field}" toName="{_ABOUT}" rows="1" editable="true" '
-            f"placeholder={_text(label.descriptor)}/>"
+            f"<View {when}>{_header(label.label.capitalize(), 6)}"
+            f'<TextArea name="{field}" toName="{_ABOUT}" rows="1" editable="true" required="true" '
+            f"requiredMessage={_text(f'Please list, or take the tick away: {label.label}')} {when}/></View>"
         )
     yield "</View></View>"
 
 
-def _codes(rubrics: Sequence[Rubric], role: str) -> Iterator[str]:
-    index = "{{" + role + "}}"
-    turns = f"{role}_turns"
-    for rubric in rubrics:
+def _codes(rubrics: Sequence[Rubric]) -> Iterator[str]:
+    """The codes of the turn that is marked: each turn to be coded is a region of the conversation."""
+    roles = dict.fromkeys(str(rubric.role) for rubric in rubrics)
+    labels = "".join(
+        f'<Label value="{role.capitalize()}" background="{_TURN_COLOURS[role]}" hotkey="{_UNUSED_KEY.format(number)}"/>'
+        for number, role in enumerate(roles, 1)
+    )
+    yield (
+        f'<View className="bedside-hidden"><ParagraphLabels name="{CODED_TURNS}" toName="{_ABOUT}">{labels}'
+        "</ParagraphLabels></View>"
+    )
+    yield f'<View className="bedside-rubric"><Text name="about__coding" value={_text(_HOW_TO_CODE)}/></View>'
+    for number, rubric in enumerate(rubrics):
+        speaker = str(rubric.role).capitalize()
+        when = f'visibleWhen="region-selected" whenTagName="{CODED_TURNS}" whenLabelValue="{speaker}"'
         yield '<View className="bedside-rubric">'
-        yield _header(rubric.title)
+        yield _header(f"{number + 1}. {rubric.title} ({speaker})")
+        yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition)}/>'
+        yield f"<View {when}>"
+        yield _choices(rubric, number, turns=f' perRegion="true" {when}')
+        yield "</View>"
         described = "\n".join(f"{choice}: {descriptor}" for choice, descriptor in choices(rubric))
-        yield f'<Text name="about__{rubric.name}" value={_text(rubric.definition + chr(10) + described)}/></View>'
-    yield f'<Repeater on="${turns}" indexFlag="{index}">'
-    yield '<View className="bedside-rubric">'
-    yield f'<Text name="number__{role}__{index}" value="${turns}[{index}].turn"/>'
-    yield f'<Text name="turn__{role}__{index}" value="${turns}[{index}].text"/>'
-    for rubric in rubrics:
-        field = code_field(rubric.name, 0).removesuffix("0") + index
-        buttons = "".join(
-            f"<Choice value={_text(choice)} alias={quoteattr(clean(choice))}/>"
-            for choice, _ in choices(rubric)
-        )
-        yield _header(rubric.title, 6)
-        yield (
-            f'<Choices name="{field}" toName="{_ABOUT}" choice="single-radio" layout="inline" required="true" '
-            f"requiredMessage={_text(f'Please code every turn: {rubric.title}')}>{buttons}</Choices>"
-        )
-    yield "</View></Repeater>"
+        yield f'<View visibleWhen="no-region-selected"><Text name="codes__{rubric.name}" value={_text(described)}/>'
+        yield "</View></View>"
 
 
-def controls(page: str) -> dict[str, tuple[str, ...]]:
-    """What a page asks, whatever it looks like: the name of each control → what can be recorded.
+def page_digest(page: str) -> str:
+    """A hash of all that a page shows and records, as 12 hexadecimal digits; spaces between elements don't matter.
 
     Raises:
         ValueError: the page is no XML.
@@ -238,13 +399,7 @@ def controls(page: str) -> dict[str, tuple[str, ...]]:
     import xml.etree.ElementTree as ElementTree
 
     try:
-        root = ElementTree.fromstring(page)
+        content = ElementTree.canonicalize(page, strip_text=True)
     except ElementTree.ParseError as error:
         raise ValueError(str(error)) from error
-    recorded: dict[str, tuple[str, ...]] = {}
-    for control in [*root.iter("Choices"), *root.iter("TextArea")]:
-        values = [str(choice.get("alias", choice.get("value"))) for choice in control.iter("Choice")]
-        recorded[str(control.get("name"))] = tuple(values)
-    for shown in root.iter("Paragraphs"):
-        recorded[f"${shown.get('name')}"] = (str(shown.get("value")),)
-    return recorded
+    return hashlib.sha256(content.encode()).hexdigest()[:12]

@@ -7,13 +7,25 @@ from pathlib import Path
 
 from bedside.annotation.annotation_plan import AnnotationPlan, rater_of
 from bedside.annotation.answers import RaterAnswer
-from bedside.annotation.fields import LISTED, NOTES, NOTHING, code_field, entry_fields
+from bedside.annotation.evidence import listed_turns
+from bedside.annotation.fields import (
+    LISTED,
+    NOTES,
+    NOTHING,
+    agree_field,
+    code_field,
+    entry_fields,
+    evidence_field,
+)
 from bedside.annotation.items import coded_positions
 from bedside.annotation.offline_tables import ANSWER_SHEET, LABEL_SEPARATOR, AnswerColumn, answer_columns
+from bedside.ratings.audit_metrics import AGREE, DISAGREE
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
+from bedside.transcripts.byte_source import ByteSource
 from bedside.transcripts.read_options import ReadOptions
 from bedside.transcripts.table_rows import table_records
+from bedside.transcripts.workbook_rows import Workbook
 
 
 class FilledTable:
@@ -23,11 +35,13 @@ class FilledTable:
         plan: the plan that it was made of.
         run: its run.
         path: the file.
+        rater: who filled it in, whatever the table says; None where the table says it.
     """
 
-    def __init__(self, plan: AnnotationPlan, run: Run, path: Path) -> None:
+    def __init__(self, plan: AnnotationPlan, run: Run, path: Path, rater: str | None = None) -> None:
         self._plan = plan
         self._path = path
+        self._rater = rater
         self._columns = answer_columns(plan)
         self._positions = coded_positions(plan, run)
         self._rubrics = {rubric.name: rubric for rubric in plan.questions}
@@ -41,6 +55,8 @@ class FilledTable:
         Raises:
             InputError: a column, row or cell that doesn't fit the plan; the place is named.
         """
+        if self._path.suffix.lower() == ".xlsx":
+            self._check_cells()
         first = True
         for where, row in table_records(self._path, ReadOptions(sheet=ANSWER_SHEET)):
             place = self._place(where)
@@ -53,6 +69,36 @@ class FilledTable:
             RaterAnswer(*key, "submitted", chosen, self._texts.get(key, {}), where=self._places[key])
             for key, chosen in self._choices.items()
         ]
+
+    def _check_cells(self) -> None:
+        """Refuse cells to fill in whose value isn't to be had."""
+        book = Workbook(ByteSource(self._path))
+        for cells, reason in book.unreadable_cells(ANSWER_SHEET) if ANSWER_SHEET in book.sheets else ():
+            raise InputError(
+                f"the value of {cells} can't be read: {reason}",
+                where=f"{self._path}: sheet {ANSWER_SHEET}",
+                todo="write the value into each cell, and save the file again",
+            )
+
+    def _rater_of(self, cells: Mapping[str, str], place: str) -> str:
+        """Who answered in a row: the numbers of items differ from rater to rater, so that another's row is noticed."""
+        if self._rater is not None:
+            return rater_of(self._plan, self._rater, "`rater`")
+        rater = rater_of(self._plan, cells["rater"], place)
+        number = cells.get("no", "").removesuffix(".0")
+        if number.isdecimal() and len(number) <= 9:
+            owners = [
+                name
+                for name, order in self._plan.assignment.items()
+                if list(order[int(number) - 1 : int(number)]) == [cells["item"]]
+            ]
+            if owners and rater not in owners:
+                raise InputError(
+                    f"the row was made for {' or '.join(owners)}, and its rater is {rater}",
+                    where=place,
+                    todo=f"put the name back where {owners[0]} answered; where {rater} did, say `rater={rater}`",
+                )
+        return rater
 
     def _place(self, where: str) -> str:
         row = where.rpartition(":")[2]
@@ -77,7 +123,7 @@ class FilledTable:
                     "the row has no item", where=place, todo="copy item and rater from the rows above"
                 )
             return
-        rater = rater_of(self._plan, cells["rater"], place)
+        rater = self._rater_of(cells, place)
         item = cells["item"]
         if item not in self._plan.by_id:
             raise InputError(
@@ -85,7 +131,12 @@ class FilledTable:
             )  # fmt: skip
         key = (item, rater)
         filled = {column.name: cells.get(column.name, "") for column in self._columns}
-        notes = filled.pop(NOTES).removeprefix("'")
+        texts = {
+            column.name: filled.pop(column.name).removeprefix("'")
+            for column in self._columns
+            if column.choices is None and self._plan.mode != "findings"
+        }
+        notes = texts.pop(NOTES, "") or filled.pop(NOTES, "").removeprefix("'")
         if self._plan.mode == "findings":
             self._entry(key, filled, place)
         elif self._plan.mode == "codes":
@@ -100,9 +151,57 @@ class FilledTable:
             for column in self._columns:
                 if filled.get(column.name):
                     chosen[column.name] = self._chosen(column, filled[column.name], place)
+                    if self._plan.mode == "audit":
+                        chosen[agree_field(column.name)] = self._opinion(column, chosen, cells, place)
+            self._said(key, texts, place)
+        elif any(texts.values()):
+            raise InputError(
+                f"the row says why and has no answer ({', '.join(name for name, text in texts.items() if text)})",
+                where=place,
+                todo="fill in the answer, or empty the cell",
+            )
         if notes:
             self._texts.setdefault(key, {})
             self._texts[key][NOTES] = (*self._texts[key].get(NOTES, ()), notes)
+
+    def _said(self, key: tuple[str, str], texts: Mapping[str, str], place: str) -> None:
+        """Keep what is said of each rubric, and the turns that are named for it."""
+        marked = {evidence_field(name) for name in self._rubrics}
+        said = self._texts.setdefault(key, {})
+        for name, text in texts.items():
+            if not text:
+                continue
+            if name not in marked:
+                said[name] = (text,)
+                continue
+            try:
+                # A cell that holds one number gives it with its decimals.
+                said[name] = listed_turns(text.removesuffix(".0"))
+            except ValueError as error:
+                raise InputError(
+                    str(error),
+                    where=f"{place}, column {name}",
+                    todo="give the numbers beside the turns, with semicolons between them",
+                ) from error
+
+    def _opinion(
+        self,
+        column: AnswerColumn,
+        chosen: Mapping[str, tuple[str, ...]],
+        cells: Mapping[str, str],
+        place: str,
+    ) -> tuple[str]:
+        """Whether the rater agrees with what the row says of the judge."""
+        name = f"judge__{column.name}"
+        assert column.choices is not None
+        shown = _choice(cells.get(name, "").removeprefix("'"), column.choices)
+        if shown is None:
+            raise InputError(
+                f"{cells.get(name, '')!r} is not what the judge said",
+                where=f"{place}, column {name}",
+                todo="leave the column as it was made",
+            )
+        return (AGREE if chosen[column.name] == (shown,) else DISAGREE,)
 
     def _choices_of(self, key: tuple[str, str], place: str) -> dict[str, tuple[str, ...]]:
         self._places.setdefault(key, place)

@@ -2,9 +2,11 @@
 
 Columns are ``rater``, ``no`` and ``item``, then
 
-- rate, audit: a column for each field of :mod:`~bedside.annotation.fields`, a row an item; of a set, the labels with
-  semicolons between them; in audit before them ``judge__<rubric>`` and ``judge_reason__<rubric>``; where single turns
-  are rated, ``turn`` is the number of the turn (from 0);
+- rate, audit, pairs: a column for each field of :mod:`~bedside.annotation.fields`, a row an item; of a set, the labels
+  with semicolons between them, and so the numbers of turns marked as evidence; in audit before them ``judge__<rubric>``
+  and ``judge_reason__<rubric>``, and no column for agreeing: they agree who choose what the judge chose; where single
+  turns are rated, ``turn`` is the number of the turn (from 0); in adjudicate the same with ``said__<rubric>``, what its
+  raters said;
 - findings: the parts of an entry, such as ``category`` and ``text``, some rows an item; one row with
   :data:`~bedside.annotation.fields.NOTHING` as its label says that there is nothing;
 - codes: ``turn`` (from 0), ``speaker``, ``text`` and a column for each code, a row a turn.
@@ -21,8 +23,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
-from bedside.annotation.fields import NOTES, NOTHING, agree_field, choices, entry_part
-from bedside.ratings.audit_metrics import AGREE, DISAGREE
+from bedside.annotation.fields import (
+    MARKED_MODES,
+    NOTES,
+    NOTHING,
+    REASONED_MODES,
+    choices,
+    entry_part,
+    evidence_field,
+    reason_field,
+)
+from bedside.annotation.opinions import said_field
 
 #: Rows for the entries of one list; more can be put in.
 ENTRY_ROWS = 8
@@ -70,13 +81,16 @@ def answer_columns(plan: AnnotationPlan) -> list[AnswerColumn]:
                 AnswerColumn(text_part.name, about=text_part.descriptor),
             ]
             continue
-        if plan.mode == "audit":
-            field, opinions = agree_field(rubric.name), (AGREE, DISAGREE)
-            columns.append(AnswerColumn(field, opinions, about=f"{rubric.title}: is the judge right?"))
         several = rubric.kind == "set"
         about += "\nSeveral: put semicolons between them." if several else ""
+        about += "\nTo agree with the judge, choose what it chose." if plan.mode == "audit" else ""
         columns.append(AnswerColumn(rubric.name, tuple(choice for choice, _ in described), several, about))
-    return [*columns, AnswerColumn(NOTES, about="Anything you want to say about the item.")]
+        if plan.mode in REASONED_MODES:
+            columns.append(AnswerColumn(reason_field(rubric.name), about=f"{rubric.title}: why?"))
+        if plan.mode in MARKED_MODES:
+            about = f"{rubric.title}: the numbers of the turns that show it, such as 3; 5. Put semicolons between them."
+            columns.append(AnswerColumn(evidence_field(rubric.name), about=about))
+    return [*columns, AnswerColumn(NOTES, about="Anything you want to say about the item as a whole.")]
 
 
 def prefilled_columns(plan: AnnotationPlan) -> list[str]:
@@ -89,6 +103,8 @@ def prefilled_columns(plan: AnnotationPlan) -> list[str]:
     if plan.mode == "audit":
         for rubric in plan.questions:
             names += [f"judge__{rubric.name}", f"judge_reason__{rubric.name}"]
+    if plan.mode == "adjudicate":
+        names += [f"said__{rubric.name}" for rubric in plan.questions]
     return names
 
 
@@ -107,19 +123,27 @@ def prefilled_rows(
         for rubric in plan.questions if plan.mode == "audit" else ():
             for kind in ("judge", "judge_reason"):
                 row[f"{kind}__{rubric.name}"] = data[f"{kind}_{rubric.name}"]
+        for rubric in plan.questions if plan.mode == "adjudicate" else ():
+            row[f"said__{rubric.name}"] = data[said_field(rubric.name)]
         for _ in range(ENTRY_ROWS if plan.mode == "findings" else 1):
             yield number, row
 
 
 def shown_conversation(data: Mapping[str, Any]) -> list[tuple[str, str, str]]:
-    """Number, speaker and text of what a rater reads: inputs first, then the turns."""
+    """Number, speaker and text of what a rater reads: inputs first, then the turns; of two conversations one after the
+    other, each under its heading."""
     inputs = [
         ("", name.removeprefix("input_").replace("_", " ").capitalize(), text)
         for name, text in data.items()
         if name.startswith("input_")
     ]
     turns = [(str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue"])]
-    return [*inputs, *turns]
+    if "dialogue_second" not in data:
+        return [*inputs, *turns]
+    seconds = [
+        (str(number), turn["speaker"], turn["text"]) for number, turn in enumerate(data["dialogue_second"])
+    ]
+    return [*inputs, ("", "First conversation", ""), *turns, ("", "Second conversation", ""), *seconds]
 
 
 def csv_table(plan: AnnotationPlan, rater: str, tasks: Sequence[Mapping[str, Any]]) -> str:

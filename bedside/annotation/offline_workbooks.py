@@ -97,6 +97,9 @@ class _AnswerWorkbook:
                 if self._plan.mode != "codes" or roles.get(column.name, row["speaker"]) == row["speaker"]:
                     self._sheet.cell(last_row, position).fill = self._fill
                     self._sheet.cell(last_row, position).alignment = self._wrap
+                if column.choices is None:
+                    # As a number, 3,5 would be another in each country.
+                    self._sheet.cell(last_row, position).number_format = "@"
         return first_rows, last_row
 
     def _choices(self, last_row: int) -> None:

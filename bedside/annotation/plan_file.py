@@ -14,8 +14,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, run_identity
-from bedside.ratings.names import is_turn, turn_index
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, run_identity
+from bedside.ratings.names import is_pair, is_turn, second_id, turn_index
 from bedside.ratings.run import Run
 from bedside.ratings.transcript_rows import parse_transcript
 from bedside.rubrics.rubric import Rubric
@@ -118,14 +118,14 @@ def _check_items(plan: AnnotationPlan, run: Run, where: str) -> None:
     turns = dict(run.index.select("id", "turns").iter_rows())
     for item in plan.everything:
         turn_count = turns.get(item.transcript)
-        if isinstance(item, TrainingItem) and item.content is not None:
+        if isinstance(item, KnownItem) and item.content is not None:
             try:
                 turn_count = len(parse_transcript(item.content).turns)
             except (ValueError, KeyError, TypeError, AttributeError) as error:
-                raise PlanError(
-                    f"the content of training item {item.id} can't be read", where=where
-                ) from error
-        if turn_count is None or (is_turn(item.unit) and turn_index(item.unit) >= turn_count):
+                raise PlanError(f"the content of item {item.id} can't be read", where=where) from error
+        lacks_turn = is_turn(item.unit) and turn_count is not None and turn_index(item.unit) >= turn_count
+        lacks_second = is_pair(item.unit) and second_id(item.unit) not in turns
+        if turn_count is None or lacks_turn or lacks_second:
             raise PlanError(
                 f"the run has no {item.unit} of item {item.id}",
                 where=where,
@@ -147,7 +147,8 @@ def check_current(plan: AnnotationPlan, rubrics: Iterable[Rubric], where: str) -
     versions = {rubric.name: rubric.version for rubric in rubrics}
     for planned in plan.rubrics:
         name, version = planned.rubric.name, planned.version
-        version_now = versions.get(name, version)
+        # A tuned rubric's wording is that of its own file, and not of what is registered by the name.
+        version_now = version if planned.rubric.tuned else versions.get(name, version)
         if version_now != version:
             raise PlanError(
                 f"the rubric {name} was changed since the plan was made ({version}, now {version_now})",

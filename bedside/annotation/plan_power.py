@@ -46,12 +46,13 @@ class ShownDifference:
 
 
 def shown_differences(run: Run, plan: AnnotationPlan) -> tuple[ShownDifference, ...]:
-    """The smallest difference of each two systems; empty where the run has fewer than two, or people audit a judge.
+    """The smallest difference of each two systems; empty where the run has fewer than two, or people audit a judge or
+    compare transcripts.
 
-    Whether a judge is right is no measure of a system. What several raters, turns or transcripts of a case bring lies
-    in the standard deviation.
+    Whether a judge is right is no measure of a system, nor is which of two is better. What several raters, turns or
+    transcripts of a case bring lies in the standard deviation.
     """
-    cases = _drawn_cases(run, plan) if plan.mode != "audit" else {}
+    cases = _drawn_cases(run, plan) if plan.mode not in ("audit", "pairs") else {}
     return tuple(_difference(cases, a, b) for a, b in combinations(sorted(cases), 2))
 
 

@@ -3,28 +3,31 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import polars as pl
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.audits import Audit, audits
 from bedside.analysis.ratings_view import RatingsView
-from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, round_of
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_of
 from bedside.annotation.answer_ratings import (
-    answer_ratings,
     listed_entries,
     plan_scales,
 )
-from bedside.annotation.answer_store import latest_answers, read_store
+from bedside.annotation.answer_revisions import times_changed
+from bedside.annotation.answer_store import read_store
 from bedside.annotation.answers import RaterAnswer
 from bedside.annotation.fields import NOTHING, entry_part
-from bedside.annotation.findings import Entry, ListAgreement, f1, list_agreement, matched_entries
+from bedside.annotation.findings import Entry, ListAgreement, list_agreement
 from bedside.annotation.items import coded_positions
+from bedside.annotation.rater_quality import RaterQuality, rater_quality
+from bedside.annotation.training_result import TrainingResult
 from bedside.ratings.audit_metrics import agreement_metric, audited_metric
-from bedside.ratings.names import human_rater, rated_by_humans, turn_index
+from bedside.ratings.final_labels import adjudicated_metric
+from bedside.ratings.names import human_rater, rated_by_humans
+from bedside.ratings.pair_preferences import preference_metric
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
@@ -55,35 +58,14 @@ class RaterShare:
 
 
 @dataclass(frozen=True, slots=True)
-class TrainingScore:
-    """How a rater did on the training set.
-
-    Attributes:
-        rater: whose.
-        answers: known answers that the rater answered; of lists, how many lists.
-        right: those that are the same as the known one; of lists, the sum of their F1.
-        off: mean distance from the known level; None where there are no levels.
-    """
-
-    rater: str
-    answers: int
-    right: float
-    off: float | None
-
-    @property
-    def score(self) -> float | None:
-        """``right / answers``."""
-        return self.right / self.answers if self.answers else None
-
-
-@dataclass(frozen=True, slots=True)
 class PlanProgress:
     """Where a plan stands.
 
     Attributes:
         shares: by rater: everything, then the training set if there is one, then the strata.
         training: by rater, where there is a training set.
-        changed_by: rater → who else changed answers that count, with their number.
+        quality: by rater: time, gold items, alarms.
+        changed_by: rater → who else changed their answers last, with the number; such changes don't count.
         outside: answers that count of raters to items they weren't assigned.
         agreement: so far, of ratings; empty where no two raters rated the same, and in mode audit.
         audits: so far, in mode audit.
@@ -91,7 +73,8 @@ class PlanProgress:
     """
 
     shares: tuple[RaterShare, ...]
-    training: tuple[TrainingScore, ...]
+    training: tuple[TrainingResult, ...]
+    quality: tuple[RaterQuality, ...]
     changed_by: Mapping[str, Mapping[str, int]]
     outside: int
     agreement: tuple[Agreement, ...]
@@ -107,19 +90,20 @@ def plan_progress(run: Run, plan: AnnotationPlan, *, seed: int = 0) -> PlanProgr
         plan: its plan.
         seed: of the intervals of agreement.
     """
-    answers = latest_answers(read_store(run, plan))
-    changed: dict[str, dict[str, int]] = {}
-    for (_, rater), answer in sorted(answers.items()):
-        if answer.changed_by is not None:
-            by = changed.setdefault(rater, {})
-            by[answer.changed_by] = by.get(answer.changed_by, 0) + 1
+    history = read_store(run, plan)
+    answers = history.answers()
+    changed: dict[str, list[tuple[str, ...]]] = {}
+    for (_, rater), names in sorted(history.changed_by_others().items()):
+        changed.setdefault(rater, []).append(names)
     assigned = {rater: set(order) for rater, order in plan.assignment.items()}
+    quality = rater_quality(plan, history, coded_positions(plan, run))
     return PlanProgress(
         shares=tuple(share for rater in plan.raters for share in _shares(plan, rater, answers)),
-        training=_training_scores(run, plan, answers) if plan.training else (),
-        changed_by=changed,
+        training=tuple(of_rater.training for of_rater in quality if of_rater.training is not None),
+        quality=quality,
+        changed_by={rater: times_changed(names) for rater, names in changed.items()},
         outside=sum(item not in assigned.get(rater, ()) for item, rater in answers),
-        agreement=_agreement(run, plan, answers, seed) if plan.mode != "audit" else (),
+        agreement=_agreement(run, plan, answers, seed) if plan.mode not in ("audit", "adjudicate") else (),
         audits=audits(plan_view(run, plan, answers)) if plan.mode == "audit" else (),
         lists=list_agreement(entry_lists(plan, answers), seed=seed) if plan.mode == "findings" else (),
     )
@@ -135,7 +119,7 @@ def _shares(
         groups.setdefault(stratum.name, [])
     for name in plan.assignment[rater]:
         item = plan.by_id[name]
-        if not isinstance(item, TrainingItem):
+        if not isinstance(item, KnownItem):
             groups[None].append(name)
             groups[plan.strata[item.stratum].name].append(name)
     shares = []
@@ -148,63 +132,6 @@ def _shares(
             RaterShare(rater, group, len(names), len(done), len(answered) - len(done), median)
         )  # fmt: skip
     return shares
-
-
-def _training_scores(
-    run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], RaterAnswer]
-) -> tuple[TrainingScore, ...]:
-    positions = coded_positions(plan, run)
-    scores = []
-    for rater in plan.raters:
-        right: list[float] = []
-        distances: list[float] = []
-        for item in plan.training:
-            answer = answers.get((item.id, rater))
-            if answer is None or answer.state != "submitted":
-                continue
-            for rubric in plan.questions:
-                if rubric.name not in item.answers:
-                    continue
-                if plan.mode == "findings":
-                    right.append(_list_score(rubric, item.answers[rubric.name], answer))
-                    continue
-                for correct, distance in _choice_scores(
-                    plan, rubric, item, answer, positions.get(item.id, {})
-                ):
-                    right.append(correct)
-                    distances += [] if distance is None else [distance]
-        mean_distance = statistics.fmean(distances) if distances else None
-        scores.append(TrainingScore(rater, len(right), sum(right), mean_distance))
-    return tuple(scores)
-
-
-def _choice_scores(
-    plan: AnnotationPlan,
-    rubric: Rubric,
-    item: TrainingItem,
-    answer: RaterAnswer,
-    positions: Mapping[str, Sequence[int]],
-) -> Iterator[tuple[float, float | None]]:
-    """For each known answer: 1 where the rater chose it, else 0; and how many levels off, where there are levels."""
-    for rating in answer_ratings(plan, rubric, item, answer, positions, {}):
-        known = item.answers[rubric.name]
-        if plan.mode == "codes":
-            known = known.get(str(turn_index(rating.unit)))
-        if known is None:
-            continue
-        if rubric.kind == "set":
-            yield float(set(answer.choices.get(rubric.name, ())) == set(known)), None
-        elif rating.label is not None:
-            yield float(rating.label == known), None
-        elif rating.value is not None:
-            yield float(rating.value == float(known)), abs(rating.value - float(known))
-        else:
-            yield 0.0, None
-
-
-def _list_score(rubric: Rubric, known: Any, answer: RaterAnswer) -> float:
-    listed, true = _entries(rubric, listed_entries(rubric, answer)), _entries(rubric, known)
-    return f1(matched_entries(listed, true), len(listed), len(true))
 
 
 def _entries(rubric: Rubric, entries: list[dict[str, str]]) -> list[Entry]:
@@ -227,7 +154,7 @@ def entry_lists(
         if (
             answer.state == "submitted"
             and bool(entries) != nothing
-            and not isinstance(plan.by_id[item], TrainingItem)
+            and not isinstance(plan.by_id[item], KnownItem)
         ):
             lists.setdefault(rater, {})[item] = entries
     return lists
@@ -238,6 +165,10 @@ def plan_metrics(plan: AnnotationPlan) -> list[str]:
     names = [rubric.name for rubric in plan.questions]
     if plan.mode == "audit":
         return [metric for name in names for metric in (agreement_metric(name), audited_metric(name))]
+    if plan.mode == "adjudicate":
+        return list(map(adjudicated_metric, names))
+    if plan.mode == "pairs":
+        return list(map(preference_metric, names))
     return names
 
 
@@ -253,7 +184,7 @@ def plan_view(run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], 
         (item.transcript, human_rater(rater))
         for (name, rater) in answers
         for item in (plan.by_id[name],)
-        if not isinstance(item, TrainingItem)
+        if not isinstance(item, KnownItem)
     }
     columns = pl.Schema({"transcript_id": pl.String(), "rater": pl.String()})
     pairs = pl.DataFrame(sorted(answered), schema=columns, orient="row")
@@ -265,7 +196,11 @@ def plan_view(run: Run, plan: AnnotationPlan, answers: Mapping[tuple[str, str], 
         pairs.select("transcript_id").unique(), on="transcript_id", how="semi", maintain_order="left"
     )
     rubrics = {rubric.name: rubric for rubric in plan.questions}
-    return RatingsView(pl.concat([people, machines]), plan_scales(plan), None, str(run.path), run, rubrics)
+    rated = pl.concat([people, machines])
+    if plan.mode == "pairs":
+        # Of a preference the share of the win is looked at, in which a tie lies between the two.
+        rated = rated.with_columns(pl.lit(None, dtype=pl.String()).alias("label"))
+    return RatingsView(rated, plan_scales(plan), None, str(run.path), run, rubrics)
 
 
 def _agreement(

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from bedside.annotation.annotation_plan import Focus
-from bedside.ratings.names import TRANSCRIPT, is_turn, rated_by_humans
+from bedside.ratings.names import TRANSCRIPT, is_turn, rated_by_humans, rated_by_juries
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import DataError
@@ -48,10 +48,13 @@ def priorities(run: Run, focus: Focus, rubrics: Sequence[Rubric]) -> dict[tuple[
 
 
 def _machine_ratings(run: Run, names: Sequence[str]) -> pl.DataFrame:
-    """What judges and algorithms said: one row a unit and metric, with lists of values and labels."""
+    """What judges and algorithms said: one row a unit and metric, with lists of values and labels.
+
+    What a jury says is what its members said: it is left out, or they would seem to agree more than they do.
+    """
     return (
         run.ratings.filter(
-            pl.col("metric").is_in(names), ~rated_by_humans(), pl.col("error").is_null()
+            pl.col("metric").is_in(names), ~rated_by_humans(), ~rated_by_juries(), pl.col("error").is_null()
         )
         .group_by("transcript_id", "unit", "metric", maintain_order=True)
         .agg(pl.col("value").drop_nulls(), pl.col("label").drop_nulls())

@@ -2,16 +2,15 @@
 
 - ``kappa``: units that narrow the interval of people's kappa. One more rating of a unit that one person rated makes a
   pair at half the price, so those come first; then units nobody rated, at random.
-- ``estimate``: units that narrow the corrected means of the systems most. New units go, one by one, to the system where
-  the standard error of the corrected mean shrinks most by its variance formula; which ones is drawn at random, because
-  the correction rests on a random sample.
 - ``disagreement``: units where judge and people, or people among themselves, are furthest apart: to be settled by
   somebody else, and to learn from. They are no random sample.
 
-What it would bring is the expected half-width of the 95 % interval, by simulation with the library's own intervals: new
-units are given ratings like those there are. For kappa, they are drawn from the rated units with all their ratings; for
-the corrected mean, they have the judge's rating, and people's is what goes with it so far, as far off as one drawn
-from those rated.
+What it would bring to kappa is the expected half-width of the 95 % interval, by simulation with the library's own
+intervals: new units are drawn from the rated ones with all their ratings.
+
+For the means that people correct there is no aim. What they rest on must be drawn at random within its strata, and
+how many of each stratum hardly matters: Neyman's allocation by the errors seen takes 0 to 5 % off the half-width
+(``benchmarks/proposal_allocation.py``).
 """
 
 from __future__ import annotations
@@ -23,7 +22,6 @@ from typing import Literal
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.disagreement_proposals import disagreement_proposals
 from bedside.annotation.kappa_proposals import kappa_gains, kappa_proposals
-from bedside.annotation.mean_proposals import mean_proposals
 from bedside.annotation.rating_state import (
     ExpectedGain,
     RatingProposal,
@@ -33,8 +31,8 @@ from bedside.annotation.rating_state import (
 from bedside.ratings.run import Run
 from bedside.support.errors import DataError
 
-Aim = Literal["kappa", "estimate", "disagreement"]
-AIMS: tuple[Aim, ...] = ("kappa", "estimate", "disagreement")
+Aim = Literal["kappa", "disagreement"]
+AIMS: tuple[Aim, ...] = ("kappa", "disagreement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +68,11 @@ def propose(
         plan: a plan of mode rate, or for kappa codes, whose rubrics are asked about.
         aim: to what end, see above.
         count: how many units.
-        judge: for ``estimate`` and ``disagreement``, which judge; the only one unless named.
+        judge: for ``disagreement``, which judge; the only one unless named.
         seed: of what is drawn at random.
 
     Raises:
-        DataError: a mode that has no kappa, no judge, nobody's ratings, or nothing left to rate.
+        DataError: no such aim, a mode that has no kappa, no judge, nobody's ratings, or nothing left to rate.
     """
     if aim not in AIMS:
         raise DataError(f"there is no aim {aim!r}", where="`aim`", todo=f"choose one of {', '.join(AIMS)}")
@@ -95,8 +93,6 @@ def propose(
     if aim == "kappa":
         chosen = kappa_proposals(state, count, rng)
         gains = kappa_gains(state, chosen, seed)
-    elif aim == "estimate":
-        chosen, gains = mean_proposals(state, chosen_judge(state, judge), count, rng, seed)
     else:
         chosen, gains = disagreement_proposals(state, chosen_judge(state, judge), count), []
     if not chosen:

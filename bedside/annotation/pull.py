@@ -9,10 +9,13 @@ from functools import partial
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash, rater_of
+from bedside.annotation.answer_check import AnswerCheck
 from bedside.annotation.answer_store import StoreSummary, keep_answers
 from bedside.annotation.answers import CollectedAnswers
+from bedside.annotation.items import coded_positions, shown_by_item
 from bedside.annotation.label_studio_client import LabelStudioClient, TaskProgress, report_tasks
 from bedside.annotation.label_studio_export import read_export
+from bedside.annotation.sent_page import check_pages
 from bedside.ratings.run import Run
 from bedside.support.errors import LabelStudioError
 
@@ -49,8 +52,9 @@ def pull(
         progress: called with the number of tasks read and of all.
 
     Raises:
-        LabelStudioError: the server can't be reached, has no project of the plan, or two users can be one rater.
-        InputError: an answer that the plan's page can't have given; the task is named. Nothing is changed then.
+        LabelStudioError: the server can't be reached, has no project of the plan, a page that is not as it was sent, or
+            two users who can be one rater.
+        InputError: what the server has isn't the form of Label Studio's tasks. Nothing is changed then.
     """
     projects = [project for of_part in server.projects(plan).values() for project in of_part]
     if not projects:
@@ -59,17 +63,25 @@ def pull(
             where=server.url,
             todo="push the plan; answers that were pulled before are in the run",
         )
+    check_pages(server, run, plan, projects)
     raters = _raters(server, plan, users or {})
     tasks: list[Mapping[str, Any]] = []
     done, total = 0, sum(project.task_number for project in projects)
     for project in projects:
         tasks += server.answers(project, partial(report_tasks, progress, done, total))
         done += project.task_number
-    collected = read_export(plan, tasks, raters, where=server.url)
+    collected = read_export(
+        plan,
+        tasks,
+        raters,
+        where=server.url,
+        shown=shown_by_item(plan, run),
+        answer_check=AnswerCheck(plan, coded_positions(plan, run)),
+    )
     emails = _emails(server) if collected.strangers else {}
     strangers = Counter({emails.get(user, user): count for user, count in collected.strangers.items()})
     collected = replace(collected, strangers=dict(sorted(strangers.items())))
-    return PullSummary(collected, keep_answers(run, plan, collected.answers))
+    return PullSummary(collected, keep_answers(run, plan, collected.answers, current=True))
 
 
 def _emails(server: LabelStudioClient) -> dict[str, str]:

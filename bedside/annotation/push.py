@@ -10,24 +10,25 @@ from __future__ import annotations
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from bedside.annotation.annotation_plan import AnnotationPlan, page_version, plan_hash
-from bedside.annotation.answer_store import latest_answers, plan_folder, read_store
-from bedside.annotation.items import label_studio_tasks
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.annotation.answer_store import plan_folder, read_store
+from bedside.annotation.items import TURN_MARKS, label_studio_tasks
 from bedside.annotation.label_studio_client import (
     BATCH,
-    PROJECT_MARK,
     LabelStudioClient,
     ServerTask,
     TaskProgress,
     UnreachableError,
+    annotation_count,
     report_tasks,
 )
-from bedside.annotation.labelling_page import controls, instructions_page, labelling_page
+from bedside.annotation.labelling_page import instructions_page, labelling_page
+from bedside.annotation.sent_page import check_pages, keep_page, mark_of
 from bedside.ratings.run import Run
 from bedside.support.errors import LabelStudioError
 from bedside.support.files import make_folder, saying_where
@@ -52,6 +53,7 @@ class PushSummary:
         present: tasks that were.
         removed: second copies of a task that were taken away; nobody had answered them.
         answered: tasks that are gone from the server, and were not sent again because all their answers are in the run.
+        taken_back: tasks that were taken from a rater who no longer has them, and who hadn't begun them.
     """
 
     projects: Mapping[str, str]
@@ -59,6 +61,7 @@ class PushSummary:
     present: int
     removed: int
     answered: int
+    taken_back: int
 
 
 def push(
@@ -66,7 +69,7 @@ def push(
     run: Run,
     server: LabelStudioClient,
     *,
-    strict: bool = False,
+    strict: bool | None = None,
     text: str = "",
     progress: TaskProgress = lambda done, total: None,
 ) -> PushSummary:
@@ -76,8 +79,10 @@ def push(
         plan: the plan.
         run: its run.
         server: the server.
-        strict: a project for each rater, with that rater's items in that rater's order; else one project that all
-            share, where each item is shown to as many raters as it has in the plan, whoever comes first.
+        strict: a project for each rater, with that rater's items in that rater's order. False: one project that all
+            share, where each item is shown to as many raters as it has in the plan, whoever comes first: who rates what
+            in the plan is not kept. By default as it is on the server already, else one project only where every
+            rater rates every item.
         text: instructions, consent and training texts in Markdown, shown before the first task.
         progress: called with the number of tasks that are there and of all.
 
@@ -101,29 +106,34 @@ def _push(
     plan: AnnotationPlan,
     run: Run,
     server: LabelStudioClient,
-    strict: bool,
+    strict: bool | None,
     text: str,
     progress: TaskProgress,
 ) -> PushSummary:
+    projects_by_part = server.projects(plan)
+    if strict is None:
+        strict = _EVERYONE not in projects_by_part if projects_by_part else not _all_rate_all(plan)
     tasks_by_part: dict[str, list[dict[str, Any]]] = (
         {rater: label_studio_tasks(plan, run, rater) for rater in plan.raters}
         if strict
         else {_EVERYONE: label_studio_tasks(plan, run)}
     )
-    projects_by_part = server.projects(plan)
     if set(projects_by_part) - set(tasks_by_part):
         raise LabelStudioError(
             f"this plan is on the server {'as one project' if strict else 'with a project for each rater'}",
             where=server.url,
-            todo="push it in that form, " + ("without `strict`" if strict else "with `strict`"),
+            todo="push it in that form",
         )
     for projects in projects_by_part.values():
-        _check_pages(server, plan, projects)
+        check_pages(server, run, plan, projects)
+    keep_page(run, plan)
     answered = _answered(plan, run)
     total = sum(map(len, tasks_by_part.values()))
-    done = sent = removed = skipped = 0
+    done = sent = removed = skipped = taken_back = 0
     addresses = {}
     for part, tasks in tasks_by_part.items():
+        if not tasks and part not in projects_by_part:
+            continue  # a rater who dropped out before anything was sent
         project = _project(server, plan, part, text, projects_by_part.get(part, []))
         projects = projects_by_part.get(part) or [project]
         present, copies = _tidy(server, projects)
@@ -136,13 +146,27 @@ def _push(
         sending.send(unsent)
         sent += len(unsent)
         removed += copies + sending.removed
+        if unsent:
+            # A request of a push that was killed, or a push from a copy of the run, may have sent the same meanwhile.
+            removed += _tidy(server, projects)[1]
+        taken_back += _take_back(server, projects, present, set(map(_item_of, tasks)))
         done += len(tasks)
         if part == _EVERYONE:
             _set_overlap(server, plan, projects)
         addresses[project.title] = f"{server.url}/projects/{project.id}/data"
     return PushSummary(
-        projects=addresses, sent=sent, present=total - sent - skipped, removed=removed, answered=skipped
+        projects=addresses,
+        sent=sent,
+        present=total - sent - skipped,
+        removed=removed,
+        answered=skipped,
+        taken_back=taken_back,
     )
+
+
+def _all_rate_all(plan: AnnotationPlan) -> bool:
+    """Whether every rater rates every item, so that one project gives each what the plan gives them."""
+    return all(len(raters) == len(plan.raters) for raters in plan.raters_of.values())
 
 
 def _item_of(task: Mapping[str, Any]) -> str:
@@ -158,7 +182,7 @@ def _is_answered(plan: AnnotationPlan, part: str, item: str, answered: Mapping[s
 def _answered(plan: AnnotationPlan, run: Run) -> dict[str, frozenset[str]]:
     """Item → raters whose answer is in the run."""
     answered: dict[str, set[str]] = {}
-    for item, rater in latest_answers(read_store(run, plan)):
+    for item, rater in read_store(run, plan).counting():
         answered.setdefault(item, set()).add(rater)
     return {item: frozenset(raters) for item, raters in answered.items()}
 
@@ -170,9 +194,11 @@ def _project(
     page, instructions = labelling_page(plan), instructions_page(plan, text)
     if projects:
         project = projects[0]
-        if project.label_config != page and not _annotation_count(project):
+        if project.label_config != page and not annotation_count(project):
             with server.speaking():
-                project = server.client.projects.update(project.id, label_config=page)
+                project = server.client.projects.update(
+                    project.id, label_config=page, description=str(mark_of(plan, part))
+                )
         if text and project.expert_instruction != instructions:
             with server.speaking():
                 server.client.projects.update(project.id, expert_instruction=instructions)
@@ -180,12 +206,14 @@ def _project(
     whose = "" if part == _EVERYONE else f" for {part}"
     settings: dict[str, Any] = {
         "title": f"Rating {plan_hash(plan)}{whose}"[:_TITLE],
-        "description": f"bedside plan={plan_hash(plan)} page={page_version(plan)} for={part}",
+        "description": str(mark_of(plan, part)),
         "label_config": page,
         "expert_instruction": instructions,
         "show_instruction": True,
         "enable_empty_annotation": False,
-        "show_collab_predictions": False,
+        # In codes mode, the marks of the turns to be coded; there are no predictions else.
+        "show_collab_predictions": plan.mode == "codes",
+        "model_version": TURN_MARKS if plan.mode == "codes" else "",
         "maximum_annotations": _usual_overlap(plan) if part == _EVERYONE else 1,
         "sampling": "Sequential sampling",
     }
@@ -198,28 +226,6 @@ def _project(
         if not arrived:
             raise
         return arrived[0]
-
-
-def _annotation_count(project: Any) -> int:
-    return int(project.total_annotations_number or 0) + int(project.skipped_annotations_number or 0)
-
-
-def _check_pages(server: LabelStudioClient, plan: AnnotationPlan, projects: Sequence[Any]) -> None:
-    """Refuse a page that asks something else than the plan and has answers already."""
-    for project in projects:
-        if not _annotation_count(project):
-            continue
-        mark = PROJECT_MARK.search(project.description or "")
-        try:
-            same = controls(project.label_config or "") == controls(labelling_page(plan))
-        except ValueError:
-            same = False
-        if not same or mark is None or mark[2] != page_version(plan):
-            raise LabelStudioError(
-                f"the page of project {project.title!r} asks something else than the plan, and has answers",
-                where=f"{server.url}/projects/{project.id}/settings/labeling",
-                todo="restore the page, or make another plan: answers to other questions can't be mixed",
-            )
 
 
 def _tidy(server: LabelStudioClient, projects: Sequence[Any]) -> tuple[dict[str, ServerTask], int]:
@@ -239,6 +245,21 @@ def _tidy(server: LabelStudioClient, projects: Sequence[Any]) -> tuple[dict[str,
                     server.client.tasks.delete(copy.id)
                 removed += 1
     return tasks, removed
+
+
+def _take_back(
+    server: LabelStudioClient, projects: Sequence[Any], present: Mapping[str, ServerTask], assigned: Set[str]
+) -> int:
+    """Take away tasks of items that others rate now, where nobody has begun them; how many."""
+    others = [task for name, task in present.items() if name and name not in assigned and not task.answers]
+    if not others:
+        return 0
+    begun = {task for project in projects for task in server.drafts(project)}
+    open_tasks = [task for task in others if task.id not in begun]
+    for task in open_tasks:
+        with server.speaking():
+            server.client.tasks.delete(task.id)
+    return len(open_tasks)
 
 
 class TaskSender:

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import polars as pl
 
 from bedside.analysis.grid import Grid, grid_of
-from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, round_of
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, round_of
 from bedside.annotation.answer_ratings import plan_scales
-from bedside.annotation.answer_store import latest_answers, read_store
+from bedside.annotation.answer_store import read_store
 from bedside.annotation.items import problem
-from bedside.ratings.names import TRANSCRIPT, rated_by_humans, rated_by_judges, unit_name
+from bedside.ratings.names import TRANSCRIPT, rated_by_humans, rated_by_judges, rated_by_juries, unit_name
 from bedside.ratings.run import Run
 from bedside.stats.result import Result
 from bedside.support.errors import DataError
@@ -53,7 +53,7 @@ class ExpectedGain:
 
     Attributes:
         metric: what is rated.
-        quantity: ``kappa of people``, or the corrected mean of a system.
+        quantity: what is to be narrowed: ``kappa of people``.
         units: units it rests on now.
         added: units that would be added.
         half_width, expected_half_width: of its 95 % interval, now and with the new ratings; None where unknown.
@@ -100,12 +100,12 @@ class RatingState:
             ~rated_by_humans() | (pl.col("round") == round_of(plan)),
         )
         self.people = self.ratings.filter(rated_by_humans())
-        answered = latest_answers(read_store(run, plan))
+        answered = read_store(run, plan).counting()
         self.open = [
             (name, rater)
             for rater, order in plan.assignment.items()
             for name in order
-            if (name, rater) not in answered and not isinstance(plan.by_id[name], TrainingItem)
+            if (name, rater) not in answered and not isinstance(plan.by_id[name], KnownItem)
         ]
         open_items = {name for name, _ in self.open}
         waiting = {(item.transcript, item.unit) for item in plan.items if item.id in open_items}
@@ -150,7 +150,7 @@ def chosen_judge(state: RatingState, judge: str | None) -> str:
         DataError: there is none, or there are several and none of them is named.
     """
     judges = sorted(set(state.ratings.filter(rated_by_judges())["rater"]))
-    if judge in judges:
+    if judge in judges or judge in set(state.ratings.filter(rated_by_juries())["rater"]):
         return str(judge)
     if judge is None and len(judges) == 1:
         return str(judges[0])

@@ -42,20 +42,26 @@ class TrainingCase:
 
 
 def read_training(
-    path: str | os.PathLike[str], mode: Mode, rubrics: Sequence[Rubric]
+    path: str | os.PathLike[str], mode: Mode, rubrics: Sequence[Rubric], *, where: str = "`training`"
 ) -> tuple[TrainingCase, ...]:
-    """A training set from a file of transcripts whose reference holds the known ``answers``.
+    """A training set, or gold items, from a file of transcripts whose reference holds the known ``answers``.
 
     ``answers`` has a key for each rubric: the level or label; for rubrics about turns, turn (counted from 0) → label;
     in findings mode, the list of findings.
+
+    Args:
+        path: the file.
+        mode: how people rate.
+        rubrics: by which.
+        where: the argument that names the file.
 
     Raises:
         InputError: no answers, or one that the rubric doesn't have; the transcript is named.
     """
     if mode == "audit":
         raise InputError(
-            "in mode audit raters see a judge's scores, and there is nothing to train them for",
-            where="`training`",
+            "in mode audit raters see a judge's scores, and known answers have none",
+            where=where,
             todo="leave it out, or choose another `mode`",
         )
     cases: list[TrainingCase] = []

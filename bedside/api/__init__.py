@@ -1,19 +1,37 @@
 """The public face: what ``import bedside`` offers beside transcripts and runs."""
 
-from bedside.api.analyses import agree, compare, estimate, explain, figure, gate, tables, validate
+from bedside.api.analyses import (
+    agree,
+    compare,
+    estimate,
+    explain,
+    figure,
+    gate,
+    preferences,
+    tables,
+    validate,
+)
 from bedside.api.benchmark_steps import Benchmark, BenchmarkWatch
 from bedside.api.benchmarking import benchmark, extend_benchmark, preview_benchmark
+from bedside.api.judge_probes import preview_probe, probe
+from bedside.api.judge_tuning import TunedJudge, preview_tuning, tune_judge
 from bedside.api.judging import JudgedRun, judge, preview_judging
+from bedside.api.pairwise import ComparedRun, judge_pairs, preview_pairs
 from bedside.api.run_files import Report, import_ratings, read_ratings, report
+from bedside.api.run_merging import MergedRuns, merge
 from bedside.api.simulated_patients import simulation_quality
 from bedside.api.simulating import Simulation, preview_simulation, simulate
+from bedside.api.trained_raters import jury, learn_rater, rate
 
 __all__ = [
     "Benchmark",
     "BenchmarkWatch",
+    "ComparedRun",
     "JudgedRun",
+    "MergedRuns",
     "Report",
     "Simulation",
+    "TunedJudge",
     "agree",
     "benchmark",
     "compare",
@@ -24,13 +42,24 @@ __all__ = [
     "gate",
     "import_ratings",
     "judge",
+    "jury",
+    "learn_rater",
+    "judge_pairs",
+    "merge",
+    "preferences",
     "preview_benchmark",
     "preview_judging",
+    "preview_pairs",
+    "preview_probe",
     "preview_simulation",
+    "preview_tuning",
+    "rate",
+    "probe",
     "read_ratings",
     "report",
     "simulate",
     "simulation_quality",
     "tables",
+    "tune_judge",
     "validate",
 ]

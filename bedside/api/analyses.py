@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from bedside.analysis.validation import JudgeCard
     from bedside.reports.explanation import Explanation
     from bedside.reports.figures import Drawing
+    from bedside.reports.preference_tables import PreferenceAnswer
 
 
 def _open(
@@ -158,6 +159,7 @@ def compare(
     from bedside.analysis.comparison import compare as run_compare
     from bedside.analysis.comparison import nothing_compared
     from bedside.analysis.non_inferiority import margins_of, within_margins
+    from bedside.reports.absent_metrics import preferences_apart
     from bedside.reports.equivalence import margin_table
     from bedside.reports.levels import answered
     from bedside.reports.tables.comparison import comparison_table, overall_table
@@ -192,7 +194,54 @@ def compare(
                     )
                 )
             )
-        return Tables((*shown, comparison_table(comparisons.pairs, comparisons.left_out)), comparisons)
+        return Tables(
+            (
+                *shown,
+                comparison_table(
+                    comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order
+                ),
+            ),
+            comparisons,
+        )
+
+    view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
+    return answered(view, within, answer)
+
+
+def preferences(
+    source: RatingSource,
+    *,
+    rubrics: Names | None = None,
+    raters: Names | None = None,
+    systems: Names | None = None,
+    scales: Names = (),
+    columns: Mapping[str, str] | None = None,
+    rounds: Names | None = None,
+    where: Mapping[str, Names] | None = None,
+    within: str | None = None,
+    seed: int = 0,
+) -> Tables[PreferenceAnswer]:
+    """Which system is preferred where two conversations were compared at a time, by judges and by people.
+
+    The tables: each system's strength, systems two by two, whether the place counts, and where there is something to
+    show how raters agree on what is better, and whether the levels that the same raters gave say the same.
+
+    Args:
+        source: a run, a file or a data frame of ratings with preferences.
+        rubrics, raters, systems: whose comparisons count, the first two as names or patterns; all unless named.
+        scales, columns, rounds, where, within, seed: as for :func:`agree`.
+
+    Raises:
+        BedsideError: an unknown name, or no two conversations were compared.
+    """
+    from bedside.analysis.preference_rows import chosen_preferences
+    from bedside.reports.levels import answered
+    from bedside.reports.preference_tables import preference_tables
+
+    def answer(view: RatingsView) -> Tables[PreferenceAnswer]:
+        named = {"rubrics": rubrics, "raters": raters, "systems": systems}
+        chosen = chosen_preferences(view, **{name: listed(names, name) for name, names in named.items()})
+        return preference_tables(chosen, seed)
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
     return answered(view, within, answer)
@@ -262,6 +311,7 @@ def validate(
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
     within: str | None = None,
+    made_by: Mapping[str, str] | None = None,
     seed: int = 0,
 ) -> Tables[tuple[JudgeCard, ...]]:
     """May a judge stand in for people: its agreement beside people's own, its bias, the alternative annotator test.
@@ -274,6 +324,8 @@ def validate(
         metrics: all that both rated unless named.
         epsilon: how much worse than a person the judge may be, 0 … 1.
         weights, scales, columns, rounds, where, within, seed: as for :func:`agree`.
+        made_by: the model that made each system's conversations, where the ratings don't say it, to see whether a judge
+            favours its own.
 
     Raises:
         BedsideError: an unknown name, or nothing that a judge and people rated.
@@ -289,9 +341,10 @@ def validate(
             metrics=listed(metrics, "metrics"),
             epsilon=epsilon,
             weights=weights,
+            made_by=made_by,
             seed=seed,
         )
-        return Tables(validation_tables(cards), cards)
+        return Tables(validation_tables(cards, view), cards)
 
     view = _open(source, scales=scales, columns=columns, rounds=rounds, where=where)
     return answered(view, within, answer)
@@ -435,7 +488,7 @@ def explain(
         BedsideError: an unknown table or cell; the nearest are given.
     """
     from bedside.reports.build import build_tables
-    from bedside.reports.explanation import Explanation
+    from bedside.reports.explanation import Explanation, tests_of
     from bedside.reports.explanation import explain as run_explain
     from bedside.reports.levels import by_level
 
@@ -443,10 +496,7 @@ def explain(
 
     def answer(view: RatingsView) -> Tables[None]:
         (shown,) = build_tables(view, [table], seed)
-        tests = None
-        if table != "comparison" and len(view.systems()) > 1:
-            tests = next(iter(build_tables(view, ["comparison"], seed)), None)
-        explanation = run_explain(view, shown, cell, tests)
+        explanation = run_explain(view, shown, cell, tests_of(view, table, seed))
         definitions.update(dict.fromkeys(explanation.definitions))
         return explanation.tables
 

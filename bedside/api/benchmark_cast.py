@@ -110,12 +110,6 @@ class BenchmarkCast:
         Raises:
             LanguageModelError: one isn't, as where its key is missing.
         """
-        from bedside.judges.settings import JudgeSettings
-        from bedside.llm.sharing import open_client
-        from bedside.support.stopping import run_to_end
+        from bedside.llm.contract import check_models
 
-        for judge in self.judges.values():
-            # To open a model of this computer is to load it.
-            if judge.model.client != "local":
-                client = open_client(judge.model, JudgeSettings().sampling())
-                run_to_end(client.close)
+        check_models(judge.model for judge in self.judges.values())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from bedside.support.errors import RunError
 from bedside.support.files import write_json
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.simulation.actor_contract import Named
@@ -252,9 +253,10 @@ def check_same(
         return
     more = set(now["clinicians"]) - set(kept["clinicians"])
     only_more = len(differing) == 1 and more and not set(kept["clinicians"]) - set(now["clinicians"])
-    add = (
-        f"add to it with bedside benchmark add {folder} --clinician {sorted(more)[0]}" if only_more else None
-    )
+    add = None
+    if only_more:
+        clinician = typed(sorted(more)[0])
+        add = f"add to it with bedside benchmark add {typed(folder)} --clinician {clinician}"
     raise RunError(
         f"the benchmark in this folder is another one: {'; '.join(differing)}",
         where=str(folder),

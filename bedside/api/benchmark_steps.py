@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,6 +26,7 @@ from bedside.ratings.run import Run
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
 from bedside.support.errors import InputError, RunError
+from bedside.support.shell_words import typed
 from bedside.transcripts.simulation_folder import TRANSCRIPTS
 
 if TYPE_CHECKING:
@@ -177,7 +178,7 @@ class BenchmarkSteps:
                 raise RunError(
                     "no conversation can be scored",
                     where=str(self._folder),
-                    todo=f"bedside simulation failed {self._folder / TALKS} says why",
+                    todo=f"bedside simulation failed {typed(self._folder / TALKS)} says why",
                 )
             scoring = self._scored()
             judged = tuple(self._judged())
@@ -195,8 +196,7 @@ class BenchmarkSteps:
     @contextmanager
     def _held(self) -> Iterator[None]:
         """Hold the folder, which is made if it isn't there, for this process alone."""
-        from bedside.support.files import make_folder, saying_where
-        from bedside.support.locks import hold
+        from bedside.support.files import folder_held
 
         record = read_record(self._folder)
         if record is not None:
@@ -205,23 +205,11 @@ class BenchmarkSteps:
             raise RunError(
                 "there is no benchmark to replay", where=str(self._folder), todo="leave `replay` out to ask"
             )
-        with saying_where(self._folder):
-            make_folder(self._folder)
-            others = {path.name for path in self._folder.iterdir()} - {_LOCK}
-            if others and record is None and any(not name.startswith(f".{RECORD}") for name in others):
-                raise RunError(
-                    "the folder holds something else than a benchmark",
-                    where=str(self._folder),
-                    todo="name another",
-                )
-            held = hold(self._folder / _LOCK)
-        if held is None:
-            raise RunError(
-                "another bedside process has a benchmark there",
-                where=str(self._folder),
-                todo="wait until it ends",
-            )
-        with held:
+
+        def is_ours(names: Collection[str]) -> bool:
+            return record is not None or all(name.startswith(f".{RECORD}") for name in names)
+
+        with folder_held(self._folder, _LOCK, "a benchmark", is_ours=is_ours):
             yield
 
     def _check(self, record: Mapping[str, Any]) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bedside.api.run_files import open_run
 from bedside.ratings.run import Run
 from bedside.ratings.run_folder import is_run
 from bedside.reports.table import Table, Tables
@@ -18,8 +19,10 @@ from bedside.support.name_lists import Names, listed
 if TYPE_CHECKING:
     from bedside.judges.call_plan import RubricPlan
     from bedside.judges.counts import JudgingSummary
+    from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
     from bedside.judges.prompt import Order
     from bedside.judges.settings import JudgeSettings
+    from bedside.llm.model_names import ModelName
     from bedside.rubrics.rubric import Rubric
     from bedside.scoring.judged import JudgingWatch
     from bedside.scoring.judging_orders import JudgingWork, RubricNames
@@ -30,19 +33,17 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, repr=False)
-class JudgedRun:
-    """A run that judges rated.
+class AskedRun:
+    """A run that judges were asked about.
 
     Attributes:
         run: the run.
         judges: what each judge did.
-        scoring: what algorithms did before; None where the run was there already.
         table: what the judges were asked, rubric by rubric, and what it took.
     """
 
     run: Run
     judges: tuple[JudgingSummary, ...]
-    scoring: ScoringSummary | None
     table: Table
 
     @property
@@ -50,15 +51,27 @@ class JudgedRun:
         """Whether everything was answered; else the same call again asks what is missing."""
         return all(judge.complete for judge in self.judges)
 
-    def __repr__(self) -> str:
-        rest = "" if self.complete else "; not everything was answered"
-        return f"JudgedRun({self.run!r}, judged by {', '.join(judge.rater for judge in self.judges)}{rest})"
-
     def __str__(self) -> str:
         return str(self.table)
 
     def _repr_html_(self) -> str:
         return self.table._repr_html_()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class JudgedRun(AskedRun):
+    """A run that judges rated.
+
+    Attributes:
+        run, judges, table: as of :class:`AskedRun`.
+        scoring: what algorithms did before; None where the run was there already.
+    """
+
+    scoring: ScoringSummary | None
+
+    def __repr__(self) -> str:
+        rest = "" if self.complete else "; not everything was answered"
+        return f"JudgedRun({self.run!r}, judged by {', '.join(judge.rater for judge in self.judges)}{rest})"
 
 
 def judge(
@@ -75,13 +88,15 @@ def judge(
     text: bool = True,
     passes: int = 1,
     temperature: float | None = 0.0,
+    reasoning_effort: str | None = None,
     max_concurrency: int = 8,
     max_calls: int | None = None,
     max_cost: float | None = None,
     max_prompt_tokens: int | None = None,
+    max_tokens: int = 4096,
     order: Order = "transcript-first",
     expected: bool = False,
-    price: tuple[float, float] | None = None,
+    price: tuple[float, float] | tuple[float, float, float] | None = None,
     seed: int = 0,
     progress: JudgingWatch | None = None,
 ) -> JudgedRun:
@@ -98,16 +113,23 @@ def judge(
         rubrics: names, files or :class:`~bedside.rubrics.rubric.Rubric` objects, in place of the suite's.
         codes: behaviour codes that the judges give to turns, in place of rubrics; ``all`` for all of them.
         suite: whose rubrics (and, with ``out``, metrics) are taken; that of the run unless named, else ``default``.
-        metrics, parameters, options, text: with ``out``, as for :func:`bedside.score`.
+        metrics, parameters: with ``out``, as for :func:`bedside.score`; of metrics that begin with ``deepeval:`` and
+            of the parameters of ``deepeval``, the judge takes care, of a run, too. Unless rubrics or codes are named
+            beside them, it rates by these metrics alone.
+        options, text: with ``out``, as for :func:`bedside.score`.
         passes: how often each thing is asked; the pass is the rating's ``replicate``.
-        temperature: 0 to 2; None leaves it to the provider.
+        temperature: 0 to 2; None leaves it to the provider, as it is where the model takes none.
+        reasoning_effort: how long a model that reasons does so: ``none``, ``minimal``, ``low``, ``medium``, ``high`` or
+            ``xhigh``, of which each takes some; None leaves it to the provider.
         max_concurrency: most requests under way at once to a judge, or to each address that serves it.
         max_calls: most requests to send; what is left is missing until the same call is made again.
         max_cost: US dollars after which nothing more is sent, likewise.
         max_prompt_tokens: longer prompts, by an estimate, are not sent, and their ratings say so.
+        max_tokens: most tokens of a reply, those of the reasoning before it included.
         order: what a prompt begins with, which a provider may cache: ``transcript-first`` or ``rubric-first``.
         expected: whether to rate the expected level too, from the probabilities of the answer's tokens.
-        price: US dollars for a million tokens in and out, where bedside doesn't know them.
+        price: US dollars for a million tokens in and out, where bedside doesn't know them; a third number is that of
+            tokens in the provider's cache.
         seed: of random waits, and of sampling where the temperature isn't 0.
         progress: called with the judge and how far it is.
 
@@ -115,24 +137,38 @@ def judge(
         BedsideError: a name that is none, a run or file that can't be read (nothing is written then), or a judge that
             can't be asked; what it answered before is kept.
     """
-    call = _JudgingCall(source, judges, out=out, rubrics=rubrics, codes=codes, suite=suite)
-    settings = _settings(
+    from bedside.llm.contract import check_models
+
+    call = _JudgingCall(
+        source,
+        judges,
+        out=out,
+        rubrics=rubrics,
+        codes=codes,
+        suite=suite,
+        metrics=metrics,
+        parameters=parameters,
+    )
+    settings = judge_settings(
         passes=passes,
         temperature=temperature,
+        reasoning_effort=reasoning_effort,
         max_concurrency=max_concurrency,
         max_calls=max_calls,
         max_cost=max_cost,
         max_prompt_tokens=max_prompt_tokens,
+        max_tokens=max_tokens,
         order=order,
         expected=expected,
         price=price,
         seed=seed,
     )
     scoring = None
+    check_models(call.names)
     if call.transcripts is None:
-        call.check_unscored(metrics=metrics, parameters=parameters, options=options)
+        call.check_unscored(metrics=call.metrics or None, parameters=call.parameters or None, options=options)
     else:
-        scoring = call.score(metrics=metrics, parameters=parameters, options=options, text=text, seed=seed)
+        scoring = call.score(options=options, text=text, seed=seed)
     return call.ask(scoring, options, settings, progress)
 
 
@@ -144,21 +180,27 @@ def preview_judging(
     rubrics: RubricNames | None = None,
     codes: Names = (),
     suite: str | Suite | None = None,
+    metrics: Names | None = None,
+    parameters: Mapping[str, Mapping[str, Any]] | None = None,
     options: ReadOptions | None = None,
     passes: int = 1,
     temperature: float | None = 0.0,
+    reasoning_effort: str | None = None,
+    max_concurrency: int = 8,
     max_prompt_tokens: int | None = None,
+    max_tokens: int = 4096,
     order: Order = "transcript-first",
     expected: bool = False,
-    price: tuple[float, float] | None = None,
+    price: tuple[float, float] | tuple[float, float, float] | None = None,
     seed: int = 0,
 ) -> Tables[tuple[RubricPlan, ...]]:
     """What :func:`judge` with the same arguments would ask: requests, tokens, dollars. Nothing is asked or written.
 
     Args:
-        source, judges, rubrics, codes, suite, options: as for :func:`judge`.
+        source, judges, rubrics, codes, suite, metrics, parameters, options: as for :func:`judge`.
         out: the run whose answers count as given; transcripts need none here.
-        passes, temperature, max_prompt_tokens, order, expected, price, seed: as for :func:`judge`.
+        passes, temperature, reasoning_effort, max_concurrency, max_prompt_tokens, max_tokens, order, expected, price,
+            seed: as for :func:`judge`.
 
     Raises:
         BedsideError: a name that is none, or a run or file that can't be read.
@@ -167,11 +209,24 @@ def preview_judging(
     from bedside.reports.judgements import plan_table
     from bedside.scoring.preview import preview_judging as run_preview
 
-    call = _JudgingCall(source, judges, out=out, rubrics=rubrics, codes=codes, suite=suite, writes=False)
-    settings = _settings(
+    call = _JudgingCall(
+        source,
+        judges,
+        out=out,
+        rubrics=rubrics,
+        codes=codes,
+        suite=suite,
+        metrics=metrics,
+        parameters=parameters,
+        writes=False,
+    )
+    settings = judge_settings(
         passes=passes,
         temperature=temperature,
+        reasoning_effort=reasoning_effort,
+        max_concurrency=max_concurrency,
         max_prompt_tokens=max_prompt_tokens,
+        max_tokens=max_tokens,
         order=order,
         expected=expected,
         price=price,
@@ -190,7 +245,9 @@ def preview_judging(
     return Tables([plan_table(plans, call.work.rubrics, lines)], plans)
 
 
-def _settings(*, price: tuple[float, float] | None, **settings: Any) -> JudgeSettings:
+def judge_settings(
+    *, price: tuple[float, float] | tuple[float, float, float] | None, **settings: Any
+) -> JudgeSettings:
     """How judges are asked, with the price as numbers."""
     from bedside.judges.settings import JudgeSettings
     from bedside.llm.prices import Price
@@ -206,6 +263,23 @@ def _settings(*, price: tuple[float, float] | None, **settings: Any) -> JudgeSet
     return JudgeSettings(**settings, price=known)
 
 
+def named_judges(judges: Names) -> tuple[list[str], tuple[ModelName, ...]]:
+    """Models that judge: their names, and these taken apart.
+
+    Raises:
+        InputError: none is named, or a name is none.
+    """
+    from bedside.llm.endpoints import named_models
+
+    models = listed(judges, "judges")
+    names = tuple(named_models(models))
+    if not names:
+        raise InputError(
+            "no judge is named", where="`judges`", todo="name a model, such as openai/gpt-5-mini"
+        )
+    return models, names
+
+
 class _JudgingCall:
     """What is judged, and by what; names that are none stop here, before anything is written.
 
@@ -214,8 +288,11 @@ class _JudgingCall:
         folder: the run's, there or not; None where none is named.
         transcripts: what is to be scored first; None where a run is judged as it is.
         models: names of the judges.
+        names: these, taken apart.
         suite: whose metrics and rubrics are taken.
         work: what is asked.
+        metrics: those that algorithms compute; None for the suite's.
+        parameters: of theirs.
     """
 
     def __init__(
@@ -227,15 +304,13 @@ class _JudgingCall:
         rubrics: RubricNames | None,
         codes: Names,
         suite: str | Suite | None,
+        metrics: Names | None,
+        parameters: Mapping[str, Mapping[str, Any]] | None,
         writes: bool = True,
     ) -> None:
-        from bedside.llm.endpoints import named_models
+        from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics, metrics_apart
 
-        self.models = listed(judges, "judges")
-        if not named_models(self.models):
-            raise InputError(
-                "no judge is named", where="`judges`", todo="name a model, such as openai/gpt-5-mini"
-            )
+        self.models, self.names = named_judges(judges)
         self.run: Run | None = None
         self.transcripts: TranscriptInput | None = None
         self.folder = None if out is None else Path(out)
@@ -244,12 +319,16 @@ class _JudgingCall:
                 raise InputError(
                     "a run is judged where it is", where="`out`", todo="leave it out, or give transcripts"
                 )
-            self.run = source if isinstance(source, Run) else Run(source)  # type: ignore[arg-type]
+            self.run = open_run(source)  # type: ignore[arg-type]
             self.folder = self.run.path
         else:
             self._take(source, writes)
         self.suite = self._suite(suite)
-        self.work = self._work(rubrics, codes)
+        self.metrics, of_deepeval = metrics_apart(listed(metrics, "metrics"))
+        self.parameters = dict(parameters or {})
+        own = self.parameters.pop("deepeval", {}) if of_deepeval else {}
+        deepeval = chosen_metrics(of_deepeval, own) if of_deepeval else ()
+        self.work = self._work(rubrics, codes, deepeval)
 
     def _take(self, transcripts: TranscriptInput, writes: bool) -> None:
         """Take transcripts that go into the run at the folder."""
@@ -276,7 +355,9 @@ class _JudgingCall:
         with_rubrics = [scored for scored in of_run if scored.rubrics]
         return [SUITES.load("default"), *of_run, *with_rubrics][-1]
 
-    def _work(self, rubrics: RubricNames | None, codes: Names) -> JudgingWork:
+    def _work(
+        self, rubrics: RubricNames | None, codes: Names, deepeval: tuple[DeepevalMetric, ...]
+    ) -> JudgingWork:
         from bedside.scoring.judging_orders import JudgingWork, chosen_codes, rubrics_of
 
         names = chosen_codes(codes)
@@ -284,10 +365,10 @@ class _JudgingCall:
             raise InputError(
                 "codes are given in place of rubrics", where="`codes`", todo="name codes or rubrics, not both"
             )
-        if names:
-            return JudgingWork((), names)
+        if names or (deepeval and rubrics is None):
+            return JudgingWork((), names, deepeval=deepeval)
         asked: tuple[Rubric, ...] = rubrics_of(self.suite.rubrics if rubrics is None else rubrics, self.run)
-        return JudgingWork(asked, (), self.suite.name, from_suite=rubrics is None)
+        return JudgingWork(asked, (), self.suite.name, from_suite=rubrics is None, deepeval=deepeval)
 
     def check_unscored(self, **scoring: object) -> None:
         """Raise InputError where something is said of scoring, and nothing is scored."""
@@ -302,8 +383,6 @@ class _JudgingCall:
     def score(
         self,
         *,
-        metrics: Names | None,
-        parameters: Mapping[str, Mapping[str, Any]] | None,
         options: ReadOptions | None,
         text: bool,
         seed: int,
@@ -322,8 +401,8 @@ class _JudgingCall:
             self.transcripts,
             self.folder,
             suite=self.suite,
-            metrics=metrics,
-            parameters=parameters,
+            metrics=self.metrics,
+            parameters=self.parameters,
             options=options,
             waiting=metrics_from_labels(names) if names else (),
             text=text,
@@ -354,7 +433,7 @@ class _JudgingCall:
             settings=settings,
             progress=progress,
         )
-        return JudgedRun(run, judges, scoring, judged_table(judges, self.work.rubrics))
+        return JudgedRun(run, judges, judged_table(judges, self.work.rubrics), scoring)
 
 
 def _names_run(source: object) -> bool:

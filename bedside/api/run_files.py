@@ -11,10 +11,20 @@ from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
 from bedside.ratings.table import IMPORTED
 from bedside.reports.table import Tables
+from bedside.support.errors import DataError, InputError
 from bedside.support.name_lists import Names, listed, listed_by_name
 
 #: A run, or its folder.
 RunOrFolder = Run | str | os.PathLike[str]
+
+
+def open_run(run: RunOrFolder) -> Run:
+    """The run, opened where its folder is given.
+
+    Raises:
+        RunError: there is no run.
+    """
+    return run if isinstance(run, Run) else Run(run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +47,6 @@ class Report:
         Raises:
             DataError: the report has none; the names are given.
         """
-        from bedside.support.errors import DataError
         from bedside.support.registry import nearest
 
         figures = {file.stem: file for file in self.files if file.suffix == ".png"}
@@ -53,6 +62,9 @@ def report(
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
     complete_cases: bool = False,
+    reference: RunOrFolder | None = None,
+    as_published: bool = False,
+    published_numbers: bool = False,
 ) -> Report:
     """Write a run's report: every table and figure as files, and one HTML page of them.
 
@@ -62,15 +74,26 @@ def report(
         rounds, where: the part of the study that it is about, as for :func:`bedside.agree`.
         complete_cases: of simulated conversations, whether only those count whose case, persona, setting and length
             no system lost any of.
+        reference: a run of a reference corpus that systems are held against.
+        as_published: whether it shows the tables and figures of the suites' sources, in their rows, columns, order and
+            digits, in place of the suites' own.
+        published_numbers: whether these show in braces beside each number the one that the source printed.
 
     Raises:
-        BedsideError: no such run, round, factor or level, no case that is complete, or the folder can't be written.
+        BedsideError: no such run, round, factor or level, no case that is complete, no suite that says what its source
+            printed, or the folder can't be written.
     """
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.simulated_talks import with_complete_cases
     from bedside.reports.build import PAGE, write_report
+    from bedside.reports.report_settings import ReportSettings
 
-    opened = run if isinstance(run, Run) else Run(run)
+    if published_numbers and not as_published:
+        raise InputError(
+            "published numbers stand in the tables of the source", where="`published_numbers`",
+            todo="add `as_published=True`",
+        )  # fmt: skip
+    opened = open_run(run)
     view = open_ratings_view(
         opened,
         rounds=listed(rounds, "rounds"),
@@ -78,7 +101,13 @@ def report(
     )
     if complete_cases:
         view = with_complete_cases(view)
-    written, files = write_report(opened, view, out=None if out is None else Path(out))
+    written, files = write_report(
+        opened,
+        view,
+        out=None if out is None else Path(out),
+        reference=None if reference is None else open_ratings_view(reference),
+        settings=ReportSettings(as_published=as_published, published_numbers=published_numbers),
+    )
     return Report(next(file for file in files if file.name == PAGE), Tables(written, None), files)
 
 
@@ -109,7 +138,7 @@ def read_ratings(
         AmbiguousError: the file can be read in two ways; both are named, with what says which is meant.
         BedsideError: no such file, or one that ratings can't be read from.
     """
-    from bedside.analysis.ratings_view import known_scale
+    from bedside.analysis.metric_facts import known_scale
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.scales import parse_scales
 
@@ -154,13 +183,13 @@ def import_ratings(
     Raises:
         BedsideError: no such run, or a file that doesn't fit it.
     """
-    from bedside.analysis.ratings_view import known_scale
+    from bedside.analysis.metric_facts import known_scale
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.rating_import import import_ratings as run_import
     from bedside.ratings.scales import parse_scales
     from bedside.rubrics.run_rubrics import own_rubrics
 
-    opened = run if isinstance(run, Run) else Run(run)
+    opened = open_run(run)
     own = own_rubrics(opened)
     rating_file = read_rating_file(
         file,

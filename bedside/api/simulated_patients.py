@@ -33,7 +33,7 @@ def simulation_quality(
     reference: Run | TranscriptInput | None = None,
     max_concurrency: int = 8,
     max_calls: int | None = None,
-    price: tuple[float, float] | None = None,
+    price: tuple[float, float] | tuple[float, float, float] | None = None,
     seed: int = 0,
     progress: JudgingWatch | None = None,
 ) -> Tables[tuple[QualityMeasure, ...]]:
@@ -61,6 +61,7 @@ def simulation_quality(
     from bedside.analysis.patient_quality import patient_quality
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.api.judging import judge
+    from bedside.reports.averaging_notes import BY_REPORT, with_averaging_notes
     from bedside.reports.table import Tables
     from bedside.reports.tables.simulation_quality import quality_table
     from bedside.scoring.score import score
@@ -96,7 +97,8 @@ def simulation_quality(
     if corpus is not None:
         view = replace(view, reference=open_ratings_view(corpus))
     measures = patient_quality(view, encode=encode, seed=seed)
-    return Tables([quality_table(view, measures)], measures)
+    table = with_averaging_notes(quality_table(view, measures), view, shown=BY_REPORT)
+    return Tables([table], measures)
 
 
 def _rubrics(talks: str | os.PathLike[str]) -> list[str]:

@@ -16,8 +16,9 @@ import typer
 from typer.main import get_command
 
 from bedside.cli.agreement import agree
+from bedside.cli.annotation_status import annotate_app
 from bedside.cli.benchmark import benchmark_app
-from bedside.cli.catalogue import metrics_app, readers_app, rubrics_app, suites_app
+from bedside.cli.catalogue import metrics_app, probes_app, readers_app, rubrics_app, suites_app
 from bedside.cli.coders import coders_app
 from bedside.cli.comparison import compare
 from bedside.cli.completion import answer
@@ -29,11 +30,13 @@ from bedside.cli.estimation import estimate
 from bedside.cli.explanation import explain
 from bedside.cli.gate import gate
 from bedside.cli.help import App
+from bedside.cli.judge_commands import judge_app
 from bedside.cli.judgements import judgements_app
-from bedside.cli.label_studio import annotate_app
 from bedside.cli.medconceal import medconceal_app
+from bedside.cli.merging import merge
 from bedside.cli.note2chat import note2chat_app
 from bedside.cli.output import say
+from bedside.cli.preferences import preferences
 from bedside.cli.ratings import ratings_app
 from bedside.cli.read import read
 from bedside.cli.redirection import redirection_app
@@ -46,6 +49,7 @@ from bedside.cli.simulators import simulators_app
 from bedside.cli.study_size import plan_app
 from bedside.cli.trend import trend
 from bedside.cli.validation import validate
+from bedside.cli.view import view
 from bedside.support.errors import BedsideError
 from bedside.support.stopping import stoppable
 
@@ -71,20 +75,21 @@ app = App(
 _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Begin": (demo, doctor),
     "Simulate": (simulate,),
-    "Score": (read, score),
+    "Score": (read, score, merge),
     "People rate": (sample,),
     "Can the scores be believed?": (agree, validate, estimate),
-    "Results": (compare, gate, drift, trend, deviation, report, explain),
+    "Results": (compare, preferences, gate, drift, trend, deviation, report, view, explain),
 }
 _GROUPS: dict[str, dict[str, typer.Typer]] = {
     "Simulate": {"benchmark": benchmark_app, "simulation": simulation_app, "simulators": simulators_app},
-    "Score": {"judgements": judgements_app},
+    "Score": {"judge": judge_app, "judgements": judgements_app},
     "People rate": {"annotate": annotate_app, "ratings": ratings_app},
     "Before a study": {"plan": plan_app},
     "What there is": {
         "suites": suites_app,
         "metrics": metrics_app,
         "rubrics": rubrics_app,
+        "probes": probes_app,
         "readers": readers_app,
     },
     "Train and fit": {

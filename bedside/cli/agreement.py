@@ -26,6 +26,7 @@ from bedside.cli.options import (
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import read_names, read_rounds, read_where
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
+from bedside.support.shell_words import typed
 
 
 @reads_ratings
@@ -102,5 +103,5 @@ def agree(
         within=within,
         seed=seed,
     )
-    next_commands = f"bedside validate {source}; bedside report {source}"
+    next_commands = f"bedside validate {typed(source)}; bedside report {typed(source)}"
     show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)

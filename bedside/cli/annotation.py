@@ -1,7 +1,8 @@
-"""``bedside annotate``: progress, files, and what to rate next."""
+"""``bedside annotate``: files, and what to rate next."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,10 +12,10 @@ from bedside.cli.completion import one_of, one_rater
 from bedside.cli.help import App
 from bedside.cli.options import JsonOption, RubricFolderOption, SeedOption
 from bedside.cli.output import note, say, show_tables
-from bedside.cli.parsing import read_pairs
-from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, save_plan
-from bedside.support.errors import InputError
+from bedside.cli.parsing import read_names, read_pairs
+from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option, save_plan
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan
@@ -35,7 +36,7 @@ annotate_app = App(
 )
 
 
-def say_kept(run: Run, plan: AnnotationPlan, kept: StoreSummary) -> None:
+def say_kept(run: Run, plan: AnnotationPlan, plan_file: Path, kept: StoreSummary) -> None:
     """Print what putting answers into a run did."""
     from bedside.annotation.plan_progress import plan_metrics
 
@@ -47,43 +48,15 @@ def say_kept(run: Run, plan: AnnotationPlan, kept: StoreSummary) -> None:
         f"{run.path} has {counted(kept.ratings, 'rating')}, {kept.missing:,} of them missing with the reason."
     )
     for rater, count in kept.changed_by.items():
-        say(f"{rater} changed {counted(count, 'answer')} of another rater.")
-    say(f"Next: bedside agree {run.path} --metrics {','.join(plan_metrics(plan))}")
-
-
-@annotate_app.command("status")
-def annotate_status(
-    source: Annotated[
-        Path, typer.Argument(metavar="PLAN", help="A plan, or a run to show all of its plans.")
-    ],
-    run: RunOption = None,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
-) -> None:
-    """Show how much each rater has done, how well in training, and how well they agree so far.
-
-    Examples:
-        $ bedside annotate status plan.json
-    """
-    from bedside.annotation.answer_store import FOLDER
-    from bedside.annotation.plan_progress import plan_progress
-    from bedside.reports.annotation import status_tables
-
-    if source.is_dir():
-        plans = sorted((source / FOLDER).glob("*/plan.json"))
-        if not plans:
-            raise InputError(
-                "the run has no annotation plan", where=str(source), todo="make one with bedside sample"
-            )
-        opened = [open_plan(path, source) for path in plans]
+        say(
+            f"{rater} changed {counted(count, 'answer')} of another rater: such a change is kept and doesn't count."
+        )
+    if kept.changed_by:
+        say(f"To look at them: bedside annotate revisions {typed(plan_file)}{run_option(plan_file, run)}")
+    if plan.mode == "adjudicate":
+        say(f"They are final labels of what raters differed on. Next: bedside validate {typed(run.path)}")
     else:
-        opened = [open_plan(source, run)]
-    tables = [
-        table
-        for plan, its_run in opened
-        for table in status_tables(plan, plan_progress(its_run, plan, seed=seed))
-    ]
-    show_tables(tables, json)
+        say(f"Next: bedside agree {typed(run.path)} --metrics {','.join(plan_metrics(plan))}")
 
 
 @annotate_app.command("export")
@@ -94,8 +67,9 @@ def annotate_export(
         typer.Option(
             "--format",
             metavar="NAME",
-            help="Form of the files: xlsx, csv, or label-studio (JSON to import there by hand).",
-            autocompletion=one_of("xlsx", "csv", "label-studio"),
+            help="Form of the files: xlsx, csv, label-studio (JSON to import there by hand), or a folder for each "
+            "rater in the form of another tool: argilla, doccano, potato or prodigy.",
+            autocompletion=one_of("xlsx", "csv", "label-studio", "argilla", "doccano", "potato", "prodigy"),
         ),
     ] = "xlsx",
     out: Annotated[
@@ -108,15 +82,18 @@ def annotate_export(
 
     Examples:
         $ bedside annotate export plan.json --out to-rate
+        $ bedside annotate export plan.json --format argilla --out to-rate
     """
-    from bedside.annotation.offline_files import export_files
+    from bedside.annotation.offline_files import FORMS, export_files
+    from bedside.annotation.tool_form import TOOL_FORMS
 
     read, opened = open_plan(plan, run)
     check_plan_current(read, rubric_folder, plan)
-    paths = export_files(read, opened, form, out)  # type: ignore[arg-type]
+    paths = export_files(read, opened, form, out)
     for path in paths:
         say(str(path))
-    note(f"Send each rater their file. Next: bedside annotate import {plan} FILES…")
+    hand_out = "Send each rater their file." if form in FORMS else TOOL_FORMS.load(form).next_step
+    note(f"{hand_out} Next: bedside annotate import {typed(plan)} FILES…{run_option(plan, opened)}")
 
 
 @annotate_app.command("import")
@@ -125,20 +102,24 @@ def annotate_import(
     files: Annotated[
         list[Path],
         typer.Argument(
-            metavar="FILES", help="Files that raters filled in, as XLSX, CSV or Label Studio's JSON."
+            metavar="FILES",
+            help="Files that raters filled in, as XLSX or CSV, or exports of Label Studio, Argilla, doccano, potato or "
+            "Prodigy.",
         ),
     ],
     rater: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME", help="The rater who answered, where a Label Studio export is of one person."
+            metavar="NAME",
+            help="The rater who answered: of an export that names only a tool's user, or of a table that names "
+            "another.",
         ),
     ] = None,
     users: Annotated[
         str | None,
         typer.Option(
             metavar="ID=NAME,…",
-            help="The raters who answered, by their user ids in Label Studio, such as 3=anna,4=ben.",
+            help="The raters who answered, by their user ids in Label Studio or Argilla, such as 3=anna,4=ben.",
         ),
     ] = None,
     run: RunOption = None,
@@ -154,23 +135,89 @@ def annotate_import(
     from bedside.annotation.offline_files import read_files
 
     read, opened = open_plan(plan, run)
-    pairs = read_pairs(users, "--users")
-    for user in pairs:
-        if not user.isdigit():
-            raise InputError(f"{user!r} is not a user id", where="--users", todo="write --users 3=anna,4=ben")
-    collected = read_files(
-        read, opened, files, rater=rater, users={int(user): name for user, name in pairs.items()}
-    )
+    # Label Studio's ids are numbers, those of others aren't.
+    pairs = {
+        int(user) if user.isdigit() else user: name for user, name in read_pairs(users, "--users").items()
+    }
+    collected = read_files(read, opened, files, rater=rater, users=pairs)
     say_left_out(collected)
-    say_kept(opened, read, keep_answers(opened, read, collected.answers))
+    say_kept(opened, read, plan, keep_answers(opened, read, collected.answers))
 
 
-def say_left_out(collected: CollectedAnswers) -> None:
+def say_left_out(collected: CollectedAnswers, tell: Callable[[str], None] = say) -> None:
     """Print which answers belong to nobody, or to no item of the plan."""
     for user, count in collected.strangers.items():
-        say(f"Left out: {counted(count, 'answer')} of user {user}, who is not a rater of the plan.")
+        tell(f"Left out: {counted(count, 'answer')} of user {user}, who is not a rater of the plan.")
     if collected.unplanned_tasks:
-        say(f"Left out: {counted(collected.unplanned_tasks, 'task')} about no item of the plan.")
+        tell(f"Left out: {counted(collected.unplanned_tasks, 'task')} about no item of the plan.")
+    if collected.altered_tasks:
+        tasks = counted(collected.altered_tasks, "task")
+        tell(f"Left out: {tasks} with the id of an item of the plan and another text.")
+    for line in collected.set_aside:
+        tell(f"Set aside: {line}")
+
+
+@annotate_app.command("reassign")
+def annotate_reassign(
+    plan: PlanArgument,
+    rater: Annotated[str, typer.Option("--rater", metavar="NAME", help="The rater who drops out.")],
+    to: Annotated[
+        str | None,
+        typer.Option(
+            metavar="A,B", help="Who takes over, new raters too. Without it, all other raters of the plan."
+        ),
+    ] = None,
+    run: RunOption = None,
+) -> None:
+    """Give what a rater hasn't answered to others.
+
+    The plan stays as it was drawn, and answers given count as before. Pull before it: what is answered is known from
+    the run.
+
+    Examples:
+        $ bedside annotate reassign plan.json --rater ben
+        $ bedside annotate reassign plan.json --rater ben --to dora
+    """
+    from bedside.annotation.reassignment import reassign
+
+    read, opened = open_plan(plan, run)
+    done = reassign(opened, read, rater, read_names(to) or ())
+    for name, count in done.moved.items():
+        say(f"{name} takes over {counted(count, 'item')} of {done.rater}.")
+    if done.untaken:
+        say(f"Nobody is left for {counted(done.untaken, 'item')}: each has a rater less than planned.")
+    named = f"{typed(plan)}{run_option(plan, opened)}"
+    note(f"Next: bedside annotate push {named}, or bedside annotate export {named}")
+
+
+@annotate_app.command("revisions")
+def annotate_revisions(
+    plan: PlanArgument,
+    restore: Annotated[
+        int | None,
+        typer.Option(
+            "--restore",
+            metavar="NO.",
+            help="A revision that is to count, until its rater says something else.",
+        ),
+    ] = None,
+    run: RunOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Show the answers that were changed, by whom and to what; let an earlier one count again.
+
+    Examples:
+        $ bedside annotate revisions plan.json
+        $ bedside annotate revisions plan.json --restore 12
+    """
+    from bedside.annotation.answer_store import read_store, restore_answer
+    from bedside.reports.annotation import revisions_table
+
+    read, opened = open_plan(plan, run)
+    if restore is not None:
+        restore_answer(opened, read, restore)
+    history = read_store(opened, read)
+    show_tables((revisions_table(read, history),), json)
 
 
 @annotate_app.command("next")
@@ -180,9 +227,8 @@ def annotate_next(
         str,
         typer.Option(
             metavar="NAME",
-            help="What the ratings are to bring: kappa (a narrower interval), estimate (better corrected means) or "
-            "disagreement (cases to settle).",
-            autocompletion=one_of("kappa", "estimate", "disagreement"),
+            help="What the ratings are to bring: kappa (a narrower interval) or disagreement (cases to settle).",
+            autocompletion=one_of("kappa", "disagreement"),
         ),
     ] = "kappa",
     count: Annotated[

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from bedside.cli.output import say
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.llm.batch_files import BatchFile
@@ -25,14 +26,13 @@ def say_batched(batched: BatchOutcome, run: Path, say: Callable[[str], None] = s
             f"Another round follows: {', '.join(batched.waiting)} can be asked about when these are answered."
         )
     if batched.files:
-        say(f"Next: have the service answer, then bedside judgements import {run} ANSWERS.jsonl")
+        say(f"Next: have the service answer, then bedside judgements import {typed(run)} ANSWERS.jsonl")
     elif batched.open:
         remaining = f"{counted(batched.open, 'judgement')} {'is' if batched.open == 1 else 'are'} open"
-        say(f"{remaining}: bedside judgements export {run} FILE.jsonl")
+        say(f"{remaining}: bedside judgements export {typed(run)} FILE.jsonl")
     else:
-        say(
-            f"Nothing is left to ask. Next: bedside agree {run}; bedside validate {run}; bedside report {run}"
-        )
+        commands = "; ".join(f"bedside {command} {typed(run)}" for command in ("agree", "validate", "report"))
+        say(f"Nothing is left to ask. Next: {commands}")
 
 
 def say_wave(wave: BatchWave, unfinished: int, say: Callable[[str], None] = say) -> None:

@@ -13,7 +13,7 @@ from bedside.cli import completion as complete
 from bedside.cli.help import App
 from bedside.cli.judges import JudgeOption
 from bedside.cli.options import JsonOption, SeedOption
-from bedside.cli.output import note, say, show_tables
+from bedside.cli.output import note, say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_whole_numbers
 from bedside.cli.progress import judging_progress, scoring_progress, simulation_progress
 from bedside.cli.simulate import (
@@ -43,6 +43,7 @@ from bedside.cli.simulate import (
 )
 from bedside.ratings.names import is_human
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.api import Benchmark, BenchmarkWatch
@@ -159,7 +160,7 @@ def benchmark_run(
             replay=replay,
             watch=watch,
         )
-    _say_done(done, json, judged=bool(judge))
+    _say_done(done, json, judged=bool(judge), max_cost=max_cost)
 
 
 @benchmark_app.command("add")
@@ -198,7 +199,7 @@ def benchmark_add(
             minutes=minutes,
             watch=watch,
         )
-    _say_done(done, json, judged=True)
+    _say_done(done, json, judged=True, max_cost=max_cost)
 
 
 @contextmanager
@@ -229,8 +230,10 @@ def _watched(*, bar: bool) -> Iterator[BenchmarkWatch]:
         )
 
 
-def _say_done(done: Benchmark, json: bool, *, judged: bool) -> None:
+def _say_done(done: Benchmark, json: bool, *, judged: bool, max_cost: float | None) -> None:
     """What became of the benchmark, and what to do next."""
+    from bedside.judges.counts import spent
+
     tell = note if json else say
     if done.report is not None:
         show_tables([done.leaderboard], json)
@@ -244,14 +247,16 @@ def _say_done(done: Benchmark, json: bool, *, judged: bool) -> None:
     )
     if counts.failed:
         tell(
-            f"{sum(counts.failed.values()):,} failed: bedside simulation failed {done.simulation.folder} says why. "
-            "Calls that got no answer are asked again by the same command."
+            f"{sum(counts.failed.values()):,} failed: bedside simulation failed {typed(done.simulation.folder)} says "
+            "why. Calls that got no answer are asked again by the same command."
         )
     if not judged and done.report is not None:
         _say_unjudged(done, tell)
     if done.report is not None:
         tell(f"The report: {done.report.page}")
     if not done.complete:
+        judging = spent(summary for run in done.judged for summary in run.judges)
+        say_limit(None if judging is None else done.simulation.summary.cost + judging, max_cost, tell)
         tell(f"{done.left[0].upper()}{done.left[1:]}: the same command goes on.")
 
 
@@ -260,8 +265,8 @@ def _say_unjudged(done: Benchmark, tell: Any) -> None:
 
     rubrics = {name for suite in suites_of(done.run) for name in suite.rubrics}
     if rubrics:
-        run = done.run.path
+        run = typed(done.run.path)
         tell(
             f"No judge was named: what follows from the suite's {counted(len(rubrics), 'rubric')} is missing. bedside "
-            f"score {done.simulation.folder} --judge MODEL --out {run}; bedside report {run} adds it."
+            f"score {typed(done.simulation.folder)} --judge MODEL --out {run}; bedside report {run} adds it."
         )

@@ -1,4 +1,4 @@
-"""``bedside readers``, ``metrics``, ``suites`` and ``rubrics``: what there is."""
+"""``bedside readers``, ``metrics``, ``suites``, ``rubrics`` and ``probes``: what there is."""
 
 from __future__ import annotations
 
@@ -55,6 +55,16 @@ rubrics_app = App(
     lists=True,
 )
 
+probes_app = App(
+    """List the probes of judges; show what one changes and expects.
+
+    Examples:
+        $ bedside probes
+        $ bedside probes show length
+    """,
+    lists=True,
+)
+
 
 @readers_app.callback()
 def readers(context: typer.Context) -> None:
@@ -81,6 +91,8 @@ def readers_show(
 @metrics_app.callback()
 def metrics(context: typer.Context) -> None:
     """List the metrics, by family."""
+    from bedside.judges.deepeval_raters.catalogue import KINDS
+    from bedside.judges.deepeval_raters.description import library_words
     from bedside.metrics import FAMILIES
 
     def rows() -> list[tuple[str, str]]:
@@ -88,7 +100,8 @@ def metrics(context: typer.Context) -> None:
         for family in FAMILIES.all().values():
             entries.append((family.name, f"family: {family.title.lower()} ({family.rater()})"))
             entries += [(f"  {metric.name}", metric.title) for metric in family.metrics]
-        return entries
+        entries.append(("deepeval", f"deepeval's own, which ask a judge ({library_words()})"))
+        return [*entries, *((f"  {kind.metric}", kind.title) for kind in KINDS.values())]
 
     list_entries(context, rows)
 
@@ -103,10 +116,15 @@ def metrics_show(
     ],
 ) -> None:
     """Print a metric's or family's definition, source and examples."""
+    from bedside.judges.deepeval_raters.catalogue import is_deepeval
+    from bedside.judges.deepeval_raters.description import describe_deepeval, describe_metric_of_deepeval
     from bedside.metrics import FAMILIES
     from bedside.metrics.description import describe_family, describe_metric
     from bedside.scoring.plan import families_by_metric
 
+    if name == "deepeval" or is_deepeval(name):
+        say(describe_deepeval() if name == "deepeval" else describe_metric_of_deepeval(name))
+        return
     if name in FAMILIES:
         say(describe_family(FAMILIES.load(name)))
         return
@@ -222,3 +240,28 @@ def rubrics_check(
         f"{file}: good; version {rubric.version}"
         + (f", {counted(len(remarks), 'warning')}" if remarks else "")
     )
+
+
+@probes_app.callback()
+def probes(context: typer.Context) -> None:
+    """List the probes of judges."""
+    from bedside.probes import PROBES
+
+    list_entries(context, lambda: [(name, probe.title) for name, probe in PROBES.all().items()])
+
+
+@probes_app.command("show")
+def probes_show(
+    name: Annotated[
+        str, typer.Argument(metavar="PROBE", help="Name of the probe.", autocompletion=complete.probe)
+    ],
+) -> None:
+    """Print what a probe changes, and what a judge's levels should do then."""
+    from bedside.probes import PROBES
+
+    probe = PROBES.load(name)
+    expected = {"stays": "should stay", "moves": "must move"}[probe.expects]
+    say(f"{probe.name}: {probe.title}\n\n{probe.description}\n\nChanges, with which a level {expected}:")
+    width = max(len(variant.name) for variant in probe.variants)
+    for variant in probe.variants:
+        say(f"  {variant.name:<{width}}  {variant.title}")

@@ -27,6 +27,7 @@ from bedside.cli.options import (
 from bedside.cli.output import show_and_write
 from bedside.cli.parsing import read_margins, read_names, read_rounds, read_where
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
+from bedside.support.shell_words import typed
 
 ReferenceOption = Annotated[
     str | None,
@@ -153,5 +154,5 @@ def compare(
     )
     first_pair = tables[-1].records[0]
     cell = f"{first_pair['metric']}/{first_pair['a']}"
-    next_commands = f"bedside explain {source} --cell {cell}; bedside report {source}"
+    next_commands = f"bedside explain {typed(source)} --cell {cell}; bedside report {typed(source)}"
     show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)

@@ -19,7 +19,7 @@ from typing import Any
 
 import typer
 
-from bedside.ratings.names import ALGORITHMS, HUMANS, JUDGES, human_rater
+from bedside.ratings.names import ALGORITHMS, HUMANS, JUDGES, JURIES, human_rater
 from bedside.ratings.run_folder import MANIFEST
 
 _PACKAGE = Path(__file__).parents[1]
@@ -125,6 +125,11 @@ def engine_names() -> list[str]:
     return sorted(path.stem for path in _entries(_PACKAGE / "engines" / "shipped", ".py", "bedside.engines"))
 
 
+def probe_names() -> list[str]:
+    """The probes of judges."""
+    return sorted(path.stem for path in _entries(_PACKAGE / "probes" / "shipped", ".py", "bedside.probes"))
+
+
 def protocol_names() -> list[str]:
     """The protocols that have labels of their own."""
     from bedside.protocols.contract import PROTOCOLS
@@ -144,6 +149,9 @@ def _metrics(ctx: typer.Context) -> Iterator[Offer]:
     from importlib.metadata import entry_points
 
     yield from ((point.name, "") for point in entry_points(group="bedside.metrics"))
+    from bedside.judges.deepeval_raters.catalogue import KINDS
+
+    yield from ((kind.metric, kind.title) for kind in KINDS.values())
 
 
 metrics = several(_metrics)
@@ -271,10 +279,21 @@ def _rated(ctx: typer.Context) -> list[Offer]:
 
 
 rated = several(_rated)
+probes = several(lambda ctx: [(name, "") for name in probe_names()])
+
+
+def probe(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The probes of judges, one at a time."""
+    return [(name, "") for name in probe_names()]
 
 
 def _raters(ctx: typer.Context) -> list[Offer]:
-    patterns = [(HUMANS, "all people"), (JUDGES, "all judges"), (ALGORITHMS, "all algorithms")]
+    patterns = [
+        (HUMANS, "all people"),
+        (JUDGES, "all judges"),
+        (JURIES, "all juries"),
+        (ALGORITHMS, "all algorithms"),
+    ]
     names = {name for entry in _manifest().get("scorings", []) for name in entry.get("raters", [])}
     return patterns + [(name, "") for name in sorted(names)]
 

@@ -79,7 +79,7 @@ def deviation(
             metrics=read_names(metrics),
             raters=read_names(raters),
         )
-        return Tables([deviation_table(deviations, Path(reference).name)], deviations)
+        return Tables([deviation_table(deviations, Path(reference).name, view.order)], deviations)
 
     view = open_source(opened(source), scale, rounds=rounds, where=where)
     show_and_write(answered(view, within, answer), source=source, out=out, as_json=json)

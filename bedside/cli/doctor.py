@@ -16,7 +16,7 @@ def doctor(
         list[str] | None,
         typer.Option(
             metavar="MODEL",
-            help="Judge to ask one short question as well, wherever it is served; it holds nothing of any transcript.",
+            help="Judge to have rate a short made-up conversation as well, wherever it is served, asked as in scoring.",
             autocompletion=judges,
         ),
     ] = None,

@@ -89,7 +89,7 @@ def drift(
                 where=str(source),
                 todo="name two others with --lengths, or see bedside trend",
             )
-        return Tables([drift_table(drifts)], drifts)
+        return Tables([drift_table(drifts, view.order)], drifts)
 
     view = open_source(rating_source(source), rounds=rounds, where=where)
     tables = answered(view, within, answer, besides=[by])

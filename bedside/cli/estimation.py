@@ -26,6 +26,7 @@ from bedside.cli.output import show_and_write
 from bedside.cli.parsing import read_names, read_rounds, read_where
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
 from bedside.ratings.names import JUDGES
+from bedside.support.shell_words import typed
 
 
 @reads_ratings
@@ -106,5 +107,5 @@ def estimate(
         where=read_where(where),
         within=within,
     )
-    next_commands = f"bedside report {source}"
+    next_commands = f"bedside report {typed(source)}"
     show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import typer
 from typer.core import TyperCommand, TyperGroup
 
-from bedside.cli.completion import engine_names, protocol_names
+from bedside.cli.completion import engine_names, probe_names, protocol_names
 from bedside.cli.parsing import either
 from bedside.support.errors import BedsideError, with_options
 
@@ -58,6 +58,7 @@ def _named(parameter: Any) -> str:
 _LISTED: dict[str, Callable[[], list[str]]] = {
     "{engines}": engine_names,
     "{protocols}": protocol_names,
+    "{probes}": probe_names,
 }
 
 
@@ -121,6 +122,9 @@ def _options_by_argument(command: Any) -> dict[str, str]:
     for argument, name in _OTHER_NAMES.items():
         if name in spelled:
             spelled.setdefault(argument, spelled[name])
+    for option in (option for parameter in command.params for option in parameter.opts):
+        if option.startswith("--"):
+            spelled.setdefault(option[2:].replace("-", "_"), option)
     return spelled
 
 

@@ -6,7 +6,6 @@ import importlib.util
 import os
 import platform
 import re
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterable, Iterator
@@ -16,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import bedside
 from bedside.support.errors import BedsideError
-from bedside.support.stopping import run_coroutine
 from bedside.support.urls import holds_secret, without_secrets
 
 if TYPE_CHECKING:
@@ -25,13 +23,19 @@ if TYPE_CHECKING:
 #: What each extra is for.
 EXTRAS = {
     "judge": "language models as judges",
+    "anthropic": "Anthropic's models",
+    "gemini": "Google's Gemini models",
+    "ollama": "models that Ollama serves",
+    "bedrock": "models at Amazon Bedrock",
+    "litellm": "models of a hundred other providers, by LiteLLM",
     "local": "a judge on this computer; models by folder or name",
     "nli": "consistency and entailment",
     "redirection": "redirection, and fitting a model for it",
     "convokit": "ConvoKit corpora and measures",
-    "annotate": "Label Studio",
+    "annotate": "Label Studio and the rating page",
+    "view": "a run's conversations on a local page",
     "diversity": "self-BLEU of simulated patients",
-    "forms": "transcripts in DOCX documents",
+    "forms": "Word: transcripts, and tables of reports",
     "pandas": "tables as pandas data frames",
     "dask": "scoring spread over a dask cluster",
     "ray": "scoring spread over a Ray cluster",
@@ -62,7 +66,7 @@ def examine(judges: Iterable[str] = (), label_studio: str | None = None) -> tupl
     """Look at what bedside needs on this computer.
 
     Args:
-        judges: judges to ask one short question, which holds nothing of any transcript, at each of their endpoints.
+        judges: judges to have rate a made-up conversation, at each of their endpoints.
         label_studio: the address of a Label Studio to reach.
     """
     facts = [*_installed(), *_extras()]
@@ -124,7 +128,7 @@ def _version(name: str) -> str | None:
 
 
 def _judge(judge: str) -> Iterator[InstallationFact]:
-    """Ask a judge for a word, wherever it is served."""
+    """Have a judge rate a made-up conversation, wherever it is served."""
     from bedside.llm.endpoints import label, named_models
     from bedside.llm.model_names import Endpoint
 
@@ -139,42 +143,22 @@ def _judge(judge: str) -> Iterator[InstallationFact]:
 
 
 def _answer(name: ModelName, what: str) -> InstallationFact:
-    from bedside.llm.protocol import (
-        FaultError,
-        NotAskableError,
-        RefusedError,
-        Request,
-        Sampling,
-        UnusableError,
-        WrongFormError,
-    )
-    from bedside.llm.secrets import Secrets
-    from bedside.llm.sharing import open_client
-
-    properties = '{"word":{"type":"string"}}'
-    schema = f'{{"type":"object","properties":{properties},"required":["word"],"additionalProperties":false}}'
-    request = Request.of_text('Reply with the JSON object {"word": "ready"} and nothing else.', schema)
-    began = time.monotonic()
-
-    async def ask() -> str:
-        client = open_client(name, Sampling(max_tokens=256, timeout=_SECONDS))
-        try:
-            return (await client.complete(request)).text
-        finally:
-            await client.close()
+    from bedside.judges.trial import try_judge
 
     try:
-        run_coroutine(ask())
+        trial = try_judge(name)
     except BedsideError as error:
         return InstallationFact("judge", what, False, error.what, error.todo or "")
-    except (FaultError, RefusedError, NotAskableError) as error:
-        fault = Secrets().line(str(error))
+    remarks = "".join(f"; {remark}" for remark in trial.remarks)
+    if trial.problem is not None:
         return InstallationFact(
-            "judge", what, False, fault, "check the address, the model's name and the key"
+            "judge",
+            what,
+            False,
+            f"{trial.problem}{remarks}",
+            "judging would come to the same: try another model",
         )
-    except (UnusableError, WrongFormError):
-        return InstallationFact("judge", what, True, "replies, though not in the form asked for")
-    return InstallationFact("judge", what, True, f"replies, after {time.monotonic() - began:.1f} s")
+    return InstallationFact("judge", what, True, f"rates, after {trial.seconds:.1f} s{remarks}")
 
 
 def _label_studio(url: str) -> InstallationFact:

@@ -19,7 +19,7 @@ from bedside.cli.progress import judging_progress
 judgements_app = App("See what judges were asked and replied; read and write batches of calls; merge runs.")
 
 
-_STATES = ("answered", "unusable", "failed")
+_STATES = ("answered", "unusable", "refused", "filtered", "failed")
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run that a judge rated.")]
 
 
@@ -39,8 +39,8 @@ def judgements_list(
         str | None,
         typer.Option(
             metavar="NAME",
-            help="List only the judgements of this state: answered, unusable (the reply could not be read) or failed "
-            "(there was no reply).",
+            help="List only the judgements of this state: answered, unusable (the reply could not be read), refused "
+            "(by the judge), filtered (by the provider's content filter) or failed (there was no reply).",
             autocompletion=one_of(*_STATES),
         ),
     ] = None,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from bedside.suites import Suite
 
 _COST = "Judges: cost and speed"
+_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
 _ORDERS = ("transcript-first", "rubric-first")
 
 JudgeOption = Annotated[
@@ -69,6 +70,16 @@ TemperatureOption = Annotated[
         rich_help_panel=JUDGES,
     ),
 ]
+ReasoningEffortOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="How long a model that reasons does so: none, minimal, low, medium, high or xhigh; each takes some. "
+        "Without it, as the provider has it.",
+        autocompletion=complete.one_of(*_EFFORTS),
+        rich_help_panel=JUDGES,
+    ),
+]
 ExpectedOption = Annotated[
     bool,
     typer.Option(
@@ -88,6 +99,22 @@ ConcurrencyOption = Annotated[
 MaxCallsOption = Annotated[
     int | None,
     typer.Option(metavar="NUMBER", help="Most requests to send before stopping.", rich_help_panel=_COST),
+]
+MaxCostOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="DOLLARS",
+        help="US dollars after which nothing more is sent; the same command goes on.",
+        rich_help_panel=_COST,
+    ),
+]
+MaxTokensOption = Annotated[
+    int,
+    typer.Option(
+        metavar="NUMBER",
+        help="Most tokens of a reply, those of the reasoning before it included.",
+        rich_help_panel=_COST,
+    ),
 ]
 MaxPromptTokensOption = Annotated[
     int | None,
@@ -109,8 +136,9 @@ OrderOption = Annotated[
 PriceOption = Annotated[
     str | None,
     typer.Option(
-        metavar="in=N,out=N",
-        help="US dollars for a million tokens, where bedside doesn't know the price, such as in=0.25,out=2.",
+        metavar="in=N,out=N[,cached=N]",
+        help="US dollars for a million tokens, where bedside doesn't know the price, such as in=0.25,out=2; cached is "
+        "that of tokens in the provider's cache.",
         rich_help_panel=_COST,
     ),
 ]
@@ -170,7 +198,10 @@ class JudgeOptions:
         rubrics: in place of the suite's.
         codes: in place of rubrics.
         temperature: a number, or ``none``.
-        price: ``in=N,out=N``.
+        price: ``in=N,out=N``, with ``cached=N`` or without.
+        deepeval: those of the metrics that are deepeval's; unless rubrics or codes are named beside them, the judge
+            rates by them alone.
+        deepeval_parameters: of theirs.
     """
 
     models: list[str]
@@ -186,17 +217,24 @@ class JudgeOptions:
     expected: bool
     price: str | None
     seed: int
+    max_cost: float | None = None
+    deepeval: tuple[str, ...] = ()
+    deepeval_parameters: dict[str, Any] = field(default_factory=dict)
+    max_tokens: int = 4096
+    reasoning_effort: str | None = None
 
     def work(self, suite: Suite) -> JudgingWork:
         """What the judges are asked, by the suite's rubrics unless rubrics or codes are named."""
+        from bedside.judges.deepeval_raters.chosen_metrics import chosen_metrics
         from bedside.llm.endpoints import named_models
         from bedside.scoring.judging_orders import JudgingWork, chosen_rubrics
 
         named_models(self.models)
-        if self.codes:
-            return JudgingWork((), self.codes)
+        deepeval = chosen_metrics(self.deepeval, self.deepeval_parameters) if self.deepeval else ()
+        if self.codes or (deepeval and not self.rubrics):
+            return JudgingWork((), self.codes, deepeval=deepeval)
         rubrics = chosen_rubrics(self.rubrics or suite.rubrics, self.rubric_folder)
-        return JudgingWork(rubrics, (), suite.name, from_suite=not self.rubrics)
+        return JudgingWork(rubrics, (), suite.name, from_suite=not self.rubrics, deepeval=deepeval)
 
     def check_batchable(self) -> None:
         """Raise where a model's calls can't be written to a file."""
@@ -212,29 +250,32 @@ class JudgeOptions:
 
         return JudgeSettings(
             passes=self.passes,
-            temperature=self._temperature(),
+            temperature=read_temperature(self.temperature),
             max_concurrency=self.max_concurrency,
             max_calls=self.max_calls,
+            max_cost=self.max_cost,
             max_prompt_tokens=self.max_prompt_tokens,
             order=self.order,
             expected=self.expected,
             price=read_price(self.price),
             seed=self.seed,
+            max_tokens=self.max_tokens,
+            reasoning_effort=self.reasoning_effort,
         )
 
-    def _temperature(self) -> float | None:
-        if self.temperature == "none":
-            return None
-        return read_numbers(self.temperature, "--temperature")[0]
+
+def read_temperature(typed: str) -> float | None:
+    """The temperature that ``--temperature`` states; None where it is left to the provider."""
+    return None if typed == "none" else read_numbers(typed, "--temperature")[0]
 
 
 def read_price(typed: str | None) -> Price | None:
-    """The price that ``--price in=N,out=N`` states; None where nothing was typed."""
+    """The price that ``--price in=N,out=N,cached=N`` states; None where nothing was typed."""
     from bedside.llm.prices import Price
 
     if typed is None:
         return None
     parts = read_pairs(typed, "--price")
-    if parts.keys() != {"in", "out"}:
+    if parts.keys() - {"cached"} != {"in", "out"}:
         raise InputError(f"{typed!r} is not a price", where="--price", todo="write --price in=0.25,out=2")
-    return Price(*(read_numbers(parts[key], "--price")[0] for key in ("in", "out")))
+    return Price(*(read_numbers(parts[key], "--price")[0] for key in ("in", "out", "cached") if key in parts))

@@ -13,11 +13,12 @@ from bedside.cli.annotation import say_kept, say_left_out
 from bedside.cli.options import RubricFolderOption
 from bedside.cli.output import note, say
 from bedside.cli.parsing import read_names, read_pairs
-from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan
+from bedside.cli.plans import PlanArgument, RunOption, check_plan_current, open_plan, run_option
 from bedside.cli.progress import task_progress
 from bedside.ratings.run_folder import is_run
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.annotation.label_studio_server import OwnServer
@@ -78,24 +79,26 @@ def annotate_serve(
         if running is None:
             say(f"No server of {place} runs.")
         else:
-            _say_server(running, folder)
+            _say_server(running, folder, passwords=False)
         return
     names = read_names(raters) or ()
-    _say_server(server.serve(place, raters=names, port=port, environment=environment, say=note), folder)
+    running = server.serve(place, raters=names, port=port, environment=environment, say=note)
+    _say_server(running, folder, passwords=True)
 
 
-def _say_server(server: OwnServer, named: Path) -> None:
+def _say_server(server: OwnServer, named: Path, *, passwords: bool) -> None:
     state = "started" if server.started else "runs"
     say(f"Label Studio {server.version} {state} at {server.url}; only this machine can reach it.")
     width = max((len(login.email) for login in server.logins), default=0)
     for login in server.logins:
-        say(f"  {login.rater} logs in as  {login.email:<{width}}  password  {login.password}")
+        password = f"  password  {login.password}" if passwords else ""
+        say(f"  {login.rater} logs in as  {login.email:<{width}}{password}".rstrip())
     say(
         f"The passwords, the administrator's too, are in {server.logins_file}, the key in {server.key_file}. Only you "
         "can read them."
     )
-    say(f"Before push and pull: export LABEL_STUDIO_API_KEY=$(cat {server.key_file})")
-    say(f"To stop it: bedside annotate serve {named} --stop")
+    say(f"Before push and pull: export LABEL_STUDIO_API_KEY=$(cat {typed(server.key_file)})")
+    say(f"To stop it: bedside annotate serve {typed(named)} --stop")
 
 
 @annotate_app.command("push")
@@ -104,11 +107,14 @@ def annotate_push(
     url: UrlOption,
     key_env: KeyOption = "LABEL_STUDIO_API_KEY",
     strict: Annotated[
-        bool,
+        bool | None,
         typer.Option(
-            "--strict", help="Make a project for each rater, with that rater's items in their order."
+            "--strict/--pool",
+            help="Make a project for each rater, with that rater's items in their order; or one for all, in which "
+            "whoever comes first rates an item, whatever the plan assigns. Without either, one only where every rater "
+            "rates every item.",
         ),
-    ] = False,
+    ] = None,
     text: Annotated[
         Path | None,
         typer.Option(
@@ -130,13 +136,15 @@ def annotate_push(
 
     read, opened = open_plan(plan, run)
     check_plan_current(read, rubric_folder, plan)
-    words = _words(text)
-    server = LabelStudioClient(url, _key(key_env))
+    words = words_of(text)
+    server = LabelStudioClient(url, key_of(key_env))
     with task_progress("Pushing tasks") as progress:
         pushed = run_push(read, opened, server, strict=strict, text=words, progress=progress)
     say(f"Sent {counted(pushed.sent, 'task')}; {pushed.present:,} there already.")
     if pushed.removed:
         say(f"Removed {counted(pushed.removed, 'task')} that stood there twice and that nobody had answered.")
+    if pushed.taken_back:
+        say(f"Took back {counted(pushed.taken_back, 'task')} that others rate now.")
     if pushed.answered:
         gone = counted(pushed.answered, "task")
         say(f"Did not send {gone} again that the server no longer has: the run has the answers.")
@@ -145,7 +153,9 @@ def annotate_push(
     say(
         "Raters open their project and choose Label All Tasks: a row of the table may open another rater's answer."
     )
-    note(f"Next, when raters are done: bedside annotate pull {plan} --url {url}")
+    note(
+        f"Next, when raters are done: bedside annotate pull {typed(plan)} --url {url}{run_option(plan, opened)}"
+    )
 
 
 @annotate_app.command("pull")
@@ -174,14 +184,15 @@ def annotate_pull(
     from bedside.annotation.pull import pull as run_pull
 
     read, opened = open_plan(plan, run)
-    server = LabelStudioClient(url, _key(key_env))
+    server = LabelStudioClient(url, key_of(key_env))
     with task_progress("Pulling tasks") as progress:
         pulled = run_pull(read, opened, server, users=read_pairs(users, "--users"), progress=progress)
     say_left_out(pulled.collected)
-    say_kept(opened, read, pulled.stored)
+    say_kept(opened, read, plan, pulled.stored)
 
 
-def _key(variable: str) -> str:
+def key_of(variable: str) -> str:
+    """The API key of a Label Studio, from an environment variable."""
     key = os.environ.get(variable, "").strip()
     if not key:
         raise InputError(
@@ -193,7 +204,8 @@ def _key(variable: str) -> str:
     return key
 
 
-def _words(path: Path | None) -> str:
+def words_of(path: Path | None) -> str:
+    """What raters are shown first, from its file."""
     if path is None:
         return ""
     try:

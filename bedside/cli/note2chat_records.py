@@ -18,7 +18,7 @@ from bedside.cli.note2chat_options import (
     TestCasesOption,
 )
 from bedside.cli.options import SeedOption
-from bedside.cli.output import note, say, show_tables
+from bedside.cli.output import note, say, say_limit, show_tables
 from bedside.cli.parsing import check_choice
 from bedside.cli.record_requests import record_asking, say_made, show_plan
 from bedside.cli.simulate import (
@@ -88,7 +88,7 @@ def prepare(
             show_plan(note_plan(notes, asking), asking)
             return
         summary = prepare_notes(notes, out, asking)
-    say_made(summary, out, "case")
+    say_made(summary, out, "case", max_cost)
     if summary.counts.finished:
         say(f"Next: bedside note2chat dialogues {out / CASES_FILE} --writer MODEL")
 
@@ -170,7 +170,7 @@ def dialogues(
             show_plan(dialogue_plan(usable_cases(cases), asking, rounds=rounds), asking)
             return
         summary = write_dialogues(cases, out, asking, rounds=rounds)
-    say_made(summary, out, "interview")
+    say_made(summary, out, "interview", max_cost)
     if summary.counts.finished:
         say(f"The cases with the interviews' openings are in {out / CASES_FILE}.")
 
@@ -272,6 +272,8 @@ def rollouts(
         rolled = roll_out(cases, out, asking, **asked, require_correct=require_correct)
     say_made(rolled.talks, out / "talks", "interview")
     say_made(rolled.checked, out / "checked", "checked interview")
+    if rolled.talks.counts.unfinished or rolled.checked.counts.unfinished:
+        say_limit(rolled.talks.cost + rolled.checked.cost, max_cost, say)
     for name, reason in rolled.best.left_out:
         note(f"{name}: {reason}")
     say(f"The best interviews of {counted(len(rolled.best.best), 'case')} are in {out / 'best.jsonl'}.")
@@ -322,7 +324,7 @@ def thoughts(
             show_plan(thought_plan(talks, asking), asking)
             return
         summary = write_thoughts(talks, out, asking)
-    say_made(summary, out, "interview")
+    say_made(summary, out, "interview", max_cost)
 
 
 def candidates(
@@ -420,7 +422,7 @@ def candidates(
             show_plan(plan, asking)
             return
         summary = asking.carry_out(plan, out)
-    say_made(summary, out, "interview")
+    say_made(summary, out, "interview", max_cost)
     if summary.counts.finished:
         say(f"Next: bedside note2chat preferences {out / CANDIDATES_FILE} --unit message")
 

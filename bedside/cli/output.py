@@ -79,6 +79,14 @@ def show_and_write(
         note(f"Next: {next_commands}")
 
 
+def say_limit(cost: float | None, max_cost: float | None, tell: Callable[[str], None]) -> None:
+    """Say that a limit of costs was reached, where it was."""
+    from bedside.reports.number_text import money
+
+    if cost is not None and max_cost is not None and cost >= max_cost:
+        tell(f"Spent {money(cost)} of {money(max_cost)}; what is finished is kept.")
+
+
 def list_entries(context: typer.Context, rows: Callable[[], list[tuple[str, str]]]) -> None:
     """Print names with their titles, unless a command of the group was named."""
     if context.invoked_subcommand is not None:

@@ -9,6 +9,7 @@ import typer
 
 from bedside.ratings.run_folder import is_run
 from bedside.support.errors import BedsideError, InputError
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.annotation.annotation_plan import AnnotationPlan
@@ -27,30 +28,35 @@ RunOption = Annotated[
 
 
 def open_plan(path: Path, run: Path | None) -> tuple[AnnotationPlan, Run]:
-    """A plan and its run: the one named, the folder that holds the plan, or ``run`` beside it or here."""
+    """A plan as it is assigned now, and its run.
+
+    The run is the one named, the folder that holds the plan, or ``run`` beside the plan or here.
+    """
     from bedside.annotation.annotation_plan import run_identity
     from bedside.annotation.plan_file import PlanError, read_plan
+    from bedside.annotation.reassignment import as_assigned
     from bedside.ratings.run import Run
 
     if run is not None:
         opened = Run(run)
-        return read_plan(path, opened), opened
+        return as_assigned(opened, read_plan(path, opened)), opened
     plan = read_plan(path)
     for folder in (*path.resolve().parents, path.resolve().parent / "run", Path("run")):
         if is_run(folder):
             try:
                 candidate = Run(folder)
-                if run_identity(candidate) == plan.run:
-                    return plan, candidate
+                is_its_run = run_identity(candidate) == plan.run
             except BedsideError:
                 continue  # some other folder with a manifest
+            if is_its_run:
+                return as_assigned(candidate, plan), candidate
     raise PlanError("the run of the plan is not beside it", where=str(path), todo="name the run with --run")
 
 
 def run_option(plan: Path, run: Run) -> str:
     """What a command on a plan needs to find its run: nothing where the run is where :func:`open_plan` looks."""
     beside = (*plan.resolve().parents, plan.resolve().parent / "run", Path("run").resolve())
-    return "" if Path(run.path).resolve() in beside else f" --run {run.path}"
+    return "" if Path(run.path).resolve() in beside else f" --run {typed(run.path)}"
 
 
 def save_plan(plan: AnnotationPlan, run: Run, out: Path) -> None:

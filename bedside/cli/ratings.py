@@ -15,6 +15,7 @@ from bedside.cli.output import note_account, say
 from bedside.cli.parsing import read_pairs
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, reads_ratings
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 ratings_app = App("Bring ratings that people already gave into a run.")
 
@@ -58,7 +59,7 @@ def ratings_import(
         $ bedside ratings import run ratings.xlsx --scale 1-5
         $ bedside ratings import run stars.csv --columns item=Session,rater=Coder --scale 1-5
     """
-    from bedside.analysis.ratings_view import known_scale
+    from bedside.analysis.metric_facts import known_scale
     from bedside.ratings.rating_files import read_rating_file
     from bedside.ratings.rating_import import import_ratings
     from bedside.ratings.run import read_run
@@ -81,4 +82,4 @@ def ratings_import(
         f"Read {counted(added, 'rating')} into {run}: {new:,} new, {replaced:,} replaced; "
         f"{counted(rating_file.empty, 'empty cell')}."
     )
-    say(f"Next: bedside agree {run}")
+    say(f"Next: bedside agree {typed(run)}")

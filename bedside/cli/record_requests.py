@@ -8,10 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bedside.cli.batches import say_wave
-from bedside.cli.output import say, show_tables
+from bedside.cli.output import say, say_limit, show_tables
 from bedside.cli.progress import simulation_progress
 from bedside.cli.simulate import read_prices
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.api.note2chat_training import Asking
@@ -73,8 +74,8 @@ def show_plan(plan: RecordPlan, asking: Asking) -> None:
     show_tables([record_plan_table(preview)])
 
 
-def say_made(summary: SimulationSummary, out: Path, noun: str) -> None:
-    """What was made, what wasn't, and what to do."""
+def say_made(summary: SimulationSummary, out: Path, noun: str, max_cost: float | None = None) -> None:
+    """What was made, what wasn't, and what to do; ``max_cost`` is the limit that was set for it."""
     counts, calls = summary.counts, summary.calls
     say(
         f"{counted(counts.finished, noun)} of {counts.planned:,} in {out}; {calls.asked:,} calls asked now, "
@@ -84,8 +85,9 @@ def say_made(summary: SimulationSummary, out: Path, noun: str) -> None:
         say(f"{number:,} failed ({whose}: {reason}).")
     if counts.failed:
         counts.check_usable(out, noun)
-        say(f"bedside simulation failed {out} lists them. Calls that got no answer are asked again.")
+        say(f"bedside simulation failed {typed(out)} lists them. Calls that got no answer are asked again.")
     if summary.wave is not None:
         say_wave(summary.wave, counts.unfinished)
     elif counts.unfinished:
+        say_limit(summary.cost, max_cost, say)
         say(f"{counts.unfinished:,} have not ended: the same command goes on.")

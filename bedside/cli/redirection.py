@@ -14,6 +14,7 @@ from bedside.cli.options import HOW, FormatOption, RolesOption, SeedOption, Text
 from bedside.cli.output import note, note_account, say
 from bedside.cli.parsing import read_options
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 redirection_app = App("Fit redirection's language model to conversations.")
 
@@ -113,7 +114,7 @@ def redirection_fit(
         f"The loss on {counted(tuned.held_out, 'other')}, in nats per token: {tuned.before:.3f} before, "
         f"{tuned.after:.3f} after."
     )
-    say(f"Next: bedside score FILES --metrics redirection --set redirection.model={tuned.folder}")
+    say(f"Next: bedside score FILES --metrics redirection --set redirection.model={typed(tuned.folder)}")
 
 
 def _show_step(step: int, steps: int, loss: float) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -17,7 +18,7 @@ from bedside.cli.options import (
     SeedOption,
     WhereOption,
 )
-from bedside.cli.output import say, show_tables
+from bedside.cli.output import note, say, show_tables
 from bedside.cli.parsing import check_choice, open_source, read_names
 from bedside.support.errors import DataError, InputError
 from bedside.support.plurals import counted
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 
 #: Formats of the files of tables that are named, unless --format names others.
 _FILES = ["md", "latex", "csv"]
-_FORMATS = ("md", "latex", "html", "csv", "svg", "pdf", "png")
+_FORMATS = ("md", "latex", "html", "csv", "docx", "xlsx", "svg", "pdf", "png")
 _SPREADS = ("sd", "ci", "none")
 _BESTS = ("interval", "always", "never")
 _PARTS = "One part, printed instead"
@@ -52,6 +53,22 @@ SuiteOption = Annotated[
         help="Suite or suite file whose tables are written in place of those of the run's own suites.",
         autocompletion=complete.suites,
         rich_help_panel=WHICH,
+    ),
+]
+AsPublishedOption = Annotated[
+    bool,
+    typer.Option(
+        "--as-published",
+        help="The tables and figures of the suite's source, in its rows, columns and digits, in place of the suite's.",
+        rich_help_panel=WHICH,
+    ),
+]
+PublishedNumbersOption = Annotated[
+    bool,
+    typer.Option(
+        "--published-numbers",
+        help="With --as-published: in braces beside each number the one that the source printed.",
+        rich_help_panel=HOW,
     ),
 ]
 ReferenceOption = Annotated[
@@ -103,9 +120,29 @@ FormatsOption = Annotated[
     typer.Option(
         "--format",
         metavar="A,B",
-        help="Formats of the files: md, latex, html, csv, svg, pdf, png. Without it, all of them; with --table, md, "
-        "latex and csv.",
+        help="Formats of the files: md, latex, html, csv, docx (Word), xlsx (Excel), svg, pdf, png. Without it, all of "
+        "them; with --table, md, latex and csv.",
         autocompletion=complete.some_of(*_FORMATS),
+        rich_help_panel=OUTPUT,
+    ),
+]
+PaperColumnsOption = Annotated[
+    int,
+    typer.Option(
+        "--columns",
+        metavar="N",
+        min=1,
+        max=2,
+        help="Columns of the paper that LaTeX's tables are for: 1 or 2. In a paper of two, wide tables stand across "
+        "both.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+SiunitxOption = Annotated[
+    bool,
+    typer.Option(
+        "--siunitx",
+        help="Align numbers in LaTeX at their decimal points, by the package siunitx.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -147,6 +184,7 @@ def report(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run that bedside score wrote.")],
     table: TablesOption = None,
     suite: SuiteOption = None,
+    as_published: AsPublishedOption = False,
     reference: ReferenceOption = None,
     rounds: RoundOption = None,
     where: WhereOption = None,
@@ -154,9 +192,12 @@ def report(
     against: AgainstOption = None,
     spread: SpreadOption = None,
     best: BestOption = None,
+    published_numbers: PublishedNumbersOption = False,
     seed: SeedOption = 0,
     no_text: NoTextOption = False,
     format_: FormatsOption = None,
+    columns: PaperColumnsOption = 1,
+    siunitx: SiunitxOption = False,
     out: ReportFolderOption = None,
     json: JsonOption = False,
     methods: MethodsOption = False,
@@ -165,23 +206,32 @@ def report(
 ) -> None:
     """Write a run's report: one HTML page, and every table and figure as files.
 
-    Tables are written as Markdown, LaTeX and, with all digits, CSV; figures as SVG, PDF and PNG.
+    Tables are written as Markdown, LaTeX and, with all digits, CSV; all of them as one Word document and one Excel
+    workbook; figures as SVG, PDF and PNG.
 
     Examples:
         $ bedside report run
-        $ bedside report run --table results --format latex --out paper/tables
+        $ bedside report run --table results --format latex --columns 2 --out paper/tables
+        $ bedside report run --table results --format docx,xlsx
+        $ bedside report run --as-published --published-numbers
         $ bedside report run --methods
     """
     from bedside.analysis.ratings_view import open_ratings_view
     from bedside.analysis.simulated_talks import with_complete_cases
     from bedside.ratings.run import read_run
-    from bedside.reports.build import write_report
+    from bedside.reports.build import usual_formats, write_report
+    from bedside.reports.renderers.latex import LatexPaper
     from bedside.suites import SUITES
 
     if methods + card + checklist > 1:
         raise InputError(
             "only one part can be printed", where="--methods, --card, --checklist", todo="name one of them"
         )
+    if published_numbers and not as_published:
+        raise InputError(
+            "published numbers stand in the tables of the source", where="--published-numbers",
+            todo="add --as-published",
+        )  # fmt: skip
     opened = read_run(run)
     view = open_source(run, rounds=rounds, where=where)
     if complete_cases:
@@ -202,13 +252,20 @@ def report(
         text=not no_text,
         suite=SUITES.find(suite) if suite is not None else None,
         reference=open_ratings_view(reference) if reference is not None else None,
-        settings=_settings(view, against, spread, best, seed),
+        settings=replace(
+            _settings(view, against, spread, best, seed),
+            as_published=as_published,
+            published_numbers=published_numbers,
+        ),
+        paper=LatexPaper(columns=1 if columns == 1 else 2, siunitx=siunitx),
     )
     if json:
         return show_tables(tables, True)
     say(f"Wrote {counted(len(files), 'file')} to {files[0].parent}:")
     for file in files:
         say(f"  {file}")
+    if table is None and format_ is None and "docx" not in usual_formats():
+        note("No Word document: that needs python-docx, which isn't installed; pip install 'bedside[forms]'.")
     return None
 
 

@@ -13,6 +13,7 @@ from bedside.cli.output import note, show_tables
 from bedside.cli.parsing import check_choice, read_names, read_share
 from bedside.cli.plans import run_option, save_plan
 from bedside.support.errors import InputError
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.ratings.run import Run
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 _WHO = "Who rates what"
 _WHAT = "Which transcripts"
-_MODES = ("rate", "audit", "findings", "codes")
+_MODES = ("rate", "audit", "findings", "codes", "pairs")
 _FOCI = ("random", "disagreement", "uncertain")
 
 RatersOption = Annotated[
@@ -34,7 +35,8 @@ ModeOption = Annotated[
     typer.Option(
         metavar="NAME",
         help="What raters do. rate: rate by rubrics without seeing system or judge; audit: agree or disagree with a "
-        "judge's scores; findings: list what the patient revealed; codes: code each turn.",
+        "judge's scores; findings: list what the patient revealed; codes: code each turn; pairs: say which of two "
+        "conversations on one case is better.",
         autocompletion=complete.one_of(*_MODES),
         rich_help_panel=_WHO,
     ),
@@ -71,6 +73,32 @@ TrainingOption = Annotated[
         rich_help_panel=_WHO,
     ),
 ]
+TrainingKappaOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="KAPPA",
+        help="The kappa with the known answers that a rater must reach in training, such as .6. Without it, everybody "
+        "goes on.",
+        rich_help_panel=_WHO,
+    ),
+]
+GoldOption = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Transcripts with known answers that are hidden among the others, to see how raters keep up. They are "
+        "never counted as ratings.",
+        rich_help_panel=_WHO,
+    ),
+]
+GoldShareOption = Annotated[
+    str,
+    typer.Option(
+        metavar="SHARE",
+        help="Share of what a rater is shown that comes from --gold.",
+        rich_help_panel=_WHO,
+    ),
+]
 JudgeOption = Annotated[
     str | None,
     typer.Option(
@@ -88,12 +116,20 @@ ByOption = Annotated[
         rich_help_panel=_WHAT,
     ),
 ]
+SystemsOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="In mode pairs: systems whose conversations are compared; all of the run's unless named.",
+        rich_help_panel=_WHAT,
+    ),
+]
 PerOption = Annotated[
     int | None,
     typer.Option(
         metavar="NUMBER",
-        help="How many transcripts to draw from each group, or turns where the rubrics are about turns. Without it, "
-        "all of them.",
+        help="How many transcripts to draw from each group, or turns where the rubrics are about turns; in mode pairs, "
+        "how many pairs of every two systems. Without it, all of them.",
         rich_help_panel=_WHAT,
     ),
 ]
@@ -121,7 +157,7 @@ RepeatOption = Annotated[
     typer.Option(
         metavar="SHARE",
         help="Share of the transcripts that each rater is shown a second time, such as 10%, to see how well they agree "
-        "with themselves.",
+        "with themselves; pairs come the other way round.",
         rich_help_panel=_WHO,
     ),
 ]
@@ -151,10 +187,14 @@ def sample(
     overlap: OverlapOption = 2,
     shared: SharedOption = 0,
     training: TrainingOption = None,
+    training_kappa: TrainingKappaOption = None,
+    gold: GoldOption = None,
+    gold_share: GoldShareOption = "10%",
     judge: JudgeOption = None,
     rubric_folder: RubricFolderOption = None,
     by: ByOption = None,
     per: PerOption = None,
+    systems: SystemsOption = None,
     focus: FocusOption = "random",
     random_share: RandomShareOption = 0.0,
     repeat: RepeatOption = "0",
@@ -170,6 +210,7 @@ def sample(
     Examples:
         $ bedside sample run --raters anna,ben --rubrics empathy --by system --per 4
         $ bedside sample run --raters 3 --mode codes --rubrics question,reflection
+        $ bedside sample run --raters 3 --mode pairs --rubrics empathy --per 20
     """
     from bedside.annotation.plan_power import shown_differences
     from bedside.annotation.sampling import make_plan, rater_slots
@@ -186,6 +227,7 @@ def sample(
         raters=rater_slots(int(raters)) if raters.strip().isdigit() else tuple(read_names(raters) or ()),
         by=read_names(by) or (),
         per=per,
+        systems=read_names(systems),
         overlap=overlap,
         shared=shared,
         focus=focus,  # type: ignore[arg-type]
@@ -193,12 +235,15 @@ def sample(
         judge=judge,
         repeat=read_share(repeat, "--repeat"),
         training=_training(opened, mode, chosen, training, seed),
+        training_kappa=training_kappa,
+        gold=_gold(mode, chosen, gold),
+        gold_share=read_share(gold_share, "--gold-share"),
         round=round,
         seed=seed,
     )
     save_plan(plan, opened, out)
     show_tables(plan_tables(plan, shown_differences(opened, plan)), json)
-    named = f"{out}{run_option(out, opened)}"
+    named = f"{typed(out)}{run_option(out, opened)}"
     note(f"Wrote {out}. Next: bedside annotate push {named}, or bedside annotate export {named}")
 
 
@@ -208,9 +253,22 @@ def _training(run: Run, mode: Any, rubrics: list[Rubric], training: str | None, 
 
     if training is None:
         return ()
+    if mode == "pairs":
+        raise InputError("pairs have no training set", where="--training", todo="leave it out")
     if training.isdigit():
         return training_from_run(run, mode, rubrics, int(training), seed)
     return read_training(training, mode, rubrics)
+
+
+def _gold(mode: Any, rubrics: list[Rubric], gold: Path | None) -> Any:
+    """The gold items of a file."""
+    from bedside.annotation.training_cases import read_training
+
+    if gold is None:
+        return ()
+    if mode == "pairs":
+        raise InputError("pairs have no gold items", where="--gold", todo="leave it out")
+    return read_training(gold, mode, rubrics, where="`gold`")
 
 
 def _rubrics(run: Run, mode: str, names: list[str] | None, folder: Path | None) -> list[Rubric]:
@@ -236,13 +294,19 @@ def _judged_rubrics(run: Run, mode: Any, folder: Path | None) -> list[Rubric]:
     import polars as pl
 
     from bedside.annotation.annotation_plan import KINDS
-    from bedside.ratings.names import TRANSCRIPT, rated_by_judges
+    from bedside.ratings.names import TRANSCRIPT, rated_by_judges, rates_pair
+    from bedside.ratings.pair_preferences import preferred_by
+    from bedside.rubrics.preference_rubric import incomparable
     from bedside.rubrics.rubric_files import rubrics_with
 
     registry = rubrics_with(folder)
-    judged = run.ratings.filter(rated_by_judges(), pl.col("unit") == TRANSCRIPT)
-    rubrics = [registry.find(name) for name in sorted(judged["metric"].unique()) if name in registry]
+    units = pl.col("unit") == TRANSCRIPT
+    judged = run.ratings.filter(rated_by_judges(), units | rates_pair() if mode == "pairs" else units)
+    names = sorted({preferred_by(metric) for metric in judged["metric"].unique()})
+    rubrics = [registry.find(name) for name in names if name in registry]
     fitting = [rubric for rubric in rubrics if rubric.kind in KINDS[mode]]
+    if mode == "pairs":
+        fitting = [rubric for rubric in fitting if incomparable(rubric) is None]
     if not fitting:
         raise InputError(
             "no judge has rated the run by rubrics", where=str(run.path), todo="name some with --rubrics"

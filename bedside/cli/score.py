@@ -21,15 +21,20 @@ from bedside.cli.judges import (
     JudgeOption,
     JudgeOptions,
     MaxCallsOption,
+    MaxCostOption,
     MaxPromptTokensOption,
+    MaxTokensOption,
     OrderOption,
     PassesOption,
     PriceOption,
+    ReasoningEffortOption,
     RubricsOption,
     TemperatureOption,
     check_no_judge_options,
     codes_named,
 )
+from bedside.cli.juries import JuryOption, JuryRuleOption, ScoredJuries, read_scored_juries
+from bedside.cli.learned_raters import LearnedRaterOption, check_learned_raters, rate_with
 from bedside.cli.options import (
     READING,
     DropEmptyOption,
@@ -45,12 +50,13 @@ from bedside.cli.options import (
     SheetOption,
     TextColumnsOption,
 )
-from bedside.cli.output import note, note_account, say, show_tables
+from bedside.cli.output import note, note_account, say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_options, read_settings
 from bedside.cli.progress import judging_progress, scoring_progress
 from bedside.cli.scoring_summary import say_scored
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.scoring.one_process import ScoringSummary
@@ -82,7 +88,8 @@ ScoredMetricsOption = Annotated[
     str | None,
     typer.Option(
         metavar="A,B",
-        help="Metrics or families to score in place of the suite's; bedside metrics lists them.",
+        help="Metrics or families to score in place of the suite's; bedside metrics lists them. Those that begin with "
+        "deepeval: ask the judge.",
         autocompletion=complete.metrics,
     ),
 ]
@@ -111,6 +118,10 @@ LabelsOption = Annotated[
 ]
 
 
+#: What parameters of deepeval's metrics begin with.
+_DEEPEVAL = "deepeval"
+
+
 def score(
     files: ScoredFilesArgument,
     out: RunFolderOption = Path("run"),
@@ -123,11 +134,17 @@ def score(
     rubric_folder: JudgeFolderOption = None,
     passes: PassesOption = 1,
     temperature: TemperatureOption = "0",
+    reasoning_effort: ReasoningEffortOption = None,
     max_concurrency: ConcurrencyOption = 8,
     max_calls: MaxCallsOption = None,
+    max_cost: MaxCostOption = None,
     max_prompt_tokens: MaxPromptTokensOption = None,
+    max_tokens: MaxTokensOption = 4096,
     order: OrderOption = "transcript-first",
     expected: ExpectedOption = False,
+    jury: JuryOption = None,
+    jury_by: JuryRuleOption = "median",
+    rater: LearnedRaterOption = None,
     price: PriceOption = None,
     batch_out: BatchOutOption = None,
     dry_run: DryRunOption = False,
@@ -158,7 +175,9 @@ def score(
         $ bedside score talks/ --path-fields '{system}/{case_id}' --out run
         $ bedside score talks/ --suite calm-it --judge openai/gpt-5-mini --dry-run
         $ bedside score talks/ --metrics structure,smog --set readability.min_words=10
+        $ bedside score talks/ --metrics deepeval:turn_relevancy --judge openai/gpt-5-mini --max-cost 5
     """
+    from bedside.judges.deepeval_raters.chosen_metrics import metrics_apart
     from bedside.suites import SUITES
 
     reading = read_options(
@@ -173,18 +192,30 @@ def score(
         drop_tags=drop_tags,
         on_error=on_error,
     )
+    computed, of_deepeval = metrics_apart(read_names(metrics))
+    parameters = read_settings(set_ or [])
+    deepeval_parameters = parameters.pop(_DEEPEVAL, {}) if of_deepeval else {}
+    if of_deepeval and not judge:
+        raise InputError(
+            "it asks a language model, and no judge is named", where=of_deepeval[0], todo="add --judge MODEL"
+        )
+    check_learned_raters(rater)
     call = _ScoringCall(
         files=files,
         out=out,
         suite=SUITES.find(suite or _usual_suite(files)),
-        metrics=read_names(metrics),
-        settings=set_ or [],
+        metrics=computed,
+        parameters=parameters,
         reading=reading,
         labels=labels,
+        raters=rater,
         text=not no_text,
         engine=EngineOptions(engine, address, workers),
         seed=seed,
         json=json,
+    )
+    juries = read_scored_juries(
+        jury, jury_by, judge or (), codes=codes is not None, batch=batch_out is not None
     )
     if not judge:
         check_no_judge_options(
@@ -205,8 +236,13 @@ def score(
         expected=expected,
         price=price,
         seed=seed,
+        max_cost=max_cost,
+        max_tokens=max_tokens,
+        reasoning_effort=reasoning_effort,
+        deepeval=tuple(of_deepeval),
+        deepeval_parameters=deepeval_parameters,
     )
-    judged = _JudgedCall(call, options, batch_out)
+    judged = _JudgedCall(call, options, batch_out, juries)
     return judged.preview() if dry_run else judged.write_batch() if batch_out else judged.ask()
 
 
@@ -230,9 +266,10 @@ class _ScoringCall:
     out: Path
     suite: Suite
     metrics: list[str] | None
-    settings: list[str]
+    parameters: dict[str, dict[str, Any]]
     reading: ReadOptions
     labels: Path | None
+    raters: list[Path] | None
     text: bool
     engine: EngineOptions
     seed: int
@@ -241,7 +278,7 @@ class _ScoringCall:
     def without_judge(self) -> None:
         """Algorithms rate."""
         say_scored(self.score())
-        say(f"Next: bedside agree {self.out}; bedside report {self.out}")
+        say(f"Next: bedside agree {typed(self.out)}; bedside report {typed(self.out)}")
         if self.suite.rubrics:
             say(
                 f"The suite has {counted(len(self.suite.rubrics), 'rubric')} for a judge: add --judge MODEL "
@@ -249,7 +286,12 @@ class _ScoringCall:
             )
 
     def score(self, rubrics: frozenset[str] = frozenset()) -> ScoringSummary:
-        """Have algorithms rate, but what follows from a judge's answers by ``rubrics``."""
+        """Have algorithms and learned raters rate, but what follows from a judge's answers by ``rubrics``."""
+        summary = self._scored(rubrics)
+        rate_with(self.out, self.raters, self.files, self.reading)
+        return summary
+
+    def _scored(self, rubrics: frozenset[str]) -> ScoringSummary:
         from bedside.scoring.pipeline import metrics_from_labels
         from bedside.scoring.score import score
 
@@ -259,7 +301,7 @@ class _ScoringCall:
                 self.out,
                 suite=self.suite,
                 metrics=self.metrics,
-                parameters=read_settings(self.settings),
+                parameters=self.parameters,
                 options=self.reading,
                 labels=self.labels,
                 waiting=metrics_from_labels(rubrics) if rubrics else frozenset(),
@@ -273,7 +315,10 @@ class _ScoringCall:
 class _JudgedCall:
     """What is scored by algorithms and by judges; names that are none stop here, before anything is written."""
 
-    def __init__(self, call: _ScoringCall, options: JudgeOptions, batch_out: Path | None) -> None:
+    def __init__(
+        self, call: _ScoringCall, options: JudgeOptions, batch_out: Path | None, juries: ScoredJuries
+    ) -> None:
+        from bedside.scoring.batches import check_batch_work
         from bedside.scoring.judged_apart import check_apart
         from bedside.scoring.judging_orders import check_work_wordless
 
@@ -286,9 +331,11 @@ class _JudgedCall:
         self.work = options.work(call.suite)
         self.settings = options.settings()
         self.batch_out = batch_out
+        self.juries = juries
         self.max_concurrency = options.max_concurrency
         if batch_out is not None:
             options.check_batchable()
+            check_batch_work(self.work)
         if not call.text:
             check_work_wordless(self.work)
         if call.engine.name is not None and batch_out is None:
@@ -327,15 +374,23 @@ class _JudgedCall:
 
     def ask(self) -> None:
         """Have algorithms rate, then judges."""
+        from bedside.judges.counts import spent
+        from bedside.llm.contract import check_models
+        from bedside.llm.endpoints import named_models
         from bedside.reports.judgements import judged_table
 
+        if self.call.engine.name is None:  # an engine's workers have keys of their own
+            check_models(named_models(self.models))
         summary = self._scored()
         judged = self._judged(summary)
-        show_tables([judged_table(judged, self.work.rubrics)], self.call.json)
+        tables = [judged_table(judged, self.work.rubrics), *self.juries.add(self.call.out)]
+        show_tables(tables, self.call.json)
         if not all(judging.complete for judging in judged):
+            say_limit(spent(judged), self.settings.max_cost, say)
             say("Not everything was answered: the same command asks what is missing.")
         out = self.call.out
-        say(f"Next: bedside agree {out}; bedside validate {out}; bedside report {out}")
+        run = typed(out)
+        say(f"Next: bedside agree {run}; bedside validate {run}; bedside report {run}")
 
     def _scored(self) -> ScoringSummary:
         summary = self.call.score(frozenset(rubric.name for rubric in self.work.rubrics))

@@ -11,12 +11,13 @@ from bedside.cli import completion as complete
 from bedside.cli.batches import say_wave
 from bedside.cli.engines import AddressOption, EngineOption, EngineOptions, WorkersOption
 from bedside.cli.options import HOW, JsonOption, SeedOption
-from bedside.cli.output import note, say, show_tables
+from bedside.cli.output import note, say, say_limit, show_tables
 from bedside.cli.parsing import read_names, read_numbers, read_pairs, read_settings, read_whole_numbers
 from bedside.cli.progress import simulation_progress
 from bedside.ratings.names import is_human
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 if TYPE_CHECKING:
     from bedside.api import Simulation
@@ -314,10 +315,10 @@ def simulate(
             batch_in=batch_in or (),
             progress=progress,
         )
-    _say_simulated(talks, json)
+    _say_simulated(talks, max_cost, json)
 
 
-def _say_simulated(talks: Simulation, json: bool) -> None:
+def _say_simulated(talks: Simulation, max_cost: float | None, json: bool) -> None:
     """What became of the conversations, and what to do next."""
     from bedside.reports.simulations import simulation_tables
 
@@ -335,15 +336,16 @@ def _say_simulated(talks: Simulation, json: bool) -> None:
     if counts.failed:
         counts.check_usable(out, "conversation")
         tell(
-            f"{sum(counts.failed.values()):,} failed: bedside simulation failed {out} says why. Calls that got no "
-            "answer are asked again by the same command."
+            f"{sum(counts.failed.values()):,} failed: bedside simulation failed {typed(out)} says why. Calls that "
+            "got no answer are asked again by the same command."
         )
     if summary.wave is not None:
         say_wave(summary.wave, counts.unfinished, tell)
     elif counts.unfinished:
+        say_limit(summary.cost, max_cost, tell)
         tell(f"{counts.unfinished:,} have not ended: the same command goes on.")
     if counts.finished:
-        tell(f"Next: bedside score {out} --out run; bedside report run")
+        tell(f"Next: bedside score {typed(out)} --out run; bedside report run")
 
 
 def simulator_options(texts: list[str], protocol: str) -> dict[str, Any]:

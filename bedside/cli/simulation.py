@@ -14,6 +14,7 @@ from bedside.cli.output import say, show_tables
 from bedside.cli.progress import judging_progress
 from bedside.support.errors import InputError
 from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 simulation_app = App(
     """See what became of simulated conversations, and what stands behind them.
@@ -138,7 +139,7 @@ def simulation_quality(
             reference=sessions,
             max_concurrency=max_concurrency,
             max_calls=max_calls,
-            price=None if dollars is None else (dollars.input, dollars.output),
+            price=None if dollars is None else dollars.numbers,
             seed=seed,
             progress=progress,
         )
@@ -177,7 +178,8 @@ def simulation_turns(
     rows = [row for transcript in read_transcripts([folder]) for row in turn_rows(transcript, policy)]
     write_text(out, "".join(f"{row.model_dump_json(exclude_none=True)}\n" for row in rows))
     say(
-        f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside medconceal fit {out} --out mine.yaml"
+        f"Wrote {counted(len(rows), 'row')} to {out}; fit a policy with bedside medconceal fit {typed(out)} "
+        "--out mine.yaml"
     )
 
 

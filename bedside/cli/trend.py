@@ -76,7 +76,7 @@ def trend(
             metrics=read_names(metrics),
             raters=read_names(raters),
         )
-        return Tables([length_table(trends)], trends)
+        return Tables([length_table(trends, view.order)], trends)
 
     opened = rating_source(source, scale, columns, reading)
     view = open_source(opened, scale, rounds=rounds, where=where)

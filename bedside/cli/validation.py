@@ -23,11 +23,24 @@ from bedside.cli.options import (
     WithinOption,
 )
 from bedside.cli.output import show_and_write
-from bedside.cli.parsing import read_names, read_rounds, read_where
+from bedside.cli.parsing import read_names, read_pairs, read_rounds, read_where
+from bedside.cli.probing import NO_PROBING, TypedProbing, asks_probes, probe_judges
 from bedside.cli.rating_source import TYPED_NOTHING, TypedReading, rating_source, reads_ratings
+from bedside.support.shell_words import typed
+
+MadeByOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="SYSTEM=MODEL,…",
+        help="Models that made the systems' conversations, such as A=openai/gpt-5-mini, where the run doesn't know it: "
+        "a judge's levels of its own model's conversations are set against people's.",
+        rich_help_panel=HOW,
+    ),
+]
 
 
 @reads_ratings
+@asks_probes
 def validate(
     source: Annotated[
         Path, typer.Argument(metavar="RUN", help="A run, or a file of ratings by people and judges.")
@@ -38,7 +51,8 @@ def validate(
             "--judges",
             "--judge",
             metavar="A,B*",
-            help="Raters to check, such as judge:* or an algorithm; without it, all raters that are not people.",
+            help="Raters to check, such as judge:* or an algorithm; without it, all raters that are not people. With "
+            "--probe, the models to ask: openai/MODEL, http://host:port/v1#MODEL …",
             autocompletion=complete.raters,
             rich_help_panel=WHICH,
         ),
@@ -60,6 +74,8 @@ def validate(
     scale: ScaleOption = None,
     columns: ColumnsOption = None,
     reading: TypedReading = TYPED_NOTHING,
+    made_by: MadeByOption = None,
+    probing: TypedProbing = NO_PROBING,
     seed: SeedOption = 0,
     out: OutOption = None,
     json: JsonOption = False,
@@ -71,12 +87,30 @@ def validate(
     that it expects come true. A judge that doesn't vary, may agree by chance only or never gives a level that people
     use gets no yes.
 
+    With --probe it asks models about changed conversations instead, and shows whether their levels move with what they
+    must not move with. The same command again asks only what is missing.
+
     Examples:
         $ bedside validate run
         $ bedside validate run --judges 'judge:openai/*' --metrics empathy
+        $ bedside validate run --probe --judge openai/gpt-5-mini --rubrics empathy --dry-run
     """
     from bedside.api import validate as validation_tables
 
+    makers = read_pairs(made_by, "--made-by")
+    if probing.asked:
+        probe_judges(
+            source,
+            probing,
+            judges=read_names(judges),
+            rubrics=read_names(metrics),
+            made_by=makers,
+            seed=seed,
+            out=out,
+            json=json,
+        )
+        return
+    probing.check_unasked()
     tables = validation_tables(
         rating_source(source, scale, columns, reading),
         judges=read_names(judges),
@@ -87,7 +121,8 @@ def validate(
         rounds=read_rounds(rounds),
         where=read_where(where),
         within=within,
+        made_by=makers,
         seed=seed,
     )
-    next_commands = f"bedside estimate {source}; bedside report {source}"
+    next_commands = f"bedside estimate {typed(source)}; bedside report {typed(source)}"
     show_and_write(tables, source=source, out=out, as_json=json, next_commands=next_commands)

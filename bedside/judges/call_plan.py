@@ -8,12 +8,13 @@ from pathlib import Path
 
 from bedside.judges.counts import Tally
 from bedside.judges.prompt import NotAskable, Prompt
-from bedside.judges.questions import QuestionGroup, QuestionSet
-from bedside.judges.raters import rater_of
+from bedside.judges.questions import AnswerGroup, QuestionSet
+from bedside.judges.raters import rubric_rater
 from bedside.judges.settings import JudgeSettings
-from bedside.judges.store import judgement_key, parameters_text, stored_keys
+from bedside.judges.store import judgement_key, key_parameters, stored_keys
 from bedside.llm.contract import known_price
 from bedside.llm.model_names import ModelName
+from bedside.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Transcript
 
 
@@ -54,10 +55,10 @@ class CallPlanner:
     def __init__(self, name: ModelName, settings: JudgeSettings, store_path: Path) -> None:
         self._name = name
         self._settings = settings
-        self._parameters = parameters_text(settings.sampling())
+        self._parameters = key_parameters(settings.sampling())
         self._price = settings.price or known_price(name)
         #: Of judgements that are there, or counted already.
-        self._keys = stored_keys(store_path)
+        self._keys = stored_keys(store_path, max_tokens=settings.max_tokens)
 
     def key(self, prompt: Prompt, number: int) -> str:
         """The key of a judgement."""
@@ -68,10 +69,10 @@ class CallPlanner:
         limit = self._settings.max_prompt_tokens
         return isinstance(prompt, Prompt) and (limit is None or prompt.tokens <= limit)
 
-    def count(self, group: QuestionGroup, tally: Tally | None = None) -> None:
+    def count(self, group: AnswerGroup, tally: Tally | None = None) -> None:
         """Count what a group asks, in its own tally or another."""
         tally = group.tally if tally is None else tally
-        for prompt in group.question.prompts(group.conversation, self._settings.order):
+        for prompt in group.prompts(self._settings.order):
             if not isinstance(prompt, Prompt) or not self.askable(prompt):
                 tally.not_askable += 1
                 continue
@@ -84,11 +85,11 @@ class CallPlanner:
             tally.input_tokens += prompt.tokens
             tally.output_tokens += prompt.reply_tokens
 
-    def plan(self, rubric: str, tally: Tally) -> RubricPlan:
-        """What a rubric's counts come to."""
+    def plan(self, rubric: str, tally: Tally, rubrics: Iterable[Rubric] = ()) -> RubricPlan:
+        """What a rubric's counts come to; a judge by ``rubrics`` is another rater where one is tuned."""
         return RubricPlan(
             rubric,
-            rater_of(self._name),
+            rubric_rater(self._name, rubrics),
             tally.calls,
             tally.stored,
             tally.not_askable,
@@ -107,4 +108,5 @@ class CallPlanner:
         rubrics = tuple(questions.questions if names is None else names)
         for group in questions.groups(transcripts, rubrics):
             self.count(group)
-        return tuple(self.plan(rubric, questions.tallies[rubric]) for rubric in rubrics)
+        asked = [question.rubric for question in questions.questions.values()]
+        return tuple(self.plan(rubric, questions.tallies[rubric], asked) for rubric in rubrics)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 
@@ -14,10 +15,16 @@ class Tally:
     Attributes:
         judgements: what was to be judged.
         stored: of them, those that were in the store.
-        answered, unusable, failed, not_asked, not_askable: what became of them.
+        answered, unusable, failed, not_asked, not_askable, refused, filtered: what became of them: ``refused`` by the
+            judge, ``filtered`` by the provider's content filter.
         calls: requests sent.
-        input_tokens, output_tokens: of the requests of this run, as the provider counts them.
+        input_tokens, output_tokens: of the requests of this run, as the provider counts them; of the output, also those
+            of reasoning.
         cost: in US dollars; None where the price or the tokens aren't known.
+        cached_tokens, reasoning_tokens: some of the input's, those in the provider's cache, and of the output's.
+        cut: of the unusable, those that were cut off at the limit of tokens.
+        replied: judgements, from the store or not, for which the judge replied anything.
+        unsent: of them, those with whose last request a parameter was not sent that was wanted, by the parameter.
     """
 
     judgements: int = 0
@@ -31,16 +38,34 @@ class Tally:
     input_tokens: int = 0
     output_tokens: int = 0
     cost: float | None = 0.0
+    refused: int = 0
+    filtered: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cut: int = 0
+    replied: int = 0
+    unsent: dict[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgingProgress:
-    """How far judging is: judgements done, those of them from the store, those without an answer, requests sent."""
+    """How far judging is.
+
+    Attributes:
+        done: judgements that are done.
+        stored: of them, those from the store.
+        missing: of them, those without an answer.
+        calls: requests sent.
+        total: how many judgements there will be, about, until all questions are known; None while nothing is known.
+        cost: what was spent so far, in US dollars; None where the price isn't known.
+    """
 
     done: int
     stored: int
     missing: int
     calls: int
+    total: int | None = None
+    cost: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +76,8 @@ class RubricCount:
         rubric: its name.
         version: the hash of its wording.
         judgements, stored, answered, unusable, failed, not_asked, not_askable, calls, input_tokens, output_tokens,
-            cost: see :class:`~bedside.judges.counts.Tally`.
+            cost, refused, filtered, cached_tokens, reasoning_tokens, cut, replied, unsent: see
+            :class:`~bedside.judges.counts.Tally`.
     """
 
     rubric: str
@@ -67,6 +93,13 @@ class RubricCount:
     input_tokens: int
     output_tokens: int
     cost: float | None
+    refused: int = 0
+    filtered: int = 0
+    cached_tokens: int = 0
+    reasoning_tokens: int = 0
+    cut: int = 0
+    replied: int = 0
+    unsent: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +108,9 @@ class JudgingSummary:
 
     Attributes:
         rater: the judge's name in the ratings table.
-        parameters: what the model was asked with: temperature, limit of tokens, order and the like.
+        parameters: what the model was asked with: temperature, limit of tokens, order and the like. Where it didn't
+            take one that was wanted, it is None, and ``not_taken`` holds what was wanted of each such parameter, and
+            for how many judgements ``of`` how many it was left out; it is not None where it was sent with some.
         passes: how often each thing was asked.
         rubrics: counts of each rubric.
         ratings: how many ratings were made.
@@ -91,7 +126,42 @@ class JudgingSummary:
     calls: int
     waiting: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "parameters", _as_sent(self.parameters, self.rubrics))
+
+    @property
+    def cost(self) -> float | None:
+        """What it cost, in US dollars; None where that isn't known."""
+        costs = [count.cost for count in self.rubrics]
+        return None if None in costs else sum(cost for cost in costs if cost is not None)
+
     @property
     def complete(self) -> bool:
         """Whether the same command again would ask nothing more."""
         return not any(count.failed or count.not_asked for count in self.rubrics)
+
+
+def _as_sent(parameters: Mapping[str, Any], rubrics: Sequence[RubricCount]) -> dict[str, Any]:
+    """Parameters as they were sent, where they may be as they were wanted."""
+    told = parameters.get("not_taken", {})
+    wanted = {name: told[name]["wanted"] if name in told else value for name, value in parameters.items()}
+    wanted.pop("not_taken", None)
+    unsent = Counter[str]()
+    for count in rubrics:
+        unsent.update(count.unsent)
+    replied = sum(count.replied for count in rubrics)
+    sent = {
+        name: None if unsent[name] and unsent[name] >= replied else value for name, value in wanted.items()
+    }
+    if unsent:
+        sent["not_taken"] = {
+            name: {"wanted": wanted.get(name), "judgements": number, "of": replied}
+            for name, number in sorted(unsent.items())
+        }
+    return sent
+
+
+def spent(summaries: Iterable[JudgingSummary]) -> float | None:
+    """What judgings cost together, in US dollars; None where that isn't known."""
+    costs = [summary.cost for summary in summaries]
+    return None if None in costs else sum(cost for cost in costs if cost is not None)

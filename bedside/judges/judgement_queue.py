@@ -9,65 +9,25 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable, Coroutine, Iterator
-from contextlib import suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from collections.abc import Awaitable, Callable, Coroutine, Iterator
+from typing import Any, Generic, TypeVar
 
-from bedside.judges.counts import JudgingProgress, Tally
-from bedside.judges.prompt import NotAskable, Prompt, objection
-from bedside.judges.questions import JudgeAnswer, QuestionGroup
-from bedside.judges.reply import expected_score, parse
+from bedside.judges.asker import Ask, JudgementAsker
+from bedside.judges.counts import JudgingProgress
+from bedside.judges.prompt import NotAskable, Prompt
+from bedside.judges.questions import AnswerGroup, JudgeAnswer
 from bedside.judges.settings import JudgeSettings
-from bedside.judges.store import Judgement, State, Store, judgement_key, parameters_text
-from bedside.judges.wordless import wordless
-from bedside.llm.contract import known_price
+from bedside.judges.store import Judgement, Store
 from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import (
-    Client,
-    FaultError,
-    NotAskableError,
-    NotAskedError,
-    RefusedError,
-    Reply,
-    Request,
-    UnusableError,
-)
-from bedside.llm.queue import CallRecord, RequestQueue
-from bedside.rubrics.rubric import Rubric
+from bedside.llm.protocol import Client, NotAskableError, NotAskedError
+from bedside.llm.queue import RequestQueue
 
 #: How often judgements that another process is asking are looked for, in seconds.
 _LOOK_AGAIN = 0.5
-#: How much of a reply that can't be used is shown to the model again.
-_SHOWN_AGAIN = 4000
-_UNUSABLE = "no usable reply in {}: {}"
-Number = TypeVar("Number", int, float)
+Group = TypeVar("Group", bound=AnswerGroup)
 
 
-@dataclass(slots=True)
-class _Ask:
-    group: QuestionGroup
-    place: int
-    prompt: Prompt
-    digest: str
-    key: str
-    #: What an earlier run that failed left of it.
-    before: Judgement | None = None
-
-
-@dataclass(slots=True)
-class _Outcome:
-    """What asking came to; the fields are a judgement's."""
-
-    state: State
-    answer: dict[str, Any] | None = None
-    error: str | None = None
-    expected: float | None = None
-    expected_note: str | None = None
-
-
-class JudgementQueue:
+class JudgementQueue(Generic[Group]):
     """Judges groups; used once.
 
     Args:
@@ -88,7 +48,7 @@ class JudgementQueue:
         name: ModelName,
         store: Store,
         settings: JudgeSettings,
-        emit: Callable[[QuestionGroup], None],
+        emit: Callable[[Group], None],
         *,
         max_concurrency: int | None = None,
         ahead: int = 0,
@@ -103,27 +63,24 @@ class JudgementQueue:
             seed=settings.seed,
             calls=calls,
         )
-        self._name = name
         self._store = store
-        self._sampling = settings.sampling()
-        self._parameters = parameters_text(self._sampling)
+        self._asker = JudgementAsker(self._requests, name, settings)
         self._emit = emit
-        self._patience = settings.patience
         self._max_concurrency = max_concurrency or settings.max_concurrency
         self._workers = self._max_concurrency + ahead
         limits = (settings.max_prompt_tokens, client.max_prompt_tokens)
         self._max_prompt_tokens = min((limit for limit in limits if limit is not None), default=None)
         self._order = settings.order
-        self._price = settings.price or known_price(name)
+        self._max_tokens = settings.max_tokens
         self._progress = progress
         #: Calls of groups that haven't come out yet, and how many there may be.
         self._open = 0
         self._window = max(256, 16 * self._max_concurrency)
-        self._waiting: deque[QuestionGroup] = deque()
+        self._waiting: deque[Group] = deque()
         self._room = asyncio.Event()
-        self._queue: asyncio.Queue[_Ask] = asyncio.Queue(self._max_concurrency)
+        self._queue: asyncio.Queue[Ask] = asyncio.Queue(self._max_concurrency)
         #: Asked by another process, or a second time here: to be answered with the first one.
-        self._deferred: dict[str, list[_Ask]] = {}
+        self._deferred: dict[str, list[Ask]] = {}
         self._produced = False
         self._end: asyncio.Future[None]
         self._done = self._stored = self._missing = 0
@@ -133,16 +90,42 @@ class JudgementQueue:
         """How many requests were sent."""
         return self._requests.calls
 
-    async def run(self, groups: Iterator[QuestionGroup]) -> None:
+    async def run(self, groups: Iterator[Group]) -> None:
         """Judge all groups.
 
         Raises:
             LanguageModelError: the judge can't be asked; what was finished is in the store.
             RunError: the store can't be written.
         """
+        await self._serve(self._produce(groups))
+
+    async def run_asking(self, asking: Callable[[], Awaitable[None]]) -> None:
+        """Judge the groups that are put in by :meth:`ask` for as long as ``asking`` lasts.
+
+        Raises:
+            LanguageModelError, RunError: as :meth:`run` does.
+        """
+
+        async def produce() -> None:
+            await asking()
+            self._produced = True
+            self._check_end()
+
+        await self._serve(produce())
+
+    async def ask(self, group: Group) -> None:
+        """Put one group in, beside others that may come later; its answers are put into it when they are there."""
+        self._waiting.append(group)
+        asks = [self._expected(group, prompt) for prompt in group.prompts(self._order)]
+        group.complete = True
+        await self._admit([ask for ask in asks if ask is not None])
+        self._come_out()
+
+    async def _serve(self, produce: Coroutine[Any, Any, None]) -> None:
+        """Work until everything that was put in has come out."""
         self._end = asyncio.get_running_loop().create_future()
         jobs = [
-            self._produce(groups),
+            produce,
             self._look_again(),
             *(self._work() for _ in range(self._workers)),
         ]
@@ -163,12 +146,12 @@ class JudgementQueue:
 
     # -- what comes in -------------------------------------------------------------------------------
 
-    async def _produce(self, groups: Iterator[QuestionGroup]) -> None:
+    async def _produce(self, groups: Iterator[Group]) -> None:
         size = max(1, self._max_concurrency // 2)
-        block: list[_Ask] = []
+        block: list[Ask] = []
         for group in groups:
             self._waiting.append(group)
-            for prompt in group.question.prompts(group.conversation, self._order):
+            for prompt in group.prompts(self._order):
                 ask = self._expected(group, prompt)
                 if ask is None:
                     continue
@@ -184,7 +167,7 @@ class JudgementQueue:
         self._produced = True
         self._check_end()
 
-    def _expected(self, group: QuestionGroup, prompt: Prompt | NotAskable) -> _Ask | None:
+    def _expected(self, group: AnswerGroup, prompt: Prompt | NotAskable) -> Ask | None:
         """The call to make for a prompt; None where it can't be made, which is then the answer."""
         place = group.expect()
         self._open += 1
@@ -192,8 +175,8 @@ class JudgementQueue:
             problem = self._too_long(prompt)
             if problem is None:
                 digest = prompt.digest()
-                key = judgement_key(self._name.identity, self._parameters, digest, group.number)
-                return _Ask(group, place, prompt, digest, key)
+                key = self._asker.key(digest, group.number)
+                return Ask(group, place, prompt, digest, key)
             prompt = NotAskable(prompt.unit, prompt.asked, problem)
         group.tally.not_askable += 1
         self._missing += 1
@@ -207,12 +190,12 @@ class JudgementQueue:
             return None
         return f"the prompt has about {tokens} tokens, more than the limit of {limit}"
 
-    async def _admit(self, block: list[_Ask]) -> None:
+    async def _admit(self, block: list[Ask]) -> None:
         """Answer from the store what is there, and queue what is to be asked."""
-        asks: dict[str, list[_Ask]] = {}
+        asks: dict[str, list[Ask]] = {}
         for ask in block:
             asks.setdefault(ask.key, []).append(ask)
-        claims = await self._store.claim(list(asks))
+        claims = await self._store.claim(list(asks), self._max_tokens)
         for key, same in asks.items():
             if key in claims.found:
                 self._answer_stored(same, claims.found[key])
@@ -225,7 +208,7 @@ class JudgementQueue:
             if rest:
                 self._deferred.setdefault(key, []).extend(rest)
 
-    async def _wait_for_room(self, group: QuestionGroup) -> None:
+    async def _wait_for_room(self, group: AnswerGroup) -> None:
         # The group that must come out first is always let in whole, or nothing would ever come out.
         while self._open >= self._window and self._waiting[0] is not group:
             self._room.clear()
@@ -238,7 +221,7 @@ class JudgementQueue:
             keys = list(self._deferred)[:200]
             if not keys:
                 continue
-            claims = await self._store.claim(keys)
+            claims = await self._store.claim(keys, self._max_tokens)
             for key, judgement in claims.found.items():
                 self._answer_stored(self._deferred.pop(key, []), judgement)
             for key, before in claims.mine.items():
@@ -250,21 +233,30 @@ class JudgementQueue:
 
     # -- what comes out ------------------------------------------------------------------------------
 
-    def _answer_stored(self, asks: list[_Ask], judgement: Judgement) -> None:
+    def _answer_stored(self, asks: list[Ask], judgement: Judgement) -> None:
         for ask in asks:
             ask.group.tally.stored += 1
             self._stored += 1
             self._answer(ask, judgement)
 
-    def _answer(self, ask: _Ask, judgement: Judgement) -> None:
+    def _answer(self, ask: Ask, judgement: Judgement) -> None:
         tally = ask.group.tally
         match judgement.state:
             case "answered":
                 tally.answered += 1
             case "unusable":
                 tally.unusable += 1
+                tally.cut += judgement.cut_at is not None
+            case "refused":
+                tally.refused += 1
+            case "filtered":
+                tally.filtered += 1
             case "failed":
                 tally.failed += 1
+        if judgement.replies:
+            tally.replied += 1
+            for parameter in judgement.unsent:
+                tally.unsent[parameter] = tally.unsent.get(parameter, 0) + 1
         self._missing += judgement.state != "answered"
         answer = JudgeAnswer(
             ask.prompt.unit,
@@ -276,7 +268,7 @@ class JudgementQueue:
         )
         self._put(ask.group, ask.place, answer)
 
-    def _put(self, group: QuestionGroup, place: int, answer: JudgeAnswer) -> None:
+    def _put(self, group: AnswerGroup, place: int, answer: JudgeAnswer) -> None:
         group.put(place, answer)
         self._done += 1
         if self._progress is not None:
@@ -301,19 +293,19 @@ class JudgementQueue:
         while True:
             ask = await self._queue.get()
             try:
-                judgement = await self._judge(ask)
+                judgement = await self._asker.judge(ask)
             except (NotAskedError, NotAskableError) as error:
                 await self._store.release([ask.key])
                 for waiting in (ask, *self._deferred.pop(ask.key, [])):
                     self._without_answer(waiting, error)
                 continue
             if not self._store.text:
-                judgement = wordless(judgement, ask.group.question.rubric)
+                judgement = ask.group.wordless(judgement)
             await self._store.finish(judgement, ask.prompt.pieces, ask.prompt.schema)
             self._answer(ask, judgement)
             self._answer_stored(self._deferred.pop(ask.key, []), judgement)
 
-    def _without_answer(self, ask: _Ask, why: NotAskedError | NotAskableError) -> None:
+    def _without_answer(self, ask: Ask, why: NotAskedError | NotAskableError) -> None:
         tally = ask.group.tally
         if isinstance(why, NotAskableError):
             tally.not_askable += 1
@@ -321,148 +313,3 @@ class JudgementQueue:
             tally.not_asked += 1
         self._missing += 1
         self._put(ask.group, ask.place, JudgeAnswer(ask.prompt.unit, ask.prompt.asked, None, str(why)))
-
-    async def _judge(self, ask: _Ask) -> Judgement:
-        """Ask until there is a judgement. Replies that an earlier run had count, and aren't asked for again.
-
-        Raises:
-            NotAskedError, NotAskableError: nothing was sent.
-        """
-        started = _now()
-        record = CallRecord()
-        try:
-            outcome = await self._outcome(ask, record)
-        finally:
-            ask.group.tally.calls += record.calls
-        prompt, before = ask.prompt, ask.before
-        spent = (before.input_tokens, before.output_tokens, before.cost) if before else (None, None, None)
-        return Judgement(
-            key=ask.key,
-            model=self._name.identity,
-            parameters=self._parameters,
-            prompt=ask.digest,
-            number=ask.group.number,
-            transcript=ask.group.transcript.id,
-            unit=prompt.unit,
-            items=prompt.asked,
-            rubric=ask.group.question.rubric.name,
-            version=ask.group.question.version,
-            state=outcome.state,
-            answer=outcome.answer,
-            error=outcome.error,
-            expected=outcome.expected,
-            expected_note=outcome.expected_note,
-            replies=(*(before.replies if before else ()), *record.replies),
-            faults=(*(before.faults if before else ()), *record.faults),
-            calls=record.calls + (before.calls if before else 0),
-            input_tokens=_sum(record.input_tokens, spent[0]),
-            output_tokens=_sum(record.output_tokens, spent[1]),
-            cost=_sum(self._count(record, ask.group.tally), spent[2]),
-            started=started,
-            finished=_now(),
-            endpoint=record.endpoint or (before.endpoint if before else None),
-        )
-
-    async def _outcome(self, ask: _Ask, record: CallRecord) -> _Outcome:
-        """What comes of asking, however often that takes.
-
-        Raises:
-            NotAskedError, NotAskableError: nothing was sent.
-        """
-        request = self._request(ask)
-        first = len(ask.before.replies) + 1 if ask.before else 1
-        outcome = _Outcome("failed")
-        try:
-            for number in range(first, max(first, self._patience.replies) + 1):
-                try:
-                    reply = await self._requests.reply(replace(request, number=number), record)
-                    problem = None
-                except UnusableError as unusable:
-                    reply, problem = unusable.reply, unusable.problem
-                record.count(reply)
-                if problem is None:
-                    outcome, problem = self._read(reply, ask)
-                if problem is None:
-                    break
-                if reply.cut:
-                    problem = f"{problem}; it was cut off at {self._sampling.max_tokens} tokens, so be brief"
-                outcome = _Outcome("unusable", error=_UNUSABLE.format(number, problem))
-                if reply.text:
-                    request = _objecting(request, reply.text, problem)
-        except FaultError as fault:
-            outcome = _Outcome("failed", error=f"{fault.what}, after {self._patience.attempts} attempts")
-        except RefusedError as refused:
-            outcome = _Outcome("failed", error=str(refused))
-        except NotAskedError:
-            if not record.replies:
-                raise
-            # What was paid for is kept, and the next run goes on from there.
-            outcome = _Outcome("failed", error=outcome.error)
-        return outcome
-
-    def _request(self, ask: _Ask) -> Request:
-        prompt, before = ask.prompt, ask.before
-        request = Request.of_text(
-            prompt.text,
-            prompt.schema.text,
-            schema_name="judgement",
-            seed=self._sampling.pass_seed(ask.group.number),
-            items=prompt.asked,
-            choices=prompt.choices,
-            key=ask.key,
-            opening=prompt.pieces[0].digest,
-        )
-        if before is None or not before.replies or not before.replies[-1]:
-            return request
-        problem = _problem_of(before)
-        return request if problem is None else _objecting(request, before.replies[-1], problem)
-
-    def _read(self, reply: Reply, ask: _Ask) -> tuple[_Outcome, str | None]:
-        """What a reply comes to, and what is wrong with it."""
-        rubric, prompt = ask.group.question.rubric, ask.prompt
-        parsed = parse(reply.text, rubric, counts=prompt.counts, asked=prompt.asked)
-        outcome = _Outcome("answered", parsed.answer)
-        weighed = self._sampling.probabilities and rubric.kind == "level" and prompt.asked is None
-        if parsed.problem is None and weighed:
-            outcome.expected, outcome.expected_note = _expected(reply, rubric, parsed.at)
-        return outcome, parsed.problem
-
-    def _count(self, record: CallRecord, tally: Tally) -> float | None:
-        """Add a judgement's tokens to the rubric's; returns its cost."""
-        tally.input_tokens += record.input_tokens or 0
-        tally.output_tokens += record.output_tokens or 0
-        cost = None
-        if self._price is not None and record.input_tokens is not None and record.output_tokens is not None:
-            cost = self._price.of(record.input_tokens, record.output_tokens)
-        if cost is None and record.replies:
-            tally.cost = None
-        elif cost is not None and tally.cost is not None:
-            tally.cost += cost
-        return cost
-
-
-def _objecting(request: Request, reply: str, problem: str) -> Request:
-    return request.objecting(reply[:_SHOWN_AGAIN], objection(problem))
-
-
-def _problem_of(judgement: Judgement) -> str | None:
-    """What was wrong with the last reply to a judgement that failed; None where it failed for another reason."""
-    beginning, _, problem = (judgement.error or "").partition(": ")
-    return problem if f"{beginning}: " == _UNUSABLE.format(len(judgement.replies), "") else None
-
-
-def _sum(one: Number | None, other: Number | None) -> Number | None:
-    """The sum of what is known."""
-    return other if one is None else one if other is None else one + other
-
-
-def _expected(reply: Reply, rubric: Rubric, at: int) -> tuple[float | None, str | None]:
-    if not reply.tokens:
-        return None, "the provider gives no probabilities of tokens"
-    with suppress(IndexError, ValueError):
-        return expected_score(reply.text, reply.tokens, rubric, at)
-    return None, "the score can't be found among the tokens"
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")

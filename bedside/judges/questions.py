@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
 from bedside.judges.counts import RubricCount, Tally
-from bedside.judges.prompt import Conversation, Question
+from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
+from bedside.judges.reply import Parsed, parse
+from bedside.judges.store import Judgement
+from bedside.judges.wordless import wordless
+from bedside.rubrics.rubric import Rubric
 from bedside.transcripts.transcript import Transcript
 
 
@@ -32,12 +37,22 @@ class JudgeAnswer:
     expected_note: str | None = None
 
 
-class QuestionGroup:
-    """All that one pass of one rubric asks about one transcript."""
+class AnswerGroup(ABC):
+    """Answers about one transcript that belong together, and what the queue must know to get them.
 
-    def __init__(self, conversation: Conversation, question: Question, number: int, tally: Tally) -> None:
-        self.conversation = conversation
-        self.question = question
+    Attributes:
+        transcript: the transcript.
+        name: what judgements are kept by: a rubric, or a metric.
+        version: of its wording.
+        number: the pass.
+        tally: where it is counted.
+        complete: whether nothing more is going to be expected.
+    """
+
+    def __init__(self, transcript: Transcript, name: str, version: str, number: int, tally: Tally) -> None:
+        self.transcript = transcript
+        self.name = name
+        self.version = version
         self.number = number
         self.tally = tally
         self.complete = False
@@ -45,9 +60,9 @@ class QuestionGroup:
         self._left = 0
 
     @property
-    def transcript(self) -> Transcript:
-        """The transcript."""
-        return self.conversation.transcript
+    def size(self) -> int:
+        """How many answers there are to be; of a group that is complete, all of them."""
+        return len(self._answers)
 
     @property
     def answers(self) -> list[JudgeAnswer]:
@@ -70,6 +85,48 @@ class QuestionGroup:
         """Put an answer in its place."""
         self._answers[place] = answer
         self._left -= 1
+
+    @abstractmethod
+    def prompts(self, order: Order) -> Iterator[Prompt | NotAskable]:
+        """What is asked."""
+
+    @abstractmethod
+    def read(self, text: str, prompt: Prompt) -> Parsed:
+        """What a reply to a prompt says."""
+
+    @abstractmethod
+    def wordless(self, judgement: Judgement) -> Judgement:
+        """What may be kept of a judgement by a run that keeps no text."""
+
+    def levels(self, prompt: Prompt) -> Rubric | None:
+        """The rubric, where a reply to the prompt is one of its levels."""
+        return None
+
+
+class QuestionGroup(AnswerGroup):
+    """All that one pass of one rubric asks about one transcript."""
+
+    def __init__(self, conversation: Conversation, question: Question, number: int, tally: Tally) -> None:
+        super().__init__(conversation.transcript, question.rubric.name, question.version, number, tally)
+        self.conversation = conversation
+        self.question = question
+
+    def prompts(self, order: Order) -> Iterator[Prompt | NotAskable]:
+        """The calls that the rubric takes for the transcript."""
+        return self.question.prompts(self.conversation, order)
+
+    def read(self, text: str, prompt: Prompt) -> Parsed:
+        """A reply, where it fits the rubric."""
+        return parse(text, self.question.rubric, counts=prompt.counts, asked=prompt.asked)
+
+    def wordless(self, judgement: Judgement) -> Judgement:
+        """The judgement's numbers and labels."""
+        return wordless(judgement, self.question.rubric)
+
+    def levels(self, prompt: Prompt) -> Rubric | None:
+        """The rubric, where it asks for one level."""
+        rubric = self.question.rubric
+        return rubric if rubric.kind == "level" and prompt.asked is None else None
 
 
 class QuestionSet:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from bedside.llm.endpoints import named_models, places
 from bedside.llm.model_names import ModelName
 from bedside.ratings.names import judge_rater
+from bedside.rubrics.rubric import Rubric
 
 
 def rater_of(name: ModelName) -> str:
@@ -14,9 +15,20 @@ def rater_of(name: ModelName) -> str:
     return judge_rater(name.identity)
 
 
+def rubric_rater(name: ModelName, rubrics: Iterable[Rubric]) -> str:
+    """The rater that a model is by rubrics: by a tuned one, which is asked alone, another than by any other."""
+    tuned = [rubric.key for rubric in rubrics if rubric.tuned]
+    return "+".join([rater_of(name), *tuned])
+
+
 def coding_rater(name: ModelName) -> str:
     """The rater that a model is by the codebook: another one than the model by other rubrics."""
     return f"{rater_of(name)}+codebook"
+
+
+def deepeval_rater(name: ModelName, library: str) -> str:
+    """The rater that a model is by metrics of deepeval, in the version of that library."""
+    return f"{rater_of(name)}+deepeval@{library}"
 
 
 def endpoint_lines(judges: Iterable[str], max_concurrency: int) -> Iterator[str]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,11 @@ MAX_CHARACTERS = 1_000_000
 _MAX_OBJECTS = 200
 #: Models that think aloud put it before the reply; what they try there is not the reply.
 _THOUGHT = re.compile(r"\A\s*<(think|thinking|reasoning)>.*?</\1>", re.DOTALL)
+#: Templates of some models open the thought in the prompt, so that the reply only closes it.
+_OPENED_BEFORE = re.compile(
+    r"\A(?:(?!<(?:think|thinking|reasoning)>).)*</(?:think|thinking|reasoning)>", re.DOTALL
+)
+_OPEN = re.compile(r"\A\s*<(think|thinking|reasoning)>")
 _SURROGATE = re.compile(r"[\ud800-\udfff]")
 
 
@@ -55,16 +60,30 @@ def parse(
         counts: see :meth:`Rubric.problem`.
         asked: see :meth:`Rubric.problem`.
     """
+    return parse_object(text, lambda answer: rubric.problem(answer, counts=counts, asked=asked))
+
+
+def parse_object(text: str, problem_of: Callable[[dict[str, Any]], str | None]) -> Parsed:
+    """Read a reply that is to be one object.
+
+    Args:
+        text: whatever the judge wrote.
+        problem_of: what is wrong with an object; None where nothing is.
+    """
     if len(text) > MAX_CHARACTERS:
         return Parsed(None, f"the reply has {len(text)} characters")
-    thought = _THOUGHT.match(text)
-    objects, trouble = _objects(text, thought.end() if thought else 0)
+    objects, trouble = _objects(text, len(text) - len(without_thought(text)))
     if not objects:
-        return Parsed(None, trouble or "the reply holds no JSON object")
+        ended = (
+            ""
+            if without_thought(text) or not text.strip()
+            else "the reply ends while the model is still thinking"
+        )
+        return Parsed(None, ended or trouble or "the reply holds no JSON object")
     fitting = []
     last_problem = None
     for at, answer in objects:
-        problem = rubric.problem(answer, counts=counts, asked=asked)
+        problem = problem_of(answer)
         if problem is None:
             fitting.append((at, answer))
         else:
@@ -74,6 +93,14 @@ def parse(
     if any(answer != fitting[0][1] for _, answer in fitting):
         return Parsed(None, "the reply holds several answers that differ")
     return Parsed(fitting[-1][1], None, fitting[-1][0])
+
+
+def without_thought(text: str) -> str:
+    """A reply without what a model that thinks aloud put before it; empty where the thought doesn't end."""
+    thought = _THOUGHT.match(text) or _OPENED_BEFORE.match(text)
+    if thought:
+        return text[thought.end() :]
+    return "" if _OPEN.match(text) else text
 
 
 def _objects(text: str, start: int) -> tuple[list[tuple[int, dict[str, Any]]], str | None]:

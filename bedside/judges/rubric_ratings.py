@@ -23,6 +23,7 @@ def asked_with(settings: JudgeSettings, items_per_call: int) -> dict[str, Any]:
     return {**settings.sampling().parameters(), "order": settings.order, "items_per_call": items_per_call}
 
 
+_MAPPED = "the rubric maps levels, and how the judge's expectation maps isn't known"
 NOT_APPLICABLE = "the judge says that no answer can be given"
 
 
@@ -50,7 +51,9 @@ def _single(rubric: Rubric, reply: JudgeAnswer) -> Iterator[Unpacked]:
             yield reply.unit, metric, None, None, None, reply.error
     else:
         yield from _ratings(rubric, reply.unit, reply.answer)
-    if rubric.kind == "level" and (reply.expected is not None or reply.expected_note is not None):
+    if rubric.level_map and (reply.expected is not None or reply.expected_note is not None):
+        yield reply.unit, f"{rubric.name}.expected", None, None, None, _MAPPED
+    elif rubric.kind == "level" and (reply.expected is not None or reply.expected_note is not None):
         yield reply.unit, f"{rubric.name}.expected", reply.expected, None, None, reply.expected_note
 
 
@@ -109,6 +112,9 @@ def _ratings(rubric: Rubric, unit: str, answer: Mapping[str, Any]) -> Iterator[U
         yield unit, rubric.name, None, None, reason, error
     else:
         value, label = _rated(main, part_answer)
+        if value is not None and rubric.level_map:
+            said, value = value, rubric.recorded_level(value)
+            reason = f"{reason} (The judge says {said:g}, which the tuned rubric records as {value:g}.)"
         yield unit, rubric.name, value, label, reason, None
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from bedside.judges.prompt import ORDERS, Order
 from bedside.llm.prices import Price
-from bedside.llm.protocol import Sampling
+from bedside.llm.protocol import REASONING_EFFORTS, Sampling
 from bedside.llm.queue import Patience
 from bedside.llm.sharing import Sharing
 from bedside.support.errors import InputError
@@ -30,9 +30,11 @@ class JudgeSettings:
         expected: also ask for token probabilities, and rate ``<rubric>.expected`` where a rubric has levels.
         price: of the model, where deepeval's tables don't know it.
         seed: of random waits, and of sampling where the temperature isn't 0: each pass has its own.
-        max_tokens: limit of a reply's tokens.
+        max_tokens: limit of a reply's tokens, those of the reasoning before it included.
         timeout: seconds until a request counts as unanswered.
         patience: how hard to try.
+        reasoning_effort: how long a model that reasons does so, one of
+            :data:`bedside.llm.protocol.REASONING_EFFORTS`; None leaves it to the provider.
 
     Raises:
         InputError: a number is out of range.
@@ -51,6 +53,7 @@ class JudgeSettings:
     max_tokens: int = 4096
     timeout: float = 120.0
     patience: Patience = field(default_factory=Patience)
+    reasoning_effort: str | None = None
 
     def __post_init__(self) -> None:
         check_numbers(passes=self.passes, max_concurrency=self.max_concurrency, max_tokens=self.max_tokens)
@@ -71,10 +74,23 @@ class JudgeSettings:
                 todo="give another, or none",
             )
 
+        if self.reasoning_effort is not None and self.reasoning_effort not in REASONING_EFFORTS:
+            raise InputError(
+                f"{self.reasoning_effort!r} is not known",
+                where="`reasoning_effort`",
+                todo=f"one of {', '.join(REASONING_EFFORTS)}",
+            )
+
     def sampling(self) -> Sampling:
         """How a model is asked to write."""
         return Sampling(
-            self.temperature, self.max_tokens, self.expected, self.seed, self.timeout, self.max_prompt_tokens
+            self.temperature,
+            self.max_tokens,
+            self.expected,
+            self.seed,
+            self.timeout,
+            self.max_prompt_tokens,
+            self.reasoning_effort,
         )
 
     def sharing(self) -> Sharing:

@@ -24,54 +24,25 @@ from typing import Any, Literal, TypeVar
 import orjson
 
 from bedside.judges.prompt import PromptPiece
+from bedside.judges.store_tables import LATER_COLUMNS, TABLES
 from bedside.llm.protocol import Sampling
 from bedside.support.errors import RunError
 from bedside.support.files import saying_where, unpacked
 from bedside.support.locks import hold
 
 FILE_NAME = "judgements.sqlite"
-FORMAT = 2
+FORMAT = 3
 #: How many pieces of prompts are known to be in the store without looking.
 _REMEMBERED = 4096
 #: What comes of reading a damaged store.
 _DAMAGE = (sqlite3.Error, zlib.error, ValueError, TypeError, LookupError)
 T = TypeVar("T")
 
-#: ``answered``: there is an answer. ``unusable``: the model's replies fitted the rubric no time; that is a result.
-#: ``failed``: no reply was had; it is asked again by the next run.
-State = Literal["answered", "unusable", "failed"]
-
-_TABLES = """
-CREATE TABLE judgements (
-    key TEXT PRIMARY KEY,          -- SHA-256 of model, parameters, prompt hash and pass
-    model TEXT NOT NULL,
-    parameters TEXT NOT NULL,      -- JSON
-    prompt TEXT NOT NULL,          -- SHA-256 of messages and schema
-    pass INTEGER NOT NULL,
-    transcript TEXT NOT NULL,      -- the first one it was asked for
-    unit TEXT NOT NULL,
-    items TEXT,                    -- JSON: the numbers of the items asked about
-    rubric TEXT NOT NULL,
-    version TEXT NOT NULL,         -- of the rubric
-    state TEXT NOT NULL,
-    answer TEXT,                   -- JSON, the reason included
-    error TEXT,
-    expected REAL,
-    expected_note TEXT,            -- why there is no expected score
-    replies BLOB NOT NULL,         -- JSON, compressed: the text of every reply, the last one counts
-    faults TEXT NOT NULL,          -- JSON: what went wrong on the way
-    calls INTEGER NOT NULL,
-    input_tokens INTEGER,
-    output_tokens INTEGER,
-    cost REAL,                     -- US dollars
-    started TEXT NOT NULL,
-    finished TEXT NOT NULL,
-    endpoint TEXT                  -- the address of the server that gave the last reply
-) WITHOUT ROWID;
-CREATE TABLE prompts (prompt TEXT PRIMARY KEY, pieces TEXT NOT NULL, schema TEXT NOT NULL) WITHOUT ROWID;
-CREATE TABLE pieces (digest TEXT PRIMARY KEY, text BLOB NOT NULL) WITHOUT ROWID;
-CREATE TABLE claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL) WITHOUT ROWID;
-"""
+#: ``answered``: there is an answer. ``unusable``: the model's replies fitted the rubric no time; that is a result, but
+#: where they were cut off, for as long as no more tokens are allowed. ``refused``, ``filtered``: the model, or its
+#: provider's content filter, won't answer; these are results too. ``failed``: no reply was had; it is asked again by
+#: the next run.
+State = Literal["answered", "unusable", "refused", "filtered", "failed"]
 
 
 def judgement_key(model: str, parameters: str, prompt: str, number: int) -> str:
@@ -80,8 +51,19 @@ def judgement_key(model: str, parameters: str, prompt: str, number: int) -> str:
 
 
 def parameters_text(sampling: Sampling) -> str:
-    """The parameters that are part of a judgement's key, as JSON."""
+    """The parameters that a judge is to be asked with, as JSON."""
     return orjson.dumps(sampling.parameters(), option=orjson.OPT_SORT_KEYS).decode()
+
+
+def key_parameters(sampling: Sampling) -> str:
+    """The parameters that are part of a judgement's key, as JSON.
+
+    They are those that are wanted, whether the model takes them or not: that may be known at one place and found out at
+    another, and the same command must find what it asked before. What wasn't sent stands with each judgement. The limit
+    of tokens is left out: a reply that it didn't cut would be the same with another.
+    """
+    parameters = {name: value for name, value in sampling.parameters().items() if name != "max_tokens"}
+    return orjson.dumps(parameters, option=orjson.OPT_SORT_KEYS).decode()
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +94,14 @@ class Judgement:
     started: str
     finished: str
     endpoint: str | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    unsent: tuple[str, ...] = ()
+    cut_at: int | None = None
+
+    def to_ask_again(self, max_tokens: int) -> bool:
+        """Whether a run with this limit of tokens asks for it again."""
+        return self.state == "failed" or (self.cut_at is not None and self.cut_at < max_tokens)
 
     def row(self) -> tuple[Any, ...]:
         """The cells of its row."""
@@ -120,8 +110,13 @@ class Judgement:
             None if self.items is None else _json(self.items), self.rubric, self.version, self.state,
             None if self.answer is None else _json(self.answer), self.error, self.expected, self.expected_note,
             zlib.compress(orjson.dumps(self.replies), 1), _json(self.faults), self.calls, self.input_tokens,
-            self.output_tokens, self.cost, self.started, self.finished, self.endpoint,
+            self.output_tokens, self.cost, self.started, self.finished, self.endpoint, self.cached_tokens,
+            self.reasoning_tokens, _json(self.unsent) if self.unsent else None, self.cut_at,
         )  # fmt: skip
+
+
+#: Place of the parameters that were not sent among the cells of a row.
+_UNSENT = 26
 
 
 def _json(value: object) -> str:
@@ -135,6 +130,8 @@ def _judgement(row: Sequence[Any]) -> Judgement:
     cells[7] = None if cells[7] is None else tuple(cells[7])
     cells[15] = tuple(orjson.loads(unpacked(cells[15])))
     cells[16] = tuple(orjson.loads(cells[16]))
+    if len(cells) > _UNSENT:
+        cells[_UNSENT] = tuple(orjson.loads(cells[_UNSENT] or "[]"))
     return Judgement(*cells)
 
 
@@ -187,9 +184,14 @@ class Store:
             self._held.release()
             raise explained(error, path) from error
 
-    async def claim(self, keys: Sequence[str]) -> Claims:
-        """Look up judgements, and claim those that are neither there nor being asked by somebody else."""
-        return await self._do(lambda: self._claim(keys))
+    async def claim(self, keys: Sequence[str], max_tokens: int = 0) -> Claims:
+        """Look up judgements, and claim those that are neither there nor being asked by somebody else.
+
+        Args:
+            keys: the judgements'.
+            max_tokens: the limit of a reply's tokens; what was cut off at a lower one counts as not there.
+        """
+        return await self._do(lambda: self._claim(keys, max_tokens))
 
     async def finish(self, judgement: Judgement, pieces: Sequence[PromptPiece], schema: PromptPiece) -> None:
         """Write a judgement; it is on disk when this returns. Its claim ends."""
@@ -238,13 +240,14 @@ class Store:
             else:
                 job.result.set_result(results[number])
 
-    def _claim(self, keys: Sequence[str]) -> Claims:
+    def _claim(self, keys: Sequence[str], max_tokens: int) -> Claims:
         claims = Claims()
         marks = ",".join("?" * len(keys))
         failed: dict[str, Judgement] = {}
         for row in self._connection.execute(f"SELECT * FROM judgements WHERE key IN ({marks})", list(keys)):
             judgement = _judgement(row)
-            (failed if judgement.state == "failed" else claims.found)[judgement.key] = judgement
+            again = judgement.to_ask_again(max_tokens)
+            (failed if again else claims.found)[judgement.key] = judgement
         for key in keys:
             if key in claims.found or key in claims.mine:
                 continue
@@ -333,11 +336,14 @@ def open_to_write(path: Path, *, alone: bool = False) -> sqlite3.Connection:
         connection.execute("BEGIN IMMEDIATE")
         (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == 0:
-            for statement in _TABLES.split(";"):
+            for statement in TABLES.split(";"):
                 connection.execute(statement)
             version = _set_version(connection)
-        if version == 1:  # the only difference
-            connection.execute("ALTER TABLE judgements ADD COLUMN endpoint TEXT")
+        if 1 <= version < FORMAT:  # the only difference
+            there = {column for _, column, *_ in connection.execute("PRAGMA table_info(judgements)")}
+            for column, kind in LATER_COLUMNS.items():
+                if column not in there:
+                    connection.execute(f"ALTER TABLE judgements ADD COLUMN {column} {kind}")
             version = _set_version(connection)
         connection.execute("COMMIT")
         _check_version(version, path)
@@ -372,18 +378,37 @@ def read_judgements(path: Path) -> Iterator[Judgement]:
     """
     if not _there(path):
         return
-    with closing(open_to_read(path)) as connection, _reading(path):
+    with closing(open_to_read(path)) as connection, reading(path):
         for row in connection.execute("SELECT * FROM judgements ORDER BY key"):
             yield _judgement(row)
 
 
-def stored_keys(path: Path, *, failed: bool = False) -> set[str]:
-    """The keys of all judgements that a run would not ask again; with ``failed``, also of the others."""
+def stored_keys(path: Path, *, failed: bool = False, max_tokens: int = 0) -> set[str]:
+    """The keys of all judgements that a run with this limit of tokens would not ask again; with ``failed``, also of the
+    others."""
     if not _there(path):
         return set()
-    left_out = "" if failed else " WHERE state != 'failed'"
-    with closing(open_to_read(path)) as connection, _reading(path):
+    with closing(open_to_read(path)) as connection, reading(path):
+        left_out = ""
+        if not failed:
+            left_out = " WHERE state != 'failed'"
+            columns = {column for _, column, *_ in connection.execute("PRAGMA table_info(judgements)")}
+            if "cut_at" in columns:
+                left_out += f" AND ifnull(cut_at, {int(max_tokens)}) >= {int(max_tokens)}"
         return {key for (key,) in connection.execute(f"SELECT key FROM judgements{left_out}")}
+
+
+def read_judgement(path: Path, key: str) -> Judgement | None:
+    """The judgement with this key; None where there is none.
+
+    Raises:
+        RunError: the store can't be read.
+    """
+    if not _there(path):
+        return None
+    with closing(open_to_read(path)) as connection, reading(path):
+        row = connection.execute("SELECT * FROM judgements WHERE key = ?", (key,)).fetchone()
+        return None if row is None else _judgement(row)
 
 
 def read_prompt(path: Path, prompt: str) -> str | None:
@@ -392,21 +417,31 @@ def read_prompt(path: Path, prompt: str) -> str | None:
     Raises:
         RunError: the store can't be read.
     """
+    pieces = read_prompt_pieces(path, prompt)
+    return None if pieces is None else "".join(text for _, text in pieces)
+
+
+def read_prompt_pieces(path: Path, prompt: str) -> list[tuple[str, str]] | None:
+    """The pieces of the prompt with this hash, each with its digest; None where it was not kept.
+
+    Raises:
+        RunError: the store can't be read.
+    """
     if not _there(path):
         return None
-    with closing(open_to_read(path)) as connection, _reading(path):
+    with closing(open_to_read(path)) as connection, reading(path):
         row = connection.execute("SELECT pieces FROM prompts WHERE prompt = ?", (prompt,)).fetchone()
         if row is None:
             return None
-        texts = [
-            connection.execute("SELECT text FROM pieces WHERE digest = ?", (digest,)).fetchone()[0]
-            for digest in orjson.loads(row[0])
-        ]
-        return "".join(unpacked(text).decode() for text in texts)
+        pieces = []
+        for digest in orjson.loads(row[0]):
+            (text,) = connection.execute("SELECT text FROM pieces WHERE digest = ?", (digest,)).fetchone()
+            pieces.append((digest, unpacked(text).decode()))
+        return pieces
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[None]:
+def reading(path: Path) -> Iterator[None]:
     """Turns what a damaged store comes to into a message that names it."""
     try:
         yield

@@ -15,10 +15,12 @@ from bedside.support.errors import RunError
 _SLICE = 1000
 #: What ratings are made of: where it is the same, two judgements say the same.
 _SAID = ("state", "answer", "error", "expected", "expected_note")
-#: The lesser of two judgements of one key is kept: one that came to something; of failures, that for which more was
-#: sent; else the first asked. The rest settles ties, so that the order of merging doesn't matter.
+#: The lesser of two judgements of one key is kept: one that came to something, and that wasn't cut off, or later; of
+#: failures, that for which more was sent; else the first asked. The rest settles ties, so that the order of merging
+#: doesn't matter.
 _RANK = (
-    "({0}.state = 'failed', iif({0}.state = 'failed', -{0}.calls, 0), {0}.started, {0}.finished, {0}.replies)"
+    "({0}.state = 'failed', {0}.cut_at IS NOT NULL, iif({0}.state = 'failed', -{0}.calls, -ifnull({0}.cut_at, 0)), "
+    "{0}.started, {0}.finished, {0}.replies)"
 )
 
 
@@ -67,7 +69,6 @@ def merge_store(
         raise RunError("there is no store of judgements", where=str(source))
     try:
         with closing(open_to_read(source, patience)) as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
             worded = connection.execute("SELECT 1 FROM prompts").fetchone() is not None
         if worded and not text:
             raise RunError(
@@ -81,12 +82,12 @@ def merge_store(
             connection.execute("CREATE TEMP TABLE wanted (transcript TEXT PRIMARY KEY)")
             ids = [(name,) for name in transcripts or ()]
             connection.executemany("INSERT OR IGNORE INTO wanted VALUES (?)", ids)
-            return _merge(connection, version, every=transcripts is None)
+            return _merge(connection, every=transcripts is None)
     except sqlite3.Error as error:
         raise explained(error, source) from error
 
 
-def _merge(connection: sqlite3.Connection, version: int, *, every: bool) -> Merged:
+def _merge(connection: sqlite3.Connection, *, every: bool) -> Merged:
     chosen = "" if every else " AND new.transcript IN (SELECT transcript FROM wanted)"
     asked = f"SELECT new.prompt FROM other.judgements AS new WHERE true{chosen}"
     prompts = f"FROM other.prompts WHERE prompt IN ({asked})"
@@ -99,7 +100,8 @@ def _merge(connection: sqlite3.Connection, version: int, *, every: bool) -> Merg
         connection.execute(f"INSERT OR IGNORE INTO main.prompts SELECT prompt, pieces, schema {prompts}")
 
     columns = [column for _, column, *_ in connection.execute("PRAGMA main.table_info(judgements)")]
-    theirs = ", ".join("NULL" if version == 1 and name == "endpoint" else f"new.{name}" for name in columns)
+    there = {column for _, column, *_ in connection.execute("PRAGMA other.table_info(judgements)")}
+    theirs = ", ".join(f"new.{name}" if name in there else "NULL" for name in columns)
     within = f"new.key > :after AND new.key <= :last{chosen}"
     differs = " OR ".join(f"new.{name} IS NOT mine.{name}" for name in _SAID)
     count = f"""SELECT count(*), sum(mine.key IS NULL OR mine.state = 'failed' AND new.state != 'failed'),

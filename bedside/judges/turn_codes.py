@@ -16,6 +16,7 @@ from bedside.coders.people import people_codes
 from bedside.coders.session_measures import EARLY_TURNS, MEASURES
 from bedside.coders.testing.coder_test import CoderTest, ExistingCodes, evaluate_coder
 from bedside.judges.call_plan import CallPlanner, RubricPlan
+from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.driver import JudgingStage, ask_judge
 from bedside.judges.prompt import Conversation, NotAskable, Order, Prompt, Question
@@ -64,7 +65,7 @@ class CodeQuestion(Question):
         """The calls that this code takes for a transcript, in the order of its turns."""
         transcript = conversation.transcript
         turns = [turn for turn in transcript.turns if turn.role == self.rubric.role]
-        problem = self._problem(transcript, turns)
+        problem = self.problem(transcript, turns)
         if problem is not None:
             yield NotAskable(TRANSCRIPT, None, problem)
             return
@@ -91,6 +92,8 @@ def code_transcripts(
     progress: Callable[[JudgingProgress], None] | None = None,
     client: Callable[[], Client] | None = None,
     alone: bool = False,
+    budget: JudgeBudget | None = None,
+    count: int | None = None,
 ) -> JudgingSummary:
     """Have a language model give behaviour codes to turns.
 
@@ -107,7 +110,8 @@ def code_transcripts(
         turns_per_call: how many turns one call asks about.
         context: how many turns, of whatever role, are shown before the first of them.
         settings: passes, limits and the like.
-        text, progress, client, alone: as for :func:`bedside.judges.driver.ask_judge`.
+        text, progress, client, alone, budget: as for :func:`bedside.judges.driver.ask_judge`.
+        count: how many transcripts there are, for the progress.
 
     Raises:
         RegistryError: the judge's name is none, or there is no such code.
@@ -119,9 +123,18 @@ def code_transcripts(
     name, settings = model_name(judge), settings or JudgeSettings()
     questions = _questions(codes, turns_per_call, context, settings)
     rows = _CodeRows(coding_rater(name), questions, add)
-    stage = JudgingStage(lambda: questions.groups(transcripts, by_pass=True), rows.emit)
+    size = None if count is None else count * len(questions.questions) * settings.passes
+    stage = JudgingStage(lambda: questions.groups(transcripts, by_pass=True), rows.emit, size)
     calls = ask_judge(
-        name, settings, store_path, [stage], text=text, progress=progress, client=client, alone=alone
+        name,
+        settings,
+        store_path,
+        [stage],
+        text=text,
+        progress=progress,
+        client=client,
+        alone=alone,
+        budget=budget,
     )
     parameters = {
         **settings.sampling().parameters(),

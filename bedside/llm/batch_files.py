@@ -13,18 +13,20 @@ import os
 import re
 import stat
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import orjson
 
+from bedside.llm.deepeval_library import listed_facts
 from bedside.llm.model_names import ModelName
-from bedside.llm.openai_chat import OpenAIChat, error_message
+from bedside.llm.openai_chat import OpenAIChat, error_message, first_form
 from bedside.llm.protocol import FaultError, NotAskedError, Reply, Request, Sampling
 from bedside.llm.secrets import Secrets
+from bedside.llm.server_problems import problem_in
 from bedside.llm.tokens import estimate_tokens
 from bedside.support.errors import InputError
 from bedside.support.files import opened, saying_where, sync
@@ -37,11 +39,34 @@ URL = "/v1/chat/completions"
 _MOST_LINE = 2**26
 #: How much of a request's key its id holds: an id has at most 64 characters.
 KEY_DIGITS = 48
-_ID = re.compile(rf"([0-9a-f]{{{KEY_DIGITS}}})-(\d+)")
+_ID = re.compile(rf"(([0-9a-f]{{{KEY_DIGITS}}})-\d+)(?:-([a-z]+))?")
+#: How an id names parameters that the call goes without, so that its answer tells of it whenever it is read.
+_LETTERS = {
+    "temperature": "t",
+    "seed": "s",
+    "probabilities": "p",
+    "max_tokens": "m",
+    "reasoning_effort": "r",
+    "schema": "w",
+}
 
 
 def _id(request: Request) -> str:
+    """The id of a request, without what it goes without."""
     return f"{request.key[:KEY_DIGITS]}-{request.number}"
+
+
+def _call_id(request: Request, unsent: Iterable[str]) -> str:
+    """The id that a call goes by."""
+    letters = "".join(_LETTERS[parameter] for parameter in unsent)
+    return f"{_id(request)}-{letters}" if letters else _id(request)
+
+
+def _unsent(call_id: str) -> tuple[str, ...]:
+    """The parameters that a call went without."""
+    match = _ID.fullmatch(call_id)
+    letters = (match[3] or "") if match else ""
+    return tuple(parameter for parameter, letter in _LETTERS.items() if letter in letters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,7 +237,8 @@ class Answers:
                         self.first_unreadable = self.first_unreadable or f"{path}:{line_number}"
                         continue
                     self.lines += 1
-                    custom_id, failed = str(answer["custom_id"]), _body(answer) is None
+                    ours = _ID.fullmatch(str(answer["custom_id"]))
+                    custom_id, failed = ours[1] if ours else str(answer["custom_id"]), _body(answer) is None
                     self.errors += failed
                     earlier = self._places.get(custom_id)
                     # An answer goes before an error to the same call, and the first before later ones.
@@ -262,7 +288,7 @@ class Answers:
 def key_of(custom_id: str) -> str | None:
     """The digits of a request's key that an id of ours holds; None for others' ids."""
     match = _ID.fullmatch(custom_id)
-    return match[1] if match else None
+    return match[2] if match else None
 
 
 def _lines(file: io.BufferedReader[Any]) -> Iterator[tuple[int, int, bytes]]:
@@ -330,7 +356,9 @@ class BatchClient:
         check_batchable(name)
         self.max_prompt_tokens = sampling.max_prompt_tokens
         self._model = name.identity
-        self._chat = OpenAIChat(name, sampling, Secrets())
+        facts = listed_facts(name)
+        self._chat = OpenAIChat(name, sampling, Secrets(), facts)
+        self._form = first_form(facts)
         self._answers = answers
         self._writer = writer
 
@@ -348,7 +376,9 @@ class BatchClient:
             body = _body(line)
             try:
                 if body is not None:
-                    return self._chat.read(orjson.dumps(body))
+                    reply = self._chat.read(orjson.dumps(body))
+                    return replace(reply, unsent=_unsent(str(line["custom_id"])))
+                self._learn(line)
                 why = self._error(line)
             except FaultError as fault:
                 why = f"the batch's answer can't be used ({fault.what})"
@@ -357,10 +387,18 @@ class BatchClient:
         if self._writer is not None:
             if self._writer.full:
                 raise NotAskedError("not asked: the limit of calls was reached")
-            body = self._chat.content(request)
+            content = self._chat.content(request, self._form)
             tokens = sum(estimate_tokens(message.content) for message in request.messages)
-            self._writer.add(self._model, custom_id, body, tokens)
+            self._writer.add(self._model, _call_id(request, content.unsent), content.body, tokens)
         raise NotAskedError(why)
+
+    def _learn(self, line: dict[str, Any]) -> None:
+        """Leave out of the calls that are written from now on what an answer says the model doesn't take."""
+        response = line.get("response")
+        if isinstance(response, dict) and response.get("status_code") in (400, 422):
+            problem = problem_in(400, response.get("body"))
+            safe = replace(problem, message=self._chat.secrets.line(problem.message))
+            self._chat.parameters.learn(safe, self._chat.parameters.fields)
 
     def _error(self, line: dict[str, Any]) -> str:
         response = line.get("response")

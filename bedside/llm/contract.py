@@ -7,6 +7,7 @@ Models are named
 - ``openai/model`` and ``openrouter/model``: the same way at these companies' addresses (or ``OPENAI_BASE_URL``), with
   ``OPENAI_API_KEY``; the requests are those that deepeval would send, without the time it takes for each;
 - ``local``, or ``local:/path``: a toy, or a model in a folder, on this computer, see :mod:`bedside.llm.clients.local`;
+- ``anthropic/model``, ``gemini/model``, ``ollama/model``, ``bedrock/model``: by these providers' own interfaces;
 - ``provider/model``: through deepeval's model classes, with the keys that these look for;
 - ``endpoints.yaml``: a file of addresses that serve the same model, see :mod:`bedside.llm.endpoints`;
 - as the clients of other packages say.
@@ -16,18 +17,23 @@ Importing a client is light: what it needs is imported when a model is opened.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cache
+from importlib.util import find_spec
 
-from bedside.llm.model_names import ModelName, provider_and_model
+from bedside.llm.model_names import Endpoint, ModelName, provider_and_model
 from bedside.llm.prices import Price
-from bedside.llm.protocol import Client, Sampling
-from bedside.support.errors import MissingExtraError, RegistryError
+from bedside.llm.protocol import Client, LanguageModelError, Sampling
+from bedside.support.errors import BedsideError, MissingExtraError, RegistryError
 from bedside.support.registry import Registry, nearest
 
 
 def _unknown_price(name: ModelName) -> Price | None:
+    return None
+
+
+def _unchecked(name: ModelName) -> None:
     return None
 
 
@@ -45,6 +51,8 @@ class ClientKind:
         open: makes ready to ask a model whose name it took apart. It raises a LanguageModelError where the model isn't
             set up, as where its key is missing.
         extra: the extra of bedside that brings the libraries which ``open`` imports.
+        libraries: the modules that ``open`` imports from other packages.
+        check: raises what ``open`` would raise where a model isn't set up, without asking, loading or opening anything.
         price: what such a model costs; None where that isn't known.
     """
 
@@ -54,6 +62,8 @@ class ClientKind:
     read: Callable[[str], ModelName]
     open: Callable[[ModelName, Sampling], Client]
     extra: str = "judge"
+    libraries: tuple[str, ...] = ()
+    check: Callable[[ModelName], None] = _unchecked
     price: Callable[[ModelName], Price | None] = _unknown_price
 
 
@@ -114,6 +124,42 @@ def open_model(name: ModelName, sampling: Sampling) -> Client:
         return kind.open(name, sampling)
     except ImportError as error:
         raise missing_library(error.name or str(error), kind.extra) from error
+
+
+def check_models(names: Iterable[ModelName]) -> None:
+    """See that models are set up, before anything is done for which they will be asked.
+
+    Args:
+        names: the models; of one that several endpoints serve, all are looked at.
+
+    Raises:
+        MissingExtraError: a library for the only one that isn't set up isn't installed.
+        LanguageModelError: one isn't set up, as where its key is missing; or several, and each is named.
+    """
+    places = [endpoint.name for name in names for endpoint in name.endpoints or (Endpoint(name),)]
+    problems: dict[tuple[str, str | None], tuple[list[str], BedsideError]] = {}
+    for place in places:
+        try:
+            _check(place)
+        except BedsideError as error:
+            problems.setdefault((error.what, error.todo), ([], error))[0].append(place.text)
+    if len(problems) == 1:
+        ((_, problem),) = problems.values()
+        raise problem
+    if problems:
+        told = [f"{' and '.join(texts)}: {problem.what}" for texts, problem in problems.values()]
+        cures = dict.fromkeys(problem.todo for _, problem in problems.values() if problem.todo)
+        raise LanguageModelError(
+            f"{len(told)} things keep models from being asked; {'; '.join(told)}", todo="; ".join(cures)
+        )
+
+
+def _check(name: ModelName) -> None:
+    kind = CLIENTS.load(name.client)
+    for library in kind.libraries:
+        if find_spec(library) is None:
+            raise missing_library(library, kind.extra)
+    kind.check(name)
 
 
 def missing_library(library: str, extra: str = "judge") -> MissingExtraError:

@@ -6,6 +6,7 @@ import copy
 import importlib
 import io
 import os
+import re
 import sys
 from collections.abc import Collection, Mapping
 from contextlib import redirect_stdout
@@ -14,6 +15,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from bedside.llm.contract import missing_library
+from bedside.llm.model_facts import ModelFacts
 from bedside.llm.model_names import ModelName
 from bedside.llm.prices import Price
 from bedside.support.errors import MissingExtraError
@@ -33,8 +35,10 @@ ENVIRONMENT: Mapping[str, str] = {
     "ERROR_REPORTING": "0",
     "LITELLM_LOCAL_MODEL_COST_MAP": "True",
     "LITELLM_TELEMETRY": "False",
+    "LITELLM_LOG": "CRITICAL",
 }
-_PRICES = {
+#: Its tables of models, with prices and what they take.
+_TABLES = {
     "openai": "OPENAI_MODELS_DATA",
     "azure": "OPENAI_MODELS_DATA",
     "anthropic": "ANTHROPIC_MODELS_DATA",
@@ -44,6 +48,8 @@ _PRICES = {
     "grok": "GROK_MODELS_DATA",
     "kimi": "KIMI_MODELS_DATA",
 }
+#: At the end of a version's name.
+_DATE = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 def deepeval_module(part: str, left_alone: Collection[str] = ()) -> Any:
@@ -70,7 +76,36 @@ def deepeval_module(part: str, left_alone: Collection[str] = ()) -> Any:
 
 def listed_price(name: ModelName) -> Price | None:
     """The price in deepeval's tables; None where there is none, or no deepeval."""
-    table = _PRICES.get(name.provider or "")
+    entry = _entry(name.provider, name.model)
+    if entry is None or entry.input_price is None or entry.output_price is None:
+        return None
+    return Price(entry.input_price * 1e6, entry.output_price * 1e6)
+
+
+def listed_facts(name: ModelName) -> ModelFacts:
+    """What deepeval's tables say of a model; nothing where they don't have it, or there is no deepeval.
+
+    A model that a router serves is looked up as its maker's, and a dated version that isn't listed as the model itself:
+    what parameters these take is the same, which of prices isn't said.
+    """
+    provider, model = name.provider, name.model
+    if provider == "openrouter":
+        provider, _, model = model.partition(":")[0].partition("/")
+    entry = _entry(provider, model) or _entry(provider, _DATE.sub("", model))
+    if entry is None:
+        return ModelFacts()
+    return ModelFacts(
+        temperature=entry.supports_temperature,
+        schema=entry.supports_structured_outputs,
+        json=entry.supports_json,
+        probabilities=entry.supports_log_probs,
+        most_probabilities=entry.max_log_probs,
+    )
+
+
+def _entry(provider: str | None, model: str) -> Any:
+    """What deepeval's tables hold of a model; None where there is nothing."""
+    table = _TABLES.get(provider or "")
     if table is None:
         return None
     try:
@@ -78,10 +113,8 @@ def listed_price(name: ModelName) -> Price | None:
         constants = importlib.import_module("deepeval.models.llms.constants")
     except (MissingExtraError, ImportError):
         return None
-    entry = getattr(constants, table, {}).get(name.model)
-    if entry is None or entry.input_price is None or entry.output_price is None:
-        return None
-    return Price(entry.input_price * 1e6, entry.output_price * 1e6)
+    models = getattr(constants, table, {})
+    return models.get(model, None)
 
 
 class _AnyObject(BaseModel):

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlsplit
 
 import aiohttp
+import orjson
 
 from bedside.llm.openai_chat import error_message
-from bedside.llm.protocol import FaultError, LanguageModelError, RefusedError, retry_after
+from bedside.llm.protocol import FaultError, LanguageModelError, RefusedError
+from bedside.llm.retry_headers import asked_wait
 from bedside.llm.secrets import Secrets
 
 _CONNECT_SECONDS = 10.0
@@ -45,16 +48,27 @@ class HttpPoster:
         url: the address.
         partner: who is there, for messages, such as ``the server``.
         where: the address as messages name it.
-        key: sent as a bearer token; none if empty.
+        key: sent as a bearer token, or as ``key_header``; none if empty.
         time_limit: seconds until a request counts as unanswered.
         most_bytes: of an answer.
+        key_header: the header that the partner wants its key in, if no bearer token.
+        headers: sent beside it.
 
     Attributes:
         secrets: what is taken out of whatever comes back.
     """
 
     def __init__(
-        self, url: str, *, partner: str, where: str, key: str, time_limit: float, most_bytes: int
+        self,
+        url: str,
+        *,
+        partner: str,
+        where: str,
+        key: str,
+        time_limit: float,
+        most_bytes: int,
+        key_header: str = "",
+        headers: Mapping[str, str] | None = None,
     ) -> None:
         self.secrets = Secrets(more=[key])
         self._url = url
@@ -62,10 +76,21 @@ class HttpPoster:
         self._where = where
         self._time_limit = time_limit
         self._most_bytes = most_bytes
-        self._headers = {"Content-Type": "application/json", "Accept": "application/json"}
+        self._headers = {"Content-Type": "application/json", "Accept": "application/json", **(headers or {})}
         if key:
-            self._headers["Authorization"] = f"Bearer {key}"
+            self._headers[key_header or "Authorization"] = key if key_header else f"Bearer {key}"
         self._session: aiohttp.ClientSession | None = None
+
+    async def get_json(self, url: str, time_limit: float) -> Any:
+        """What another address there answers, as JSON; None where it answers with nothing of the kind in time."""
+        try:
+            async with self._opened().get(
+                url, allow_redirects=False, timeout=aiohttp.ClientTimeout(total=time_limit)
+            ) as response:
+                body = await response.content.read(self._most_bytes)
+                return orjson.loads(body) if response.status == 200 else None
+        except (aiohttp.ClientError, OSError, ValueError):  # a time-out is an OSError
+            return None
 
     async def post(self, content: bytes) -> PostAnswer:
         """Post JSON.
@@ -113,8 +138,8 @@ class HttpPoster:
         if answer.status in _PASSING or answer.status >= 500:
             return FaultError(
                 f"{self._partner} answered {answer.words}",
-                wait=retry_after(answer.headers.get("Retry-After")),
-                busy=answer.status in (429, 503),
+                wait=asked_wait(answer.headers, answer.words),
+                busy=answer.status in (429, 503, 529),
             )
         return RefusedError(f"{self._partner} refused the request ({answer.words})")
 

@@ -3,21 +3,58 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
+from bedside.llm.model_facts import ModelFacts
 from bedside.llm.model_names import ModelName
-from bedside.llm.protocol import FaultError, Reply, Request, Sampling, UnusableError
+from bedside.llm.parameters import ChatParameters
+from bedside.llm.protocol import (
+    DeclinedError,
+    FaultError,
+    Reply,
+    Request,
+    Sampling,
+    TokenCounts,
+    UnusableError,
+)
 from bedside.llm.secrets import Secrets
+from bedside.llm.server_problems import problem_in
 from bedside.llm.tokens import Token
 
 OPENAI_URL = "https://api.openai.com/v1"
-#: Alternatives asked for at each token; the most that OpenAI gives.
-TOP_LOGPROBS = 20
 #: Forms of structured output, the strictest first.
 JSON_SCHEMA, JSON_OBJECT, WORDS = 0, 1, 2
+#: Providers that are asked in OpenAI's form and know its newer parameters.
+_OPENAI, _AZURE, _OPENROUTER = "openai", "azure", "openrouter"
+_THOUGHT_MARK = re.compile(r"<(think|thinking|reasoning)>")
+
+
+def first_form(facts: ModelFacts) -> int:
+    """The strictest form of structured output that a model takes."""
+    if facts.schema is not False:
+        return JSON_SCHEMA
+    return WORDS if facts.json is False else JSON_OBJECT
+
+
+@dataclass(frozen=True, slots=True)
+class ChatContent:
+    """A request as it is sent.
+
+    Attributes:
+        body: its JSON.
+        fields: its parameters.
+        unsent: parameters that were wanted and are not in it, as :attr:`Reply.unsent` has them; ``schema`` where the
+            reply's form is described in words only.
+    """
+
+    body: bytes
+    fields: Mapping[str, Any]
+    unsent: tuple[str, ...]
 
 
 class OpenAIChat:
@@ -27,33 +64,51 @@ class OpenAIChat:
         name: the model.
         sampling: how the model is asked to write.
         secrets: what is taken out of its answers.
+        facts: what is known of the model.
+
+    Attributes:
+        parameters: what it is sent, and what it turned out not to take.
     """
 
-    def __init__(self, name: ModelName, sampling: Sampling, secrets: Secrets) -> None:
+    def __init__(
+        self, name: ModelName, sampling: Sampling, secrets: Secrets, facts: ModelFacts | None = None
+    ) -> None:
         self.secrets = secrets
         self._sampling = sampling
-        # OpenAI's newer models refuse the old name, other servers may not know the new one.
-        limit = "max_completion_tokens" if name.url == OPENAI_URL else "max_tokens"
-        body: dict[str, Any] = {"model": name.model, limit: sampling.max_tokens}
-        if sampling.temperature is not None:
-            body["temperature"] = sampling.temperature
-        if sampling.probabilities:
-            body |= {"logprobs": True, "top_logprobs": TOP_LOGPROBS}
-        self._body = body
+        #: A schema beside this form is an addition of llama.cpp's.
+        self._schema_in_object = name.provider not in (_OPENAI, _AZURE)
+        facts = facts or ModelFacts()
+        listed = name.provider == _OPENAI and facts != ModelFacts()
+        self.parameters = ChatParameters(
+            name.model,
+            sampling,
+            facts,
+            # OpenAI's newer models refuse the old name, other servers may not know the new one.
+            new_limit=name.url == OPENAI_URL or name.provider == _AZURE or listed,
+            effort_object=name.provider == _OPENROUTER,
+        )
 
-    def content(self, request: Request, form: int = JSON_SCHEMA) -> bytes:
-        """The body of a request, with structured output of this form where it has a schema."""
-        content = {**self._body, "messages": request.messages}
+    def content(self, request: Request, form: int = JSON_SCHEMA) -> ChatContent:
+        """A request as it is sent, with structured output of this form where it has a schema."""
+        parameters = self.parameters
+        fields, unsent = parameters.fields, parameters.unsent
         if request.seed is not None:
-            content["seed"] = request.seed
+            if parameters.takes_seed:
+                fields = {**fields, "seed": request.seed}
+            else:
+                unsent = (*unsent, "seed")
+        content = {**fields, "messages": request.messages}
         if request.schema is not None:
             schema = orjson.Fragment(request.schema)
             if form == JSON_SCHEMA:
                 named_schema = {"name": request.schema_name, "strict": True, "schema": schema}
                 content["response_format"] = {"type": "json_schema", "json_schema": named_schema}
             elif form == JSON_OBJECT:
-                content["response_format"] = {"type": "json_object", "schema": schema}
-        return orjson.dumps(content)
+                more = {"schema": schema} if self._schema_in_object else {}
+                content["response_format"] = {"type": "json_object", **more}
+            if form == WORDS or (form == JSON_OBJECT and not self._schema_in_object):
+                unsent = (*unsent, "schema")
+        return ChatContent(orjson.dumps(content), fields, unsent)
 
     def read(self, body: bytes) -> Reply:
         """The reply in an answer's body.
@@ -61,27 +116,57 @@ class OpenAIChat:
         Raises:
             FaultError: it doesn't have the protocol's form.
             UnusableError: it holds no text.
+            DeclinedError: the model or a content filter won't answer.
         """
-        data = _json(body)
+        return self.reply(answer_data(body))
+
+    def reply(self, data: Any) -> Reply:
+        """The reply in an answer's JSON; as for :meth:`read`."""
         try:
             choice = data["choices"][0]
             message = choice["message"]
             content, refusal = message.get("content"), message.get("refusal")
-            used = data.get("usage") or {}
-            counts = _count(used.get("prompt_tokens")), _count(used.get("completion_tokens"))
+            counts = _counts(data.get("usage") or {})
         except (KeyError, IndexError, TypeError, AttributeError) as error:
-            problem = self.secrets.line(error_message(body))
+            problem = self.secrets.line(error_message(orjson.dumps(data)))
             raise FaultError(f"the server's answer holds no reply ({problem})") from error
         if isinstance(content, list):
             content = "".join(str(part.get("text") or "") for part in content if isinstance(part, dict))
-        cut = choice.get("finish_reason") == "length"
-        if not isinstance(content, str) or not content.strip():
-            if isinstance(refusal, str) and refusal:
-                raise UnusableError(f"the model declined: {self.secrets.line(refusal)}", "", *counts)
-            ended = f" within {self._sampling.max_tokens} tokens" if cut else ""
-            raise UnusableError(f"the reply is empty{ended}", "", *counts)
-        tokens = _tokens(choice.get("logprobs")) if self._sampling.probabilities else ()
-        return Reply(self.secrets.scrub(content), *counts, tokens=tokens, cut=cut)
+        text = self.secrets.scrub(content) if isinstance(content, str) else ""
+        ending = choice.get("finish_reason")
+        if ending == "content_filter":
+            met = "; ".join(problem_in(200, {"innererror": choice}).filtered)
+            raise DeclinedError("filter", f"stopped the reply{f' ({met})' if met else ''}", text, **counts)
+        if isinstance(refusal, str) and refusal and not text.strip():
+            raise DeclinedError("model", self.secrets.line(refusal), **counts)
+        cut = ending == "length"
+        if not text.strip():
+            raise self._empty(message, cut, counts)
+        if cut and _THOUGHT_MARK.match(text.lstrip()) and "</" not in text:
+            raise self._only_reasoning(text, counts)
+        tokens = listed_tokens(choice.get("logprobs")) if self._sampling.probabilities else ()
+        return Reply(text, **counts, tokens=tokens, cut=cut)
+
+    def _empty(self, message: Mapping[str, Any], cut: bool, counts: TokenCounts) -> UnusableError:
+        """The error where a reply holds no words."""
+        reasoned = (
+            message.get("reasoning_content") or message.get("reasoning") or counts.get("reasoning_tokens")
+        )
+        if cut and reasoned:
+            return self._only_reasoning("", counts)
+        called = message.get("tool_calls") or message.get("function_call")
+        if called:
+            return UnusableError("the model called a tool in place of replying", **counts)
+        ended = f" within {self._sampling.max_tokens} tokens" if cut else ""
+        return UnusableError(f"the reply is empty{ended}", cut=cut, **counts)
+
+    def _only_reasoning(self, text: str, counts: TokenCounts) -> UnusableError:
+        """The error where no tokens were left for the reply; with the same limit, the next attempt would be alike."""
+        problem = (
+            f"the model used all {self._sampling.max_tokens} tokens for reasoning before its reply: allow it more "
+            "(max_tokens), or ask for less reasoning (reasoning_effort)"
+        )
+        return UnusableError(problem, text, final=True, cut=True, **counts)
 
 
 def error_message(body: bytes) -> str:
@@ -100,7 +185,7 @@ def error_message(body: bytes) -> str:
     return error if isinstance(error, str) else text
 
 
-def _json(body: bytes) -> Any:
+def answer_data(body: bytes) -> Any:
     try:
         return orjson.loads(body)
     except orjson.JSONDecodeError:
@@ -113,11 +198,35 @@ def _json(body: bytes) -> Any:
         raise FaultError("the server's answer is not JSON") from error
 
 
-def _count(value: object) -> int | None:
+def _counts(usage: Mapping[str, Any]) -> TokenCounts:
+    """The tokens of a reply as the fields of :class:`Reply` have them.
+
+    Where a provider leaves reasoning out of the completion's tokens, as the sum of all shows, it is added: it is paid
+    for as these are.
+    """
+    prompt, completion = token_count(usage.get("prompt_tokens")), token_count(usage.get("completion_tokens"))
+    total = token_count(usage.get("total_tokens"))
+    reasoning = _detail(usage, "completion_tokens_details", "reasoning_tokens")
+    if completion is not None and reasoning and total == (prompt or 0) + completion + reasoning:
+        completion += reasoning
+    return TokenCounts(
+        input_tokens=prompt,
+        output_tokens=completion,
+        cached_tokens=_detail(usage, "prompt_tokens_details", "cached_tokens"),
+        reasoning_tokens=reasoning,
+    )
+
+
+def _detail(usage: Mapping[str, Any], part: str, name: str) -> int | None:
+    details = usage.get(part)
+    return token_count(details.get(name)) if isinstance(details, Mapping) else None
+
+
+def token_count(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _tokens(logprobs: object) -> tuple[Token, ...]:
+def listed_tokens(logprobs: object) -> tuple[Token, ...]:
     """The tokens of a reply; none where the provider's form is another."""
     content = logprobs.get("content") if isinstance(logprobs, dict) else None
     if not isinstance(content, list):

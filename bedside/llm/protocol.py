@@ -10,10 +10,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypedDict, Unpack
 
 from bedside.llm.tokens import Token
 from bedside.support.errors import BedsideError
+
+#: How long models that reason can be asked to do so; each provider takes some of these.
+REASONING_EFFORTS = ("none", "minimal", "low", "medium", "high", "xhigh")
+
+
+class TokenCounts(TypedDict, total=False):
+    """The tokens of a reply: the fields of :class:`Reply` of these names."""
+
+    input_tokens: int | None
+    output_tokens: int | None
+    cached_tokens: int | None
+    reasoning_tokens: int | None
 
 
 class LanguageModelError(BedsideError):
@@ -68,26 +80,62 @@ class WrongFormError(Exception):
         self.form = form
 
 
+class NotTakenError(Exception):
+    """The model doesn't take a parameter; the client has noted it, and the request is to be sent again without it.
+
+    Args:
+        parameter: its name as :meth:`Sampling.parameters` has it, such as ``temperature``.
+        what: what the server said, in one line without secrets.
+    """
+
+    def __init__(self, parameter: str, what: str) -> None:
+        super().__init__(what)
+        self.parameter = parameter
+
+
 class UnusableError(Exception):
     """The model replied, but with nothing that could be used.
 
     Args:
         problem: what is wrong.
         text: what there is of the reply.
-        input_tokens: tokens of the request; None where the provider doesn't say.
-        output_tokens: tokens of the reply, likewise.
+        counts: of its tokens.
+        final: whether it would come to the same if the model were asked again.
+        cut: whether the reply ended at the limit of tokens.
     """
 
     def __init__(
         self,
         problem: str,
         text: str = "",
-        input_tokens: int | None = None,
-        output_tokens: int | None = None,
+        *,
+        final: bool = False,
+        cut: bool = False,
+        **counts: Unpack[TokenCounts],
     ) -> None:
         super().__init__(problem)
         self.problem = problem
-        self.reply = Reply(text, input_tokens, output_tokens)
+        self.final = final
+        self.reply = Reply(text, cut=cut, **counts)
+
+
+class DeclinedError(UnusableError):
+    """The model, or its provider's content filter, won't answer this request. It isn't asked again.
+
+    Args:
+        by: ``model``, where it refused, or ``filter``.
+        words: of a model, its own; of a filter, what it did and why. In one line without secrets.
+        text: what there is of the reply.
+        counts: of its tokens.
+    """
+
+    def __init__(
+        self, by: Literal["model", "filter"], words: str, text: str = "", **counts: Unpack[TokenCounts]
+    ) -> None:
+        who = "the model declined:" if by == "model" else "the provider's content filter"
+        super().__init__(f"{who} {words}", text, final=True, **counts)
+        self.by = by
+        self.words = words
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,11 +204,16 @@ class Reply:
 
     Attributes:
         text: its words.
-        input_tokens: tokens of the request as the provider counts them; None where it doesn't say.
-        output_tokens: tokens of the reply, likewise.
+        input_tokens: tokens of the request as the provider counts them, those of its cache included; None where it
+            doesn't say.
+        output_tokens: tokens of the reply and of the reasoning before it, likewise.
         tokens: the reply's tokens with their probabilities; empty where not asked for or not given.
         cut: whether the reply ended at the limit of tokens.
         endpoint: the address of the server that replied; None where there is none.
+        cached_tokens: of the request's tokens, those that the provider had in its cache; None where it doesn't say.
+        reasoning_tokens: of the output tokens, those of the reasoning before the reply, likewise.
+        unsent: names of parameters (as :meth:`Sampling.parameters` has them) that were wanted and not sent, because the
+            model doesn't take them.
     """
 
     text: str
@@ -169,6 +222,9 @@ class Reply:
     tokens: tuple[Token, ...] = ()
     cut: bool = False
     endpoint: str | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
+    unsent: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +238,8 @@ class Sampling:
         seed: of the first pass; sent, plus the number of the pass, only where the temperature isn't 0.
         timeout: seconds until a request counts as unanswered.
         max_prompt_tokens: for servers that must be told how much room to make.
+        reasoning_effort: how long a model that reasons does so, one of :data:`REASONING_EFFORTS`; None leaves it to the
+            provider.
     """
 
     temperature: float | None = 0.0
@@ -190,6 +248,7 @@ class Sampling:
     seed: int = 0
     timeout: float = 120.0
     max_prompt_tokens: int | None = None
+    reasoning_effort: str | None = None
 
     def pass_seed(self, number: int) -> int | None:
         """The seed that is sent with a pass."""
@@ -202,6 +261,7 @@ class Sampling:
             "max_tokens": self.max_tokens,
             "probabilities": self.probabilities,
             "seed": self.seed if self.temperature else None,
+            **({} if self.reasoning_effort is None else {"reasoning_effort": self.reasoning_effort}),
         }
 
 
@@ -220,7 +280,9 @@ class Client(Protocol):
             NotAskableError: it can't be put to this model.
             NotAskedError: it wasn't sent.
             WrongFormError: to be sent again in another form.
+            NotTakenError: to be sent again without a parameter.
             UnusableError: there is a reply, but none that could be read.
+            DeclinedError: the model or a content filter won't answer it.
         """
         ...
 

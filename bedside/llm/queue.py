@@ -12,6 +12,7 @@ from bedside.llm.protocol import (
     LanguageModelError,
     NotAskableError,
     NotAskedError,
+    NotTakenError,
     RefusedError,
     Reply,
     Request,
@@ -50,9 +51,11 @@ class CallRecord:
         calls: how often a request was sent.
         replies: the words of every reply.
         faults: what went wrong on the way.
-        input_tokens, output_tokens: of the requests and replies; None where no provider said.
+        input_tokens, output_tokens, cached_tokens, reasoning_tokens: of the requests and replies, see
+            :class:`bedside.llm.protocol.Reply`; None where no provider said.
         form: the form of structured output that was arrived at.
         endpoint: the address of the server that gave the last reply.
+        unsent: parameters that were not sent with the last reply's request.
     """
 
     calls: int = 0
@@ -60,17 +63,26 @@ class CallRecord:
     faults: list[str] = field(default_factory=list)
     input_tokens: int | None = None
     output_tokens: int | None = None
+    cached_tokens: int | None = None
+    reasoning_tokens: int | None = None
     form: int = 0
     endpoint: str | None = None
+    unsent: tuple[str, ...] = ()
 
     def count(self, reply: Reply) -> None:
         """Note a reply."""
         self.replies.append(reply.text)
         self.endpoint = reply.endpoint
-        if reply.input_tokens is not None:
-            self.input_tokens = (self.input_tokens or 0) + reply.input_tokens
-        if reply.output_tokens is not None:
-            self.output_tokens = (self.output_tokens or 0) + reply.output_tokens
+        self.unsent = reply.unsent
+        self.input_tokens = _sum(self.input_tokens, reply.input_tokens)
+        self.output_tokens = _sum(self.output_tokens, reply.output_tokens)
+        self.cached_tokens = _sum(self.cached_tokens, reply.cached_tokens)
+        self.reasoning_tokens = _sum(self.reasoning_tokens, reply.reasoning_tokens)
+
+
+def _sum(before: int | None, more: int | None) -> int | None:
+    """The sum of what is known."""
+    return before if more is None else more if before is None else before + more
 
 
 class RequestQueue:
@@ -137,6 +149,11 @@ class RequestQueue:
                 self._server_answered = True
                 record.form = wrong.form
                 record.faults.append(f"form {wrong.form - 1} of structured output not taken")
+            except NotTakenError as not_taken:
+                # It cost nothing, and would otherwise use up a small limit of calls before anything is learnt.
+                self._server_answered = True
+                self._count_call(-1, record)
+                record.faults.append(f"{not_taken.parameter} not taken")
             except FaultError as fault:
                 record.faults.append(fault.what)
                 if fault.elsewhere:
@@ -144,13 +161,13 @@ class RequestQueue:
                 attempt += 1
                 self._note_unanswered(fault, attempt)
                 if attempt >= self._patience.attempts:
-                    self._came_to_nothing(fault.what)
+                    self._came_to_nothing(fault.what, again=True)
                     raise
                 await self._wait_after(fault, attempt)
             except RefusedError as refused:
                 record.faults.append(str(refused))
                 if not self._model_replied:
-                    self._came_to_nothing(str(refused))
+                    self._came_to_nothing(str(refused), again=False)
                 raise
             except UnusableError:
                 self._has_replied()
@@ -181,8 +198,12 @@ class RequestQueue:
                 todo="check that it runs and its address",
             ) from fault
 
-    def _came_to_nothing(self, problem: str) -> None:
+    def _came_to_nothing(self, problem: str, *, again: bool) -> None:
         """Count requests in a row that were given up.
+
+        Args:
+            problem: why the last one was.
+            again: whether it may be answered another time.
 
         Raises:
             LanguageModelError: there were too many.
@@ -192,7 +213,10 @@ class RequestQueue:
             raise LanguageModelError(
                 f"{self._in_vain} requests in a row were given up, the last because {problem}",
                 where=self._address,
-                todo="what is finished is kept; run the same command again to go on",
+                todo="what is finished is kept; run the same command again to go on"
+                if again
+                else "the same requests would be refused again: see what the server says, and name another model or "
+                "other settings",
             )
 
     async def _wait_for_server(self) -> None:

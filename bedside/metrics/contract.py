@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from bedside.models.model_files import find_model
+from bedside.ratings.missing_reasons import NO_MODEL
 from bedside.ratings.names import algorithm_rater
 from bedside.ratings.values import Direction, Value
 from bedside.support.errors import RegistryError
@@ -158,7 +159,7 @@ class Family:
     @property
     def no_model(self) -> str:
         """Why values are missing where no model is named."""
-        return f"no model is named: {self.name}.model, {self.model}"
+        return f"{NO_MODEL}: {self.name}.model, {self.model}"
 
     def rater(self, parameters: Mapping[str, Any] | None = None) -> str:
         """The rater's name: ``algorithm:NAME@VERSION``, with every parameter that is not the default.

@@ -11,12 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bedside.support.errors import MissingExtraError
+from bedside.support.unspaced_scripts import UNSPACED
 
 #: Words, and single characters of scripts that are written without spaces.
-_TOKEN = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
-    r"|[^\W\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+(?:['’]\w+)?"
-)
+_TOKEN = re.compile(rf"[{UNSPACED}]|[^\W{UNSPACED}]+(?:['’]\w+)?")
 
 
 def tokens_of(text: str) -> tuple[str, ...]:

@@ -22,6 +22,14 @@ COLUMN_NAMES: Mapping[str, tuple[str, ...]] = {
     "drawn": ("drawn", "probability"),
 }  # fmt: skip
 
+#: Columns of a table of pairs, which are these only where all three are there: two raters may be called first and
+#: second.
+PAIR_NAMES: Mapping[str, tuple[str, ...]] = {
+    "first": ("first", "first_id", "first_item", "first_transcript", "first_conversation"),
+    "second": ("second", "second_id", "second_item", "second_transcript", "second_conversation"),
+    "preferred": ("preferred", "preference", "preferred_id", "better", "winner"),
+}
+
 #: Columns that say something of a row and hold no rating: when, how long, from where, its number, what was said.
 _ABOUT = frozenset(
     """date time timestamp datetime day start end started ended finished progress status submitted created updated

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 import polars as pl
 
-from bedside.ratings.names import rates_unit
+from bedside.ratings.names import rates_pair, rates_unit, second_ids
+from bedside.ratings.pair_preferences import SHARES
 from bedside.ratings.table import COLUMNS, KEY, ROW_SCHEMA, SCHEMA
 from bedside.support.errors import InputError
 
@@ -101,9 +102,23 @@ def _faults() -> list[tuple[pl.Expr, str, str]]:
         for name in ("transcript_id", "unit", "metric", "rater", "replicate")
     ]
     values = pl.sum_horizontal(pl.col(name).is_not_null() for name in ("value", "label", "error"))
+    share = pl.col("label").replace_strict(SHARES, default=None, return_dtype=pl.Float64())
+    preferred = pl.col("error").is_not_null() & (values == 1) | share.eq_missing(pl.col("value")) & (
+        values == 2
+    )
     return [
         *needed,
-        (~rates_unit(), "the unit is neither a transcript nor a turn", "write transcript or turn:INDEX"),
+        (
+            ~rates_unit(),
+            "the unit is neither a transcript nor a turn nor a pair",
+            "write transcript, turn:INDEX or pair:ID",
+        ),
+        (
+            rates_pair() & ~pl.col("metric").str.contains(r".\.preference$"),
+            "a pair is rated by something else than a preference",
+            "end the metric's name in .preference",
+        ),
+        (second_ids() == pl.col("transcript_id"), "a transcript is paired with itself", "name another one"),
         (~pl.col("rater").str.contains(":", literal=True), "the rater is of no kind", "write human:NAME"),
         (
             ~pl.col("drawn").fill_null(0).is_between(0, 1),
@@ -111,7 +126,16 @@ def _faults() -> list[tuple[pl.Expr, str, str]]:
             "mend the column drawn",
         ),
         (pl.col("replicate") < 0, "the replicate is less than 0", "count passes from 0"),
-        (values != 1, "a rating has a value, a label or an error, and one of them only", "mend the row"),
+        (
+            rates_pair() & ~preferred,
+            "a preference is first with the value 1, second with 0 or tie with 0.5, or has an error alone",
+            "mend the row",
+        ),
+        (
+            ~rates_pair() & (values != 1),
+            "a rating has a value, a label or an error, and one of them only",
+            "mend the row",
+        ),
         (~pl.struct(KEY).is_first_distinct(), "the rating stands in a row above, too", "remove one of them"),
     ]
 

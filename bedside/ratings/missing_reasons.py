@@ -6,8 +6,42 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+#: How the reason of a value begins that nobody asked for, as a model that it needs is named nowhere: no failure.
+NO_MODEL = "no model is named"
+
 # A whole number or one with decimals, not within a name or an identifier.
 _NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?![\w-])")
+
+# ``3 to 19 words, fewer than 20``: how many there are is not the cause.
+_TOO_FEW = re.compile(r"(?:an? |[\d,.]+ (?:to [\d,.]+ )?)(\w+?)s?, fewer than ([\d,.]+)")
+
+
+def is_failure(error: str) -> bool:
+    """Whether a missing value was asked for."""
+    return not error.startswith(NO_MODEL)
+
+
+def failures(rows: Iterable[Mapping[str, Any]]) -> int:
+    """How many values are missing that were asked for; rows as of :func:`kinds_of_reasons`."""
+    return sum(row["n"] for row in rows if is_failure(row["error"]))
+
+
+def cause(error: str) -> str:
+    """A reason, or a kind of reasons, in short: ``fewer than 20 words`` of ``17 words, fewer than 20``."""
+    few = _TOO_FEW.fullmatch(error)
+    return error if few is None else f"fewer than {few[2]} {few[1]}s"
+
+
+def causes(rows: Iterable[Mapping[str, Any]]) -> list[tuple[str, int]]:
+    """Each cause of missing ratings with how many are missing for it, most first.
+
+    Args:
+        rows: as of :func:`kinds_of_reasons`.
+    """
+    counts: dict[str, int] = {}
+    for row in kinds_of_reasons({**row, "metric": "", "rater": ""} for row in rows):
+        counts[cause(row["error"])] = counts.get(cause(row["error"]), 0) + row["n"]
+    return sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
 
 
 def kinds_of_reasons(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -1,6 +1,8 @@
 """Names of raters and of units: made and taken apart here, and nowhere else.
 
-A rater is ``human:NAME``, ``judge:MODEL`` or ``algorithm:NAME@VERSION``; a unit is ``transcript`` or ``turn:INDEX``.
+A rater is ``human:NAME``, ``judge:MODEL``, ``jury:NAME@RULE-VERSION`` or ``algorithm:NAME@VERSION``; a unit is
+``transcript``, ``turn:INDEX`` or, where a transcript was compared with another that was shown after it, ``pair:ID``
+with the id of that other.
 Polars is loaded by the functions that need it: a shell completes names of raters without it.
 """
 
@@ -14,8 +16,8 @@ if TYPE_CHECKING:
 #: The unit of a rating of a whole transcript.
 TRANSCRIPT = "transcript"
 #: Patterns of all raters of a kind.
-HUMANS, JUDGES, ALGORITHMS = "human:*", "judge:*", "algorithm:*"
-_HUMAN, _JUDGE, _ALGORITHM, _TURN = "human:", "judge:", "algorithm:", "turn:"
+HUMANS, JUDGES, JURIES, ALGORITHMS = "human:*", "judge:*", "jury:*", "algorithm:*"
+_HUMAN, _JUDGE, _ALGORITHM, _TURN, _PAIR, _JURY = "human:", "judge:", "algorithm:", "turn:", "pair:", "jury:"
 
 
 def human_rater(name: str) -> str:
@@ -26,6 +28,11 @@ def human_rater(name: str) -> str:
 def judge_rater(model: str) -> str:
     """The rater that a language model is."""
     return f"{_JUDGE}{model}"
+
+
+def jury_rater(name: str, version: str) -> str:
+    """The rater that several raters are together; the version says how they are combined, and which they are."""
+    return f"{_JURY}{name}@{version}"
 
 
 def algorithm_rater(name: str, version: str | None = None) -> str:
@@ -41,6 +48,11 @@ def is_human(rater: str) -> bool:
 def is_judge(rater: str) -> bool:
     """Whether the rater is a language model."""
     return rater.startswith(_JUDGE)
+
+
+def is_jury(rater: str) -> bool:
+    """Whether the rater is several raters together."""
+    return rater.startswith(_JURY)
 
 
 def is_algorithm(rater: str) -> bool:
@@ -82,6 +94,13 @@ def rated_by_judges() -> pl.Expr:
     return pl.col("rater").str.starts_with(_JUDGE)
 
 
+def rated_by_juries() -> pl.Expr:
+    """The rows of a ratings table that several raters together rated."""
+    import polars as pl
+
+    return pl.col("rater").str.starts_with(_JURY)
+
+
 def rated_by_algorithms() -> pl.Expr:
     """The rows of a ratings table that algorithms rated."""
     import polars as pl
@@ -99,11 +118,46 @@ def is_turn(unit: str) -> bool:
     return unit.startswith(_TURN)
 
 
-def rates_unit() -> pl.Expr:
-    """The rows of a ratings table whose unit is one: the whole transcript, or a turn."""
+def pair_unit(second: str) -> str:
+    """The unit that a transcript and another make, by the id of the other, which was shown second."""
+    return f"{_PAIR}{second}"
+
+
+def is_pair(unit: str) -> bool:
+    """Whether the unit is a pair of transcripts."""
+    return unit.startswith(_PAIR)
+
+
+def second_id(unit: str) -> str:
+    """The id of the transcript that was shown second, of a unit that is a pair.
+
+    Raises:
+        ValueError: it is no pair.
+    """
+    if not is_pair(unit):
+        raise ValueError(f"{unit!r} is no pair")
+    return unit.removeprefix(_PAIR)
+
+
+def rates_pair() -> pl.Expr:
+    """The rows of a ratings table whose unit is a pair of transcripts."""
     import polars as pl
 
-    return pl.col("unit").str.contains(f"^(?:{TRANSCRIPT}|{_TURN}[0-9]+)$")
+    return pl.col("unit").str.starts_with(_PAIR)
+
+
+def second_ids() -> pl.Expr:
+    """The id of the transcript that was shown second in each row; null where its unit is no pair."""
+    import polars as pl
+
+    return pl.when(rates_pair()).then(pl.col("unit").str.strip_prefix(_PAIR))
+
+
+def rates_unit() -> pl.Expr:
+    """The rows of a ratings table whose unit is one: the whole transcript, a turn, or a pair of transcripts."""
+    import polars as pl
+
+    return pl.col("unit").str.contains(f"(?s)^(?:{TRANSCRIPT}|{_TURN}[0-9]+|{_PAIR}.+)$")
 
 
 def turn_index(unit: str) -> int:

@@ -15,6 +15,8 @@ class RatedCell(NamedTuple):
         rater: who rated.
         metric: on what; empty where the file has one metric alone and doesn't name it.
         value: the rating.
+        second: of two transcripts that were compared, the one shown second; ``item`` is the first, and ``value`` says
+            which is preferred.
         system, case, turn, replicate, round, drawn, reason: as the columns of the ratings table, the turn as a number.
     """
 
@@ -31,3 +33,4 @@ class RatedCell(NamedTuple):
     round: str = ""
     drawn: str = ""
     reason: str = ""
+    second: str = ""

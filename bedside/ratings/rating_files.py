@@ -14,7 +14,8 @@ import polars as pl
 from bedside.ratings.answer_values import MetricAnswers, holds_rating
 from bedside.ratings.form_contract import form_of
 from bedside.ratings.frames import FRAME, Frame, is_ratings_table, ratings_table, row_place
-from bedside.ratings.names import has_kind, human_rater, unit_name
+from bedside.ratings.names import has_kind, human_rater, pair_unit, unit_name
+from bedside.ratings.pair_preferences import SHARES
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_account import RatingAccount, rating_account
 from bedside.ratings.rating_content import FileContent, FrameContent, RatingContent
@@ -216,7 +217,7 @@ class _CollectedRatings:
                 "nothing says who rated", where=where, todo="say what does with `columns=rater=NAME`"
             )
         rater = cell.rater if has_kind(cell.rater) else human_rater(cell.rater)
-        unit = unit_name(_whole(cell.turn, "turn", where) if cell.turn else None)
+        unit = _unit(cell)
         replicate = _whole(cell.replicate, "replicate", where) if cell.replicate else 0
         key = (cell.item, unit, answers.metric, rater, replicate, cell.round)
         if key in self._places:
@@ -227,11 +228,28 @@ class _CollectedRatings:
             )
         self._places[key] = where
         value, label = answers.read(cell)
+        if cell.second and label is not None:
+            value = SHARES[label]
         self._drawn.append((cell.round, _chance(cell.drawn, where) if cell.drawn else None))
         self.rows.append(
             (cell.item, cell.system or None, cell.case or None, unit, answers.metric, rater, replicate, value,
              label, cell.reason or None, None)
         )  # fmt: skip
+
+
+def _unit(cell: RatedCell) -> str:
+    """What a cell rates.
+
+    Raises:
+        InputError: a turn is no number, or a transcript is compared with itself.
+    """
+    if not cell.second:
+        return unit_name(_whole(cell.turn, "turn", cell.where) if cell.turn else None)
+    if cell.second == cell.item:
+        raise InputError(
+            f"{cell.item!r} is compared with itself", where=cell.where, todo="name the other transcript"
+        )
+    return pair_unit(cell.second)
 
 
 def _whole(cell: str, name: str, where: str) -> int:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import polars as pl
 
-from bedside.ratings.names import is_turn, turn_index
+from bedside.ratings.names import is_jury, is_pair, is_turn, second_id, turn_index
 from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
 from bedside.ratings.scales import Scale
@@ -34,16 +34,26 @@ def import_ratings(
 
     Raises:
         DataError: no round can have this name.
-        InputError: the run has no such transcript, a turn is past its transcript's end, or a metric has another
-            scale in the run; nothing is changed then.
+        InputError: the run has no such transcript, a turn is past its transcript's end, a metric has another scale in
+            the run, or a rater is a jury; nothing is changed then.
     """
     check_round(round)
+    jury = next(filter(is_jury, file.ratings["rater"].unique().sort()), None)
+    if jury is not None:
+        raise InputError(
+            f"{jury} is a jury, whose ratings are made from its members'",
+            where=str(path),
+            todo="import the members' ratings, and make the jury with bedside judge jury",
+        )
     turns_of = dict(run.index.select("id", "turns").iter_rows())
     for where, item, unit in zip(
         file.places, file.ratings["transcript_id"], file.ratings["unit"], strict=True
     ):
-        if item not in turns_of:
-            raise InputError(f"the run has no transcript {item!r}", where=where, todo=nearest(item, turns_of))
+        for name in (item, second_id(unit)) if is_pair(unit) else (item,):
+            if name not in turns_of:
+                raise InputError(
+                    f"the run has no transcript {name!r}", where=where, todo=nearest(name, turns_of)
+                )
         turns = turns_of[item]
         if is_turn(unit) and turn_index(unit) >= turns:
             raise InputError(

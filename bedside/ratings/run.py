@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cached_property
 from pathlib import Path
@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, Any
 import orjson
 import polars as pl
 
+from bedside.ratings.juries import with_juries
 from bedside.ratings.run_contents import RunContents
 from bedside.ratings.run_folder import MANIFEST, is_run
+from bedside.ratings.run_parts import PARTS_KEY, PARTS_SHAPE
 from bedside.ratings.table import KEY, SCHEMA, in_round, to_pandas, wordless
 from bedside.ratings.table_writer import RATING_PARTS, write_table
 from bedside.ratings.transcript_rows import TRANSCRIPT_FOLDER, TRANSCRIPT_SCHEMA, parse_transcript
@@ -27,6 +29,7 @@ from bedside.support.errors import RunError
 from bedside.support.files import empty, making, saying_where, sync, write_json
 from bedside.support.json_shape import BOOLEAN, INTEGER, NUMBER, TEXT, ObjectOf, OrNull, misfit
 from bedside.support.locks import hold
+from bedside.support.shell_words import typed
 from bedside.transcripts.simulation_folder import simulation_manifest
 from bedside.transcripts.transcript import Transcript
 
@@ -35,7 +38,7 @@ if TYPE_CHECKING:
 
 
 FORMAT = 2
-_RATINGS = "ratings.parquet"
+RATINGS_FILE = "ratings.parquet"
 #: What comes of reading a damaged table.
 _DAMAGE = (pl.exceptions.PolarsError, pl.exceptions.PanicException, OSError)
 #: What every manifest holds.
@@ -51,6 +54,12 @@ _MANIFEST_SHAPE = {
     }],
     "imports": [{"file": TEXT, "ratings": INTEGER, "scales": ObjectOf([(*TEXT, *NUMBER)])}],
     "rubrics": OrNull(ObjectOf({})),
+    PARTS_KEY: OrNull(PARTS_SHAPE),
+    "learnt": OrNull([{"rater": TEXT, "metric": TEXT, "digests": [TEXT]}]),
+    "juries": OrNull(ObjectOf({
+        "rater": TEXT, "members": [TEXT], "rule": TEXT, "quorum": INTEGER, "learning": ObjectOf({}),
+        "metrics": ObjectOf({"levels": [NUMBER], "weights": [NUMBER]}),
+    })),
 }  # fmt: skip
 #: A change of the two that is on disk whole and not in its place yet.
 _CHANGE = ".change"
@@ -85,7 +94,7 @@ class Run:
             raise RunError(
                 "the folder is a simulation, and no run",
                 where=str(self.path),
-                todo=f"score it: bedside score {self.path} --out run",
+                todo=f"score it: bedside score {typed(self.path)} --out run",
             )
         if not is_run(self.path):
             raise RunError(
@@ -124,7 +133,7 @@ class Run:
             RunError: the ratings are missing or damaged.
         """
         kept = self.manifest["transcripts"]
-        with self._sound(_RATINGS):
+        with self.sound(RATINGS_FILE):
             return RunContents.of(self.scan(), kept["count"], kept["turns"])
 
     def __repr__(self) -> str:
@@ -142,12 +151,12 @@ class Run:
 
     def scan(self) -> pl.LazyFrame:
         """The ratings table, unread: filter it before collecting where a run is large."""
-        return self._table(_RATINGS, SCHEMA)
+        return self.table(RATINGS_FILE, SCHEMA)
 
     @cached_property
     def ratings(self) -> pl.DataFrame:
         """The ratings table (see :data:`COLUMNS`)."""
-        with self._sound(_RATINGS):
+        with self.sound(RATINGS_FILE):
             return self.scan().collect()
 
     def to_pandas(self) -> pandas.DataFrame:
@@ -162,13 +171,13 @@ class Run:
     def index(self) -> pl.DataFrame:
         """One row a transcript, without its content: id, system, case_id, language, factors (JSON), turns, hash,
         source."""
-        with self._sound(TRANSCRIPT_FOLDER):
-            return self._table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA).drop("content").collect()
+        with self.sound(TRANSCRIPT_FOLDER):
+            return self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA).drop("content").collect()
 
     @cached_property
     def factors(self) -> pl.DataFrame:
         """One row a transcript: its id as ``transcript_id``, and a column for each factor (text)."""
-        with self._sound(TRANSCRIPT_FOLDER):
+        with self.sound(TRANSCRIPT_FOLDER):
             rows = [
                 {
                     "transcript_id": name,
@@ -187,8 +196,8 @@ class Run:
             RunError: the run keeps no text.
         """
         for part in sorted((self.path / TRANSCRIPT_FOLDER).glob("*.parquet")):
-            with self._sound(f"{TRANSCRIPT_FOLDER}/{part.name}"):
-                table = self._table(f"{TRANSCRIPT_FOLDER}/{part.name}", TRANSCRIPT_SCHEMA)
+            with self.sound(f"{TRANSCRIPT_FOLDER}/{part.name}"):
+                table = self.table(f"{TRANSCRIPT_FOLDER}/{part.name}", TRANSCRIPT_SCHEMA)
                 rows = table.select("id", "content", "source").collect()
             for name, content, source in rows.iter_rows():
                 yield self._parsed(name, content, source)
@@ -199,12 +208,24 @@ class Run:
         Raises:
             RunError: there is none, or the run keeps no text.
         """
-        every = self._table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
-        with self._sound(TRANSCRIPT_FOLDER):
+        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
+        with self.sound(TRANSCRIPT_FOLDER):
             table = every.filter(pl.col("id") == name).collect()
         if table.is_empty():
             raise RunError(f"there is no transcript {name!r}", where=str(self.path))
         return self._parsed(*table.select("id", "content", "source").row(0))
+
+    def transcripts_named(self, names: Collection[str]) -> Iterator[Transcript]:
+        """The transcripts with these ids, in the order of the run.
+
+        Raises:
+            RunError: the run keeps no text.
+        """
+        every = self.table(f"{TRANSCRIPT_FOLDER}/*.parquet", TRANSCRIPT_SCHEMA)
+        with self.sound(TRANSCRIPT_FOLDER):
+            rows = every.filter(pl.col("id").is_in(list(names))).select("id", "content", "source").collect()
+        for row in rows.iter_rows():
+            yield self._parsed(*row)
 
     def _parsed(self, name: str, content: str | None, source: str) -> Transcript:
         if content is None:
@@ -213,11 +234,11 @@ class Run:
                 where=str(self.path),
                 todo="score again into a new run with bedside score, without --no-text",
             )
-        with self._sound(TRANSCRIPT_FOLDER):
+        with self.sound(TRANSCRIPT_FOLDER):
             return parse_transcript(content, source)
 
     @contextmanager
-    def _sound(self, name: str) -> Iterator[None]:
+    def sound(self, name: str) -> Iterator[None]:
         """Turns what reading a damaged table comes to into a message that names it."""
         try:
             yield
@@ -231,7 +252,7 @@ class Run:
     def add(self, ratings: pl.LazyFrame, manifest: Mapping[str, Any], *, key: Sequence[str] = KEY) -> int:
         """Add ratings, replacing those of the same key, and put ``manifest`` in place of the old one: both, or neither.
 
-        The run must be :meth:`locked`.
+        What juries say is made anew from their members' ratings. The run must be :meth:`locked`.
 
         Args:
             ratings: the new ones; without the column, of no round.
@@ -247,11 +268,11 @@ class Run:
             ratings = wordless(ratings)
         keys = ratings.select(key).unique()
         old = self.scan()
-        with self._sound(_RATINGS):
+        with self.sound(RATINGS_FILE):
             replaced = old.join(keys, on=key, how="semi").select(pl.len()).collect().item()
         kept = old.join(keys, on=key, how="anti", maintain_order="left") if replaced else old
-        with self._sound(_RATINGS), making(self.path / _CHANGE) as folder:
-            write_table(folder / _RATINGS, pl.concat([kept, ratings]))
+        with self.sound(RATINGS_FILE), making(self.path / _CHANGE) as folder:
+            write_table(folder / RATINGS_FILE, with_juries(pl.concat([kept, ratings]), manifest))
             write_json(folder / MANIFEST, manifest)
         self._settle()
         self.manifest = dict(manifest)
@@ -269,7 +290,7 @@ class Run:
         if not change.is_dir():
             return
         with saying_where(self.path):
-            for name in (_RATINGS, MANIFEST):
+            for name in (RATINGS_FILE, MANIFEST):
                 with suppress(FileNotFoundError):  # another process was faster
                     os.replace(change / name, self.path / name)
             sync(self.path)
@@ -301,7 +322,12 @@ class Run:
             self._forget()
             yield
 
-    def _table(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
+    def table(self, name: str, schema: pl.Schema) -> pl.LazyFrame:
+        """A Parquet table of the folder, unread.
+
+        Raises:
+            RunError: it is missing, damaged, or has other columns.
+        """
         file = self.path / name
         try:
             table = pl.scan_parquet(file)
@@ -342,7 +368,12 @@ def new_run(path: Path) -> Iterator[Path]:
 
 
 def write_new_run(folder: Path, ratings: pl.LazyFrame, manifest: Mapping[str, Any]) -> None:
-    """Write ratings of no round and a manifest into ``folder``, where a run's transcripts are already."""
-    write_table(folder / _RATINGS, in_round(ratings))
+    """Write ratings and a manifest into ``folder``, where a run's transcripts are already.
+
+    Ratings without the column are of no round.
+    """
+    if "round" not in ratings.collect_schema():
+        ratings = in_round(ratings)
+    write_table(folder / RATINGS_FILE, ratings)
     shutil.rmtree(folder / RATING_PARTS, ignore_errors=True)
     write_json(folder / MANIFEST, manifest)

@@ -8,7 +8,7 @@ from html import escape
 
 import polars as pl
 
-from bedside.ratings.names import is_algorithm, is_human, is_judge
+from bedside.ratings.names import is_algorithm, is_human, is_judge, is_jury
 from bedside.support.plurals import counted
 
 
@@ -51,6 +51,7 @@ class RunContents:
         kinds = {
             "person": sum(map(is_human, self.ratings)),
             "judge": sum(map(is_judge, self.ratings)),
+            "jury": sum(map(is_jury, self.ratings)),
             "algorithm": sum(map(is_algorithm, self.ratings)),
         }
         kinds["other rater"] = len(self.ratings) - sum(kinds.values())

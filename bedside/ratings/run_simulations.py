@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -46,6 +46,23 @@ def keep_simulations(folder: Path, files: Iterable[str | os.PathLike[str]]) -> N
     simulations = [asdict(_simulation(place)) for place in places]
     if simulations:
         write_json(folder / SIMULATIONS, simulations)
+
+
+def merge_simulations(folder: Path, sources: Iterable[tuple[Path, Callable[[str], str]]]) -> None:
+    """Keep in a merged run's folder what its runs keep of simulations, each once; nothing where none does.
+
+    Args:
+        folder: the merged run's.
+        sources: of each run its folder, and what names of transcripts become.
+    """
+    simulations: dict[bytes, dict[str, Any]] = {}
+    for path, renamed in sources:
+        for simulation in run_simulations(path):
+            entry = asdict(simulation)
+            entry["failures"] = [{**failure, "id": renamed(failure["id"])} for failure in entry["failures"]]
+            simulations.setdefault(orjson.dumps(entry, option=orjson.OPT_SORT_KEYS), entry)
+    if simulations:
+        write_json(folder / SIMULATIONS, list(simulations.values()))
 
 
 def run_simulations(folder: str | os.PathLike[str]) -> tuple[RunSimulation, ...]:

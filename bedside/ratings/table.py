@@ -21,15 +21,30 @@ COLUMNS: Mapping[str, tuple[pl.DataType, str]] = {
     "transcript_id": (pl.String(), "id of the transcript"),
     "system": (pl.String(), "what produced the conversation; null where the source doesn't say"),
     "case_id": (pl.String(), "the patient case; transcripts of different systems on one case are paired"),
-    "unit": (pl.String(), "what was rated: `transcript`, or `turn:<index>` with the turn's 0-based index"),
+    "unit": (
+        pl.String(),
+        "what was rated: `transcript`, `turn:<index>` with the turn's 0-based index, or, against a second transcript, "
+        "`pair:<id of the second>`",
+    ),
     "metric": (
         pl.String(),
-        "the metric, rubric or code; kept for a role it ends in `.clinician` or `.patient`",
+        "the metric, rubric or code; kept for a role it ends in `.clinician` or `.patient`, and for which of a pair is "
+        "better in `.preference`",
     ),
-    "rater": (pl.String(), "`algorithm:<name>@<version>`, `judge:<model>` or `human:<id>`"),
+    "rater": (
+        pl.String(),
+        "`algorithm:<name>@<version>`, `judge:<model>`, `jury:<name>@<rule>-<version>` or `human:<id>`",
+    ),
     "replicate": (pl.Int32(), "number of the pass, from 0"),
-    "value": (pl.Float64(), "the number; null where missing or where the rating is a label"),
-    "label": (pl.String(), "the label of a nominal code; null otherwise"),
+    "value": (
+        pl.Float64(),
+        "the number; null where missing or where the rating is a label; of a preference, the share of the win that the "
+        "first one has",
+    ),
+    "label": (
+        pl.String(),
+        "the label of a nominal code, or `first`, `second` or `tie` of a preference; null otherwise",
+    ),
     "reason": (pl.String(), "the rater's reason, or a remark that belongs to the value"),
     "error": (pl.String(), "why there is neither value nor label; null where there is one"),
     "round": (

@@ -61,7 +61,7 @@ class TableCells:
         """
         positions = {
             name: self._header.index(self.columns.names[name])
-            for name in (*_OF_ROW, "value")
+            for name in (*_OF_ROW, "second", "value")
             if name in self.columns.names
         }
         for where, cells in self._rows:
@@ -88,7 +88,9 @@ class TableCells:
             return None
         position = self._header.index(SHEET)
         of_key = [
-            names[name] for name in ("item", "rater", "metric", "turn", "replicate", "round") if name in names
+            names[name]
+            for name in ("item", "second", "rater", "metric", "turn", "replicate", "round")
+            if name in names
         ]
         if SHEET in of_key or "item" not in names:
             return None
@@ -151,6 +153,19 @@ class TableCells:
         """The cells of a table with one rating a row."""
         for where, row, _ in self.rows():
             said = {name: row[name] for name in _OF_ROW if name in row}
+            said.setdefault("metric", "")
+            yield RatedCell(where=where, column=self.columns.names["value"], value=row["value"], **said)
+
+    def compared(self) -> Iterator[RatedCell]:
+        """The cells of a table with one comparison of two transcripts a row.
+
+        Raises:
+            InputError: a row names no second transcript.
+        """
+        for where, row, _ in self.rows():
+            if not row["second"]:
+                raise InputError("the row has no second transcript", where=where, todo="fill the column")
+            said = {name: row[name] for name in (*_OF_ROW, "second") if name in row}
             said.setdefault("metric", "")
             yield RatedCell(where=where, column=self.columns.names["value"], value=row["value"], **said)
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.ratings.answer_words import is_no_answer, whole_of
-from bedside.ratings.column_words import COLUMN_NAMES, is_about_the_row, is_derived, is_sum, plain
+from bedside.ratings.column_words import COLUMN_NAMES, PAIR_NAMES, is_about_the_row, is_derived, is_sum, plain
 from bedside.ratings.rating_reading import RatingReading
 from bedside.ratings.scales import number_in
 from bedside.support.errors import InputError
@@ -90,7 +90,7 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
     by_word: dict[str, str] = {}
     for column in header:
         by_word.setdefault(plain(column), column)
-    unknown = next((name for name in mapping if name not in COLUMN_NAMES), None)
+    unknown = next((name for name in mapping if name not in COLUMN_NAMES.keys() | PAIR_NAMES.keys()), None)
     if unknown is not None:
         raise InputError(
             f"a file of ratings has no {unknown!r}",
@@ -105,12 +105,39 @@ def _named_columns(header: Sequence[str], mapping: Mapping[str, str], where: str
             )
         if column:
             names[name] = column
+    names = _pair_columns(by_word, names, header, where)
     for name, spellings in COLUMN_NAMES.items():
-        if name not in mapping:
+        if name not in mapping and name not in names:
             match = next((by_word[word] for word in spellings if word in by_word), None)
             if match is not None and match not in names.values():
                 names[name] = match
     return names
+
+
+def _pair_columns(
+    by_word: Mapping[str, str], names: Mapping[str, str], header: Sequence[str], where: str
+) -> dict[str, str]:
+    """The names with those of a table of pairs, where it is one: the first is the item, and who is preferred the value.
+
+    Raises:
+        InputError: the user named some of its columns, and others are not there.
+    """
+    of_pair = {
+        name: names.get(name) or next((by_word[word] for word in spellings if word in by_word), None)
+        for name, spellings in PAIR_NAMES.items()
+    }
+    others = {name: column for name, column in names.items() if name not in PAIR_NAMES}
+    lacking = next((name for name, column in of_pair.items() if column is None), None)
+    if lacking is None:
+        first, second, preferred = of_pair.values()
+        return {**others, "item": str(first), "second": str(second), "value": str(preferred)}
+    if len(others) < len(names):
+        raise InputError(
+            f"no column holds the {lacking}",
+            where=where,
+            todo=f"say which with `columns={lacking}=NAME`; columns: {', '.join(header)}",
+        )
+    return others
 
 
 def _may_be_ratings(position: int, rows: Sequence[tuple[str, list[str]]]) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bedside.analysis.agreement import Agreement
+from bedside.analysis.fresh_view import learnt_words
 from bedside.reports.cell_names import rater_words
 from bedside.reports.result_text import share_words
 from bedside.stats.reliability import ICC_MODELS
@@ -78,6 +79,15 @@ def unit_notes(agreements: Sequence[Agreement]) -> list[str]:
         notes.append(f"Left out among people, as only one person rated them{used}: {counted(alone, 'unit')}.")
     if ties:
         notes.append(f"Left out of comparisons with the consensus, as people tie: {counted(ties, 'unit')}.")
+    settled = {
+        a.title: max(b.adjudicated for b in beside if b.title == a.title) for a in beside if a.adjudicated
+    }
+    if settled:
+        counts = ", ".join(f"{title} {counted(count, 'unit')}" for title, count in settled.items())
+        notes.append(
+            f"The consensus is the final label of an adjudicator where there is one ({counts}). All else, the ceiling "
+            "too, is of what the raters said themselves."
+        )
     if any(a.ties and is_of_two(a) for a in beside):
         notes.append(
             "The consensus of two people is what both say: units on which anybody agrees more easily. Look at the mean "
@@ -166,6 +176,9 @@ def sample_notes(agreements: Sequence[Agreement]) -> list[str]:
         notes.append(
             f"Units left out because they were picked for what they are, such as disagreement, and not drawn: {listed}."
         )
+    notes += dict.fromkeys(
+        learnt_words(a.title, str(a.rater), counted(a.learnt, "unit")) for a in agreements if a.learnt
+    )
     none = list(dict.fromkeys(a.title for a in agreements if a.chances == "none"))
     if none:
         notes.append(

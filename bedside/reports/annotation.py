@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import combinations
 
-from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
+from bedside.annotation.annotation_plan import AnnotationPlan, KnownItem, plan_hash
+from bedside.annotation.answer_revisions import Revision, RevisionHistory
 from bedside.annotation.findings import SAME, ListAgreement
 from bedside.annotation.plan_power import LEVEL, POWER, ShownDifference
 from bedside.annotation.plan_progress import PlanProgress
 from bedside.annotation.proposals import Proposals
 from bedside.annotation.rating_state import SIMULATIONS
 from bedside.reports.number_text import DASH, between, decimal, number
+from bedside.reports.rater_quality import quality_table, time_words, training_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.tables.agreement import agreement_table
@@ -23,6 +25,8 @@ _MODES = {
     "audit": "audit of the judge",
     "findings": "listing of findings",
     "codes": "coding of turns",
+    "pairs": "blind comparison of pairs",
+    "adjudicate": "adjudication",
 }
 
 
@@ -127,25 +131,36 @@ def _strata_table(plan: AnnotationPlan) -> Table:
 
 def _raters_table(plan: AnnotationPlan) -> Table:
     items = {
-        rater: {name for name in order if not isinstance(plan.by_id[name], TrainingItem)}
+        rater: {name for name in order if not isinstance(plan.by_id[name], KnownItem)}
         for rater, order in plan.assignment.items()
     }
+    hidden = {item.id for item in plan.gold}
     rows, records = [], []
     for rater in plan.raters:
         with_others = [len(items[rater] & items[other]) for other in plan.raters if other != rater]
         low, high = min(with_others, default=0), max(with_others, default=0)
         shared = f"{low}" if low == high else f"{low}–{high}"
-        rows.append(Row(tuple(map(Cell, (rater, f"{len(plan.training)}", f"{len(items[rater])}", shared)))))
+        gold = len(hidden.intersection(plan.assignment[rater]))
+        counts = (f"{len(plan.training)}", *([f"{gold}"] if plan.gold else []), f"{len(items[rater])}")
+        rows.append(Row(tuple(map(Cell, (rater, *counts, shared)))))
         records.append({
-            "rater": rater, "training": len(plan.training), "items": len(items[rater]),
+            "rater": rater, "training": len(plan.training), "gold": gold, "items": len(items[rater]),
             "shared": {other: len(items[rater] & items[other]) for other in plan.raters if other != rater},
         })  # fmt: skip
     pairs = [len(items[a] & items[b]) for a, b in combinations(plan.raters, 2)]
     ratings = sum(map(len, items.values()))
     again = sum(item.replicate for item in plan.items)
+    turned = ", the other way round" if plan.mode == "pairs" else ""
     notes = [f"{len(plan.items) - again:,} items, {ratings:,} ratings; each item by {plan.overlap}"
              + (f", {plan.shared} of them by everyone" if plan.shared else "")
-             + (f", {again} of them a second time." if again else ".")]  # fmt: skip
+             + (f", {again} of them a second time{turned}." if again else ".")]  # fmt: skip
+    if plan.gold:
+        notes.append(
+            f"Gold: of {len(plan.gold)} items with known answers, those hidden among a rater's others; they give no "
+            "ratings."
+        )
+    if plan.training_kappa is not None:
+        notes.append(f"Training is passed with a κ of {decimal(plan.training_kappa)} with the known answers.")
     if pairs and min(pairs) == 0:
         notes.append(
             f"{pairs.count(0)} of {len(pairs)} pairs of raters share no item: their agreement can't be told."
@@ -156,6 +171,7 @@ def _raters_table(plan: AnnotationPlan) -> Table:
         columns=(
             Column("Rater", "left"),
             Column("Training"),
+            *((Column("Gold"),) if plan.gold else ()),
             Column("Items"),
             Column("Shared with each other rater"),
         ),
@@ -168,6 +184,8 @@ def _raters_table(plan: AnnotationPlan) -> Table:
 def status_tables(plan: AnnotationPlan, progress: PlanProgress) -> tuple[Table, ...]:
     """How far raters are, how they did in training, and agreement so far."""
     tables = [_shares_table(plan, progress)]
+    if plan.mode != "adjudicate":
+        tables.append(quality_table([(plan, progress.quality)]))
     if progress.training:
         tables.append(_training_table(progress))
     if progress.agreement:
@@ -185,12 +203,12 @@ def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
     rows = []
     for share in shown:
         name = "all items" if share.stratum is None else share.stratum
-        cells = (name, f"{share.done}", f"{share.skipped}", f"{share.open}", _time(share.seconds))
+        cells = (name, f"{share.done}", f"{share.skipped}", f"{share.open}", time_words(share.seconds))
         rows.append(Row(tuple(Cell(text, bold=share.stratum is None) for text in cells), group=share.rater))
     notes = [f"Plan {plan_hash(plan)}. Median time over the items done."]
     for rater, others in progress.changed_by.items():
         changes = ", ".join(f"{count} by {who}" for who, count in others.items())
-        notes.append(f"Answers of {rater} were changed by somebody else: {changes}.")
+        notes.append(f"Answers of {rater} were changed by somebody else, which doesn't count: {changes}.")
     if progress.outside:
         notes.append(f"{progress.outside} answers are of items that their rater wasn't assigned; they count.")
     if not progress.agreement and not progress.audits and not progress.lists:
@@ -213,31 +231,109 @@ def _shares_table(plan: AnnotationPlan, progress: PlanProgress) -> Table:
     )  # fmt: skip
 
 
-def _time(seconds: float | None) -> str:
-    if seconds is None:
-        return DASH
-    return f"{seconds:.0f} s" if seconds < 100 else f"{seconds / 60:.1f} min"
+def revisions_table(plan: AnnotationPlan, history: RevisionHistory) -> Table:
+    """The answers that have more than one revision or that somebody else changed: each revision, and which counts."""
+    counting = {revision.number for revision in history.counting().values()}
+    revisions_by_key: dict[tuple[str, str], list[Revision]] = {}
+    for revision in history.revisions:
+        revisions_by_key.setdefault(revision.key, []).append(revision)
+    shown = [
+        revision
+        for _, revisions in sorted(revisions_by_key.items(), key=lambda entry: entry[0][::-1])
+        if len(revisions) > 1 or revisions[0].answer.changed_by is not None
+        for revision in revisions
+    ]
+    return Table(
+        name="revisions",
+        title="Revisions of answers",
+        columns=(
+            Column("No."), Column("Item", "left"), Column("Transcript", "left"), Column("Changed", "left"),
+            Column("By", "left"), Column("Counts", "left"), Column("Answer", "left"),
+        ),
+        rows=tuple(
+            Row(
+                tuple(
+                    Cell(text, record=place)
+                    for text in (
+                        f"{revision.number}", revision.answer.item, plan.by_id[revision.answer.item].transcript,
+                        revision.answer.updated or revision.received, _author(revision),
+                        "yes" if revision.number in counting else "no", _said(revision),
+                    )
+                ),
+                group=revision.answer.rater,
+            )
+            for place, revision in enumerate(shown)
+        ),
+        notes=(
+            f"Plan {plan_hash(plan)}. What somebody else made of an answer doesn't count until it is restored: bedside "
+            "annotate revisions PLAN --restore NO.",
+        ),
+        records=tuple(
+            {
+                "number": revision.number, "item": revision.answer.item, "rater": revision.answer.rater,
+                "transcript": plan.by_id[revision.answer.item].transcript, "state": revision.answer.state,
+                "choices": revision.answer.choices, "texts": revision.answer.texts,
+                "updated": revision.answer.updated or None, "received": revision.received,
+                "changed_by": revision.answer.changed_by, "restored": revision.restored,
+                "counts": revision.number in counting,
+            }
+            for revision in shown
+        ),
+    )  # fmt: skip
+
+
+def _author(revision: Revision) -> str:
+    author = revision.answer.changed_by or revision.answer.rater
+    return author if revision.restored is None else f"{author} (restored from {revision.restored})"
+
+
+def _said(revision: Revision) -> str:
+    """An answer in a few words."""
+    if revision.answer.state == "skipped":
+        return "skipped"
+    said = [f"{name} {', '.join(values)}" for name, values in revision.answer.choices.items()]
+    return "; ".join((*said, *(["with text"] if revision.answer.texts else [])))
 
 
 def _training_table(progress: PlanProgress) -> Table:
     rows = [
-        Row(tuple(map(Cell, (score.rater, f"{score.answers}", decimal(score.score), number(score.off)))))
+        Row(
+            tuple(
+                map(
+                    Cell,
+                    (
+                        score.rater, f"{score.answered} of {score.items}", f"{score.answers}", decimal(score.score),
+                        number(score.off), decimal(score.kappa), training_words(score),
+                    ),
+                )
+            )
+        )
         for score in progress.training
-    ]
+    ]  # fmt: skip
+    wanted = progress.training[0].wanted
     return Table(
         name="training",
         title="Training set",
-        columns=(Column("Rater", "left"), Column("Answers"), Column("Right"), Column("Levels off")),
+        columns=(
+            Column("Rater", "left"), Column("Items"), Column("Answers"), Column("Right"), Column("Levels off"),
+            Column("κ"), Column("Training", "left"),
+        ),
         rows=tuple(rows),
         notes=(
             "Right: share of answers that are the known one (of lists, mean F1). Levels off: mean distance from "
-            "the known level. The training set gives no ratings.",
+            "the known level. κ: with the known answers, over all rubrics. The first answers count. The training set "
+            "gives no ratings.",
+            *(() if wanted is None else (f"The plan asks for a κ of {decimal(wanted)}.",)),
         ),
         records=tuple(
-            {"rater": score.rater, "answers": score.answers, "right": score.score, "off": score.off}
+            {
+                "rater": score.rater, "items": score.items, "answered": score.answered, "answers": score.answers,
+                "right": score.score, "off": score.off, "kappa": score.kappa, "wanted": score.wanted,
+                "passed": None if score.wanted is None else score.passed,
+            }
             for score in progress.training
         ),
-    )
+    )  # fmt: skip
 
 
 def _lists_table(lists: Sequence[ListAgreement]) -> Table:
@@ -331,11 +427,6 @@ def _gains_table(proposals: Proposals) -> Table:
         cells = (gain.metric, gain.quantity, f"{gain.units}", f"{gain.added}", number(gain.half_width, 3),
                  number(gain.expected_half_width, 3), gain.missing or "")  # fmt: skip
         rows.append(Row(tuple(map(Cell, cells))))
-    how = (
-        "drawn from the rated ones with all their ratings"
-        if proposals.aim == "kappa"
-        else "given the judge's rating and what people gave to such so far, as far off as one drawn from those rated"
-    )
     return Table(
         name="gain",
         title="What it would bring",
@@ -346,7 +437,8 @@ def _gains_table(proposals: Proposals) -> Table:
         rows=tuple(rows),
         notes=(
             "±: half-width of the 95 % interval.",
-            f"Expected: mean of {SIMULATIONS} simulated studies, new units {how}.",
+            f"Expected: mean of {SIMULATIONS} simulated studies, new units drawn from the rated ones with all their "
+            "ratings.",
         ),
         records=tuple(
             {

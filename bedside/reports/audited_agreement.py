@@ -10,6 +10,7 @@ from bedside.analysis.audits import audits
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.retest import retests
 from bedside.analysis.selection import NothingError, by_raters
+from bedside.reports.absent_metrics import preferences_apart
 from bedside.reports.table import Table, Tables
 from bedside.reports.tables.agreement import agreement_table, audit_notes, confusion_tables
 from bedside.reports.tables.audits import audits_table
@@ -52,7 +53,9 @@ def agreement_tables(
     tables: list[Table] = []
     if agreements:
         agreement = agreement_table(agreements)
-        tables.append(replace(agreement, notes=(*agreement.notes, *audit_notes(view))))
+        tables.append(
+            replace(agreement, notes=(*agreement.notes, *audit_notes(view), *preferences_apart(view)))
+        )
         tables += confusion_tables(agreements) if confusion else ()
     tables += [audits_table(verdicts)] if verdicts else []
     tables += _retest_tables(view, rated, raters, seed) if rated != [] else []

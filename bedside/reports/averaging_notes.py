@@ -9,9 +9,10 @@ from itertools import combinations
 import polars as pl
 
 from bedside.analysis.averaging import Interaction, interactions
-from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.study_parts import AveragedFactor, is_settled
 from bedside.ratings.names import is_human, person_name
+from bedside.reports.adjudication_notes import final_notes
 from bedside.reports.cell_names import rater_words
 from bedside.reports.chance_notes import chance_notes, chances_by_title
 from bedside.reports.figure_kind import Drawing, FigureKind
@@ -22,10 +23,11 @@ from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
 from bedside.support.plurals import counted
 
-#: Tables that count what there is and average nothing, or say themselves what they average over.
+#: Tables and figures that count what there is and average nothing, or say themselves what they average over.
 _COUNTING = frozenset(
-    ("missing", "counts", "leaderboard", "simulation_card", "simulation_loss", "simulation_flags")
-)
+    ("missing", "counts", "leaderboard", "simulation_card", "simulation_loss", "simulation_flags", "strengths",
+     "win_rates", "position_bias", "preference_agreement", "preference_levels")
+)  # fmt: skip
 #: Figures that set raters side by side, and not systems.
 _OF_RATERS = frozenset(("agreement", "confusion", "scatter", "bland_altman", "calibration"))
 #: Figures whose numbers are weighted by the chances with which units were drawn, and say so themselves.
@@ -37,6 +39,7 @@ _MOST_LEVELS = 6
 _ALPHA = 0.05
 #: What shows the levels of a factor one by one: an answer to a question, or one part of a report.
 BY_WITHIN, BY_WHERE = "--within {factor} shows each", "--where {factor}=LEVEL shows one"
+BY_REPORT = "bedside report with --where {factor}=LEVEL shows one"
 
 
 def divided_by(options: Options | None) -> tuple[str, ...]:
@@ -69,6 +72,8 @@ def with_averaging_notes(
     notes = averaging_notes(view, metrics, systems, sides, compared=bool(pairs), besides=besides, shown=shown)
     if any(is_human(str(record.get("raters"))) for record in table.records):
         notes += label_set_notes(view, metrics)
+    if any(record.get("raters") == PEOPLE for record in table.records):
+        notes += final_notes(view, metrics)
     return replace(table, notes=(*table.notes, *notes)) if notes else table
 
 
@@ -80,12 +85,16 @@ def with_caption_notes(drawing: Drawing, view: RatingsView, kind: FigureKind, op
         view: the ratings that it was made from.
         kind, options: what it shows.
     """
+    if kind.name in _COUNTING:
+        return drawing
     headed = getattr(options, "metrics", None) or {}
     metrics = named_metrics(view, headed).rated
     systems = [] if kind.name in _OF_RATERS else view.systems()
     sides = list(combinations(systems, 2))
     notes = averaging_notes(view, metrics, systems, sides, besides=divided_by(options), shown=BY_WHERE)
     notes += label_set_notes(view, metrics)
+    if kind.name not in _OF_RATERS:
+        notes += final_notes(view, metrics or view.metrics())
     if kind.name not in _OF_WEIGHTED:
         notes += tuple(chance_notes(chances_by_title(view, metrics or view.metrics())))
     return replace(drawing, notes=(*drawing.notes, *notes)) if notes else drawing

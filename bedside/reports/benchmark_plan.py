@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from bedside.judges.call_plan import RubricPlan
-from bedside.reports.judgements import money
-from bedside.reports.number_text import DASH
+from bedside.reports.number_text import DASH, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.simulation.call_preview import SimulationPreview

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from bedside.analysis.comparison import means_differ
 from bedside.reports.results_layout import CellKey, ResultsLayout
 from bedside.reports.results_options import Best
-from bedside.reports.samples import MeasureRow, Sample
+from bedside.reports.samples import MeasureRow, Place, Sample
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,53 +19,79 @@ class BestCells:
     second: frozenset[CellKey]
 
 
-def best_cells(layout: ResultsLayout) -> BestCells:
-    """The best and second best cells of a table, as its options say."""
-    by_system: dict[tuple[int, tuple[str, ...]], dict[str, Sample]] = {}
-    for (position, (system, stratum)), sample in layout.samples.items():
-        by_system.setdefault((position, stratum), {})[system] = sample
+def best_cells(layout: ResultsLayout, references: Mapping[int, Sample]) -> BestCells:
+    """The best and second best cells of a table, as its options say.
+
+    Args:
+        layout: the table.
+        references: the means of the reference corpus, by position of the item.
+    """
+    options = layout.options
+    apart = [place for place, name in enumerate(options.factors) if name not in options.best_among]
+    by_place: dict[tuple[int, tuple[str, ...]], dict[Place, Sample]] = {}
+    for (position, place), sample in layout.samples.items():
+        stratum = tuple(place[1][factor] for factor in apart)
+        by_place.setdefault((position, stratum), {})[place] = sample
     best: set[CellKey] = set()
     second: set[CellKey] = set()
-    for (position, stratum), samples in by_system.items():
-        ordered = {system: samples[system] for system in sorted(samples)}
-        best_systems, second_systems = systems_ranked(layout.items[position], ordered, layout.options.best)
-        best |= {(position, (system, stratum)) for system in best_systems}
-        second |= {(position, (system, stratum)) for system in second_systems}
-    return BestCells(frozenset(best), frozenset(second))
+    for (position, _), samples in by_place.items():
+        systems = layout.order.ordered_systems(system for system, _ in samples)
+        ordered = {
+            place: samples[place]
+            for place in sorted(samples, key=lambda key: (systems.index(key[0]), key[1]))
+        }
+        reference = references.get(position)
+        best_places, second_places = places_ranked(
+            layout.items[position],
+            ordered,
+            options.best,
+            reference.estimate if reference is not None else None,
+        )
+        best |= {(position, place) for place in best_places}
+        second |= {(position, place) for place in second_places}
+    return BestCells(frozenset(best), frozenset(second if options.second else ()))
 
 
-def systems_ranked(item: MeasureRow, samples: Mapping[str, Sample], rule: Best) -> tuple[set[str], set[str]]:
-    """The systems that are best, and second best, by what is printed.
+def places_ranked(
+    item: MeasureRow, samples: Mapping[Place, Sample], rule: Best, reference: float | None = None
+) -> tuple[set[Place], set[Place]]:
+    """The places that are best, and second best, by what is printed.
 
     Args:
         item: what is measured.
-        samples: the values of each system.
+        samples: the values of each system, and of each level where the best is looked for over these too.
+        reference: the mean of the reference corpus; None where there is none.
         rule: whether the best are ``always`` those with the best number, by ``interval`` those too that no 95 %
             interval of the difference tells from them, or ``never`` any.
     """
     printed = {
-        system: round(sample.estimate * item.scale, item.digits)
-        for system, sample in samples.items()
+        place: round(sample.estimate * item.scale, item.digits)
+        for place, sample in samples.items()
         if sample.estimate is not None
     }
-    if rule == "never" or item.direction == "none" or len(set(printed.values())) < 2:
+    if item.nearest and reference is not None:
+        near = round(reference * item.scale, item.digits)
+        printed = {place: round(abs(number - near), item.digits) for place, number in printed.items()}
+    undirected = item.direction == "none" and (not item.nearest or reference is None)
+    if rule == "never" or undirected or len(set(printed.values())) < 2:
         return set(), set()
     choose = max if item.direction == "higher" else min
+    if item.nearest or item.measure.compared or item.level == "count":
+        # The distance of two distances has no interval here.
+        rule = "always"
     best_number = choose(printed.values())
-    first = next(system for system, number in printed.items() if number == best_number)
-    best = {system for system, number in printed.items() if number == best_number}
+    first = next(place for place, number in printed.items() if number == best_number)
+    best = {place for place, number in printed.items() if number == best_number}
     if rule == "interval":
         best |= {
-            system
-            for system in printed
-            if system not in best and not means_differ(samples[first], samples[system])
+            place
+            for place in printed
+            if place not in best and not means_differ(samples[first], samples[place])
         }
         if len(best) == len(printed):
             return set(), set()
-    other_numbers = [number for system, number in printed.items() if system not in best]
+    other_numbers = [number for place, number in printed.items() if place not in best]
     if len(printed) < 3 or not other_numbers:
         return best, set()
     second_number = choose(other_numbers)
-    return best, {
-        system for system, number in printed.items() if system not in best and number == second_number
-    }
+    return best, {place for place, number in printed.items() if place not in best and number == second_number}

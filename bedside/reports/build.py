@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import polars as pl
 
 from bedside.analysis.ratings_view import RatingsView, open_ratings_view
+from bedside.ratings.missing_reasons import failures
 from bedside.ratings.run import Run
-from bedside.ratings.table import wordless
+from bedside.ratings.table import missing_counts, wordless
 from bedside.reports.averaging_notes import BY_WHERE, with_averaging_notes
 from bedside.reports.checklist import checklists
 from bedside.reports.contents import ReportPart, make_parts, make_tables
 from bedside.reports.extremes import review
 from bedside.reports.methods import methods
-from bedside.reports.page import Section, page
+from bedside.reports.page import PageFigure, Section, page
+from bedside.reports.renderers.latex import LatexPaper
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
-from bedside.reports.table_formats import TABLE_FORMATS
+from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS, text_formats
 from bedside.reports.validation import card_tables
 from bedside.suites import Suite
 from bedside.support.errors import DataError
@@ -27,6 +30,8 @@ from bedside.support.files import make_folder, saying_where, write_bytes, write_
 from bedside.support.registry import nearest
 
 PAGE = "report.html"
+#: Name of the file of all tables, without its ending.
+TOGETHER = "tables"
 _CHECKLISTS = (
     "What reporting guidelines ask for, as far as the run knows it. The rest is for the authors to say."
 )
@@ -34,6 +39,12 @@ _CHECKLISTS = (
 
 #: Formats of figures.
 FIGURE_FORMATS = ("svg", "pdf", "png")
+
+
+def usual_formats() -> tuple[str, ...]:
+    """The formats of a report where none are named: all whose library is installed."""
+    documents = [name for name in DOCUMENT_FORMATS if name != "docx" or find_spec("docx") is not None]
+    return *TABLE_FORMATS, *documents, *FIGURE_FORMATS
 
 
 def build_tables(view: RatingsView, names: Sequence[str] | None = None, seed: int = 0) -> tuple[Table, ...]:
@@ -47,18 +58,42 @@ def build_tables(view: RatingsView, names: Sequence[str] | None = None, seed: in
 
 
 def write_tables(
-    tables: Sequence[Table], folder: Path, formats: Sequence[str] = ("md", "latex", "csv")
+    tables: Sequence[Table],
+    folder: Path,
+    formats: Sequence[str] = ("md", "latex", "csv"),
+    *,
+    paper: LatexPaper | None = None,
+    together: bool = False,
 ) -> tuple[Path, ...]:
-    """Write each table in each format into ``folder``, named after the table."""
+    """Write each table in each format into ``folder``, named after the table.
+
+    Args:
+        tables: the tables.
+        folder: is made if it isn't there.
+        formats: by name.
+        paper: what LaTeX's tables are set for.
+        together: whether a format of an office program has one file of all tables, ``tables.docx``, instead.
+
+    Raises:
+        MissingExtraError: a format's library isn't installed; nothing is written.
+    """
+    texts = text_formats(paper)
+    contents: dict[str, bytes] = {}
+    for name in formats:
+        if name in texts:
+            form = texts[name]
+            contents |= {f"{table.name}.{form.ending}": form.render(table).encode() for table in tables}
+            continue
+        document = DOCUMENT_FORMATS[name]
+        if together:
+            contents[f"{TOGETHER}.{document.ending}"] = document.render(tables)
+        else:
+            contents |= {f"{table.name}.{document.ending}": document.render([table]) for table in tables}
     with saying_where(folder):
         make_folder(folder)
-    written = []
-    for name in formats:
-        form = TABLE_FORMATS[name]
-        for table in tables:
-            written.append(folder / f"{table.name}.{form.ending}")
-            write_text(written[-1], form.render(table))
-    return tuple(written)
+    for name, content in contents.items():
+        write_bytes(folder / name, content)
+    return tuple(folder / name for name in contents)
 
 
 def write_figures(
@@ -86,6 +121,7 @@ def write_report(
     suite: Suite | None = None,
     reference: RatingsView | None = None,
     settings: ReportSettings | None = None,
+    paper: LatexPaper | None = None,
 ) -> tuple[tuple[Table, ...], tuple[Path, ...]]:
     """Write a run's report.
 
@@ -93,19 +129,26 @@ def write_report(
         run: the run.
         ratings: the part of its ratings that the report is about; all of them unless given.
         tables: names of tables, of the run's suites or kinds of tables; all and all figures unless named.
-        formats: of ``md``, ``latex``, ``html`` and ``csv`` for tables, ``svg``, ``pdf`` and ``png`` for figures; all
-            unless named. ``html`` is one page with every table and figure.
+        formats: of ``md``, ``latex``, ``html``, ``csv``, ``docx`` and ``xlsx`` for tables, ``svg``, ``pdf`` and
+            ``png`` for figures; all unless named, without ``docx`` where its library isn't installed. ``html`` is one
+            page with every table and figure. ``docx`` and ``xlsx`` are one file of all tables, ``tables.docx``; of
+            tables that are named, one of each.
         out: the folder; ``report`` in the run unless named.
         text: whether the page shows what was said at either end of each metric, and raters' reasons.
         suite: whose tables to make in place of those of the suites the run was scored by.
         reference: a corpus that systems are held against.
         settings: what is the same for all tables.
+        paper: what LaTeX's tables are set for; a paper of one column unless given.
 
     Returns:
         The tables, and the files written.
+
+    Raises:
+        DataError: a format is unknown, or a table that is named has nothing to show.
+        MissingExtraError: the library of a format that is named isn't installed.
     """
-    all_formats = (*TABLE_FORMATS, *FIGURE_FORMATS)
-    format_names = list(formats) if formats is not None else list(all_formats)
+    all_formats = (*TABLE_FORMATS, *DOCUMENT_FORMATS, *FIGURE_FORMATS)
+    format_names = list(formats) if formats is not None else list(usual_formats())
     for name in format_names:
         if name not in all_formats:
             raise DataError(
@@ -122,8 +165,8 @@ def write_report(
         parts = tuple(ReportPart(table.title, tables=(table,)) for table in tables_named)
     all_tables = tuple(table for part in parts for table in part.tables)
     folder = out or run.path / "report"
-    table_formats = [name for name in format_names if name in TABLE_FORMATS and name != "html"]
-    written = list(write_tables(all_tables, folder, table_formats))
+    table_formats = [name for name in format_names if name not in FIGURE_FORMATS and name != "html"]
+    written = list(write_tables(all_tables, folder, table_formats, paper=paper, together=tables is None))
     figure_formats = [name for name in format_names if name in FIGURE_FORMATS]
     drawn_formats = sorted({*figure_formats, *(["svg"] if "html" in format_names else [])})
     drawings = [drawing for part in parts for drawing in part.figures if drawn_formats]
@@ -147,7 +190,7 @@ def _page(
     seed: int,
 ) -> str:
     """The page; ``drawn`` is the SVG of each figure by its name."""
-    missing = view.ratings["error"].drop_nulls().len()
+    missing = failures(missing_counts(view.ratings.lazy()))
     systems = view.systems()
     sections = [_part_section(part, drawn) for part in parts]
     sections += _review_sections(view, run, text)
@@ -180,13 +223,14 @@ def _part_section(part: ReportPart, drawn: Mapping[str, str]) -> Section:
     """The section of a part; ``drawn`` is the SVG of each figure by its name."""
     paragraphs = [part.about] if part.about else []
     if part.left_out:
-        paragraphs.append("Left out, for want of their metrics: " + " ".join(part.left_out))
+        paragraphs.append("Left out. " + " ".join(part.left_out))
     if any(table.name == "missing" for table in part.tables):
         paragraphs.append("Nothing is scored 0 for want of a value.")
-    captioned = tuple(
-        (drawn[drawing.name], " ".join((f"{drawing.title}.", *drawing.notes))) for drawing in part.figures
+    figures = tuple(
+        PageFigure(drawing.name, drawing.title, drawing.notes, drawn[drawing.name])
+        for drawing in part.figures
     )
-    return Section(part.title, tuple(paragraphs), part.tables, captioned)
+    return Section(part.title, tuple(paragraphs), part.tables, figures)
 
 
 def _review_sections(view: RatingsView, run: Run, text: bool) -> list[Section]:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from bedside.analysis.ratings_view import RatingsView
 from bedside.annotation.annotation_plan import AnnotationPlan
 from bedside.annotation.plan_file import read_plan
+from bedside.ratings.missing_reasons import failures
 from bedside.ratings.names import is_human, is_judge
 from bedside.ratings.run import Run
+from bedside.ratings.table import missing_counts
 from bedside.reports.methods import judged_words, levels_words
 from bedside.reports.number_text import between, decimal
 from bedside.reports.table import Table
@@ -40,7 +42,7 @@ def _instrument(study: ReportedStudy) -> str | None:
 
 def _subjects(study: ReportedStudy) -> str:
     source = study.run.manifest["transcripts"]
-    counts = f"{source['count']:,} transcripts, {source['turns']:,} turns"
+    counts = f"{counted(source['count'], 'transcript')}, {counted(source['turns'], 'turn')}"
     systems = _systems(study)
     return f"{counts}; {systems}" if systems else counts
 
@@ -65,18 +67,18 @@ def _counts(study: ReportedStudy) -> str | None:
     units = by_people.select("transcript_id", "unit").n_unique()
     passes = int(by_people["replicate"].max() or 0) + 1  # type: ignore[arg-type]
     return (
-        f"{len(study.people)} people, {counted(by_people['transcript_id'].n_unique(), 'transcript')}, "
+        f"{counted(len(study.people), 'person')}, {counted(by_people['transcript_id'].n_unique(), 'transcript')}, "
         f"{counted(units, 'unit')}, "
-        f"{by_people.height:,} ratings; {'one pass' if passes == 1 else f'{passes} passes'}"
+        f"{counted(by_people.height, 'rating')}; {'one pass' if passes == 1 else f'{passes} passes'}"
     )
 
 
 def _flow(study: ReportedStudy) -> str:
     source = study.run.manifest["transcripts"]
-    missing = study.view.ratings["error"].drop_nulls().len()
+    missing = failures(missing_counts(study.view.ratings.lazy()))
     return (
         f"{source['count']:,} evaluated, {len(source['skipped']):,} left out as unreadable; {missing:,} of "
-        f"{study.view.ratings.height:,} ratings missing, with reasons"
+        f"{counted(study.view.ratings.height, 'rating')} missing, with reasons"
     )
 
 
@@ -129,7 +131,7 @@ def _judges(study: ReportedStudy) -> str | None:
         for rater, judge in entry.get("judges", {}).items()
     ]
     if study.people:
-        sentences.append(f"{len(study.people)} people.")
+        sentences.append(f"{counted(len(study.people), 'person')}.")
     return " ".join(sentences) or None
 
 
@@ -143,9 +145,11 @@ def _detailed(study: ReportedStudy) -> str:
 
 
 def _planned(study: ReportedStudy) -> str | None:
-    return "; ".join(
-        f"{len(plan.items)} items, each for {plan.overlap} of {len(plan.raters)} raters" for plan in _plans(study)
-    ) or None  # fmt: skip
+    planned = []
+    for plan in _plans(study):
+        raters = counted(len(plan.raters), "rater")
+        planned.append(f"{counted(len(plan.items), 'item')}, each for {plan.overlap} of {raters}")
+    return "; ".join(planned) or None
 
 
 def _sampling(study: ReportedStudy) -> str | None:
@@ -165,7 +169,7 @@ def _process(study: ReportedStudy) -> str | None:
     procedures = []
     for plan in _plans(study):
         saw = "blind to system and judge" if plan.judge is None else f"shown the scores of {plan.judge}"
-        first = f", after {len(plan.training)} training items" if plan.training else ""
+        first = f", after {counted(len(plan.training), 'training item')}" if plan.training else ""
         procedures.append(f"{saw}, each rater in an order of their own{first}")
     return "; ".join(procedures) or None
 

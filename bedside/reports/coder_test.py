@@ -9,6 +9,7 @@ from bedside.coders.testing.coder_test import CoderTest
 from bedside.reports.number_text import decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.support.plurals import counted
 
 
 def coder_tables(coder_test: CoderTest) -> tuple[Table, ...]:
@@ -19,8 +20,8 @@ def coder_tables(coder_test: CoderTest) -> tuple[Table, ...]:
 def _codes(coder_test: CoderTest) -> Table:
     records = coder_test.rows()
     notes = [
-        f"{coder_test.coder} on {coder_test.transcripts} transcripts that people coded; a turn that several people "
-        "coded counts as their majority says."
+        f"{coder_test.coder} on {counted(coder_test.transcripts, 'transcript')} that people coded; a turn that several "
+        "people coded counts as their majority says."
     ]
     if any(record["people"] for record in records):
         notes.append(
@@ -30,15 +31,15 @@ def _codes(coder_test: CoderTest) -> Table:
     if coder_test.refused:
         reason = coder_test.refused[0][1]
         notes.append(
-            f"{len(coder_test.refused)} transcripts could not be coded, the first because: {reason}."
+            f"{counted(len(coder_test.refused), 'transcript')} could not be coded, the first because: {reason}."
         )
     uncoded = sum(int(record["not_coded"]) for record in records)
     if uncoded:
         notes.append(
-            f"{uncoded} turns that people coded got no code from it and count as missing, not as wrong."
+            f"{counted(uncoded, 'turn')} that people coded got no code from it: missing, and not wrong."
         )
     if coder_test.without_codes:
-        notes.append(f"{coder_test.without_codes} transcripts carry nobody's codes and are left out.")
+        notes.append(f"Left out: {counted(coder_test.without_codes, 'transcript')} without anybody's codes.")
     return Table(
         name="coder",
         title=f"Codes of {coder_test.coder} beside people's",
@@ -141,15 +142,16 @@ def _facts(card: Mapping[str, Any], rater: str) -> Table:
         "Name in ratings": rater,
         "Date": card["date"],
         "Codes": ", ".join(card["codes"]),
-        "Trained on": f"{training['transcripts']} transcripts coded by {training['people']} people",
+        "Trained on": f"{counted(training['transcripts'], 'transcript')} coded by "
+        f"{counted(training['people'], 'person')}",
         "Language": ", ".join(training["languages"]) or "not stated",
         "Training data (SHA-256)": training["sha256"],
-        "Left out": f"{training['without_codes']} transcripts without codes",
+        "Left out": f"{counted(training['without_codes'], 'transcript')} without codes",
         "N-grams": features["ngrams"],
         "Embeddings": "none"
         if embeddings is None
         else f"{embeddings['name']}, {embeddings['dimensions']} dimensions, SHA-256 {embeddings['sha256']}",
-        "Scores below": f"out of fold by transcript, {fold['folds']} folds, seed {fold['seed']}",
+        "Scores below": f"out of fold by transcript, {counted(fold['folds'], 'fold')}, seed {fold['seed']}",
         "Made with": ", ".join(f"{name} {value}" for name, value in card["made_with"].items()),
     }
     return Table(

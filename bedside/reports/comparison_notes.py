@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from bedside.analysis.comparison import Comparison, Overall
 from bedside.analysis.non_inferiority import MarginTest
+from bedside.reports.number_text import DASH
 from bedside.reports.rater_effects import RATERS_APART, design_notes
 from bedside.reports.system_tests import CORRECTION_WORDS
 from bedside.stats.result import Result
@@ -133,12 +134,26 @@ def label_notes(comparisons: Sequence[Comparison] | Sequence[MarginTest]) -> Ite
 
 def _missing_notes(comparisons: Sequence[Comparison]) -> Iterator[str]:
     for lacking, without in (
-        ("p", [c for c in comparisons if c.test.p is None]),
+        (f"p ({DASH})", [c for c in comparisons if c.test.p is None]),
         ("an interval", [c for c in comparisons if c.test.p is not None and c.test.interval is None]),
     ):
         for reason in dict.fromkeys(c.test.missing for c in without):
             count = sum(c.test.missing == reason for c in without)
             yield f"{counted(count, 'comparison')} without {lacking}: {_reason(reason)}."
+    without_effect = [c for c in comparisons if c.test.p is not None and _lacks_effect(c)]
+    for reason in dict.fromkeys(_effect_reason(c) for c in without_effect):
+        count = sum(_effect_reason(c) == reason for c in without_effect)
+        yield f"{counted(count, 'comparison')} without an effect size ({DASH}): {reason}."
+
+
+def _lacks_effect(comparison: Comparison) -> bool:
+    effect = comparison.test.effect
+    return effect is None or effect.estimate is None
+
+
+def _effect_reason(comparison: Comparison) -> str:
+    effect = comparison.test.effect
+    return "the test has none" if effect is None else _reason(effect.missing)
 
 
 def _reason(missing: str | None) -> str:

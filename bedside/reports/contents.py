@@ -7,20 +7,26 @@ from dataclasses import dataclass, replace
 from itertools import islice
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import NothingError
+from bedside.analysis.study_order import study_order
 from bedside.reports.averaging_notes import with_caption_notes
 from bedside.reports.figures import FIGURES, Drawing, FigureKind
 from bedside.reports.planned_tables import (
     PlannedTable,
     looked_at,
+    numbers_of,
     planned_figures,
     planned_tables,
+    printed_note,
+    source_notes,
 )
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
 from bedside.reports.table_kind import Options
 from bedside.reports.tables import TABLES, TableKind
-from bedside.suites import Suite
+from bedside.suites import SUITES, Suite
 from bedside.suites.run_suites import suites_of
+from bedside.suites.suite import AsPublished
 from bedside.support.errors import DataError, RegistryError
 from bedside.support.registry import nearest
 
@@ -28,8 +34,16 @@ from bedside.support.registry import nearest
 _FIRST = "leaderboard"
 #: Kinds of tables and figures that every report has at its end, whatever suites it has.
 _ALWAYS = (
+    "strengths",
+    "win_rates",
+    "position_bias",
+    "preference_agreement",
+    "preference_levels",
     "agreement",
     "audits",
+    "retest",
+    "raters",
+    "rater_quality",
     "simulation_card",
     "simulation_loss",
     "simulation_flags",
@@ -40,6 +54,8 @@ _ALWAYS = (
     "missing",
     "missing_bounds",
 )
+#: What says below the tables of a source what their numbers are by, and what is missing.
+_BESIDE_PUBLISHED = ("rubrics", "missing")
 _OTHERS = "others"
 
 
@@ -61,12 +77,33 @@ class ReportPart:
     left_out: tuple[str, ...] = ()
 
 
-def _suites(view: RatingsView, suite: Suite | None) -> tuple[Suite, ...]:
-    if suite is not None:
-        return (suite,)
+def _suites(view: RatingsView, suite: Suite | None, *, as_published: bool = False) -> tuple[Suite, ...]:
+    """The suite that is named or those of the run, with their own tables and figures or those of their sources.
+
+    Raises:
+        DataError: those of sources are asked for, and no suite has any.
+    """
     run_suites = () if view.run is None else suites_of(view.run)
+    suites = run_suites if suite is None else (suite,)
+    if as_published:
+        printed = tuple(suite.printed() for suite in suites if suite.as_published != AsPublished())
+        if not printed:
+            names = [name for name, shipped in SUITES.all().items() if shipped.as_published != AsPublished()]
+            raise DataError(
+                f"{'no suite of this run' if suite is None else suite.name} says what its source printed",
+                where=view.name, todo=f"name one that does with `suite`, such as {', '.join(names)}",
+            )  # fmt: skip
+        return printed
     # The others say nothing of what a report shows.
-    return tuple(suite for suite in run_suites if suite.tables or suite.figures)
+    return suites if suite is not None else tuple(own for own in suites if own.tables or own.figures)
+
+
+def _in_order(view: RatingsView, suite: Suite | None) -> RatingsView:
+    """The view with systems and levels as a suite orders them; as its run's suites do where that orders none."""
+    if suite is None or not (suite.systems or suite.levels):
+        return view
+    own = study_order([suite])
+    return replace(view, order=replace(own, systems=own.systems or view.order.systems))
 
 
 def make_tables(
@@ -91,7 +128,9 @@ def make_tables(
     if names is None:
         return tuple(table for part in make_parts(view, suite=suite, settings=settings, figures=False)
                      for table in part.tables)  # fmt: skip
-    by_suite = planned_tables(_suites(view, suite))
+    settings = settings or ReportSettings()
+    view = _in_order(view, suite)
+    by_suite = planned_tables(_suites(view, suite, as_published=settings.as_published))
     of_suites = {planned.name: planned for tables in by_suite.values() for planned in tables}
     tables = []
     for name in names:
@@ -100,7 +139,7 @@ def make_tables(
                 f"no table is called {name!r}", todo=nearest(name, [*of_suites, *TABLES.names()])
             )
         planned = of_suites[name] if name in of_suites else PlannedTable(TABLES.load(name), None)
-        table = planned.build(view, settings or ReportSettings())
+        table = planned.build(view, settings)
         if table is None:
             raise DataError(
                 f"there is nothing for the table {name!r}",
@@ -147,7 +186,10 @@ def _drawn(view: RatingsView, kind: FigureKind, options: Options, seed: int) -> 
     """The figure of a kind; None where there is nothing for it to show."""
     chosen = looked_at(view, options.where)
     drawing = None if chosen is None else kind.build(chosen, seed, options)
-    return None if chosen is None or drawing is None else with_caption_notes(drawing, chosen, kind, options)
+    if chosen is None or drawing is None:
+        return None
+    noted = with_caption_notes(drawing, chosen, kind, options)
+    return replace(noted, notes=(*noted.notes, *source_notes(chosen, options)))
 
 
 def make_parts(
@@ -166,13 +208,19 @@ def make_parts(
         figures: whether to make figures too.
     """
     settings = settings or ReportSettings()
-    suites = _suites(view, suite)
+    suites = _suites(view, suite, as_published=settings.as_published)
+    view = _in_order(view, suite)
     by_suite = planned_tables(suites)
     parts = [
-        _suite_part(view, of_suite, by_suite[of_suite.name], settings=settings, figures=figures)
+        _suite_part(
+            _in_order(view, of_suite), of_suite, by_suite[of_suite.name], settings=settings, figures=figures
+        )
         for of_suite in suites
     ]
-    if suites:
+    if settings.as_published:
+        kinds = [TABLES.load(name) for name in _BESIDE_PUBLISHED]
+        parts += _general_parts(view, settings, figures, kinds, only=_BESIDE_PUBLISHED)
+    elif suites:
         planned = [table for tables in by_suite.values() for table in tables]
         first = [] if _FIRST in {table.kind.name for table in planned} else [TABLES.load(_FIRST)]
         parts = [
@@ -214,7 +262,8 @@ def _suite_part(
         try:
             table = planned.build(view, settings)
         except DataError as error:  # a factor the transcripts don't have, a test that doesn't fit
-            left_out.append(f"{planned.title}: {error.what}.")
+            reasons = planned.reasons_for_nothing(view) if isinstance(error, NothingError) else []
+            left_out.append(" ".join((f"{planned.title}: {error.what}.", *reasons)))
             continue
         if table is not None:
             tables.append(table)
@@ -228,7 +277,9 @@ def _suite_part(
         except DataError:  # said of the table already
             continue
         if drawing is not None:
-            drawings.append(drawing)
+            printed = numbers_of(suite.name, options) if settings.published_numbers else ()
+            notes = (*drawing.notes, printed_note(printed)) if printed else drawing.notes
+            drawings.append(replace(drawing, notes=notes))
     return ReportPart(
         suite.title,
         about=f"After {suite.source}.",
@@ -247,7 +298,7 @@ def _other_parts(
         name
         for planned in planned_of_suites
         for measure in planned.measures
-        for name in (measure.metric, *measure.sum, *measure.over)
+        for name in (measure.metric, *measure.parts)
     }
     shown = {metric for name in names for metric in ([name] if name in rated else view.metrics_like(name))}
     others = [name for name in view.metrics() if name not in shown]
@@ -282,17 +333,30 @@ def _general_parts(
             if drawing is not None:
                 drawings.setdefault(place, []).append(drawing)
     for table_kind in kinds:
-        table = PlannedTable(table_kind, None).build(view, settings)
+        try:
+            table = PlannedTable(table_kind, None).build(view, settings)
+        except NothingError:  # nobody asked for it
+            table = None
         table_figures = tuple(drawings.pop(table_kind.name, ()))
         if table is not None:
             heading = _HEADINGS.get(table_kind.name, table_kind.title)
             yield ReportPart(heading, tables=(table,), figures=table_figures)
 
 
+def part_titles() -> tuple[str, ...]:
+    """The headings of all parts that a report can have beside those of suites, in order."""
+    return tuple(_HEADINGS.get(kind.name, kind.title) for kind in _general_kinds())
+
+
 _HEADINGS: Mapping[str, str] = {
     "leaderboard": "Leaderboard",
     "results": "Results",
     "comparison": "Comparison",
+    "strengths": "Preferences",
+    "win_rates": "Preferences: systems two by two",
+    "position_bias": "Preferences: the place",
+    "preference_agreement": "Preferences: agreement",
+    "preference_levels": "Preferences beside levels",
     "agreement": "Agreement",
     "audits": "Audits",
     "simulation_card": "Simulation card",

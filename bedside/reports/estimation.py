@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from bedside.analysis.estimation import Estimate
+from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.people_sample import PeopleSample
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.result_text import plain_words
@@ -130,9 +131,15 @@ def _sampling_notes(
                 "the judge's mean."
             )
     yield from _count_notes(samples)
+    yield from dict.fromkeys(
+        learnt_words(estimate.facts.title, estimate.judge, counted(estimate.learnt, "transcript"))
+        for estimate, _ in samples
+        if estimate.learnt
+    )
 
 
 _COUNTED: Mapping[str, str] = {
+    "adjudicated": "{} that people rated were adjudicated: the final label stands in place of people's mean.",
     "assumed": "how {} that people rated came to be drawn is not known; they are taken for a random sample of those "
     "the judge rated. Where they are not, the correction is wrong.",
     "picked": "{} that people rated, picked for what they are (such as disagreement) and not drawn, are left out of "
@@ -178,6 +185,8 @@ def _record(estimate: Estimate) -> Mapping[str, Any]:
         "cells_joined": sum(len(cells) for sample in samples for cells in sample.joined),
         "picked": sum(sample.picked for sample in samples),
         "assumed_random": sum(sample.assumed for sample in samples),
+        "learnt": estimate.learnt,
         "not_judged": sum(sample.unjudged for sample in samples),
+        "adjudicated": sum(sample.adjudicated for sample in samples),
     }
     return record

@@ -9,17 +9,24 @@ from typing import Any
 import polars as pl
 
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
-from bedside.ratings.names import is_judge, rated_by_humans
+from bedside.ratings.final_labels import adjudicated_names
+from bedside.ratings.juries import jury_named
+from bedside.ratings.names import is_judge, rated_by_humans, second_ids
+from bedside.ratings.pair_preferences import is_preference, preferred_by
+from bedside.reports.adjudication_notes import final_notes
 from bedside.reports.hidden_states import states_tables
 from bedside.reports.number_text import DASH, number
 from bedside.reports.table import Table, Tables
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.support.errors import DataError
 from bedside.support.registry import nearest
+from bedside.support.shell_words import typed
 
 #: Where a record names systems, metrics and raters.
 _SYSTEMS = ("system", "a", "b", "systems", "reference")
 _RATERS = ("raters", "rater", "judge", "group")
+#: What may be spelt like a system's name and is none.
+_NO_NAMES = ("letters",)
 #: Records and ratings shown; all are in the JSON.
 _SHOWN_RECORDS = 6
 _SHOWN_RATINGS = 40
@@ -75,6 +82,18 @@ def explain(view: RatingsView, table: Table, cell: str, tests: Table | None = No
     return Explanation(tuple(_definition(view, name) for name in metrics), Tables(tables, None))
 
 
+def tests_of(view: RatingsView, table: str, seed: int) -> Table | None:
+    """The comparisons of systems, beside another table; None where nothing of theirs can be compared."""
+    from bedside.reports.build import build_tables
+
+    if table == "comparison" or len(view.systems()) < 2:
+        return None
+    try:
+        return next(iter(build_tables(view, ["comparison"], seed)), None)
+    except DataError:
+        return None
+
+
 # -- finding the cell -------------------------------------------------------------------------------
 
 
@@ -98,7 +117,11 @@ def _matching(view: RatingsView, table: Table, cell: str) -> list[Mapping[str, A
 
 def _values(view: RatingsView, record: Mapping[str, Any], strict: bool) -> frozenset[str]:
     """What a record says of itself in words; not strictly, also its metric's title and name without role."""
-    values = {value.casefold() for value in record.values() if isinstance(value, str) and value}
+    values = {
+        value.casefold()
+        for name, value in record.items()
+        if isinstance(value, str) and value and name not in _NO_NAMES
+    }
     if not strict and record.get("metric"):
         name = str(record["metric"])
         values |= {name.partition(".")[0].casefold(), view.facts(name).title.casefold()}
@@ -124,7 +147,16 @@ def _named(record: Mapping[str, Any], keys: Iterable[str]) -> list[str]:
 
 def _ratings(view: RatingsView, records: Sequence[Mapping[str, Any]]) -> pl.DataFrame:
     """The ratings of the records' metrics, systems and raters."""
-    known_systems, known_raters = set(view.systems()), set(view.raters())
+    single = pl.concat(
+        [
+            view.ratings.with_columns(pl.lit(False).alias("final")),
+            view.final.with_columns(pl.lit(True).alias("final")),
+        ]
+    ).with_columns(pl.lit(None, pl.String()).alias("second"))
+    pairs = _with_second(view).with_columns(pl.lit(False).alias("final")).select(single.columns)
+    rated = pl.concat([single, pairs])
+    known_systems = set(view.systems()) | set(rated["system"]) | set(rated["second"])
+    known_raters = set(rated["rater"])
     concerned = pl.lit(False)
     for record in records:
         if not record.get("metric"):
@@ -132,16 +164,44 @@ def _ratings(view: RatingsView, records: Sequence[Mapping[str, Any]]) -> pl.Data
         of_record = pl.col("metric") == str(record["metric"])
         systems = [name for name in _parts(_named(record, _SYSTEMS)) if name in known_systems]
         if systems:
-            of_record &= pl.col("system").is_in(systems)
+            preferred = is_preference(str(record["metric"]))
+            of_record &= _compared(record, systems) if preferred else pl.col("system").is_in(systems)
         groups = _parts(_named(record, _RATERS))
         raters = [name for name in groups if name in known_raters]
+        raters += [member for name in raters for member in _members(view, name) if member in known_raters]
         people = PEOPLE in groups
         if raters or people:
             by = pl.col("rater").is_in(raters)
             of_record &= by | rated_by_humans() if people else by
         concerned |= of_record
     keys = ("metric", "system", "transcript_id", "unit", "rater", "replicate")
-    return view.ratings.filter(concerned).sort(*keys, nulls_last=True)
+    settled = adjudicated_names()
+    named = pl.when("final").then(settled).otherwise("metric").alias("metric")
+    return rated.filter(concerned).with_columns(named).drop("second", "final").sort(*keys, nulls_last=True)
+
+
+def _compared(record: Mapping[str, Any], systems: Sequence[str]) -> pl.Expr:
+    """The preferences that a record is of: of one system, all in which it was compared; else those between systems."""
+    system = record.get("system")
+    if system is not None:
+        return pl.any_horizontal(pl.col("system") == system, pl.col("second") == system)
+    return pl.all_horizontal(pl.col("system").is_in(systems), pl.col("second").is_in(systems))
+
+
+def _with_second(view: RatingsView) -> pl.DataFrame:
+    """The preferences, with the system whose conversation was shown second as ``second``."""
+    shown = view.preferences.with_columns(second_ids().alias("second_id"))
+    every = pl.concat([view.transcripts(), shown.select("transcript_id", "system", "case_id")])
+    systems = every.unique("transcript_id").select(
+        pl.col("transcript_id").alias("second_id"), pl.col("system").alias("second")
+    )
+    return shown.join(systems, on="second_id", how="left", maintain_order="left").drop("second_id")
+
+
+def _members(view: RatingsView, rater: str) -> tuple[str, ...]:
+    """Whose ratings a jury's are made of; nobody's of another rater."""
+    jury = None if view.run is None else jury_named(view.run.manifest, rater)
+    return () if jury is None else jury.members
 
 
 def _parts(texts: Iterable[str]) -> list[str]:
@@ -161,6 +221,11 @@ def _definition(view: RatingsView, metric: str) -> str:
     owners = families_by_metric()
     if base in owners:
         return describe_metric(FAMILIES.load(owners[base]), base)
+    if is_preference(metric):
+        of_rubric = _definition(view, preferred_by(metric))
+        return (
+            f"{of_rubric}\n\nWhich of two conversations is better by it (`{metric}`): see docs/pairwise.md."
+        )
     if metric in view.rubrics:
         return describe(view.rubrics[metric])
     if metric in RUBRICS:
@@ -218,7 +283,11 @@ def _values_table(view: RatingsView, record: Mapping[str, Any]) -> Table:
         title=f"{view.facts(metric).title}, {record.get('system', 'all')}: one value a transcript",
         columns=(Column("Transcript", "left"), Column("Value"), Column("Missing because", "left")),
         rows=tuple(rows),
-        notes=(sums, "Passes and, among people, raters are averaged first."),
+        notes=(
+            sums,
+            "Passes and, among people, raters are averaged first.",
+            *(final_notes(view, [metric]) if record.get("raters") == PEOPLE else ()),
+        ),
         records=tuple(values.to_dicts()),
     )
 
@@ -247,7 +316,7 @@ def _ratings_table(view: RatingsView, ratings: pl.DataFrame) -> Table:
     more = ratings.height - shown.height
     notes = [f"{more:,} more are not shown; --json has all."] if more else []
     if view.run is not None and any(map(is_judge, ratings["rater"].unique())):
-        notes.append(f"What a judge was asked and replied: bedside judgements list {view.run.path}.")
+        notes.append(f"What a judge was asked and replied: bedside judgements list {typed(view.run.path)}.")
     return Table(
         name="ratings",
         title=f"The {ratings.height:,} ratings behind it",

@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from bedside.analysis.ratings_view import PEOPLE, MetricRatings, RatingsView
+from bedside.analysis.metric_facts import MetricRatings
+from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.analysis.selection import quality_metrics
 from bedside.ratings.names import turn_indices
 from bedside.ratings.run import Run
@@ -205,8 +206,10 @@ def review(view: RatingsView, run: Run, *, text: bool = True, most_characters: i
     left_out = 0
     if run.manifest["transcripts"]["text"]:
         room = most_characters
-        for name in dict.fromkeys(extreme.transcript for extreme in both_ends):
-            transcript = run.transcript(name)
+        names = dict.fromkeys(extreme.transcript for extreme in both_ends)
+        by_name = {transcript.id: transcript for transcript in run.transcripts_named(names)}
+        for name in names:
+            transcript = by_name[name]
             size = sum(len(turn.text) for turn in transcript.turns)
             if size > room:
                 left_out += 1

@@ -5,9 +5,8 @@ from __future__ import annotations
 import io
 import logging
 import os
-import textwrap
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,21 +18,6 @@ from bedside.support.errors import DataError
 from bedside.support.files import cache_folder, saying_where, write_bytes
 from bedside.support.registry import Registry
 
-#: Okabe and Ito's colours, told apart by colour-blind readers, the first ones by their shade too; markers, hatches and
-#: dashes tell them apart in grey.
-COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#D55E00", "#56B4E9", "#000000", "#F0E442")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X", "*")
-HATCHES = ("", "///", "...", "xxx", "\\\\\\", "---", "+++", "ooo")
-DASHES: tuple[Any, ...] = (
-    "-",
-    "--",
-    "-.",
-    ":",
-    (0, (5, 1)),
-    (0, (3, 1, 1, 1)),
-    (0, (1, 1)),
-    (0, (7, 2, 1, 2)),
-)
 _STYLE: Any = {
     "svg.hashsalt": "bedside",
     "svg.fonttype": "none",
@@ -57,8 +41,9 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
 }
-#: Dots an inch of a PNG.
+#: Dots an inch of a PNG, and the most dots of its height or width.
 _RESOLUTION = 160
+_MOST_DOTS = 60_000
 
 
 def _keep_out_of_home() -> None:
@@ -117,9 +102,11 @@ class Drawing:
             figure = self.draw()
             # A figure that has an engine itself is drawn twice for each format.
             ConstrainedLayoutEngine().execute(figure)
+            # A tall figure has fewer dots an inch rather than more dots than a picture can have.
+            dots = min(_RESOLUTION, _MOST_DOTS / max(figure.get_size_inches()))
             for name in formats:
                 out = io.BytesIO()
-                figure.savefig(out, format=name, metadata=_METADATA[name], dpi=_RESOLUTION)
+                figure.savefig(out, format=name, metadata=_METADATA[name], dpi=dots)
                 content = out.getvalue()
                 contents[name] = content[content.index(b"<svg") :] if name == "svg" else content
         return contents
@@ -182,53 +169,3 @@ class FigureKind:
 FIGURES: Registry[FigureKind] = Registry(
     "bedside.reports.figures", "FIGURE", "figure", FigureKind, group="bedside.figures"
 )
-
-
-def new_figure(width: float, height: float) -> Any:
-    """An empty matplotlib figure, sizes in inches."""
-    from matplotlib.figure import Figure
-
-    return Figure(figsize=(width, height))
-
-
-def panels(count: int, width: float, height: float, most_columns: int = 3) -> tuple[Any, list[Any]]:
-    """A figure of that many panels in rows, and their axes; sizes are of one panel, in inches."""
-    columns = min(most_columns, count)
-    rows = -(-count // columns)
-    figure = new_figure(width * columns, height * rows + 0.2)
-    axes = list(figure.subplots(rows, columns, squeeze=False).ravel())
-    for axis in axes[count:]:
-        axis.set_visible(False)
-    return figure, axes[:count]
-
-
-def tiles(axis: Any, grid: Any, **colours: Any) -> Any:
-    """A grid of coloured tiles, the first row on top, drawn as shapes and not as an image."""
-    rows, columns = grid.shape
-    mesh = axis.pcolormesh(
-        [place - 0.5 for place in range(columns + 1)],
-        [place - 0.5 for place in range(rows + 1)],
-        grid,
-        **colours,
-    )
-    axis.set_ylim(rows - 0.5, -0.5)
-    return mesh
-
-
-def wrapped(title: str, width: int = 30) -> str:
-    """A title in lines that fit a panel."""
-    return "\n".join(textwrap.wrap(title, width))
-
-
-def across_note(against: str | None, systems: Collection[str]) -> tuple[str, ...]:
-    """What the dotted line of a system that others are held against is, where it is among them."""
-    return (f"Dotted across: the mean of {against}.",) if against in systems else ()
-
-
-def legend_below(figure: Any, axis: Any, columns: int = 4) -> None:
-    """One legend for all panels, below them."""
-    handles, labels = axis.get_legend_handles_labels()
-    if len(labels) > 1:
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(columns, len(labels)), frameon=False
-        )

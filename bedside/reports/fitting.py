@@ -6,6 +6,7 @@ from bedside.protocols.medconceal.fitting import Fit, GridPoint, HeldOut
 from bedside.reports.number_text import decimal, number
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
+from bedside.support.plurals import counted
 
 #: Settings of the grid that are shown; JSON has all.
 _SHOWN = 5
@@ -35,7 +36,7 @@ def fit_tables(fit: Fit) -> tuple[Table, ...]:
         )  # fmt: skip
     weights = Table(
         name="fit",
-        title=f"Weights fitted to {fit.rows:,} turns of {fit.cases:,} cases",
+        title=f"Weights fitted to {counted(fit.rows, 'turn')} of {counted(fit.cases, 'case')}",
         columns=(
             Column("Part", "left"), Column("Turns held out"), Column("Positive"), Column("Log loss"),
             Column("Of the base rate"), Column("AUC"),

@@ -7,11 +7,13 @@ from typing import Any
 
 from bedside.analysis.judge_accuracy import LevelAccuracy
 from bedside.analysis.validation import JudgeCard, Validation
+from bedside.reports.dash_notes import dash_notes
 from bedside.reports.number_text import decimal, number
 from bedside.reports.result_text import bounded_record, plain_words, share_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.diagnostic_accuracy import DiagnosticAccuracy
+from bedside.support.plurals import counted
 
 #: The rows of a metric: who is set against people.
 _AGAINST = ("judge", "people")
@@ -35,8 +37,8 @@ def level_words(level: float | str) -> str:
 def rarest_words(rarest: LevelAccuracy) -> str:
     """How well a judge finds the rarest level, in words."""
     return (
-        f"{level_words(rarest.level)}, which people gave to {rarest.given:,} of {rarest.units:,} units: sensitivity "
-        f"{share_words(rarest.judge.sensitivity)}, specificity {share_words(rarest.judge.specificity)}"
+        f"{level_words(rarest.level)}, which people gave to {rarest.given:,} of {counted(rarest.units, 'unit')}: "
+        f"sensitivity {share_words(rarest.judge.sensitivity)}, specificity {share_words(rarest.judge.specificity)}"
     )
 
 
@@ -60,13 +62,14 @@ def _accuracy(rater: str, validations: Sequence[Validation], position: int) -> T
             title = f"{validation.facts.title}: {level_words(accuracy.level)}"
             rows.append(Row(tuple(map(Cell, cells)), title))
             records.append(_accuracy_record(validation, accuracy, against, shares))
+    columns = (
+        Column("Who", "left"), Column("Yes by people"), Column("Sensitivity [95 % CI]"),
+        Column("Specificity [95 % CI]"), Column("Predictive value of yes"), Column("Predictive value of no"),
+    )  # fmt: skip
     return Table(
         name=f"accuracy-{position}",
         title=f"{rater}: yes or no beside people",
-        columns=(
-            Column("Who", "left"), Column("Yes by people"), Column("Sensitivity [95 % CI]"),
-            Column("Specificity [95 % CI]"), Column("Predictive value of yes"), Column("Predictive value of no"),
-        ),
+        columns=columns,
         rows=tuple(rows),
         notes=(
             "Each person in turn is the truth, and each unit has one vote. Sensitivity: of people's yeses, the share "
@@ -75,6 +78,7 @@ def _accuracy(rater: str, validations: Sequence[Validation], position: int) -> T
             "Yes by people: units to which at least one person said yes. Predictive values hold where yes is as "
             "frequent as here. Intervals are by case (jackknife on the logit scale; Wilson's where each unit is a case "
             "of its own with one rating).",
+            *dash_notes(columns, rows, {"": "no unit of that answer to take a share of"}),
         ),
         records=tuple(records),
     )  # fmt: skip

@@ -3,33 +3,31 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
 import orjson
 import polars as pl
 
-from bedside.analysis.ratings_view import RatingsView, facts
+from bedside.analysis.metric_facts import facts
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import self_agreement
 from bedside.judges.call_plan import RubricPlan
 from bedside.judges.counts import JudgingSummary
-from bedside.judges.store import read_judgements, read_prompt
-from bedside.ratings.names import rated_by_judges
+from bedside.judges.deepeval_raters.call_forecast import ABOUT, AT_LEAST
+from bedside.judges.store import Judgement, read_judgements, read_prompt
+from bedside.judges.unsent_words import unsent_lines
+from bedside.ratings.names import is_pair, rated_by_judges, second_id
 from bedside.ratings.run import Run
-from bedside.reports.number_text import DASH
+from bedside.reports.number_text import DASH, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.rubrics.rubric import Rubric
 from bedside.scoring.judging_orders import STORE
 from bedside.support.errors import DataError
-
-
-def money(cost: float | None) -> str:
-    """US dollars as tables write them; None for what isn't known."""
-    if cost is None:
-        return "unknown"
-    return f"${cost:,.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"
+from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
 
 
 def plan_table(
@@ -40,7 +38,7 @@ def plan_table(
     Args:
         plans: what would be sent.
         rubrics: those asked by, the user's own among them.
-        endpoints: lines on where judges are served, for the notes.
+        endpoints: lines on where judges are served and the like, for the notes.
     """
     rubrics_by_name = {rubric.name: rubric for rubric in rubrics}
     rows = [
@@ -71,21 +69,40 @@ def plan_table(
         ),
         rows=tuple(rows),
         notes=(
-            f"{calls:,} calls, about {tokens:,} tokens in; cost {money(total)}. Tokens are estimates; replies "
-            "asked for again come on top.",
+            f"{counted(calls, 'call')}, about {counted(tokens, 'token')} in; cost {money(total)}. Tokens are "
+            "estimates; replies asked for again come on top, and the reasoning of models that reason.",
+            *_hanging(plans),
             *endpoints,
         ),
         records=tuple(asdict(plan) for plan in plans),
     )  # fmt: skip
 
 
-def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = ()) -> Table:
-    """What judging took, rubric by rubric; ``rubrics`` are those asked by, the user's own among them."""
+def _hanging(plans: Sequence[RubricPlan]) -> list[str]:
+    """A note on metrics that may ask more than is planned."""
+    notes = {
+        AT_LEAST: "At least: the more is replied, the more such a metric asks. These are the fewest calls.",
+        ABOUT: "About: how much a graph asks hangs on the way that the replies take through it.",
+    }
+    return [note for ending, note in notes.items() if any(plan.rubric.endswith(ending) for plan in plans)]
+
+
+def judged_table(
+    judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (), lines: Iterable[str] = ()
+) -> Table:
+    """What judging took, rubric by rubric.
+
+    Args:
+        judged: what each judge did.
+        rubrics: those asked by, the user's own among them.
+        lines: on what was judged, for the notes.
+    """
     rubrics_by_name = {rubric.name: rubric for rubric in rubrics}
     rows, records = [], []
     for asked_judge in judged:
         for count in asked_judge.rubrics:
-            missing = count.unusable + count.failed + count.not_asked + count.not_askable
+            missing = count.unusable + count.refused + count.filtered + count.failed
+            missing += count.not_asked + count.not_askable
             cells = (
                 facts(count.rubric, rubrics_by_name).title,
                 f"{count.judgements:,}", f"{count.stored:,}", f"{count.calls:,}",
@@ -96,16 +113,24 @@ def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (
     notes = []
     for name, words in (
         ("unusable", "replies that could not be used, after asking again"),
+        (
+            "cut",
+            "of these were cut off at the limit of tokens: with a larger --max-tokens, only they are asked again",
+        ),
+        ("refused", "refused by the judge"),
+        ("filtered", "stopped by the provider's content filter"),
         ("failed", "requests that failed"),
         (
             "not_asked",
-            "not answered yet: --max-calls was reached, they wait for a batch, or nobody was asked",
+            "not answered yet: --max-calls or --max-cost was reached, they wait for a batch, or nobody was asked",
         ),
         ("not_askable", "not askable, for want of an input or for length"),
     ):
         total = sum(int(str(record[name])) for record in records)
         if total:
             notes.append(f"{total:,} {words}.")
+    notes += unsent_lines((asked_judge.rater, asked_judge.parameters) for asked_judge in judged)
+    notes += _token_notes(judged)
     return Table(
         name="judged",
         title="Judgements",
@@ -114,9 +139,23 @@ def judged_table(judged: Sequence[JudgingSummary], rubrics: Iterable[Rubric] = (
             Column("Missing"), Column("Tokens in"), Column("Tokens out"), Column("Cost"),
         ),
         rows=tuple(rows),
-        notes=tuple(notes),
+        notes=(*lines, *notes),
         records=tuple(records),
     )  # fmt: skip
+
+
+def _token_notes(judged: Sequence[JudgingSummary]) -> Iterator[str]:
+    """What is said of tokens of reasoning, and of those that a provider had in its cache."""
+    counts = [count for summary in judged for count in summary.rubrics]
+    reasoning = sum(count.reasoning_tokens for count in counts)
+    if reasoning:
+        yield f"Of the tokens out, {reasoning:,} are of reasoning before the replies."
+    cached = sum(count.cached_tokens for count in counts)
+    if cached:
+        yield (
+            f"Of the tokens in, {cached:,} were in the provider's cache; they cost as the others do unless --price "
+            "says what they cost (cached=N)."
+        )
 
 
 def judgements_table(
@@ -128,7 +167,7 @@ def judgements_table(
     for judgement in read_judgements(store):
         if (
             rubric not in (None, judgement.rubric)
-            or transcript not in (None, judgement.transcript)
+            or transcript not in (None, judgement.transcript, _second(judgement))
             or state not in (None, judgement.state)
         ):
             continue
@@ -145,7 +184,9 @@ def judgements_table(
                 "unit": judgement.unit, "rubric": judgement.rubric, "version": judgement.version,
                 "pass": judgement.number, "state": judgement.state, "answer": judgement.answer,
                 "error": judgement.error, "calls": judgement.calls, "input_tokens": judgement.input_tokens,
-                "output_tokens": judgement.output_tokens, "cost": judgement.cost, "finished": judgement.finished,
+                "output_tokens": judgement.output_tokens, "cached_tokens": judgement.cached_tokens,
+                "reasoning_tokens": judgement.reasoning_tokens, "not_taken": list(judgement.unsent),
+                "cost": judgement.cost, "finished": judgement.finished,
             }
         )  # fmt: skip
     return Table(
@@ -156,9 +197,14 @@ def judgements_table(
             for title in ("Key", "Transcript", "Unit", "Rubric", "Pass", "State", "Answer")
         ),
         rows=tuple(rows),
-        notes=(f"See one whole: bedside judgements show {path} KEY.",),
+        notes=(f"See one whole: bedside judgements show {typed(path)} KEY.",),
         records=tuple(records),
     )
+
+
+def _second(judgement: Judgement) -> str | None:
+    """The transcript that a judgement's is compared with; None where it stands alone."""
+    return second_id(judgement.unit) if is_pair(judgement.unit) else None
 
 
 def passes_table(view: RatingsView) -> Table:
@@ -260,7 +306,11 @@ def judgement_text(path: Path, key: str) -> str:
         ("Error", judgement.error),
         ("Calls", str(judgement.calls)),
         ("Faults", "; ".join(judgement.faults)),
-        ("Tokens", f"{judgement.input_tokens} in, {judgement.output_tokens} out"), ("Finished", judgement.finished),
+        ("Not taken by the model", ", ".join(judgement.unsent)),
+        ("Tokens", f"{judgement.input_tokens} in, {judgement.output_tokens} out"),
+        ("Tokens of reasoning", judgement.reasoning_tokens),
+        ("Tokens in the provider's cache", judgement.cached_tokens),
+        ("Finished", judgement.finished),
         ("Endpoint", judgement.endpoint),
     ]  # fmt: skip
     lines = [f"{what}: {value}" for what, value in facts_of if value]

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from bedside.analysis.leaderboard import Standings, standings
-from bedside.analysis.ratings_view import MetricFacts, RatingsView, facts
+from bedside.analysis.metric_facts import MetricFacts, facts
+from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import quality_metrics
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, averaging_notes

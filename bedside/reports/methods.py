@@ -2,23 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bedside.analysis.ratings_view import RatingsView, facts
+import polars as pl
+
+import bedside
+from bedside.analysis.metric_facts import facts
+from bedside.analysis.rater_effects import CONFOUNDED
+from bedside.analysis.ratings_view import RatingsView
+from bedside.ratings.juries import juries_in
+from bedside.ratings.missing_reasons import causes, is_failure
 from bedside.ratings.names import is_human
 from bedside.ratings.run import Run
+from bedside.ratings.table import missing_counts
+from bedside.reports.averaging_notes import BY_WHERE
+from bedside.reports.juries import jury_words
 from bedside.reports.rated_rubrics import rated_rubrics
+from bedside.reports.rater_effects import CONFOUNDED_TOO
 from bedside.reports.simulation_methods import simulation_words
 from bedside.reports.table import Table
+from bedside.scoring.plan import families_by_metric
+from bedside.scoring.versions import library_versions
 from bedside.support.plurals import counted
 
-#: Tables whose notes say how systems were compared and raters' agreement was measured, and how that begins.
-_DONE = {
-    "comparison": "Systems were compared pair by pair.",
-    "agreement": "Agreement of raters was measured.",
-}
+#: How the account of a table begins that compares systems or measures agreement, by what its records have.
+_DONE = (
+    (frozenset(("a", "b", "p_corrected")), "Systems were compared pair by pair."),
+    (
+        frozenset(("strength",)),
+        "Two conversations at a time were compared, and systems by which of them was preferred.",
+    ),
+    (frozenset(("between", "statistic", "kind")), "Agreement of raters was measured."),
+)
+#: Libraries that compute every number, and those that run models.
+_STATISTICS = ("numpy", "polars", "scipy", "statsmodels")
+_MODELS = ("torch", "transformers", "onnxruntime")
+#: What a note says of a command.
+_WHERE = re.compile(": " + re.escape(BY_WHERE).replace(re.escape("{factor}"), ".+?"))
+#: Causes of missing values that are told; the table of missing values has all.
+_MOST_CAUSES = 4
 
 
 def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[str, ...]:
@@ -27,67 +52,217 @@ def methods(run: Run, view: RatingsView, tables: Sequence[Table] = ()) -> tuple[
     systems = view.systems()
     files = [file for file in source["inputs"] if file["transcripts"]]
     formats = sorted({file["format"] for file in files})
-    of = f" of {len(systems)} systems ({', '.join(systems)})" if len(systems) > 1 else ""
+    of = f" of {counted(len(systems), 'system')} ({', '.join(systems)})" if len(systems) > 1 else ""
     skipped = len(source["skipped"])
-    left_out = f" {skipped} were left out as unreadable." if skipped else " None was left out."
+    left_out = " None was left out."
+    if skipped:
+        left_out = f" {skipped:,} {'was' if skipped == 1 else 'were'} left out as unreadable."
     origin = f"{counted(len(files), 'file')} (format: {', '.join(formats)})"
     if any(file["path"] is None for file in files):
         origin = f"memory (SHA-256 of their JSON lines: {files[0]['sha256'][:12]}…)"
+    read = (
+        f"{counted(source['count'], 'transcript')}{of} with {counted(source['turns'], 'turn')} "
+        f"{'was' if source['count'] == 1 else 'were'} read from {origin}.{left_out}"
+    )
     paragraphs = [
-        f"{source['count']:,} transcripts{of} with {source['turns']:,} turns were read from {origin}.{left_out}",
+        read,
         *simulation_words(view),
+        *_computed_words(run, view),
+        *_judged_paragraphs(run, view),
+        *compared_words(view, run.manifest.get("preferences", ())),
+        *_imported_words(run),
+        *map(jury_words, juries_in(run.manifest)),
+        *deviation_words(view),
     ]
-    for entry in run.manifest["scorings"]:
-        titles = list(dict.fromkeys(facts_title(name) for name in entry["metrics"]))
-        raters = ", ".join(rater for rater in entry["raters"] if not is_human(rater))
-        missing = sum(row["n"] for row in entry["missing"])
-        if "judges" in entry:
-            paragraphs += [
-                judged_words(view, rater, judge, entry) for rater, judge in entry["judges"].items()
-            ]
-            continue
-        paragraphs.append(
-            f"bedside {entry['bedside']} (Python {entry['python']}, polars {entry['libraries'].get('polars', '?')}) "
-            f"computed {', '.join(titles)} ({raters}): {entry['ratings']:,} ratings, {missing:,} of them missing with "
-            f"the reason kept."
-        )
-    for entry in _last_imports(run.manifest["imports"]):
-        scales = "; ".join(f"{name} {levels_words(levels)}" for name, levels in entry["scales"].items())
-        paragraphs.append(
-            f"{entry['ratings']:,} ratings were imported from {Path(entry['file']).name}"
-            + (f" (scales: {scales})." if scales else ".")
-        )
-    paragraphs += deviation_words(view)
     part = " ".join(view.part.sentences())
     paragraphs += [part] if part else []
-    paragraphs += [" ".join((_DONE[table.name], *table.notes)) for table in tables if table.name in _DONE]
+    tests = [words for table in tables if (words := _test_words(table))]
+    if tests:
+        versions = _versions(library_versions(), _STATISTICS)
+        paragraphs += [*tests, f"Tests and intervals are by bedside {bedside.__version__} ({versions})."]
     return tuple(paragraphs)
 
 
-def _last_imports(imports: Iterable[Mapping[str, Any]]) -> Iterable[Mapping[str, Any]]:
-    """Of imports of one file's same metrics and rounds the last, whose ratings took the place of those before."""
-    last = {
-        (entry["file"], *sorted(entry["scales"]), None, *entry.get("rounds", ())): entry for entry in imports
+# -- what was computed ------------------------------------------------------------------------------
+
+
+def _computed_words(run: Run, view: RatingsView) -> list[str]:
+    """Of each scoring by algorithms, what of it stands: metrics with a value that no later scoring computed again."""
+    there = view.ratings.lazy().filter(pl.col("error").is_null()).select("metric", "rater").unique().collect()
+    valued = {(metric.partition(".")[0], rater) for metric, rater in there.iter_rows()}
+    paragraphs: list[str] = []
+    for entry in reversed(run.manifest["scorings"]):
+        by_rater: dict[str, list[str]] = {}
+        for rater in () if "judges" in entry else entry["raters"]:
+            names = [name for name in dict.fromkeys(entry["metrics"]) if (name, rater) in valued]
+            valued -= {(name, rater) for name in names}
+            if names:
+                by_rater[rater] = names
+        if by_rater:
+            paragraphs.insert(0, _scoring_words(view, entry, by_rater))
+    return paragraphs
+
+
+def _scoring_words(view: RatingsView, entry: Mapping[str, Any], by_rater: Mapping[str, Sequence[str]]) -> str:
+    """What one scoring computed, by the raters that its algorithms are."""
+    names = {name for metrics in by_rater.values() for name in metrics}
+    owners = families_by_metric()
+    models = {
+        str(entry["parameters"][family]["model"])
+        for family in {owners[name] for name in names if name in owners}
+        if entry["parameters"].get(family, {}).get("model")
     }
-    return last.values()
+    people = [rater for rater in by_rater if is_human(rater)]
+    of_people = {name: None for rater in people for name in by_rater[rater]}
+    computed = {rater: metrics for rater, metrics in by_rater.items() if rater not in people}
+    if people:
+        coders = counted(len(people), "person")
+        computed[f"from the codes of {coders} in the transcripts"] = list(of_people)
+    computations = "; ".join(
+        f"{', '.join(dict.fromkeys(map(facts_title, metrics)))} ({by})" for by, metrics in computed.items()
+    )
+    metrics = [metric for metric in view.metrics() if metric.partition(".")[0] in names]
+    ratings = view.ratings.lazy().filter(
+        pl.col("metric").is_in(metrics) & pl.col("rater").is_in(list(by_rater))
+    )
+    with_models = ""
+    if models:
+        listed = ", ".join(sorted(map(_model_name, models)))
+        with_models = f" with the {'model' if len(models) == 1 else 'models'} {listed}"
+    versions = _versions(entry["libraries"], (*_STATISTICS, *(_MODELS if models else ())))
+    return (
+        f"bedside {entry['bedside']} (Python {entry['python']}, {versions}) computed{with_models} {computations}: "
+        f"{_count_words(ratings)}."
+    )
+
+
+def _model_name(name: str) -> str:
+    """A model as it is published; of one in a folder or file, not where that lies."""
+    return Path(name).name if Path(name).expanduser().exists() or Path(name).is_absolute() else name
+
+
+def _versions(libraries: Mapping[str, str], names: Sequence[str]) -> str:
+    return ", ".join(f"{name} {libraries[name]}" for name in names if name in libraries)
+
+
+def _count_words(ratings: pl.LazyFrame) -> str:
+    """How many ratings have a value, and how many have none for which cause; what was not asked for is not counted."""
+    rows = [row for row in missing_counts(ratings) if is_failure(row["error"])]
+    there = ratings.filter(pl.col("error").is_null()).select(pl.len()).collect().item()
+    return f"{counted(there, 'value')}, {missing_words(rows)}"
+
+
+def missing_words(rows: Sequence[Mapping[str, Any]]) -> str:
+    """How many ratings are missing, by cause: ``67 missing (fewer than 20 words: 63 values; no reply: 4 values)``.
+
+    Args:
+        rows: as :func:`bedside.ratings.table.missing_counts` gives them.
+    """
+    by_cause = causes(rows)
+    if not by_cause:
+        return "none missing"
+    told = [f"{cause}: {counted(count, 'value')}" for cause, count in by_cause[:_MOST_CAUSES]]
+    rest = sum(count for _, count in by_cause[_MOST_CAUSES:])
+    told += [f"other causes: {counted(rest, 'value')}"] if rest else []
+    return f"{sum(count for _, count in by_cause):,} missing ({'; '.join(told)})"
+
+
+# -- what was brought -------------------------------------------------------------------------------
+
+
+def _imported_words(run: Run) -> list[str]:
+    """Of each import the ratings that stand: those of a later one took the place of the same ones of an earlier."""
+    imports = run.manifest["imports"]
+    if not imports:
+        return []
+    counts = run.scan().group_by("metric", "round").len().collect()
+    left = {(metric, round): count for metric, round, count in counts.iter_rows()}
+    paragraphs: list[str] = []
+    for entry in reversed(imports):
+        standing = 0
+        for metric, imported in _imported(entry).items():
+            for round in entry.get("rounds", ("",)):
+                taken = min(imported, left.get((metric, round), 0))
+                left[metric, round] = left.get((metric, round), 0) - taken
+                imported -= taken
+                standing += taken
+        if standing:
+            scales = "; ".join(f"{name} {levels_words(levels)}" for name, levels in entry["scales"].items())
+            were = "was" if standing == 1 else "were"
+            words = f"{counted(standing, 'rating')} {were} imported from {Path(entry['file']).name}"
+            if standing < entry["ratings"]:
+                words += f" (of {entry['ratings']:,}, the others having been replaced later)"
+            paragraphs.insert(0, words + (f" (scales: {scales})." if scales else "."))
+    return paragraphs
+
+
+def _imported(entry: Mapping[str, Any]) -> dict[str, int]:
+    """How many ratings of each metric an import brought."""
+    return {name: metric["ratings"] for name, metric in entry["account"]["metrics"].items()}
+
+
+# -- what judges did --------------------------------------------------------------------------------
+
+
+def _judged_paragraphs(run: Run, view: RatingsView) -> list[str]:
+    """What each judge did; of the same rubrics asked again, the last account."""
+    last = {
+        (rater, *sorted(judge["prompts"])): (judge, entry)
+        for entry in run.manifest["scorings"]
+        for rater, judge in entry.get("judges", {}).items()
+    }
+    return [judged_words(view, rater, judge, entry) for (rater, *_), (judge, entry) in last.items()]
 
 
 def judged_words(view: RatingsView, rater: str, judge: Mapping[str, Any], entry: Mapping[str, Any]) -> str:
     """What one judge did."""
     titles = ", ".join(f"{view.facts(name).title} ({version})" for name, version in judge["prompts"].items())
-    missing = sum(row["n"] for row in entry["missing"])
     calls = sum(count["calls"] for count in judge["rubrics"])
-    heat = (
-        "the provider's temperature"
-        if judge["temperature"] is None
-        else f"temperature {judge['temperature']:g}"
-    )
     passes = "once" if judge["passes"] == 1 else f"{judge['passes']} times"
+    asked_by = f"{judge['order'].replace('-', ' ')}, by the rubrics (version) {titles}"
+    if "deepeval" in judge:
+        asked_by = (
+            f"by metrics of deepeval {judge['deepeval']['version']} in its own words (version) {titles}"
+        )
+    rows = [row for row in entry["missing"] if is_failure(row["error"])]
+    there = entry["ratings"] - sum(row["n"] for row in entry["missing"])
     return (
-        f"{rater} was asked {passes} at {heat}, {judge['order'].replace('-', ' ')}, by the rubrics (version) {titles}: "
-        f"{entry['ratings']:,} ratings from {calls:,} calls, {missing:,} of them missing with the reason kept "
+        f"{rater} was asked {passes} at {_sampling_words(judge)}, {asked_by}: "
+        f"{counted(there, 'rating')} from {counted(calls, 'call')}, {missing_words(rows)} "
         f"(bedside {entry['bedside']})."
     )
+
+
+def _sampling_words(judge: Mapping[str, Any]) -> str:
+    """How a judge was asked to write, as it was sent."""
+    heat = judge["temperature"]
+    words = "the provider's temperature" if heat is None else f"temperature {heat:g}"
+    told = judge.get("not_taken", {}).get("temperature")
+    if told and heat is not None:
+        words += f" (the provider's in {told['judgements']:,} of {counted(told['of'], 'judgement')})"
+    effort = judge.get("reasoning_effort")
+    return words if effort is None else f"{words} with reasoning effort {effort}"
+
+
+def compared_words(view: RatingsView, entries: Iterable[Mapping[str, Any]]) -> list[str]:
+    """What judges were asked of two conversations at a time; of the same question asked again, the last account."""
+    last = {(entry["rater"], *sorted(entry["prompts"]), None, *entry["systems"]): entry for entry in entries}
+    paragraphs = []
+    for entry in last.values():
+        titles = ", ".join(
+            f"{view.facts(name).title} ({version})" for name, version in entry["prompts"].items()
+        )
+        at = _sampling_words(entry)
+        passes = "once" if entry["passes"] == 1 else f"{entry['passes']} times"
+        preferences = entry["ratings"] - sum(row["n"] for row in entry["missing"])
+        drawn = f", drawn of {entry['available']:,}" if entry["pairs"] < entry["available"] else ""
+        paragraphs.append(
+            f"{entry['rater']} was asked {passes} at {at} which of two conversations on one case is better, or whether "
+            f"neither is, by the rubrics (version) {titles}, in both orders: {counted(entry['pairs'], 'pair')}{drawn} "
+            f"of the systems {', '.join(entry['systems'])}; {counted(preferences, 'preference')}, "
+            f"{missing_words(entry['missing'])} (bedside {entry['bedside']})."
+        )
+    return paragraphs
 
 
 def deviation_words(view: RatingsView) -> list[str]:
@@ -105,6 +280,24 @@ def deviation_words(view: RatingsView) -> list[str]:
     if reworded:
         words += f" Not known of wordings that have changed since they were asked: {'; '.join(reworded)}."
     return [words]
+
+
+# -- which tests ------------------------------------------------------------------------------------
+
+
+def _test_words(table: Table) -> str:
+    """The tests of a table, with their n, family and correction; nothing where it tests nothing."""
+    keys = set().union(*table.records) if table.records else set()
+    notes = [
+        _WHERE.sub("", note) for note in table.notes if not note.startswith((CONFOUNDED, CONFOUNDED_TOO))
+    ]
+    for fields, words in _DONE:
+        if fields <= keys:
+            return " ".join((words, *notes))
+    if "p_corrected" not in keys:
+        return ""
+    tests = [note for note in notes if "two-sided" in note or "p corrected" in note]
+    return " ".join((f"“{table.title}” has tests.", *tests)) if tests else ""
 
 
 def facts_title(metric: str) -> str:

@@ -16,6 +16,11 @@ def number(value: float | None, digits: int = 2) -> str:
     return text.replace("-", "−")
 
 
+def trimmed(text: str) -> str:
+    """A printed number without zeros at the end of its decimals."""
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
 def decimal(value: float | None, digits: int = 2) -> str:
     """A number that can't exceed 1 (a share, kappa, p), printed without its leading zero."""
     return (
@@ -43,3 +48,10 @@ def signed(value: float | None, digits: int) -> str:
     """A number as printed, with a plus sign where it is above zero."""
     text = number(value, digits)
     return f"+{text}" if value is not None and value > 0 and text.strip("0.") else text
+
+
+def money(cost: float | None) -> str:
+    """US dollars as tables write them; None for what isn't known."""
+    if cost is None:
+        return "unknown"
+    return f"${cost:,.2f}" if cost >= 0.01 or cost == 0 else f"${cost:.4f}"

@@ -13,6 +13,7 @@ from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.averaging_notes import BY_WHERE, divided_by, with_averaging_notes
 from bedside.reports.figures import FIGURES, FigureKind
 from bedside.reports.measures import TableMeasure
+from bedside.reports.rated_rubrics import rated_rubrics
 from bedside.reports.rater_effects import with_people_notes
 from bedside.reports.report_settings import ReportSettings
 from bedside.reports.table import Table
@@ -20,6 +21,7 @@ from bedside.reports.table_kind import Options
 from bedside.reports.tables import TABLES, TableKind
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.suites import Suite
+from bedside.suites.published_numbers import PublishedNumber, published_numbers
 from bedside.suites.suite import Entry, first_fault
 from bedside.support.errors import RegistryError
 from bedside.support.registry import nearest
@@ -30,10 +32,11 @@ _MOST_REASONS = 3
 
 @dataclass(frozen=True, slots=True)
 class PlannedTable:
-    """A table to be built: its kind, and what a suite says of it; None where no suite says anything."""
+    """A table to be built: its kind, what a suite says of it, and that suite; None where no suite says anything."""
 
     kind: TableKind
     options: Options | None
+    suite: str | None = None
 
     @property
     def name(self) -> str:
@@ -57,8 +60,11 @@ class PlannedTable:
         if chosen is None:
             return None
         view = chosen
+        printed = self._printed(settings)
         if self.kind.options is not None:
             options = settings.applied(options or self.kind.options())
+            if printed and "published" in type(options).model_fields:
+                options = options.model_copy(update={"published": printed})
             table = self.kind.make(view, settings.seed, options)
         else:
             table = self.kind.make(view, settings.seed)
@@ -67,20 +73,30 @@ class PlannedTable:
         if table is None:
             return None
         noted = with_averaging_notes(table, view, besides=divided_by(options), shown=BY_WHERE)
+        if options is not None:
+            noted = replace(noted, notes=(*noted.notes, *source_notes(view, options, noted)))
+        if printed:
+            noted = with_printed(noted, printed, beside=hasattr(options, "published"))
         return with_people_notes(noted, view)
+
+    def _printed(self, settings: ReportSettings) -> tuple[PublishedNumber, ...]:
+        """The numbers that the suite's source printed in this table; none where nobody asks for them."""
+        if not settings.published_numbers or self.suite is None or self.options is None:
+            return ()
+        return numbers_of(self.suite, self.options)
 
     def reasons_for_nothing(self, view: RatingsView) -> list[str]:
         """Why there is no table: the reasons of missing values, the commands that bring what isn't rated."""
         rated = set(view.metrics())
-        names = dict.fromkeys(
-            name
-            for measure in self.measures
-            for name in ((*measure.sum, *measure.over) if measure.sum else (measure.metric,))
-        )
+        names = dict.fromkeys(name for measure in self.measures for name in measure.parts)
         metrics_by_name = {name: [name] if name in rated else view.metrics_like(name) for name in names}
         metrics = [metric for metrics in metrics_by_name.values() for metric in metrics]
+        of_metrics = view.ratings.filter(pl.col("metric").is_in(metrics))
+        has_value = pl.col("value").is_not_null() | pl.col("label").is_not_null()
+        # What has a value somewhere is not what is in the way.
+        valued = of_metrics.filter(has_value)["metric"].unique()
         reasons = (
-            view.ratings.filter(pl.col("metric").is_in(metrics))["error"]
+            of_metrics.filter(~pl.col("metric").is_in(valued.implode()))["error"]
             .drop_nulls()
             .value_counts()
             .sort(["count", "error"], descending=[True, False])["error"]
@@ -107,6 +123,78 @@ def looked_at(view: RatingsView, where: Mapping[str, Sequence[str]]) -> RatingsV
     return view
 
 
+def _layout_notes(paper: str | None) -> list[str]:
+    if paper is None:
+        return []
+    if paper == "text":
+        return ["The suite's source has these numbers in its text, not in a table."]
+    return [f"Laid out as {paper} of the suite's source."]
+
+
+def _is_shown(measure: TableMeasure, table: Table) -> bool:
+    """Whether a table has a number of a measure, or another of its metrics."""
+    names = {str(record.get("metric")) for record in table.records if record.get("n") != 0}
+    names |= {name.partition(".")[0] for name in names}
+    return measure.metric in names
+
+
+def numbers_of(suite: str, options: Options) -> tuple[PublishedNumber, ...]:
+    """The numbers that a suite's source printed in the table or figure that this one is after."""
+    if options.paper is None:
+        return ()
+    return tuple(number for number in published_numbers(suite) if number.place == options.paper)
+
+
+def with_printed(table: Table, printed: Sequence[PublishedNumber], *, beside: bool) -> Table:
+    """The table, its caption saying what stands in braces; numbers that don't stand beside its own are listed below."""
+    paper, place = printed[0].paper, printed[0].place
+    if beside:
+        if not any(cell.text.endswith("}") for row in table.rows for cell in row.cells):
+            return table
+        return replace(
+            table, title=f"{table.title}; in braces, as printed in {place_words(place)} of {paper}"
+        )
+    return replace(table, notes=(*table.notes, printed_note(printed)))
+
+
+def printed_note(printed: Sequence[PublishedNumber]) -> str:
+    """The numbers that a source printed, one by one."""
+    paper, place = printed[0].paper, printed[0].place
+    return f"As printed in {place_words(place)} of {paper}: {'; '.join(map(str, printed))}."
+
+
+def place_words(place: str) -> str:
+    """A table or figure of a source, or its running text, in a sentence."""
+    return "the text" if place == "text" else place
+
+
+def source_notes(view: RatingsView, options: Options, table: Table | None = None) -> list[str]:
+    """What a suite says below a table or figure, and of one that is after its source's each way in which it differs.
+
+    Args:
+        view: the ratings.
+        options: what the suite says of it.
+        table: the table, whose measures alone have footnotes; without it all that the options name.
+    """
+    measures = [measure for measure in _measures(options) if table is None or _is_shown(measure, table)]
+    footnotes: dict[str, dict[str, None]] = {}
+    for measure in measures:
+        if measure.note is not None:
+            title = measure.title or view.facts(measure.metric).title
+            footnotes.setdefault(measure.note, {})[title] = None
+    if options.paper is not None:
+        metrics = {metric.partition(".")[0] for measure in measures for metric in measure.parts}
+        for rated in rated_rubrics(view):
+            for deviation in () if rated.reworded else rated.rubric.deviations:
+                if rated.rubric.name in metrics:
+                    footnotes.setdefault(deviation, {})[rated.rubric.title] = None
+    return [
+        *_layout_notes(options.paper),
+        *(f"{', '.join(titles)}: {note}" for note, titles in footnotes.items()),
+        *options.notes,
+    ]
+
+
 def planned_tables(suites: Sequence[Suite]) -> dict[str, list[PlannedTable]]:
     """The tables of each suite; where a name is taken by an earlier suite, the suite's name goes before it.
 
@@ -120,7 +208,7 @@ def planned_tables(suites: Sequence[Suite]) -> dict[str, list[PlannedTable]]:
             kind, options = _table_kind(entry)
             if entry.id in names:
                 options = options.model_copy(update={"id": f"{suite.name}-{entry.id}"})
-            planned = PlannedTable(kind, options)
+            planned = PlannedTable(kind, options, suite.name)
             names.add(planned.name)
             by_suite[suite.name].append(planned)
     return by_suite
@@ -130,12 +218,12 @@ def _table_kind(entry: Entry) -> tuple[TableKind, Options]:
     """The kind of a suite's entry, and what it says."""
     kind = TABLES.load(entry.kind)
     if kind.options is None:
-        extra = sorted(set(entry.options()) - {"id", "title"})
+        extra = sorted(set(entry.options()) - set(Options.model_fields))
         if extra:
             raise RegistryError(
                 f"a table of kind {entry.kind!r} has no {extra[0]!r}", where=f"table {entry.id}"
             )
-        return kind, Options(id=entry.id, title=entry.title)
+        return kind, _checked_options(Options, entry, "table")
     return kind, _checked_options(kind.options, entry, "table")
 
 
@@ -177,9 +265,12 @@ def check_suite(suite: Suite) -> list[str]:
 
     owners = families_by_metric()
     options_by_entry = [(entry.id, _table_kind(entry)[1]) for entry in suite.tables]
-    options_by_entry += [
-        (entry.id, options) for entry, (_, options) in zip(suite.figures, planned_figures(suite), strict=True)
-    ]
+    for shown_suite in (suite, suite.printed()):
+        options_by_entry += [
+            (entry.id, options)
+            for entry, (_, options) in zip(shown_suite.figures, planned_figures(shown_suite), strict=True)
+        ]
+    options_by_entry += [(entry.id, _table_kind(entry)[1]) for entry in suite.as_published.tables]
     shown = [
         measure.metric
         for entry, (_, options) in zip(suite.tables, options_by_entry, strict=False)
@@ -196,7 +287,7 @@ def check_suite(suite: Suite) -> list[str]:
     remarks = []
     for name, options in options_by_entry:
         for measure in _measures(options):
-            for metric in (measure.metric, *measure.sum, *measure.over):
+            for metric in measure.parts:
                 base = metric.partition(".")[0]
                 if base not in owners and base not in RUBRICS:
                     remarks.append(

@@ -17,15 +17,12 @@ from bedside.reports.cell_names import rater_words
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.table_kind import Options
 
-#: More panels than this are not drawn: the table of agreement has all.
-MOST_PANELS = 6
-
 
 class PairsOptions(Options):
     """Which metrics have a panel.
 
     Attributes:
-        metrics: the metrics; all that people and a judge rated unless named, up to six.
+        metrics: the metrics; all that people and a judge rated unless named.
     """
 
     metrics: Headed = Field(default_factory=dict)
@@ -38,7 +35,7 @@ class Pairs:
     Attributes:
         title: the metric, and the judge where several rated it.
         judge: the judge's name.
-        people: mean of people's numbers, or the label most of them gave.
+        people: mean of people's numbers, or the label most of them gave; the final label of what was adjudicated.
         rated: the judge's.
         levels: of the scale, in order; empty where there is none.
     """
@@ -67,7 +64,13 @@ def pairs_of(view: RatingsView, options: PairsOptions, *, labels: bool) -> list[
         words = any(isinstance(cell, str) for cell in grid.cells.ravel())
         if words and not labels:
             continue
-        consensus = [_consensus([cell for cell in row if cell is not None]) for row in grid.cells[:, human]]
+        final = view.final_labels(name)
+        consensus = [
+            _consensus([cell for cell in row if cell is not None])
+            if (transcript, unit) not in final
+            else final[transcript, unit]
+            for transcript, unit, row in zip(grid.transcripts, grid.units, grid.cells[:, human], strict=True)
+        ]
         for column in others:
             both = [
                 (first, second)
@@ -87,7 +90,7 @@ def pairs_of(view: RatingsView, options: PairsOptions, *, labels: bool) -> list[
                     tuple(scale.levels) if scale is not None else (),
                 )
             )
-    return all_pairs[:MOST_PANELS]
+    return all_pairs
 
 
 def _consensus(cells: list[float | str]) -> float | str | None:

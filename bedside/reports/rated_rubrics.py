@@ -20,16 +20,19 @@ class RatedRubric:
         rubric: as it is known now: of the user's own, as the run keeps it.
         raters: who rated by it, people together.
         versions: of the wordings that judges were asked by, as the run says; none where only people rated by it.
+        tuned: those of them that are tuned, as the run keeps them.
     """
 
     rubric: Rubric
     raters: tuple[str, ...]
     versions: tuple[str, ...]
+    tuned: tuple[Rubric, ...] = ()
 
     @property
     def reworded(self) -> bool:
         """Whether a judge was asked by another wording than the known one, of whose deviations nothing is known."""
-        return any(version != self.rubric.version for version in self.versions)
+        known = {self.rubric.version, *(rubric.version for rubric in self.tuned)}
+        return any(version not in known for version in self.versions)
 
 
 def rated_rubrics(view: RatingsView) -> tuple[RatedRubric, ...]:
@@ -49,7 +52,8 @@ def rated_rubrics(view: RatingsView) -> tuple[RatedRubric, ...]:
         rubric = known_rubric(view, name)
         assert rubric is not None
         asked = dict.fromkeys(version for rater in names for version in versions.get((rater, name), ()))
-        rubrics.append(RatedRubric(rubric, tuple(_in_words(names)), tuple(asked)))
+        tuned = [view.rubrics[key] for version in asked if (key := f"{name}@{version}") in view.rubrics]
+        rubrics.append(RatedRubric(rubric, tuple(_in_words(names)), tuple(asked), tuple(tuned)))
     return tuple(rubrics)
 
 

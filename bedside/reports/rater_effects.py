@@ -19,6 +19,7 @@ from bedside.analysis.rater_effects import (
 from bedside.analysis.ratings_view import PEOPLE, RatingsView
 from bedside.ratings.names import person_name
 from bedside.reports.chance_notes import chance_notes, chances_by_title
+from bedside.reports.dash_notes import dash_notes
 from bedside.reports.number_text import number, signed
 from bedside.reports.result_text import interval_words
 from bedside.reports.table import Table
@@ -30,6 +31,8 @@ from bedside.support.plurals import counted
 _OF_PAIRS = frozenset(("comparison", "margin", "gate"))
 #: Systems that a table's notes hold against each other.
 _MOST_SYSTEMS = 12
+#: How the sentence begins that counts further such warnings.
+CONFOUNDED_TOO = "The same holds for"
 #: Said where raters are not averaged, beside what says that they are.
 RATERS_APART = "Where the answer is about raters like these, each rater's means count apart."
 #: Warnings and scopes that notes give one by one.
@@ -59,19 +62,25 @@ def severity_table(severities: Sequence[RaterSeverity]) -> Table:
                 "high": interval.high if interval else None, "missing": deviation.missing,
             }
         )  # fmt: skip
+    columns = (
+        Column("Rater", "left"), Column("Rated", "left"), Column("Shared"), Column("Cases"), Column("Mean"),
+        Column("Deviation"), Column("95 % CI"),
+    )  # fmt: skip
+    reasons = {
+        "Deviation": "nobody else rated the same",
+        "95 % CI": "fewer than two cases that others rated, too, or the same deviation on all of them",
+    }
     return Table(
         name="raters",
         title="How people rate beside each other",
-        columns=(
-            Column("Rater", "left"), Column("Rated", "left"), Column("Shared"), Column("Cases"), Column("Mean"),
-            Column("Deviation"), Column("95 % CI"),
-        ),
+        columns=columns,
         rows=tuple(rows),
         notes=(
             "Deviation: the person's ratings less the mean of the others' on the same units, averaged by case, with a "
             "t interval over cases. Above zero: gives higher values than the others.",
             "Rated: units by system. Where people rated different systems, a difference of people looks like one of "
             "systems.",
+            *dash_notes(columns, rows, reasons),
         ),
         records=tuple(records),
     )  # fmt: skip
@@ -143,9 +152,7 @@ def _confounding_notes(designs: Sequence[RaterDesign]) -> list[str]:
     confounded = [design for design in designs if design.is_confounded]
     notes = [confounding_in_words(design) for design in confounded[:_MOST]]
     if len(confounded) > _MOST:
-        notes.append(
-            f"The same holds for {counted(len(confounded) - _MOST, 'further comparison')} by people."
-        )
+        notes.append(f"{CONFOUNDED_TOO} {counted(len(confounded) - _MOST, 'further comparison')} by people.")
     return notes
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bedside.reports.judgements import money
+from bedside.reports.number_text import money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.simulation.record_preview import RecordPreview

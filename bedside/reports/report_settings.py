@@ -16,12 +16,16 @@ class ReportSettings:
         spread: beside a mean ``sd``, ``ci`` or ``none``.
         best: bold by ``interval``, ``always`` or ``never``.
         seed: of what is drawn at random.
+        as_published: the tables and figures of the suites' sources in place of the suites' own.
+        published_numbers: beside each number the one that the source printed.
     """
 
     against: str | None = None
     spread: str | None = None
     best: str | None = None
     seed: int = 0
+    as_published: bool = False
+    published_numbers: bool = False
 
     def applied(self, options: Options) -> Options:
         """The options with what is set here in place of theirs, where they have it."""

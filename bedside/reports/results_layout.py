@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from bedside.analysis.ratings_view import ALL
-from bedside.analysis.study_parts import level_order
-from bedside.reports.cell_names import ARROWS
-from bedside.reports.results_options import METRIC, SYSTEM, ResultsOptions
+from bedside.analysis.study_order import StudyOrder
+from bedside.reports.cell_names import ARROWS, rater_words
+from bedside.reports.results_options import METRIC, RATERS, SYSTEM, ResultsOptions
 from bedside.reports.samples import MeasuredRows, MeasureRow, Place, Sample
 
 #: What a row or a column is of: a value for each of its dimensions, of the metric its position among the items.
@@ -27,6 +27,7 @@ class ResultsLayout:
         items: what is measured.
         samples: the values behind each cell; cells without any are not among them.
         rows, columns: their keys, in order.
+        order: of systems and levels, with their labels.
     """
 
     options: ResultsOptions
@@ -34,6 +35,7 @@ class ResultsLayout:
     samples: Mapping[CellKey, Sample]
     rows: tuple[Key, ...]
     columns: tuple[Key, ...]
+    order: StudyOrder
 
     @property
     def metrics_in_rows(self) -> bool:
@@ -76,18 +78,38 @@ class ResultsLayout:
         """How one value of a dimension is printed."""
         if dimension == METRIC:
             item = self.items[int(value)]
-            return f"{item.title}{ARROWS[item.direction]}"
-        return str(value)
+            return f"{self.plain_title(item)}{ARROWS[item.direction] if item.direction in self.options.arrows else ''}"
+        if dimension == SYSTEM:
+            return self.order.system_label(str(value))
+        if dimension == RATERS and value not in self.order.levels.get(RATERS, {}):
+            return rater_words(str(value))
+        return self.order.level_label(dimension, str(value))
 
-    def row_title(self, row: Key) -> str:
-        """What labels a row."""
-        return self.value_title(self.options.rows[-1], row[-1])
+    def plain_title(self, item: MeasureRow) -> str:
+        """A measure's title without its arrow."""
+        return item.title if self.options.percent_signs else item.title.replace(" (%)", "")
+
+    def row_titles(self, row: Key, before: Key | None) -> list[str]:
+        """What labels a row, a title for each column of keys: the first ones once, above the rows that share them.
+
+        Args:
+            row: the row's key.
+            before: that of the row above; None where there is none.
+        """
+        first = len(self.options.rows) - self.options.key_columns
+        titles = []
+        for place in range(first, len(row)):
+            said = before is not None and place < len(row) - 1 and before[: place + 1] == row[: place + 1]
+            titles.append("" if said else self.value_title(self.options.rows[place], row[place]))
+        return titles
 
     def row_heading(self, row: Key) -> str | None:
         """What a group of rows stands under; None where it stands under nothing."""
         if self.options.rows == (METRIC,):
-            return self.items[int(row[0])].heading
-        return self._joined_titles(self.options.rows[:-1], row[:-1])
+            item = self.items[int(row[0])]
+            return item.heading if item.headed or self.options.headings else None
+        heads = len(self.options.rows) - self.options.key_columns
+        return self._joined_titles(self.options.rows[:heads], row[:heads])
 
     def column_title(self, column: Key) -> tuple[str, str | None]:
         """What labels a column, and what it shares with the columns beside it."""
@@ -95,14 +117,20 @@ class ResultsLayout:
         if self.options.columns == (METRIC,):
             item = self.items[int(column[0])]
             return title, item.heading if item.headed else None
-        return title, self._joined_titles(self.options.columns[:-1], column[:-1])
+        return title, self._joined_titles(self.options.columns[:-1], column[:-1]) or self.options.heading
 
     def _joined_titles(self, dimensions: Sequence[str], values: Sequence[Any]) -> str | None:
         titles = [
-            self.value_title(name, value) if name in (METRIC, SYSTEM) else f"{dimension_title(name)}: {value}"
+            self.value_title(name, value)
+            if name in (METRIC, SYSTEM) or value in self.order.levels.get(name, {})
+            else f"{self.dimension_title(name)}: {value}"
             for name, value in zip(dimensions, values, strict=True)
         ]
         return " · ".join(titles) or None
+
+    def dimension_title(self, dimension: str) -> str:
+        """A dimension's name as it is printed."""
+        return self.options.names.get(dimension) or dimension_title(dimension)
 
 
 def dimension_title(dimension: str) -> str:
@@ -110,25 +138,53 @@ def dimension_title(dimension: str) -> str:
     return dimension.replace("_", " ").capitalize()
 
 
-def layout_of(measured: MeasuredRows, options: ResultsOptions) -> ResultsLayout:
-    """The measured values set out as the options say; rows and columns without any value are left out."""
+def raters_apart(measured: MeasuredRows, options: ResultsOptions) -> MeasuredRows:
+    """The measured values, who rated a factor of each place in place of a measure of its own."""
+    at = options.factors.index(RATERS)
+    merged: dict[tuple[str, int], tuple[MeasureRow, dict[Place, Sample]]] = {}
+    for item, samples in measured.items:
+        words = f" ({rater_words(item.group)})"
+        plain = replace(
+            item, group="", title=item.title.removesuffix(words), key=item.key.removesuffix(f"@{item.group}")
+        )
+        _, places = merged.setdefault((item.metric, id(item.measure)), (plain, {}))
+        for (system, stratum), sample in samples.items():
+            places[system, (*stratum[:at], item.group, *stratum[at:])] = sample
+    return replace(measured, items=tuple(merged.values()))
+
+
+def layout_of(
+    measured: MeasuredRows, options: ResultsOptions, order: StudyOrder, printed: Collection[CellKey] = ()
+) -> ResultsLayout:
+    """The measured values set out as the options say; rows and columns without any value are left out.
+
+    Args:
+        measured: the values.
+        options: what rows and columns hold.
+        order: of systems and of levels.
+        printed: further cells, of which the suite's source printed a number.
+    """
     items = tuple(item for item, _ in measured.items)
     samples = {
         (position, place): sample
         for position, (_, item_samples) in enumerate(measured.items)
         for place, sample in item_samples.items()
     }
-    strata = [level_order([stratum[i] for _, (_, stratum) in samples]) for i, _ in enumerate(options.factors)]
+    cells = {*samples, *printed}
+    strata = [
+        order.ordered_levels(name, [stratum[i] for _, (_, stratum) in cells])
+        for i, name in enumerate(options.factors)
+    ]
     values: dict[str, Sequence[Any]] = {
         METRIC: range(len(items)),
-        SYSTEM: sorted({system for _, (system, _) in samples}),
+        SYSTEM: order.ordered_systems(system for _, (system, _) in cells),
         **dict(zip(options.factors, strata, strict=True)),
     }
     ranks = {name: {value: rank for rank, value in enumerate(ordered)} for name, ordered in values.items()}
 
     def keys(dimensions: Sequence[str]) -> tuple[Key, ...]:
         used = set()
-        for item, (system, stratum) in samples:
+        for item, (system, stratum) in cells:
             of_cell = {METRIC: item, SYSTEM: system, **dict(zip(options.factors, stratum, strict=True))}
             used.add(tuple(of_cell[name] for name in dimensions))
         return tuple(
@@ -144,4 +200,5 @@ def layout_of(measured: MeasuredRows, options: ResultsOptions) -> ResultsLayout:
         samples=samples,
         rows=keys(options.rows),
         columns=keys(options.columns),
+        order=order,
     )

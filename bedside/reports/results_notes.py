@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-import numpy as np
-
-from bedside.reports.absent_metrics import absent_notes
+from bedside.reports.absent_metrics import absent_notes, code_notes
+from bedside.reports.cell_names import rater_words
+from bedside.reports.interval_methods import interval_note
+from bedside.reports.number_text import DASH
+from bedside.reports.results_compared import NO_REFERENCE
 from bedside.reports.results_deviations import ResultsDeviations
 from bedside.reports.results_layout import Key, ResultsLayout
 from bedside.reports.results_options import SYSTEM
-from bedside.reports.samples import MeasuredRows
+from bedside.reports.samples import MeasuredRows, Sample
 from bedside.reports.system_tests import SystemTests
 from bedside.reports.table_content import Cell, Row
+from bedside.support.plurals import counted
 
 
 def results_notes(
@@ -23,24 +26,39 @@ def results_notes(
     measured: MeasuredRows,
     tests: SystemTests,
     deviations: ResultsDeviations | None,
+    references: Mapping[int, Sample],
+    corpus: str | None,
 ) -> tuple[str, ...]:
     """Every note that applies to the rows as they are printed."""
-    cells = [cell for row in rows for cell in row.cells[1:]]
+    cells = [cell for row in rows for cell in row.cells[layout.options.key_columns :]]
     return (
         *_count_notes(layout, usual_counts, cells),
         *_ratio_notes(layout),
+        *_mean_notes(layout),
         *_best_notes(layout, cells),
+        *_reference_notes(layout, references, corpus),
+        *_difference_notes(layout),
+        *_rater_notes(layout),
         *_interval_notes(layout),
         *_people_notes(layout),
         *tests.notes(),
         *_deviation_notes(layout, deviations),
         *(f"Warning: {warning} ({of})." for warning, of in measured.warnings.items()),
+        *_dash_notes(layout, cells),
         *_empty_notes(measured),
+        *(f"Left out: {title} ({reason})." for title, reason in measured.uncompared.items()),
+        *code_notes(metric for metric, _, _ in measured.valueless),
         *absent_notes(measured.absent),
     )
 
 
 def _count_notes(layout: ResultsLayout, usual_counts: Mapping[Key, int], cells: Sequence[Cell]) -> list[str]:
+    if not layout.options.n:
+        counts = [sample.n for sample in layout.samples.values()]
+        least, most = min(counts), max(counts)
+        if least == most:
+            return [f"n = {counted(most, 'transcript')} in each cell."]
+        return [f"Cells rest on {least:,} to {counted(most, 'transcript')}; the CSV has the number of each."]
     notes = []
     if layout.metrics_in_rows:
         notes.append(_n_note(layout, usual_counts))
@@ -60,12 +78,13 @@ def _n_note(layout: ResultsLayout, usual_counts: Mapping[Key, int]) -> str:
         listed = ", ".join(
             f"{' · '.join(layout.value_title(*pair) for pair in zip(columns, key, strict=True))} {n:,}"
             for key, n in usual_counts.items()
+            if n
         )
         return f"n, transcripts: {listed}, unless a cell says otherwise."
     by_column = ""
     if len(usual_counts) > 1:
         by_column = " a system" if columns == (SYSTEM,) else " a column"
-    return f"n = {next(iter(counts), 0):,} transcripts{by_column} unless a cell says otherwise."
+    return f"n = {counted(next(iter(counts), 0), 'transcript')}{by_column} unless a cell says otherwise."
 
 
 def _ratio_notes(layout: ResultsLayout) -> list[str]:
@@ -87,7 +106,11 @@ def _best_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:
             "always": "Bold: the best, with no regard to chance",
         }[best]
         second = "; underlined: the next" if any(cell.underline for cell in cells) else ""
-        return [f"{rule}{second}. ↑ higher is better, ↓ lower is."]
+        near = [layout.plain_title(item) for item in layout.items if item.nearest]
+        nearest = f" Of {', '.join(near)} the nearest to the reference corpus is best." if near else ""
+        return [f"{rule}{second}.{_arrow_words(layout)}{nearest}"]
+    if not layout.options.arrows:
+        return []
     directed = any(item.direction != "none" for item in layout.items)
     if best == "interval" and directed and layout.has_several_systems:
         return [
@@ -96,27 +119,96 @@ def _best_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:
     return []
 
 
+def _arrow_words(layout: ResultsLayout) -> str:
+    """What the arrows mean, and what is better of measures that have none though one way is."""
+    words = {
+        ("higher", "lower"): " ↑ higher is better, ↓ lower is.",
+        ("lower",): " ↓ lower is better; of the others higher is.",
+        ("higher",): " ↑ higher is better; of the others lower is.",
+    }
+    arrows = tuple(name for name in ("higher", "lower") if name in layout.options.arrows)
+    if arrows:
+        return words[arrows]
+    lower = dict.fromkeys(layout.plain_title(item) for item in layout.items if item.direction == "lower")
+    return f" Lower is better of {', '.join(lower)}." if lower else ""
+
+
+def _mean_notes(layout: ResultsLayout) -> list[str]:
+    titles = [
+        layout.plain_title(item) for item in layout.items if item.measure.mean and not item.measure.compared
+    ]
+    if not titles:
+        return []
+    return [f"{', '.join(titles)}: the mean of several metrics within each transcript that has all of them."]
+
+
+def _reference_notes(
+    layout: ResultsLayout, references: Mapping[int, Sample], corpus: str | None
+) -> list[str]:
+    """What is held against the reference corpus, and what it is."""
+    distances = [layout.plain_title(item) for item in layout.items if item.level == "deviation"]
+    near = [layout.plain_title(item) for item in layout.items if item.nearest]
+    if not (distances or near or layout.options.reference):
+        return []
+    if corpus is None:
+        return [f"{', '.join(near) or 'The reference column'}: {NO_REFERENCE}."]
+    notes = [f"Reference corpus: {corpus}; means over all its transcripts, under the same raters."]
+    if distances:
+        notes.append(
+            f"{', '.join(distances)}: distance of the mean from the mean of the reference corpus, without sign."
+        )
+    lacking = [
+        layout.plain_title(layout.items[position])
+        for position in _compared_positions(layout)
+        if position not in references
+    ]
+    if lacking:
+        notes.append(f"The reference corpus has no value by the same raters of {', '.join(lacking)}.")
+    return notes
+
+
+def _compared_positions(layout: ResultsLayout) -> list[int]:
+    """The positions of measures of which the table needs the reference corpus's own value."""
+    return [
+        position
+        for position, item in enumerate(layout.items)
+        if item.nearest or (layout.options.reference is not None and not item.measure.compared)
+    ]
+
+
+def _difference_notes(layout: ResultsLayout) -> list[str]:
+    return [
+        f"{layout.plain_title(item)}: minus that of {layout.order.system_label(item.measure.minus)}, which has none "
+        "itself."
+        for item in layout.items
+        if item.measure.minus is not None
+    ]
+
+
+def _rater_notes(layout: ResultsLayout) -> list[str]:
+    """Whose ratings are shown, where a table shows of each measure those of one group of raters."""
+    if not layout.options.raters:
+        return []
+    groups: dict[str, dict[str, None]] = {}
+    for item in layout.items:
+        if item.level == "count":
+            continue
+        groups.setdefault(item.group, {})[layout.plain_title(item)] = None
+    words = "; ".join(f"{rater_words(group)} ({', '.join(titles)})" for group, titles in groups.items())
+    return [f"Rated by {words}."]
+
+
 def _interval_notes(layout: ResultsLayout) -> list[str]:
     if layout.options.spread != "ci":
         return []
-    binary = any(
-        item.level == "mean" and _is_binary(layout, position) for position, item in enumerate(layout.items)
+    note = interval_note(
+        (sample, layout.items[position].level) for (position, _), sample in layout.samples.items()
     )
-    clustered = not all(sample.is_single for sample in layout.samples.values())
-    over = "cases, whose transcripts are not independent" if clustered else "transcripts"
-    return [f"Intervals: t over {over}" + (", Wilson's for shares of 0 and 1." if binary else ".")]
-
-
-def _is_binary(layout: ResultsLayout, position: int) -> bool:
-    """Whether an item has values, and all are 0 or 1."""
-    values = np.concatenate(
-        [sample.values for (item, _), sample in layout.samples.items() if item == position]
-    )
-    return bool(values.size) and bool(np.isin(values, (0.0, 1.0)).all())
+    return [note] if note else []
 
 
 def _people_notes(layout: ResultsLayout) -> list[str]:
-    if any("(people)" in item.title for item in layout.items):
+    if any("(people)" in layout.plain_title(item) for item in layout.items):
         return ["People: ratings are averaged over the people who rated a transcript."]
     return []
 
@@ -132,6 +224,18 @@ def _deviation_notes(layout: ResultsLayout, deviations: ResultsDeviations | None
         "Δ: distance of the mean from the mean of the reference corpus under the same raters.",
         f"Reference: {deviations.corpus}.",
     ]
+
+
+def _dash_notes(layout: ResultsLayout, cells: Sequence[Cell]) -> list[str]:
+    """Why cells hold a dash."""
+    dashes = sum(cell.text == DASH for cell in cells)
+    if not dashes:
+        return []
+    empty = [sample for sample in layout.samples.values() if sample.estimate is None]
+    reasons = list(dict.fromkeys(sample.why or "no value" for sample in empty))
+    if dashes > len(empty):
+        reasons.append("not rated there")
+    return [f"{DASH}: {'; '.join(reasons)}."]
 
 
 def _empty_notes(measured: MeasuredRows) -> list[str]:

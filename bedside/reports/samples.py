@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import fnmatch
+import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -12,6 +14,7 @@ import polars as pl
 from bedside.analysis.comparison import SystemValues
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
 from bedside.analysis.study_parts import WITHOUT
+from bedside.analysis.value_bounds import OPEN, Bounds, mean_within, value_bounds
 from bedside.ratings.table import warnings_in
 from bedside.ratings.values import Direction
 from bedside.reports.cell_names import rater_words
@@ -23,7 +26,8 @@ from bedside.support.registry import nearest
 
 #: Begins the names of the columns that hold factors.
 _FACTOR = "factor:"
-SampleLevel = Literal["mean", "micro"]
+#: ``deviation`` and ``difference`` are of two means; they and counts have neither spread nor interval here.
+SampleLevel = Literal["mean", "micro", "deviation", "difference", "count"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +40,12 @@ class MeasureRow:
         title: with the raters where several groups gave values.
         heading: what it stands under; where the suite gives none, the metric's own.
         headed: whether the suite gives one.
-        level: a mean over transcripts, or a ratio of sums over them.
+        level: a mean over transcripts, a ratio of sums over them, or what either is compared with another.
         digits: decimals to print.
         scale: what a value is multiplied by to be printed.
         direction: whether higher is better, lower is better, or neither.
         key: what names it in a cell's name.
+        measure: as the suite names it.
     """
 
     metric: str
@@ -53,6 +58,12 @@ class MeasureRow:
     scale: float
     direction: Direction
     key: str
+    measure: TableMeasure
+
+    @property
+    def nearest(self) -> bool:
+        """Whether what is nearest to the reference corpus is best."""
+        return self.measure.direction == "reference" and self.level in ("mean", "micro")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +79,7 @@ class Sample(SystemValues):
         estimate: the mean or ratio; None where there is none.
         sd: standard deviation (n − 1) of a mean's values; None of a ratio, or of fewer than two.
         numerator, denominator: the sums of a ratio.
+        bounds: between which ends the values of the metric lie.
     """
 
     missing: int = 0
@@ -76,6 +88,7 @@ class Sample(SystemValues):
     sd: float | None = None
     numerator: float | None = None
     denominator: float | None = None
+    bounds: Bounds = OPEN
 
     @property
     def n(self) -> int:
@@ -84,18 +97,15 @@ class Sample(SystemValues):
 
 
 def interval_of(sample: Sample, level: SampleLevel) -> Interval | None:
-    """The 95 % interval of a mean (Wilson's where all values are 0 or 1) or of a ratio of sums.
+    """The 95 % interval of a mean or of a ratio of sums, within what its values can be.
 
     Where a case has several transcripts, cases are the clusters: its transcripts don't count as independent.
     """
-    from bedside.stats.intervals import mean_t, proportion
-
-    if not sample.n:
+    if not sample.n or level not in ("mean", "micro"):
         return None
     clusters = None if sample.is_single else sample.clusters
-    if level == "mean" and np.isin(sample.values, (0.0, 1.0)).all():
-        return proportion(sample.values, clusters=clusters).interval
-    return mean_t(sample.values, clusters=clusters).interval
+    mean = mean_within(sample.values, sample.bounds, clusters=clusters, linearised=level == "micro")
+    return mean.interval
 
 
 #: Key of a sample: system, and the values of the factors.
@@ -113,6 +123,7 @@ class MeasuredRows:
         valueless: metric, group of raters and samples of these.
         absent: metrics that are not rated at all.
         warnings: what the values themselves warn of, with the titles of those that it is about.
+        uncompared: titles of those that have nothing to be compared with, with the reason.
     """
 
     items: tuple[tuple[MeasureRow, Samples], ...]
@@ -120,6 +131,7 @@ class MeasuredRows:
     valueless: tuple[tuple[str, str, Samples], ...]
     absent: tuple[str, ...]
     warnings: Mapping[str, str]
+    uncompared: Mapping[str, str] = field(default_factory=dict)
 
 
 def measure(
@@ -129,6 +141,7 @@ def measure(
     by: Sequence[str] = (),
     pool: bool = False,
     case_level: bool = False,
+    raters: Sequence[str] = (),
 ) -> MeasuredRows:
     """The samples of each measure, by system and by the values of the factors.
 
@@ -140,6 +153,8 @@ def measure(
         by: factors.
         pool: take all systems together.
         case_level: after each ratio of sums, also the mean of the transcripts' own values.
+        raters: groups of raters or patterns such as ``judge:*`` in order of preference: of a measure only the values
+            of the first that has any are taken. All groups, each by itself, where none is named.
 
     Raises:
         DataError: the transcripts have no such factor.
@@ -148,19 +163,29 @@ def measure(
     if pool:
         view = replace(view, ratings=view.ratings.with_columns(system=pl.lit(ALL)))
     measures, absent = _rated_measures(view, headed, case_level)
-    means = {rated.metric for rated in measures if not rated.is_ratio}
+    means = {
+        rated.metric
+        for rated in measures
+        if not rated.is_ratio and not rated.measure.mean and rated.measure.count is None
+    }
     mean_samples: dict[tuple[str, ...], dict[Place, Sample]] = {}
     for key, place, part in _parts(view.transcript_values(sorted(means)), ("metric", "group"), strata):
         mean_samples.setdefault(key, {})[place] = _mean_sample(part)
     measured: list[_Measured] = []
     for rated in measures:
-        by_group = (
-            _ratios(view, rated.measure, strata)
-            if rated.is_ratio
-            else {group: samples for (name, group), samples in mean_samples.items() if name == rated.metric}
-        )
-        for group in sorted(by_group, key=lambda name: (name != PEOPLE, name)):
-            measured.append(_Measured(rated, group, by_group[group]))
+        if rated.is_ratio:
+            by_group = _ratios(view, rated.measure, strata)
+        elif rated.measure.count is not None:
+            by_group = {"": _counts(view, rated.measure.count, strata, pool=pool)}
+        elif rated.measure.mean:
+            by_group = _means_within(view, rated.measure, strata)
+        else:
+            by_group = {group: part for (name, group), part in mean_samples.items() if name == rated.metric}
+        groups = [
+            _Measured(rated, group, by_group[group])
+            for group in sorted(by_group, key=lambda name: (name != PEOPLE, name))
+        ]
+        measured += _preferred(groups, raters) if raters and rated.measure.count is None else groups
     return _rows(view, measured, absent, case_level)
 
 
@@ -178,9 +203,9 @@ class _RatedMeasure:
         return bool(self.measure.sum)
 
     @property
-    def key(self) -> tuple[str, bool]:
+    def key(self) -> tuple[str, bool, tuple[str, ...]]:
         """What is measured, whatever it is called."""
-        return self.metric, self.is_ratio
+        return self.metric, self.is_ratio, (*self.measure.mean, *filter(None, (self.measure.count,)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,7 +219,20 @@ class _Measured:
     @property
     def has_value(self) -> bool:
         """Whether some transcript has a value."""
+        if self.rated.measure.count is not None:
+            return any(sample.estimate is not None for sample in self.samples.values())
         return any(sample.n for sample in self.samples.values())
+
+
+def _preferred(groups: Sequence[_Measured], raters: Sequence[str]) -> list[_Measured]:
+    """The values of the first group of raters that matches and has any; else those of the first that matches."""
+    ordered = [
+        group
+        for pattern in raters
+        for group in groups
+        if group.group == pattern or fnmatch.fnmatchcase(group.group, pattern)
+    ]
+    return [group for group in ordered if group.has_value][:1] or ordered[:1]
 
 
 def _rated_measures(
@@ -214,6 +252,15 @@ def _rated_measures(
             if not case_level:
                 continue
             single = measure.model_copy(update={"sum": (), "over": ()})
+        if measure.count is not None:
+            rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
+            continue
+        if measure.mean:
+            lacking = [name for name in measure.mean if name not in names]
+            absent.update(dict.fromkeys(lacking))
+            if not lacking:
+                rated_measures.append(_RatedMeasure(heading, measure.metric, measure))
+            continue
         metrics = [single.metric] if single.metric in names else view.metrics_like(single.metric)
         if not metrics:
             absent[single.metric] = None
@@ -269,6 +316,77 @@ def _mean_sample(part: pl.DataFrame) -> Sample:
         estimate=float(values.mean()) if values.size else None,
         sd=float(values.std(ddof=1)) if values.size > 1 else None,
     )
+
+
+#: Parts several values that stand in one text of a reference.
+_BETWEEN_VALUES = re.compile(r"\s*[,;、，；]\s*")
+
+
+def _counts(view: RatingsView, what: str, strata: pl.DataFrame | None, *, pool: bool) -> dict[Place, Sample]:
+    """How many transcripts or cases there are at each place, or different values of a field of the references."""
+    transcripts = view.transcripts()
+    if pool:
+        transcripts = transcripts.with_columns(system=pl.lit(ALL))
+    name = what.removeprefix("reference.")
+    values = _reference_values(view, name) if name != what else {}
+    samples: dict[Place, Sample] = {}
+    for _, place, part in _parts(transcripts.with_columns(pl.lit("").alias("key")), ("key",), strata):
+        count: int | None
+        if what == "transcripts":
+            count = part.height
+        elif what == "cases":
+            count = part["case_id"].drop_nulls().n_unique()
+        else:
+            count = len(
+                {value for transcript in part["transcript_id"] for value in values.get(transcript, ())}
+            )
+        samples[place] = Sample(
+            values=np.ones(part.height),
+            cases=part["case"].to_numpy(),
+            why=None if count else f"no transcript says {name.replace('_', ' ')}",
+            estimate=float(count) if count else None,
+        )
+    return samples
+
+
+def _reference_values(view: RatingsView, name: str) -> dict[str, tuple[str, ...]]:
+    """What the reference of each transcript says in a field, value by value; nothing where the run keeps no text."""
+    if view.run is None or not view.run.keeps_text:
+        return {}
+    values: dict[str, tuple[str, ...]] = {}
+    for transcript in view.run.transcripts():
+        entry = transcript.reference.get(name)
+        entries = entry if isinstance(entry, list | tuple) else [entry]
+        values[transcript.id] = tuple(
+            value
+            for text in entries
+            if isinstance(text, str)
+            for value in _BETWEEN_VALUES.split(text)
+            if value
+        )
+    return values
+
+
+def _means_within(
+    view: RatingsView, measure: TableMeasure, strata: pl.DataFrame | None
+) -> dict[str, dict[Place, Sample]]:
+    """A mean of several metrics within each transcript, by group of raters and place.
+
+    It is missing where the rater gave no value of one of them.
+    """
+    values = view.transcript_values(measure.mean)
+    origin = ("transcript_id", "system", "case_id", "group")
+    whole = (pl.col("value").is_not_null().sum() == len(measure.mean)) & (pl.len() == len(measure.mean))
+    within = values.group_by(origin, maintain_order=True).agg(
+        pl.when(whole).then(pl.col("value").mean()).alias("value"),
+        pl.when(~whole)
+        .then(pl.col("error").drop_nulls().first().fill_null("not all of its parts are there"))
+        .alias("error"),
+    )
+    samples: dict[str, dict[Place, Sample]] = {}
+    for (group,), place, part in _parts(within, ("group",), strata):
+        samples.setdefault(group, {})[place] = _mean_sample(part)
+    return samples
 
 
 def _ratios(
@@ -341,7 +459,7 @@ def _rows(
     view: RatingsView, measured: Sequence[_Measured], absent: Sequence[str], case_level: bool
 ) -> MeasuredRows:
     """What has a value, as rows, and what is rated but has none."""
-    groups: dict[tuple[str, bool], list[str]] = {}
+    groups: dict[tuple[str, bool, tuple[str, ...]], list[str]] = {}
     for group in measured:
         if group.has_value:
             groups.setdefault(group.rated.key, []).append(group.group)
@@ -355,7 +473,7 @@ def _rows(
                 several=len(set(groups[group.rated.key])) > 1,
                 with_level=group.rated.measure.metric in levels_of,
             ),
-            group.samples,
+            _bounded(view, group),
         )
         for group in measured
         if group.has_value
@@ -367,6 +485,12 @@ def _rows(
         absent=tuple(absent),
         warnings=_warnings(view, [row for row, _ in items]),
     )
+
+
+def _bounded(view: RatingsView, measured: _Measured) -> Samples:
+    """The samples, each with the ends that the metric's values lie between."""
+    bounds = value_bounds(view, measured.rated.metric)
+    return {place: replace(sample, bounds=bounds) for place, sample in measured.samples.items()}
 
 
 def _warnings(view: RatingsView, rows: Sequence[MeasureRow]) -> dict[str, str]:
@@ -401,18 +525,21 @@ def _row(view: RatingsView, measured: _Measured, *, several: bool, with_level: b
     if with_level:
         title += ", micro" if measured.rated.is_ratio else ", case-level"
     digits = 1 if measure.percent else metric_facts.digits
+    direction = metric_facts.direction if measure.direction is None else measure.direction
     return MeasureRow(
         metric=metric,
         group=measured.group,
         title=f"{title} ({rater_words(measured.group)})" if several else title,
         heading=measured.rated.heading or metric_facts.group,
         headed=bool(measured.rated.heading),
-        level="micro" if measured.rated.is_ratio else "mean",
-        digits=measure.digits if measure.digits is not None else digits,
+        level="count" if measure.count is not None else "micro" if measured.rated.is_ratio else "mean",
+        digits=measure.digits if measure.digits is not None else 0 if measure.count is not None else digits,
         scale=100.0 if measure.percent else 1.0,
-        direction=metric_facts.direction,
+        direction="none" if direction == "reference" else direction,
+        measure=measure,
         key=metric
         + (":micro" if measured.rated.is_ratio else "")
+        + (":mean" if measure.mean else "")
         + (f"@{measured.group}" if several else ""),
     )
 

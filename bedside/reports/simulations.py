@@ -10,8 +10,7 @@ from typing import Any
 
 import orjson
 
-from bedside.reports.judgements import money
-from bedside.reports.number_text import DASH, decimal
+from bedside.reports.number_text import DASH, decimal, money
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.simulation.call_preview import SimulationPreview

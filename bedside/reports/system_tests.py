@@ -61,6 +61,9 @@ class SystemTests:
         return self._test(self.layout.items[position], stratum, system, self.against)
 
     def _test(self, item: MeasureRow, stratum: tuple[str, ...], a: str, b: str) -> Result | None:
+        # What was tested is the metric itself, no distance of it and no mean with others.
+        if item.measure.compared or item.measure.mean or item.level == "count":
+            return None
         comparison = self.comparisons.get((item.metric, item.group, stratum, a, b))
         return comparison.test if comparison is not None else None
 
@@ -105,7 +108,8 @@ class SystemTests:
             ]
         notes = []
         if self.against is not None:
-            notes.append(f"Against {self.against}: * p < .05, ** p < .01, *** p < .001, corrected.")
+            against = self.layout.order.system_label(self.against)
+            notes.append(f"Against {against}: * p < .05, ** p < .01, *** p < .001, corrected.")
         for method in dict.fromkeys(comparison.test.method for comparison in comparisons):
             reasons = dict.fromkeys(
                 comparison.why for comparison in comparisons if comparison.test.method == method
@@ -161,6 +165,15 @@ def _strata(view: RatingsView, layout: ResultsLayout) -> list[tuple[tuple[str, .
     """The ratings of the table's metrics in each stratum."""
     factors = layout.options.factors
     rated = view.ratings.filter(pl.col("metric").is_in({item.metric for item in layout.items}))
+    if layout.options.raters:
+        # What the table doesn't show is no part of a family of tests.
+        shown = pl.DataFrame(
+            sorted({(item.metric, item.group) for item in layout.items}),
+            schema={"metric": pl.String(), "_group": pl.String()},
+            orient="row",
+        )
+        grouped = rated.with_columns(view.rater_group().alias("_group"))
+        rated = grouped.join(shown, on=("metric", "_group"), how="semi").drop("_group")
     if not factors:
         return [((), replace(view, ratings=rated))]
     assert view.factors is not None

@@ -25,6 +25,8 @@ class Options(BaseModel):
         title: its caption; the kind's own unless given.
         where: levels of factors, by factor: only transcripts that have them are looked at, where any transcript has
             the factor.
+        notes: what is said below it besides, such as how it differs from a paper's.
+        paper: which table or figure of the suite's source it is after.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -32,6 +34,8 @@ class Options(BaseModel):
     id: str | None = None
     title: str | None = None
     where: Mapping[str, Annotated[tuple[str, ...], BeforeValidator(_several)]] = {}
+    notes: tuple[str, ...] = ()
+    paper: str | None = None
 
     def finish(self, table: Table, notes: Iterable[str] = ()) -> Table:
         """A table under the name and title that are set here, with further notes below it."""

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from bedside.analysis.case_values import own_case
 from bedside.analysis.ratings_view import ALL, PEOPLE, RatingsView
-from bedside.analysis.study_parts import level_order
+from bedside.analysis.value_bounds import mean_within, value_bounds
 from bedside.ratings.names import turn_indices
 from bedside.reports.samples import Place, strata_of
 
@@ -19,16 +20,27 @@ from bedside.reports.samples import Place, strata_of
 class Curve:
     """The mean over transcripts after each clinician turn, and how many transcripts it is over.
 
-    A transcript that has ended keeps its last value. ``missing`` transcripts have no values.
+    A transcript that has ended keeps its last value.
+
+    Attributes:
+        metric, group, place: what was rated, by whom, and where.
+        means: after the first, second, … clinician turn.
+        low, high: ends of the 95 % intervals of these, over cases where one has several transcripts.
+        turns: mean number of clinician turns of a transcript.
+        n, missing: transcripts with values, and without.
+        clustered: whether a case has several of the transcripts.
     """
 
     metric: str
     group: str
     place: Place
     means: np.ndarray[Any, Any]
-    errors: np.ndarray[Any, Any]
+    low: np.ndarray[Any, Any]
+    high: np.ndarray[Any, Any]
+    turns: float
     n: int
     missing: int
+    clustered: bool
 
     def at(self, turn: int) -> float:
         """The mean after so many clinician turns."""
@@ -51,11 +63,12 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
     for (metric, group, system, *stratum), part in rated.partition_by(keys, as_dict=True).items():
         values = (
             part.drop_nulls("value")
-            .group_by("transcript_id", "turn", "rater")
+            .with_columns(own_case())
+            .group_by("transcript_id", "case", "turn", "rater")
             .agg(pl.col("value").mean())
-            .group_by("transcript_id", "turn")
+            .group_by("transcript_id", "case", "turn")
             .agg(pl.col("value").mean())
-            .sort("turn")
+            .sort("turn", "transcript_id")
         )
         by_transcript = values.partition_by("transcript_id", maintain_order=True)
         paths = [transcript["value"].to_numpy() for transcript in by_transcript]
@@ -64,27 +77,51 @@ def curves_of(view: RatingsView, metrics: Sequence[str], by: Sequence[str] = ())
         length = max(path.size for path in paths)
         grid = np.vstack([np.pad(path, (0, length - path.size), mode="edge") for path in paths])
         n = len(paths)
-        errors = grid.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.zeros(length)
+        cases = [str(transcript["case"][0]) for transcript in by_transcript]
+        clustered = len(set(cases)) < n
+        bounds = value_bounds(view, str(metric))
+        intervals = [
+            mean_within(column, bounds, clusters=cases if clustered else None).interval for column in grid.T
+        ]
+        means = grid.mean(axis=0)
         missing = part["transcript_id"].n_unique() - n
         curves.append(
             Curve(
                 metric=str(metric),
                 group=str(group),
                 place=(str(system), tuple(map(str, stratum))),
-                means=grid.mean(axis=0),
-                errors=errors,
+                means=means,
+                low=np.array([end.low if end else mean for end, mean in zip(intervals, means, strict=True)]),
+                high=np.array(
+                    [end.high if end else mean for end, mean in zip(intervals, means, strict=True)]
+                ),
+                turns=float(np.mean([path.size for path in paths])),
                 n=n,
                 missing=missing,
+                clustered=clustered,
             )
         )
     positions = {name: position for position, name in enumerate(metrics)}
     ranks = [
-        {value: rank for rank, value in enumerate(level_order([curve.place[1][i] for curve in curves]))}
-        for i in range(len(by))
+        {
+            value: rank
+            for rank, value in enumerate(
+                view.order.ordered_levels(name, [curve.place[1][i] for curve in curves])
+            )
+        }
+        for i, name in enumerate(by)
     ]
+
+    systems = view.order.ordered_systems(curve.place[0] for curve in curves)
 
     def key(curve: Curve) -> tuple[object, ...]:
         strata_ranks = [rank[value] for rank, value in zip(ranks, curve.place[1], strict=True)]
-        return positions[curve.metric], curve.group != PEOPLE, curve.group, strata_ranks, curve.place[0]
+        return (
+            positions[curve.metric],
+            curve.group != PEOPLE,
+            curve.group,
+            strata_ranks,
+            systems.index(curve.place[0]),
+        )
 
     return sorted(curves, key=key)

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from bedside.analysis.checked_units import Chances
+from bedside.analysis.fresh_view import learnt_words
 from bedside.analysis.judge_accuracy import FEWEST_OF_LEVEL
+from bedside.analysis.rater_kinds import is_carded
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.validation import JudgeCard, Validation, validate
 from bedside.analysis.verdict import FEWEST_CASES, FEWEST_UNITS
-from bedside.ratings.names import is_judge
+from bedside.reports.dash_notes import dash_notes
 from bedside.reports.judge_accuracy import accuracy_tables, rarest_words
 from bedside.reports.number_text import DASH, decimal, number
+from bedside.reports.preference_notes import position_words
+from bedside.reports.probes import kept_probe_tables
 from bedside.reports.result_text import bounded_record, plain_words, share_words
+from bedside.reports.self_preference import self_preference_words
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.stats.kappa_bands import reading
@@ -22,27 +29,38 @@ from bedside.support.errors import DataError
 from bedside.support.plurals import counted
 
 
-def validation_tables(cards: Sequence[JudgeCard]) -> tuple[Table, ...]:
+def validation_tables(cards: Sequence[JudgeCard], view: RatingsView | None = None) -> tuple[Table, ...]:
     """For each judge: what it is (the judge card), its agreement with people, its bias and steadiness.
 
-    Where there are two levels, its sensitivity and specificity; where it gives expected levels, whether they come true.
+    Where there are two levels, its sensitivity and specificity; where it gives expected levels, whether they come true;
+    where the view's run keeps probes of it, what was seen.
     """
+    probes = {} if view is None else kept_probe_tables(view)
     tables: list[Table] = []
     for position, card in enumerate(cards, 1):
         tables += [_card(card, position), _agreement(card, position), _bias(card, position)]
         tables += accuracy_tables(card, position)
+        if card.rater in probes:
+            tables.append(replace(probes[card.rater], name=f"probes-{position}"))
     return tuple(tables)
 
 
 def card_tables(view: RatingsView, seed: int = 0) -> tuple[Table, ...]:
-    """The judge cards of a run's language-model judges; none where no judge and no person rated the same."""
-    judges = list(filter(is_judge, view.raters()))
-    if not judges:
-        return ()
-    try:
-        return validation_tables(validate(view, judges=judges, seed=seed))
-    except DataError:
-        return ()
+    """The cards of a run's judges, juries and learned raters; none where none of them and no person rated the same.
+
+    Probes of judges without a card follow.
+    """
+    judges = [rater for rater in view.raters() if is_carded(view, rater)]
+    cards: Sequence[JudgeCard] = ()
+    with suppress(DataError):
+        cards = validate(view, judges=judges, seed=seed) if judges else ()
+    carded = {card.rater for card in cards}
+    without_card = [table for rater, table in kept_probe_tables(view).items() if rater not in carded]
+    numbered = (
+        replace(table, name=f"probes-{position}")
+        for position, table in enumerate(without_card, len(cards) + 1)
+    )
+    return (*validation_tables(cards, view), *numbered)
 
 
 def _card(card: JudgeCard, position: int) -> Table:
@@ -52,6 +70,11 @@ def _card(card: JudgeCard, position: int) -> Table:
             (f"Rarest level, {validation.facts.title}", rarest_words(validation.rarest))
             for validation in card.validations
             if validation.rarest is not None
+        ),
+        *((f"Position, {bias.facts.title}", position_words(bias)) for bias in card.positions),
+        *(
+            (f"Self-preference, {preference.facts.title}", self_preference_words(preference))
+            for preference in card.self_preferences
         ),
     ]
     return Table(
@@ -119,6 +142,13 @@ def _agreement_notes(card: JudgeCard) -> Iterator[str]:
         by_case = any("clusters" in test.method for test in tests)
         cases = " Clusters are cases; a transcript without one is a case of its own." if by_case else ""
         yield f"{'; '.join(methods)}.{cases}"
+    lacking = [validation.alternative for validation in card.validations]
+    for reason in dict.fromkeys(
+        "fewer than two people rated" if test is None else test.missing or ""
+        for test in lacking
+        if test is None or test.winning_rate is None
+    ):
+        yield f"{DASH} ω, ρ: {reason}."
     with_consensus = [
         f"{validation.consensus.units:,} of {validation.with_people:,} on {validation.facts.title}"
         for validation in card.validations
@@ -156,6 +186,26 @@ def _drawing_notes(validations: Sequence[Validation]) -> Iterator[str]:
                 f"{validation.facts.title}: {counted(validation.picked, 'unit')} that people rated, picked for what "
                 "they are (such as disagreement) and not drawn, are left out."
             )
+        if validation.adjudicated:
+            yield (
+                f"{validation.facts.title}: {counted(validation.adjudicated, 'unit')} adjudicated. The consensus, "
+                "bias, limits of agreement, sensitivity, specificity and calibration take the final label; κ with each "
+                "person, people's κ, ω and ρ take what the raters said themselves."
+            )
+        if validation.learnt:
+            units = counted(validation.learnt, "unit")
+            yield learnt_words(validation.facts.title, validation.rater, units)
+
+
+_NUMBERS = "of levels, and not of labels, on two units or more that differ"
+#: What a figure of a judge is of, where it is a dash.
+_NO_BIAS = {
+    "Bias [95 % CI]": _NUMBERS,
+    "Limits of agreement": _NUMBERS,
+    "Length r [95 % CI]": _NUMBERS,
+    "Own α [95 % CI]": "of a judge that was asked several times",
+    "Most used level": "of a metric that people rated too",
+}
 
 
 def _bias(card: JudgeCard, position: int) -> Table:
@@ -175,19 +225,21 @@ def _bias(card: JudgeCard, position: int) -> Table:
             f"{most} ({decimal(shares[most])})" if most is not None else DASH,
         )
         rows.append(Row(tuple(map(Cell, cells))))
+    columns = (
+        Column("Metric", "left"), Column("Bias [95 % CI]"), Column("Limits of agreement"),
+        Column("Length r [95 % CI]"), Column("Own α [95 % CI]"), Column("Most used level"),
+    )  # fmt: skip
     return Table(
         name=f"bias-{position}",
         title=f"{card.rater}: bias and steadiness",
-        columns=(
-            Column("Metric", "left"), Column("Bias [95 % CI]"), Column("Limits of agreement"),
-            Column("Length r [95 % CI]"), Column("Own α [95 % CI]"), Column("Most used level"),
-        ),
+        columns=columns,
         rows=tuple(rows),
         notes=(
             "Bias: mean of the judge minus people's mean, its interval by case. Limits of agreement: Bland and "
             "Altman's, 1.96 standard deviations; their intervals stand in the files of this table. Length r: "
             "Spearman's correlation of that difference, by transcript, with the number of turns. Own α: "
             "Krippendorff's alpha of the judge's passes. Most used level: among the ratings compared, with its share.",
+            *dash_notes(columns, rows, _NO_BIAS),
         ),
         records=tuple(map(_record, card.validations)),
     )  # fmt: skip
@@ -197,7 +249,9 @@ def _record(validation: Validation) -> Mapping[str, Any]:
     record: dict[str, Any] = {
         "metric": validation.metric, "rater": validation.rater, "rated": validation.rated,
         "with_people": validation.with_people, "cases": validation.cases, "chances": validation.chances,
-        "picked": validation.picked, "failures": validation.failures, "passes": validation.passes,
+        "picked": validation.picked, "learnt": validation.learnt, "failures": validation.failures,
+        "adjudicated": validation.adjudicated,
+        "passes": validation.passes,
         "verdict": validation.verdict,
     }  # fmt: skip
     results: dict[str, Result | None] = {

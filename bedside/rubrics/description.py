@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from bedside.rubrics.answer_form import Label, Level, RubricPart
 from bedside.rubrics.rubric import FROM_TRANSCRIPT, Rubric
+from bedside.rubrics.tuned_parts import TuningRecord
 
 _DIRECTIONS = {
     "higher": "higher is better",
@@ -47,7 +48,47 @@ def describe(rubric: Rubric) -> str:
             lines += ["", f"**{heading}.** {text}"]
     if rubric.deviations:
         lines += ["", "**Deviates from its source.**", "", *(f"- {text}" for text in rubric.deviations)]
+    lines += _tuning(rubric)
     return "\n".join(lines)
+
+
+def tuning_words(rubric: Rubric) -> str:
+    """How a tuned rubric came to be, and what its tuning brought on what was held out, in a sentence."""
+    return _record_words(rubric.history[-1])
+
+
+def _tuning(rubric: Rubric) -> list[str]:
+    """What a tuned rubric has besides its wording."""
+    lines = []
+    if rubric.level_map:
+        steps = ", ".join(
+            f"{step.said:g} as {step.level:g}" for step in rubric.level_map if step.said != step.level
+        )
+        lines += ["", f"**Map of levels.** Recorded are the judge's level {steps}."]
+    if rubric.examples:
+        levels = ", ".join(f"{example.level:g}" for example in rubric.examples)
+        lines += [
+            "",
+            f"**Examples.** A judge is shown {len(rubric.examples)} that people rated (levels {levels}); people "
+            "aren't. They are parts of transcripts: the file is as confidential as these.",
+        ]
+    for record in rubric.history:
+        lines += [
+            "",
+            f"**Tuned** {_record_words(record)}. {len(record.candidates)} candidates were tried in training.",
+        ]
+    return lines
+
+
+def _record_words(record: TuningRecord) -> str:
+    gain = record.gain
+    bounds = "" if gain.low is None or gain.high is None else f" [{gain.low:.2f}, {gain.high:.2f}]"
+    brought = "no gain could be worked out" if gain.estimate is None else f"κ {gain.estimate:+.2f}{bounds}"
+    return (
+        f"from {record.rubric} {record.version} for {record.judge} on {record.training.units} units of "
+        f"{record.training.cases} cases (run {record.run}, seed {record.seed}, bedside {record.bedside}); on "
+        f"{record.held_out.units} units held out, {brought}: a gain is {'shown' if record.shown else 'not shown'}"
+    )
 
 
 def answer_in_words(rubric: Rubric) -> str:

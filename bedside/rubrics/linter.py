@@ -58,9 +58,9 @@ def check(rubric: Rubric) -> tuple[Remark, ...]:
 
     Errors: a gap in a scale of whole numbers; two descriptors that are the same but for a number or a word; an input
     that a text names and that is not declared, or that is declared and named nowhere; an input in braces in a
-    deviation, which no judge reads. Warnings: a level, label, part, definition or deviation described too briefly; a
-    scale in words (“1 to 5”) that is not the rubric's; one question, or one level, that asks two things; a scale
-    without a better and a worse end.
+    deviation, which no judge reads; examples or a map without a history. Warnings: a level, label, part, definition or
+    deviation described too briefly; a scale in words (“1 to 5”) that is not the rubric's; one question, or one level,
+    that asks two things; a scale without a better and a worse end.
     """
     remarks = [remark for rule in _RULES for remark in rule(rubric)]
     return tuple(sorted(remarks, key=lambda remark: remark.severity))
@@ -180,6 +180,11 @@ def _two_things(rubric: Rubric) -> Iterator[Remark]:
                 )
 
 
+def _untold_tuning(rubric: Rubric) -> Iterator[Remark]:
+    if rubric.tuned and not rubric.history:
+        yield _error("history", "a rubric with examples or a map of levels says how it was tuned")
+
+
 def _no_better_end(rubric: Rubric) -> Iterator[Remark]:
     if rubric.kind == "level" and rubric.direction == "none":
         yield _warning("direction", "an ordered scale without a better end; tables will mark nothing as best")
@@ -194,6 +199,7 @@ _RULES: Sequence[Callable[[Rubric], Iterator[Remark]]] = (
     _scale_in_words,
     _two_things,
     _no_better_end,
+    _untold_tuning,
 )
 
 

@@ -10,6 +10,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any, Literal, Self
 
@@ -41,6 +42,7 @@ from bedside.rubrics.answer_form import (
     items_fault,
     key_fault,
 )
+from bedside.rubrics.tuned_parts import MappedLevel, RatedExample, TuningRecord, tuning_fault
 from bedside.transcripts.transcript import Role
 
 Unit = Literal["transcript", "turn"]
@@ -53,7 +55,7 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
 
 _REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 #: Keys that neither judge nor person sees.
-_UNSEEN = {"name", "direction", "fails_at", "source", "notes", "deviations"}
+_UNSEEN = {"name", "direction", "fails_at", "source", "notes", "deviations", "history"}
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -106,6 +108,9 @@ class Rubric:
         notes: known defects of the source and what was done about them.
         deviations: what this rubric asks otherwise than its source, in substance, and so may move its ratings; one
             text each.
+        examples: of a tuned rubric: conversations that people rated, which judges are shown; people never are.
+        level_map: of a tuned rubric: what is recorded where a judge gives a level.
+        history: of a tuned rubric: how it came to be, the latest tuning last.
     """
 
     name: FieldName
@@ -131,6 +136,9 @@ class Rubric:
     source: FieldText
     notes: FieldText | None = None
     deviations: tuple[FieldText, ...] = ()
+    examples: tuple[RatedExample, ...] = ()
+    level_map: tuple[MappedLevel, ...] = ()
+    history: tuple[TuningRecord, ...] = ()
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -181,14 +189,17 @@ class Rubric:
             raise ValueError("transcript: a turn can't be rated without the conversation")
         if self.not_applicable and self.kind not in ("level", "label"):
             raise ValueError(f"not_applicable: a rubric of kind {self.kind} has no such key")
+        mistuned = tuning_fault(self.kind, self.scale, self.examples, self.level_map)
+        if mistuned is not None:
+            raise ValueError(mistuned)
         return self
 
     @cached_property
     def version(self) -> str:
-        """The first 12 hexadecimal digits of the SHA-256 of what a judge sees.
+        """The first 12 hexadecimal digits of the SHA-256 of what a judge sees, and of the map of its levels.
 
-        It changes with any change of wording, scale, inputs or form, and with nothing else: not with notes, source,
-        direction, ``fails_at``, deviations or name, nor with the order of keys in the file.
+        It changes with any change of wording, scale, inputs, form, examples or map, and with nothing else: not with
+        notes, source, direction, ``fails_at``, deviations, history or name, nor with the order of keys in the file.
         """
         seen = _RUBRIC.dump_python(self.shown(), mode="json", exclude=_UNSEEN, exclude_defaults=True)
         return hashlib.sha256(json.dumps(seen, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
@@ -200,6 +211,30 @@ class Rubric:
         source, notes and deviations.
         """
         return read(_worded(_RUBRIC.dump_python(self)))
+
+    @property
+    def tuned(self) -> bool:
+        """Whether it was tuned: what judges rate by it is told apart from what they rate by others of its name."""
+        return bool(self.history or self.examples or self.level_map)
+
+    @property
+    def key(self) -> str:
+        """What tells it from other rubrics of a run: its name, of a tuned one with its version."""
+        return f"{self.name}@{self.version}" if self.tuned else self.name
+
+    @property
+    def for_people(self) -> Rubric:
+        """The rubric as people rate by it: without examples and map, which are for judges."""
+        return replace(self, examples=(), level_map=()) if self.tuned else self
+
+    @property
+    def learnt_from(self) -> frozenset[str]:
+        """The digests of what it was tuned on, all times together (:mod:`bedside.ratings.learnt_units`)."""
+        return frozenset(digest for record in self.history for digest in record.training.digests)
+
+    def recorded_level(self, said: float) -> float:
+        """The level that is recorded where a judge gives one."""
+        return next((float(step.level) for step in self.level_map if step.said == said), said)
 
     @property
     def references(self) -> tuple[str, ...]:

@@ -41,7 +41,8 @@ def examine_entries(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tu
         )  # an unknown key may be the missing one misspelt
         return None, tuple(_remark(detail["loc"], detail["type"], detail["msg"]) for detail in details)
     remarks = check(rubric)
-    if rubric.name != path.stem:
+    # A tuned rubric keeps its name, which is that of the metric; its file can't be called like that of the other.
+    if rubric.name != path.stem and not rubric.tuned:
         text = f"the rubric calls itself {rubric.name!r} and its file {path.stem!r}; give both one name"
         remarks = (Remark("error", "name", text), *remarks)
     return rubric, remarks

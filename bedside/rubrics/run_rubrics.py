@@ -8,21 +8,29 @@ from pydantic import ValidationError
 
 from bedside.ratings.run import Run
 from bedside.rubrics.rubric import Rubric, read
+from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import RunError
 
-#: Rubrics of a user's own, by name.
+#: Rubrics of a user's own, by name; tuned ones by name and version (:attr:`~bedside.rubrics.rubric.Rubric.key`).
 OwnRubrics = Mapping[str, Rubric]
 
 
 def own_rubrics(run: Run) -> OwnRubrics:
     """The rubrics of the user's own that a run was judged by, as they were then.
 
+    A tuned rubric of a name that nothing else in the run or package has stands under its mere name, too: what people
+    and other raters rate by that name is on its scale.
+
     Raises:
         RunError: the run's manifest doesn't hold them as they were written.
     """
     try:
-        return {name: read(data) for name, data in run.manifest.get("rubrics", {}).items()}
+        rubrics = {key: read(data) for key, data in run.manifest.get("rubrics", {}).items()}
     except ValidationError as error:
         raise RunError(
             "the rubrics in the run's manifest can't be read", where=str(run.path), todo="judge again"
         ) from error
+    for rubric in list(rubrics.values()):
+        if rubric.tuned and rubric.name not in RUBRICS:
+            rubrics.setdefault(rubric.name, rubric.for_people)
+    return rubrics

@@ -8,11 +8,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
 from bedside.judges.driver import JudgingStage, ask_judge
 from bedside.judges.prompt import ITEMS_PER_CALL, Conversation, Question
 from bedside.judges.questions import JudgeAnswer, QuestionGroup, QuestionSet
-from bedside.judges.raters import rater_of
+from bedside.judges.raters import rubric_rater
 from bedside.judges.rating_rows import RatingRows
 from bedside.judges.rubric_ratings import asked_with, ratings_of
 from bedside.llm.protocol import Client
@@ -83,7 +84,7 @@ class PipelineJudging:
             spared=spared_by(pipelines) if order.work.from_suite else None,
         )
         self._spools = [AnswerSpool(folder / f"answers-{stage}") for stage in range(2 if self._later else 1)]
-        self._rows = RatingRows(rater_of(order.judge), add)
+        self._rows = RatingRows(rubric_rater(order.judge, order.work.rubrics), add)
 
     def judge(
         self,
@@ -94,24 +95,33 @@ class PipelineJudging:
         progress: Callable[[JudgingProgress], None] | None,
         client: Callable[[], Client] | None,
         alone: bool,
+        budget: JudgeBudget | None,
+        count: int,
     ) -> JudgingSummary:
         """Ask everything, rate what is answered, and make the metrics that follow.
 
         Args:
             store: where judgements are kept.
             transcripts: what is asked about.
-            text, progress, client, alone: as for :func:`bedside.judges.driver.ask_judge`.
+            text, progress, client, alone, budget: as for :func:`bedside.judges.driver.ask_judge`.
+            count: how many transcripts there are at most, for the progress.
         """
         settings = self._order.settings
         at_once = [name for name in self._questions.questions if name not in self._later]
         stages = [
             JudgingStage(
-                lambda: self._questions.groups(transcripts(), at_once), partial(self._emit, self._spools[0])
+                lambda: self._questions.groups(transcripts(), at_once),
+                partial(self._emit, self._spools[0]),
+                count * len(at_once) * self._passes,
             )
         ]
         if self._later:
             stages.append(
-                JudgingStage(lambda: self._later_groups(transcripts()), partial(self._emit, self._spools[1]))
+                JudgingStage(
+                    lambda: self._later_groups(transcripts()),
+                    partial(self._emit, self._spools[1]),
+                    count * len(self._later) * self._passes,
+                )
             )
         try:
             calls = ask_judge(
@@ -123,6 +133,7 @@ class PipelineJudging:
                 progress=progress,
                 client=client,
                 alone=alone,
+                budget=budget,
             )
         finally:
             for spool in self._spools:

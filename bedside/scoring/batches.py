@@ -78,6 +78,20 @@ class BatchOutcome:
         return (count for summary in self.judged for count in summary.rubrics)
 
 
+def check_batch_work(work: JudgingWork) -> None:
+    """Refuse what batch files can't hold.
+
+    Raises:
+        InputError: metrics of deepeval are asked.
+    """
+    if work.deepeval:
+        raise InputError(
+            "what a metric of deepeval asks hangs on the replies before it, and a batch is answered at once",
+            where=",".join(metric.metric for metric in work.deepeval),
+            todo="ask it without a batch file",
+        )
+
+
 def write_batch(
     run: Run,
     judges: Sequence[str],
@@ -101,9 +115,10 @@ def write_batch(
         progress: called with the judge and how far it is.
 
     Raises:
-        InputError: a model is not asked in OpenAI's form.
+        InputError: a model is not asked in OpenAI's form, or what is asked hangs on replies to it.
         RunError: the files can't be written.
     """
+    check_batch_work(work)
     asked = settings or JudgeSettings()
     orders = [JudgingOrder(name, work, asked) for name in named_models(judges)]
     return _batch(run, orders, answers=None, out=out, max_calls=asked.max_calls, progress=progress)

@@ -16,12 +16,16 @@ from typing import Any
 
 import polars as pl
 
+from bedside.judges.cost_limit import JudgeBudget
 from bedside.judges.counts import JudgingProgress, JudgingSummary
+from bedside.judges.deepeval_raters.ratings import rate_by_deepeval
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.turn_codes import code_transcripts
+from bedside.llm.contract import check_models
 from bedside.llm.endpoints import named_models
 from bedside.llm.protocol import Client
 from bedside.metrics import FAMILIES
+from bedside.ratings.learnt_units import LearntUnits, with_learnt
 from bedside.ratings.run import Run
 from bedside.ratings.table import KEY, missing_counts
 from bedside.ratings.table_writer import rating_writer
@@ -69,24 +73,27 @@ def judge_run(
         judges: models, see :mod:`bedside.llm.endpoints`; addresses that serve the same model are one judge.
         work: what is asked.
         options: how to read the files.
-        settings: passes, limits and the like.
+        settings: passes, limits and the like; the limits are those of all judges together.
         progress: called with the judge and how far it is.
 
     Raises:
         LanguageModelError: a judge can't be asked; what was finished is kept in the run's store.
         InputError: the files hold other transcripts than the run.
     """
-    summaries = []
+    summaries, budget = [], JudgeBudget(None if settings is None else settings.max_cost)
+    names = named_models(listed(judges, "judges"))
+    check_models(names)
     if transcripts is None:
         source = kept_transcripts(run)
     else:
         source = checked_transcripts(run, read_again(transcripts, options))
     with run.locked():
-        for name in named_models(listed(judges, "judges")):
-            order = JudgingOrder(name, work, settings or JudgeSettings())
-            with judging(run, source, order, progress=progress) as finished:
-                finished.add(run)
-            summaries.append(finished.summary)
+        for name in names:
+            for part in work.parts():
+                order = JudgingOrder(name, part, settings or JudgeSettings())
+                with judging(run, source, order, progress=progress, budget=budget) as finished:
+                    finished.add(run)
+                summaries.append(finished.summary)
     return tuple(summaries)
 
 
@@ -123,9 +130,13 @@ class FinishedJudging:
             "missing": missing_counts(self.ratings),
         }
         manifest = {**run.manifest, "scorings": [*run.manifest["scorings"], entry]}
-        own = {rubric.name: as_data(rubric) for rubric in rubrics if rubric.name not in RUBRICS}
+        own = {rubric.key: as_data(rubric) for rubric in rubrics if rubric.key not in RUBRICS}
         if own:
             manifest["rubrics"] = {**run.manifest.get("rubrics", {}), **own}
+        for rubric in rubrics:
+            if rubric.learnt_from:
+                learnt = LearntUnits(self.summary.rater, rubric.name, rubric.learnt_from)
+                manifest = with_learnt(manifest, learnt)
         run.add(self.ratings, manifest, key=_WHOLE)
 
     def _judge_entry(self, batch: bool) -> dict[str, Any]:
@@ -138,6 +149,7 @@ class FinishedJudging:
             "model": judge.text,
             **({"endpoints": endpoints} if endpoints else {}),
             **summary.parameters,
+            "wanted": settings.sampling().parameters(),
             "max_prompt_tokens": settings.max_prompt_tokens,
             "price": None if settings.price is None else asdict(settings.price),
             "passes": summary.passes,
@@ -159,6 +171,7 @@ def judging(
     client: Callable[[], Client] | None = None,
     store: Path | None = None,
     progress: JudgingWatch | None = None,
+    budget: JudgeBudget | None = None,
 ) -> Iterator[FinishedJudging]:
     """Have one judge do its work on a run that is locked; the ratings are there as long as the block lasts.
 
@@ -169,6 +182,7 @@ def judging(
         client: opens what is asked in place of the judge's model.
         store: keeps the judgements in place of the run's store, and is used by nobody else.
         progress: called with the judge and how far it is.
+        budget: what several judges may cost together; as the settings say unless given.
     """
     work, text = order.work, run.keeps_text
     if not text:
@@ -189,12 +203,38 @@ def judging(
                 progress=watch,
                 client=client,
                 alone=store is not None,
+                budget=budget,
+                count=run.index.height,
             )
             yield FinishedJudging(order, summary, ratings.result(), list(work.codes), {})
             return
+        if work.deepeval:
+            summary = rate_by_deepeval(
+                transcripts(),
+                order.judge,
+                work.deepeval,
+                store_path=store_path,
+                add=ratings.add,
+                settings=order.settings,
+                progress=watch,
+                client=client,
+                alone=store is not None,
+                budget=budget,
+                count=run.index.height,
+            )
+            metrics = [metric.metric for metric in work.deepeval]
+            yield FinishedJudging(order, summary, ratings.result(), metrics, {})
+            return
         rating = PipelineJudging(order, partial(_parameters, run), Path(folder), ratings.add)
         summary = rating.judge(
-            store_path, transcripts, text=text, progress=watch, client=client, alone=store is not None
+            store_path,
+            transcripts,
+            text=text,
+            progress=watch,
+            client=client,
+            alone=store is not None,
+            budget=budget,
+            count=run.index.height,
         )
         metrics = [rubric.name for rubric in work.rubrics]
         parameters = {}

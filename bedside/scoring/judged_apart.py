@@ -60,7 +60,7 @@ class _JudgedPart:
 
 
 def check_apart(settings: JudgeSettings, *, text: bool) -> None:
-    """Refuse what workers can't do: judge without a run's text, and share a limit of calls.
+    """Refuse what workers can't do: judge without a run's text, and share a limit of calls or costs.
 
     Raises:
         InputError: that is asked for.
@@ -72,6 +72,8 @@ def check_apart(settings: JudgeSettings, *, text: bool) -> None:
         )
     if settings.max_calls is not None:
         raise InputError("workers can't share a limit of calls", where="`max_calls`", todo=todo)
+    if settings.max_cost is not None:
+        raise InputError("workers can't share a limit of costs", where="`max_cost`", todo=todo)
 
 
 def judge_apart(
@@ -90,7 +92,7 @@ def judge_apart(
     then. Equal transcripts in different parts are asked about twice, and rated by what was asked first.
 
     Raises:
-        InputError: the run keeps no text, or calls are limited.
+        InputError: the run keeps no text, or calls or costs are limited.
         EngineError: parts were not finished because workers were lost.
         LanguageModelError: a judge can't be asked; what was finished is kept.
     """
@@ -99,8 +101,9 @@ def judge_apart(
     summaries = []
     with run.locked():
         _collect(run)
-        for name in named_models(judges):
-            order = JudgingOrder(name, work, asked)
+        for order in (
+            JudgingOrder(name, part, asked) for name in named_models(judges) for part in work.parts()
+        ):
             with rated_from_store(run, run.transcripts, order) as finished:
                 unjudged = finished.ratings.filter(pl.col("error") == NOT_JUDGED)
                 ids = set(unjudged.select("transcript_id").unique().collect().to_series())
@@ -233,6 +236,8 @@ def _summed(before: JudgingSummary, after: JudgingSummary, parts: Iterable[Judgi
                 input_tokens=sum(part_count.input_tokens for part_count in part_counts),
                 output_tokens=sum(part_count.output_tokens for part_count in part_counts),
                 cost=None if None in costs else sum(cost for cost in costs if cost is not None),
+                cached_tokens=sum(part_count.cached_tokens for part_count in part_counts),
+                reasoning_tokens=sum(part_count.reasoning_tokens for part_count in part_counts),
             )
         )
     return replace(after, rubrics=tuple(rubrics), calls=calls)

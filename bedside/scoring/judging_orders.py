@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric, recorded_metric
+from bedside.judges.deepeval_raters.measure import library_version
 from bedside.judges.settings import JudgeSettings
 from bedside.judges.wordless import check_wordless
 from bedside.llm.endpoints import model_name
@@ -17,7 +19,7 @@ from bedside.ratings.run import Run
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS, rubrics_with
-from bedside.rubrics.run_rubrics import own_rubrics
+from bedside.rubrics.run_rubrics import OwnRubrics, own_rubrics
 from bedside.scoring.pipeline import pipelines_for
 from bedside.support.errors import InputError, RegistryError
 from bedside.support.name_lists import Names, listed
@@ -40,12 +42,35 @@ class JudgingWork:
         suite: name of the suite that names the rubrics, for the manifest.
         from_suite: whether the rubrics are all those of the suite, rather than named for this judge: a rubric whose
             answers a transcript holds itself is then not asked about it.
+        deepeval: metrics of deepeval to rate by, beside rubrics or codes.
     """
 
     rubrics: tuple[Rubric, ...] = ()
     codes: tuple[str, ...] = ()
     suite: str | None = None
     from_suite: bool = False
+    deepeval: tuple[DeepevalMetric, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse a tuned rubric among others.
+
+        Raises:
+            InputError: there is one: its ratings are of a rater of their own.
+        """
+        tuned = [rubric.title for rubric in self.rubrics if rubric.tuned]
+        if tuned and len(self.rubrics) > 1:
+            raise InputError(
+                f"the rubric {tuned[0]} is tuned, so that a judge by it is another rater than by other rubrics",
+                where="`rubrics`",
+                todo="ask about it alone, and about the others in another command",
+            )
+
+    def parts(self) -> tuple[JudgingWork, ...]:
+        """The work of each rater that the judge is: by rubrics or codes, and by metrics of deepeval."""
+        if not self.deepeval:
+            return (self,)
+        by_rubrics = (replace(self, deepeval=()),) if self.rubrics or self.codes else ()
+        return (*by_rubrics, JudgingWork(deepeval=self.deepeval))
 
 
 def chosen_rubrics(names: Iterable[str], folder: Path | None = None) -> tuple[Rubric, ...]:
@@ -76,10 +101,10 @@ def rubrics_of(rubrics: RubricNames, run: Run | None = None) -> tuple[Rubric, ..
         if not isinstance(entry, Rubric):
             (name,) = listed([str(entry) if isinstance(entry, os.PathLike) else entry], "rubrics")
             entry = own[name] if name in own else chosen_rubrics([name])[0]
-        same = by_name.get(entry.name) or (RUBRICS.load(entry.name) if entry.name in RUBRICS else entry)
+        same = by_name.get(entry.key) or (RUBRICS.load(entry.key) if entry.key in RUBRICS else entry)
         if same.version != entry.version:
             raise RegistryError(f"two rubrics are called {entry.name!r}", todo="rename your own")
-        by_name[entry.name] = entry
+        by_name[entry.key] = entry
     return tuple(by_name.values()) or chosen_rubrics(())
 
 
@@ -100,8 +125,21 @@ def check_work_wordless(work: JudgingWork) -> None:
     """Refuse what can't be done for a run that keeps no text.
 
     Raises:
-        InputError: metrics follow from a judge's words.
+        InputError: metrics follow from a judge's words, a rubric has examples, or metrics of deepeval are asked.
     """
+    if work.deepeval:
+        raise InputError(
+            "what a metric of deepeval asks is made of the judge's words, and a run without text keeps none",
+            where=",".join(metric.metric for metric in work.deepeval),
+            todo="keep the text",
+        )
+    for rubric in work.rubrics:
+        if rubric.examples:
+            raise InputError(
+                f"the examples of the rubric {rubric.title} hold what was said, and the run keeps no text",
+                where="`rubrics`",
+                todo="tune it with `examples=0`, or score into a run that keeps text",
+            )
     pipelines = pipelines_for({rubric.name for rubric in work.rubrics})
     check_wordless(work.rubrics, frozenset[str]().union(*(pipeline.rubrics for pipeline in pipelines)))
 
@@ -150,25 +188,47 @@ class RecordedJudging:
         """The same work, to be done again in the run; None where a rubric has another wording since."""
         judge = self.judge
         codes = tuple(judge["codes"])
-        own = own_rubrics(run)
-        rubrics = tuple(
-            CODEBOOK.load(name) if codes else own[name] if name in own else RUBRICS.find(name)
-            for name in self.prompts
-        )
-        if any(rubric.version != self.prompts[rubric.name] for rubric in rubrics):
+        if "deepeval" in judge:
+            work = self._deepeval_work()
+        else:
+            own = own_rubrics(run)
+            rubrics = tuple(
+                CODEBOOK.load(name) if codes else _asked_rubric(name, version, own)
+                for name, version in self.prompts.items()
+            )
+            work = JudgingWork(() if codes else rubrics, codes, self.entry["suite"], judge["from_suite"])
+            if any(rubric.version != self.prompts[rubric.name] for rubric in rubrics):
+                return None
+        if work is None:
             return None
+        wanted = judge["wanted"]
         settings = JudgeSettings(
             passes=judge["passes"],
-            temperature=judge["temperature"],
+            temperature=wanted["temperature"],
             max_prompt_tokens=judge["max_prompt_tokens"],
             order=judge["order"],
-            expected=judge["probabilities"],
+            expected=wanted["probabilities"],
             price=None if judge["price"] is None else Price(**judge["price"]),
             seed=self.entry["seed"],
-            max_tokens=judge["max_tokens"],
+            max_tokens=wanted["max_tokens"],
+            reasoning_effort=wanted.get("reasoning_effort"),
         )
-        work = JudgingWork(() if codes else rubrics, codes, self.entry["suite"], judge["from_suite"])
         return JudgingOrder(model_name(judge["model"]), work, settings)
+
+    def _deepeval_work(self) -> JudgingWork | None:
+        """What was asked by metrics of deepeval; None where another version of it is installed since."""
+        recorded = self.judge["deepeval"]
+        if recorded["version"] != library_version():
+            return None
+        return JudgingWork(deepeval=tuple(map(recorded_metric, recorded["metrics"])))
+
+
+def _asked_rubric(name: str, version: str, own: OwnRubrics) -> Rubric:
+    """The rubric of a name in the version that was asked, if it is tuned; else as it is now."""
+    tuned = own.get(f"{name}@{version}")
+    if tuned is not None:
+        return tuned
+    return own[name] if name in own else RUBRICS.find(name)
 
 
 def recorded_judgings(run: Run, *, batch: bool = False) -> list[RecordedJudging]:

@@ -9,16 +9,17 @@ from typing import Any
 
 from bedside.judges.counts import JudgingSummary
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
+from bedside.ratings.pair_preferences import preference_metric
 from bedside.ratings.run import Run
 from bedside.scoring.judged import JudgingWatch
-from bedside.scoring.judging_orders import STORE, JudgingOrder, recorded_judgings
+from bedside.scoring.judging_orders import STORE, JudgingOrder, RecordedJudging, recorded_judgings
 from bedside.scoring.run_transcripts import kept_transcripts
 from bedside.scoring.stored_judgements import rated_from_store
 from bedside.support.errors import InputError
 
-#: How judges were asked, as the manifest tells it; ratings of different ones are not mixed.
-_SETTINGS = (
-    "temperature", "max_tokens", "probabilities", "seed", "order", "items_per_call", "turns_per_call", "context",
+#: How judges were to be asked, as the manifest tells it; ratings of different ones are not mixed.
+JUDGE_SETTINGS = (
+    "temperature", "probabilities", "seed", "reasoning_effort", "order", "items_per_call", "turns_per_call", "context",
     "passes", "max_prompt_tokens",
 )  # fmt: skip
 
@@ -99,6 +100,12 @@ def _store_and_run(run: Run, path: Path) -> tuple[Path, Run | None]:
     return store, other
 
 
+def judge_settings(recorded: RecordedJudging) -> dict[str, Any]:
+    """How a judge was asked, as far as its ratings depend on it."""
+    wanted = {**recorded.judge, **recorded.judge["wanted"]}
+    return {name: wanted.get(name) for name in JUDGE_SETTINGS}
+
+
 class _MergedOrders:
     """What judges were asked in a run, and what they were asked in others only.
 
@@ -117,7 +124,7 @@ class _MergedOrders:
     def add(self, run: Run) -> None:
         """Add what judges were asked in a run: of the first all, of the others what none before them asked."""
         for recorded in recorded_judgings(run):
-            settings = {name: recorded.judge.get(name) for name in _SETTINGS}
+            settings = judge_settings(recorded)
             asked = {
                 (recorded.rater, rubric): (version, settings) for rubric, version in recorded.prompts.items()
             }
@@ -134,4 +141,18 @@ class _MergedOrders:
                 continue
             self.orders.append((order, recorded.batch))
             self._asked.update(asked)
+        if not self._first:
+            self._add_preferences(run)
         self._first = False
+
+    def _add_preferences(self, run: Run) -> None:
+        """What judges preferred needs the pairs named again; what they said of them is in the store."""
+        compared = {
+            (entry["rater"], preference_metric(rubric))
+            for entry in run.manifest.get("preferences", [])
+            for rubric in entry["prompts"]
+        }
+        self.left_out += [
+            f"{rater} by {metric}: bedside judge pairs makes them of what is kept now"
+            for rater, metric in sorted(compared)
+        ]

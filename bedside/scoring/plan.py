@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bedside.judges.deepeval_raters.catalogue import is_deepeval
 from bedside.metrics import FAMILIES, Family, Metric
 from bedside.suites import Suite
 from bedside.support.errors import RegistryError
@@ -82,6 +83,11 @@ def make_plan(names: Iterable[str], parameters: Mapping[str, Mapping[str, Any]] 
             continue
         if owners is None:
             owners = families_by_metric()
+        if is_deepeval(name):
+            raise RegistryError(
+                f"{name} asks a language model, and no judge is named",
+                todo="give it to bedside.judge, which takes a judge",
+            )
         if name not in owners:
             raise RegistryError(
                 f"no metric or family is called {name!r}", todo=nearest(name, [*owners, *families])

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from bedside.judges.call_plan import CallPlanner, RubricPlan
 from bedside.judges.counts import Tally
+from bedside.judges.deepeval_raters.call_forecast import plan_deepeval
 from bedside.judges.prompt import Conversation, Prompt, Question
 from bedside.judges.questions import JudgeAnswer, QuestionSet
 from bedside.judges.settings import JudgeSettings
@@ -51,6 +52,10 @@ def preview_judging(
     source = kept_transcripts(Run(out)) if transcripts is None else read_again(transcripts, options)
     for name in named_models(listed(judges, "judges")):
         order = JudgingOrder(name, work, settings or JudgeSettings())
+        if work.deepeval:
+            plans += plan_deepeval(
+                source(), name, work.deepeval, store_path=out / STORE, settings=order.settings
+            )
         if work.codes:
             plans += plan_coding(
                 source(),
@@ -59,7 +64,7 @@ def preview_judging(
                 codes=work.codes,
                 settings=order.settings,
             )
-        else:
+        elif work.rubrics:
             plans += _Preview(order, out / STORE).plans(source)
     return tuple(plans)
 
@@ -85,7 +90,7 @@ class _Preview:
         self._stored = {
             judgement.key: JudgeAnswer(judgement.unit, judgement.items, judgement.answer, judgement.error)
             for judgement in (read_judgements(store) if followed else ())
-            if judgement.state != "failed" and judgement.rubric in followed
+            if not judgement.to_ask_again(order.settings.max_tokens) and judgement.rubric in followed
         }
 
     def plans(self, transcripts: TranscriptSource) -> list[RubricPlan]:

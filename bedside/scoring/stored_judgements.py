@@ -39,7 +39,7 @@ def rated_from_store(
     progress: JudgingWatch | None = None,
 ) -> AbstractContextManager[FinishedJudging]:
     """The ratings of what the run's store holds; what it doesn't is missing because of :data:`NOT_JUDGED`."""
-    settings = replace(order.settings, max_calls=None)
+    settings = replace(order.settings, max_calls=None, max_cost=None)
     return judging(
         run, transcripts, replace(order, settings=settings), client=StoreOnlyClient, progress=progress
     )

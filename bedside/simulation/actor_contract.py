@@ -242,6 +242,7 @@ class ActorKind:
         read: takes the names of its kind apart, which may be more or fewer actors than names; raises a RegistryError
             or an InputError.
         open: makes ready to ask. It raises a BedsideError where the actor isn't set up, as where a key is missing.
+        check: raises what ``open`` would raise where actors aren't set up, for all of them, without opening anything.
         words_only: why an actor can't reply with objects to calls of these purposes; empty where it can, or where that
             isn't known before it is asked.
         free: whether nobody is paid for its replies.
@@ -252,6 +253,7 @@ class ActorKind:
     takes: Callable[[str], bool]
     read: Callable[[Sequence[str], Simulator], Sequence[ActorName]]
     open: Callable[[ActorName, ActorSettings], Actor]
+    check: Callable[[Sequence[ActorName]], None] = lambda names: None
     words_only: Callable[[ActorName, Sequence[str]], str] = lambda name, purposes: ""
     free: bool = False
 
@@ -303,6 +305,19 @@ def read_actor(name: Named, simulator: Simulator, argument: str) -> ActorName:
             f"it names several actors ({names})", where=f"`{argument}`", todo="name a single one"
         )
     return actors[0]
+
+
+def check_actors(names: Iterable[ActorName]) -> None:
+    """See that actors are set up, before anything is done for which they will be asked.
+
+    Raises:
+        BedsideError: one isn't, as where a key is missing.
+    """
+    kinds: dict[str, list[ActorName]] = {}
+    for name in names:
+        kinds.setdefault(name.kind, []).append(name)
+    for kind, own in kinds.items():
+        ACTORS.load(kind).check(own)
 
 
 def open_actor(name: ActorName, settings: ActorSettings) -> Actor:

@@ -23,6 +23,7 @@ class SimulationProgress:
         finished, failed, unfinished: those that ended, by how.
         asked: calls that somebody was asked.
         replayed: calls whose reply was in the log.
+        cost: US dollars that were spent, as far as prices are known.
     """
 
     planned: int
@@ -31,6 +32,7 @@ class SimulationProgress:
     unfinished: int
     asked: int
     replayed: int
+    cost: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,11 @@ class ConversationPool:
                 counts = self._asked.counts
                 self._progress(
                     SimulationProgress(
-                        self._planned, **self._ended, asked=counts.asked, replayed=counts.replayed
+                        self._planned,
+                        **self._ended,
+                        asked=counts.asked,
+                        replayed=counts.replayed,
+                        cost=self._asked.spending.cost,
                     )
                 )
 

@@ -59,7 +59,7 @@ class LoggedActors:
         self.log = log
         self.replay = replay
         self.counts = counts
-        self._spending = spending
+        self.spending = spending
         #: Who plays several roles is asked no more at once for that.
         self._rooms = {identity: asyncio.Semaphore(actor.room) for (_, identity), actor in actors.items()}
         #: What several conversations wait for.
@@ -155,7 +155,7 @@ class LoggedActors:
         cost = None
         if actor.price is not None and record.input_tokens is not None and record.output_tokens is not None:
             cost = actor.price.of(record.input_tokens, record.output_tokens)
-            self._spending.cost += cost
+            self.spending.cost += cost
         elif not record.calls:
             cost = 0.0
         await self.log.keep(

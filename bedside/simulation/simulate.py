@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, closing, contextmanager, suppress
+from contextlib import AsyncExitStack, closing, suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -23,6 +23,7 @@ from bedside.simulation.actor_contract import (
     ActorSettings,
     Spending,
     WaveFiles,
+    check_actors,
     open_actor,
 )
 from bedside.simulation.batch_waves import BatchWave, check_batchable, finished_wave, wave
@@ -43,8 +44,7 @@ from bedside.simulation.talk_lines import finished_conversation
 from bedside.simulators.calls import ActorRole
 from bedside.simulators.contract import Simulator
 from bedside.support.errors import BedsideError, InputError, RunError
-from bedside.support.files import make_folder, saying_where
-from bedside.support.locks import hold
+from bedside.support.files import folder_held
 from bedside.support.registry import nearest
 from bedside.support.stopping import run_to_end
 from bedside.transcripts.simulation_folder import LOG_FILE, MANIFEST, TRANSCRIPTS
@@ -270,8 +270,10 @@ def carry_out(
     _check_prices(order, settings)
     if settings.by_batch:
         check_batchable(name for _, name in order.cast)
+    elif have is None and not settings.replay:
+        check_actors(name for _, name in order.cast)
     with (
-        _held_folder(folder),
+        folder_held(folder, _LOCK, "a simulation", is_ours=lambda names: bool({LOG_FILE, MANIFEST} & names)),
         wave(settings.batch_out, settings.batch_in, settings.max_calls) as files,
     ):
         collect_parts(folder)
@@ -454,26 +456,3 @@ class _AbsentActor:
 
     async def close(self) -> None:
         """Nothing is held."""
-
-
-@contextmanager
-def _held_folder(folder: Path) -> Iterator[None]:
-    """Hold a simulation's folder, which is made if it isn't there, for this process alone.
-
-    Raises:
-        RunError: another process holds it, it is no simulation's, or it can't be made.
-    """
-    with saying_where(folder):
-        make_folder(folder)
-        others = {path.name for path in folder.iterdir()} - {_LOCK}
-        if others and not {LOG_FILE, MANIFEST} & others:
-            raise RunError(
-                "the folder holds something else than a simulation", where=str(folder), todo="name another"
-            )
-        held = hold(folder / _LOCK)
-    if held is None:
-        raise RunError(
-            "another bedside process simulates into it", where=str(folder), todo="wait until it ends"
-        )
-    with held:
-        yield

@@ -19,6 +19,7 @@ from bedside.simulation.conversation_log import (
 )
 from bedside.support.errors import RunError
 from bedside.support.files import replacing, write_json
+from bedside.support.shell_words import typed
 from bedside.transcripts.simulation_folder import FAILED, MANIFEST, STATES, TRANSCRIPTS
 
 
@@ -55,8 +56,8 @@ class TalkCounts:
         raise RunError(
             f"every {noun} failed ({number:,}); the commonest reason is {whose}: {reason} ({most:,})",
             where=str(folder),
-            todo=f"bedside simulation failed {folder} lists them; calls that got no answer are asked again by the same "
-            "command",
+            todo=f"bedside simulation failed {typed(folder)} lists them; calls that got no answer are asked again by "
+            "the same command",
         )
 
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import re
 
-HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-WORD = re.compile(r"[^\W_\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+(?:['’.][^\W_]+)*")
+from bedside.support.unspaced_scripts import HAN
+
+HAN_CHARACTER = re.compile(f"[{HAN}]")
+WORD = re.compile(rf"[^\W_{HAN}]+(?:['’.][^\W_]+)*")
 #: Points that end no sentence.
 ABBREVIATION = re.compile(
     r"\b(?:Drs?|Mrs?|Ms|St|Prof|vs|etc|e\.g|i\.e|a\.m|p\.m|approx)\.(?=\s)", re.IGNORECASE

@@ -18,7 +18,7 @@ from bedside.simulators.fault_patterns import (
     ARRIVAL,
     CLINICIAN_LABEL,
     GREETING,
-    HAN,
+    HAN_CHARACTER,
     HELPER,
     MACHINE,
     MADE_UP,
@@ -117,7 +117,7 @@ def clinician_flags(text: str, *, language: str, earlier: Sequence[str] = ()) ->
 
 def word_count(text: str) -> int:
     """Words of a text: those of scripts with spaces, and two for three Han characters, rounded up."""
-    return len(WORD.findall(text)) + -int(-len(HAN.findall(text)) // HAN_PER_WORD)
+    return len(WORD.findall(text)) + -int(-len(HAN_CHARACTER.findall(text)) // HAN_PER_WORD)
 
 
 def sentence_count(text: str) -> int:
@@ -165,7 +165,7 @@ def _role_faults(text: str) -> Iterator[tuple[str, str]]:
 
 def _wrong_language(text: str, language: str) -> bool:
     """Whether a message is surely in another language than English or Chinese; short ones may pass."""
-    han = len(HAN.findall(text))
+    han = len(HAN_CHARACTER.findall(text))
     words = [word.replace("’", "'") for word in WORD.findall(text.casefold())]
     units = han + len(words)
     if units < LANGUAGE_UNITS:
@@ -199,7 +199,7 @@ def _units(text: str) -> tuple[tuple[str, ...], frozenset[str]]:
     """Words without differences of case and marks, and of Chinese its pairs of neighbouring characters; in order, and
     each once. A message is compared with all that come after it."""
     plain = text.casefold().replace("’", "'")
-    pairs = ("".join(pair) for pair in pairwise(HAN.findall(plain)))
+    pairs = ("".join(pair) for pair in pairwise(HAN_CHARACTER.findall(plain)))
     units = (*WORD.findall(plain), *pairs)
     return units, frozenset(units)
 

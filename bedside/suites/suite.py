@@ -2,14 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator
 
 from bedside.support.errors import RegistryError
 from bedside.support.registry import DataRegistry
 from bedside.support.yaml_files import keys_and_values
+
+
+def _labelled(names: Any) -> Any:
+    """Names with their labels, in order, where they may come as a bare list."""
+    if isinstance(names, list | tuple):
+        words = [str(name) for name in names]
+        doubled = next((word for word in words if words.count(word) > 1), None)
+        if doubled is not None:
+            raise ValueError(f"{doubled!r} is listed twice")
+        return {word: word for word in words}
+    return names
+
+
+#: Names in the order of tables, each with its label in print; a bare list where names are printed as they are.
+Labelled = Annotated[Mapping[str, str], BeforeValidator(_labelled)]
 
 
 class Entry(BaseModel):
@@ -19,6 +35,7 @@ class Entry(BaseModel):
         id: its name: of its files, and to ask for it alone.
         kind: what kind of table or figure it is.
         title: its caption; the kind's own unless given.
+        paper: which table or figure of the source it is after, such as ``Table 2``.
     """
 
     model_config = ConfigDict(extra="allow", frozen=True)
@@ -26,10 +43,37 @@ class Entry(BaseModel):
     id: str = Field(pattern="^[a-z0-9][a-z0-9-]*$")
     kind: str
     title: str | None = None
+    paper: str | None = None
 
     def options(self) -> dict[str, Any]:
         """What the kind is given."""
-        return {"id": self.id, "title": self.title, **(self.model_extra or {})}
+        return {"id": self.id, "title": self.title, "paper": self.paper, **(self.model_extra or {})}
+
+
+def _named_once(entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+    names = [entry.id for entry in entries]
+    doubled = next((name for name in names if names.count(name) > 1), None)
+    if doubled is not None:
+        raise ValueError(f"two are called {doubled!r}")
+    return entries
+
+
+class AsPublished(BaseModel):
+    """The tables and figures of the source itself: its rows, columns, order, digits and marks.
+
+    Attributes:
+        tables, figures: in the order of the source.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    tables: tuple[Entry, ...] = ()
+    figures: tuple[Entry, ...] = ()
+
+    @field_validator("tables", "figures")
+    @classmethod
+    def _once(cls, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        return _named_once(entries)
 
 
 class Suite(BaseModel):
@@ -45,8 +89,12 @@ class Suite(BaseModel):
         rubrics: names of rubrics, in the order of the tables; they are scored where a judge is given.
         main: of the measures that its tables of results show, those that a leaderboard shows; the first orders it.
             Unless named, they are those of the first of these tables that have a better direction.
+        systems: systems in the order in which they are shown and compared, each with its label in print. Those of the
+            data that aren't listed come after them.
+        levels: the same for the levels of factors, by factor, and for the labels of codes such as ``stage``.
         tables: the tables of a report, in order.
         figures: its figures, in order.
+        as_published: the tables and figures of the source, for ``bedside report --as-published``.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -59,17 +107,22 @@ class Suite(BaseModel):
     parameters: dict[str, dict[str, Any]] = {}
     rubrics: tuple[str, ...] = ()
     main: tuple[str, ...] = ()
+    systems: Labelled = {}
+    levels: Mapping[str, Labelled] = {}
     tables: tuple[Entry, ...] = ()
     figures: tuple[Entry, ...] = ()
+    as_published: AsPublished = AsPublished()
 
     @field_validator("tables", "figures")
     @classmethod
-    def _named_once(cls, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
-        names = [entry.id for entry in entries]
-        doubled = next((name for name in names if names.count(name) > 1), None)
-        if doubled is not None:
-            raise ValueError(f"two are called {doubled!r}")
-        return entries
+    def _once(cls, entries: tuple[Entry, ...]) -> tuple[Entry, ...]:
+        return _named_once(entries)
+
+    def printed(self) -> Suite:
+        """The suite with the tables and figures of its source in place of its own."""
+        return self.model_copy(
+            update={"tables": self.as_published.tables, "figures": self.as_published.figures}
+        )
 
 
 def parse_suite(path: Path) -> Suite:

@@ -14,7 +14,7 @@ import stat
 import threading
 import time
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Set
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,37 @@ def replacing(target: Path) -> Iterator[Path]:
             sync(temporary)
             os.replace(temporary, target)
             sync(target.parent)
+
+
+@contextmanager
+def folder_held(
+    folder: Path, lock: str, content: str, *, is_ours: Callable[[Set[str]], bool]
+) -> Iterator[None]:
+    """Hold a folder, which is made if it isn't there, for this process alone.
+
+    Args:
+        folder: the folder.
+        lock: the name of the file in it that is locked.
+        content: what it holds, as ``a simulation``, for messages.
+        is_ours: whether files of these names show that it holds that; it isn't asked of an empty folder.
+
+    Raises:
+        RunError: another process holds it, it holds something else, or it can't be made.
+    """
+    with saying_where(folder):
+        make_folder(folder)
+        others = {path.name for path in folder.iterdir()} - {lock}
+        if others and not is_ours(others):
+            raise RunError(
+                f"the folder holds something else than {content}", where=str(folder), todo="name another"
+            )
+        held = hold(folder / lock)
+    if held is None:
+        raise RunError(
+            f"another bedside process has {content} there", where=str(folder), todo="wait until it ends"
+        )
+    with held:
+        yield
 
 
 def _remove_leftovers(target: Path) -> None:

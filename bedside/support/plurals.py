@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-_IRREGULAR = {"person": "people"}
+_IRREGULAR = {"person": "people", "jury": "juries"}
 
 
 def counted(count: int, noun: str) -> str:

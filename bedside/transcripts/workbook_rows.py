@@ -27,6 +27,11 @@ _CONTENT_PARTS = re.compile(r"worksheets/|sharedStrings|media/", re.IGNORECASE)
 # What may stand before the first element of an XML part. A document type is not among it: entities are
 # declared there.
 _PROLOGUE = re.compile(rb"(?:\xef\xbb\xbf)?(?:\s+|<\?.*?\?>|<!--.*?-->)*+<[A-Za-z]", re.DOTALL)
+# A range of merged cells, and a cell with a formula and no value, in the XML of a worksheet.
+_MERGED = re.compile(rb'<mergeCell\b[^>]*\bref="([A-Z]{1,3}\d+:[A-Z]{1,3}\d+)"')
+_VALUELESS = re.compile(
+    rb'<c\b[^>]*\br="([A-Z]{1,3}\d+)"[^>]*>\s*<f\b(?:[^>]*/>|[^>]*>[^<]*</f>)\s*(?!<v\b[^>/]*>[^<])'
+)
 
 
 class Workbook:
@@ -47,7 +52,7 @@ class Workbook:
         import openpyxl
 
         self._source = source
-        data = _workbook_bytes(source)
+        data = self._data = _workbook_bytes(source)
         try:
             _check_parts(source, data)
             book = openpyxl.load_workbook(io.BytesIO(data), read_only=True, data_only=True)
@@ -78,6 +83,16 @@ class Workbook:
             raise
         except Exception as error:
             raise _damaged(self._source) from error
+
+    def unreadable_cells(self, sheet: str) -> Iterator[tuple[str, str]]:
+        """Cells of a worksheet that read as empty where they aren't, and why: all but the first of merged ones, and
+        formulas that were never worked out."""
+        with zipfile.ZipFile(io.BytesIO(self._data)) as book:
+            text = book.read(self._sheets[sheet]._worksheet_path)
+        for match in _MERGED.finditer(text):
+            yield match[1].decode(), "they are merged into one"
+        for match in _VALUELESS.finditer(text):
+            yield match[1].decode(), "it holds a formula that was never worked out"
 
 
 def _damaged(source: ByteSource) -> InputError:

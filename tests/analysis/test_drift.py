@@ -241,5 +241,10 @@ def test_bad_calls_end_in_one_line(
 
 def test_kinds_of_tables_say_nothing_where_there_is_nothing() -> None:
     bare = view(of_system("A", [1.0, 2.0]))
-    for name in ("drift", "length", "deviation"):
-        assert TABLES.load(name).make(bare) is None
+    for name, why in (
+        ("drift", "a plain file of ratings has no factors"),
+        ("length", "the ratings don't say how many messages a transcript has"),
+        ("deviation", "no reference corpus is named"),
+    ):
+        with pytest.raises(NothingError, match=why):
+            TABLES.load(name).make(bare)

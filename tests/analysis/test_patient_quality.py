@@ -29,6 +29,8 @@ LEARNED = (
 
 def conversation(system: str, case: str, trait: str, literacy: str, repeat: int) -> dict[str, object]:
     words = LEARNED if literacy == "advanced" else PLAIN
+    if (literacy, case) == ("advanced", "gout"):
+        words = f"{LEARNED} {PLAIN}"  # the difference between literacies isn't the same in every case
     hidden = {"hidden in a request": 1} if (system, case) == ("lab/a", "gout") else {}
     return {
         "id": f"multisense/{system}/{case}/{trait}-{literacy}/scaffold/{repeat}",
@@ -100,7 +102,8 @@ def test_literacy_is_paired_over_cases(
     view: RatingsView, measures: dict[tuple[str, str], QualityMeasure]
 ) -> None:
     assert view.factors is not None
-    values = view.transcript_values(["smog.patient"]).join(view.factors, on="transcript_id")
+    metric = "flesch_kincaid_grade.patient"
+    values = view.transcript_values([metric]).join(view.factors, on="transcript_id")
     values = values.filter(pl.col("system") == "lab/b")
     by_case = {
         (case, level): float(np.mean(part["value"].drop_nulls().to_list()))
@@ -108,12 +111,11 @@ def test_literacy_is_paired_over_cases(
         if part["value"].drop_nulls().len()
     }
     differences = [by_case[case, "advanced"] - by_case[case, "basic"] for case in CASES]
-    result = measures["smog.patient", "lab/b"].result
+    result = measures[metric, "lab/b"].result
     assert result.estimate == pytest.approx(np.mean(differences))
     assert result.estimate is not None
     assert result.estimate > 5
-    if result.p is not None:
-        assert result.p == pytest.approx(ttest_1samp(differences, 0).pvalue)
+    assert result.p == pytest.approx(ttest_1samp(differences, 0).pvalue)
 
 
 def test_traits_told_apart_by_a_judge(view: RatingsView) -> None:
@@ -174,7 +176,8 @@ def test_patients_are_held_against_real_ones(view: RatingsView) -> None:
     own = next(
         measure for measure in rows if (measure.name, measure.system) == ("words_per_turn.patient", "lab/a")
     )
-    words = [len(f"{text} This is the story of my life.".split()) for text in (PLAIN, LEARNED)]
+    texts = [PLAIN] * 3 + [LEARNED] * 2 + [f"{LEARNED} {PLAIN}"]  # of the three cases
+    words = [len(f"{text} This is the story of my life.".split()) for text in texts]
     assert own.result.estimate == pytest.approx(np.mean(words))
     assert own.deviation == pytest.approx(abs((own.result.estimate or 0) - (own.reference or 0)))
 

@@ -10,7 +10,8 @@ import pytest
 import bedside
 from bedside.analysis.agreement import agree
 from bedside.analysis.comparison import compare
-from bedside.analysis.ratings_view import RatingsView, known_scale, open_ratings_view
+from bedside.analysis.metric_facts import known_scale
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
 from bedside.reports.build import build_tables
@@ -50,7 +51,7 @@ def told(view: RatingsView) -> dict[str, object]:
     """What results, tables and pages say of warmth."""
     compared = compare(view, metrics=["warmth"], raters=["judge:m"], family="metric").pairs
     drawn = {table.name: table for table in build_tables(view, ["results", "agreement"])}
-    listed = [row.cells[0].text for row in drawn["results"].rows if row.group == "Rubrics"]
+    listed = [row.cells[0].text for row in drawn["results"].rows if row.group == "Ratings"]
     titles = {
         *(row.group for row in comparison_table(compared).rows),
         *(one.title for one in agree(view, metrics=["warmth"])),

@@ -71,6 +71,7 @@ def test_two_people_and_few_transcripts_have_no_verdict(rates: Any) -> None:
     units = CheckedUnits(
         judge=judge.astype(object), people=people.astype(object), keys=np.arange(len(judge)), transcripts=cases,
         cases=cases, chances="unknown", weights=np.ones(len(judge)), judged=len(judge), picked=0,
+        final=np.full(len(judge), None),
     )  # fmt: skip
     test = alternative_annotator(judge, people, epsilon=0.2, clusters=cases)
     assert test.replaceable is None

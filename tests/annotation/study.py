@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.items import label_studio_tasks
 from bedside.annotation.sampling import make_plan
 from bedside.ratings.run import Run
 from bedside.ratings.table import frame_of
@@ -92,12 +93,19 @@ def rating_plan(run: Run, **options: Any) -> AnnotationPlan:
 Say = Callable[[str, str], Mapping[str, Any] | None]
 
 
-def exported(plan: AnnotationPlan, say: Say, users: Mapping[str, int], **fields: Any) -> list[dict[str, Any]]:
+def exported(
+    plan: AnnotationPlan, say: Say, users: Mapping[str, int], run: Run | None = None, **fields: Any
+) -> list[dict[str, Any]]:
     """An export of Label Studio in which raters answer what ``say(item, rater)`` gives; None leaves the item open.
 
-    The answer maps fields to a choice, a list of choices, or for text areas ``("text", …)``.
+    The answer maps fields to what :func:`results` takes. With the run, tasks hold what they show.
     """
     tasks = []
+    shown = (
+        {}
+        if run is None
+        else {task["data"]["external_id"]: task["data"] for task in label_studio_tasks(plan, run)}
+    )
     for number, (item, raters) in enumerate(sorted(plan.raters_of.items())):
         annotations = []
         for rater in raters:
@@ -109,22 +117,39 @@ def exported(plan: AnnotationPlan, say: Say, users: Mapping[str, int], **fields:
                 "updated_by": users[rater], "was_cancelled": False, "created_at": "2026-03-01T10:00:00.000000Z",
                 "updated_at": "2026-03-01T10:05:00.000000Z", "lead_time": 60.0, "result": results(given), **fields,
             })  # fmt: skip
-        tasks.append({"id": number, "data": {"external_id": item}, "annotations": annotations, "drafts": []})
+        data = shown.get(item, {"external_id": item})
+        tasks.append({"id": number, "data": data, "annotations": annotations, "drafts": []})
     return tasks
 
 
 def results(given: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Answers in the form of Label Studio's results."""
+    """Answers in the form of Label Studio's results.
+
+    A field maps to a choice, a list of choices, for text areas ``("text", …)``, for evidence a list of turns, and for a
+    code ``{turn: label}``.
+    """
     return list(_results(given))
 
 
 def _results(given: Mapping[str, Any]) -> Iterable[dict[str, Any]]:
     for name, value in given.items():
+        if isinstance(value, dict) or name.startswith("evidence__"):
+            yield from _regions(name, value)
+            continue
         if isinstance(value, tuple):
             kind, inner = "textarea", {"text": list(value[1:])}
         else:
             kind, inner = "choices", {"choices": value if isinstance(value, list) else [value]}
         yield {"from_name": name, "to_name": "chat", "type": kind, "value": inner}
+
+
+def _regions(name: str, value: Any) -> Iterable[dict[str, Any]]:
+    """What belongs to marked turns: the label of each, or that it is evidence."""
+    for turn in value:
+        said = {"choices": [value[turn]]} if isinstance(value, dict) else {"paragraphlabels": ["evidence"]}
+        place = {"start": str(turn), "end": str(turn), "startOffset": 0, "endOffset": 4}
+        kind = "choices" if isinstance(value, dict) else "paragraphlabels"
+        yield {"from_name": name, "to_name": "chat", "type": kind, "value": {**place, **said}}
 
 
 USERS = {"anna": 1, "ben": 2, "cleo": 3}
@@ -133,7 +158,13 @@ RATERS: dict[int | str, str] = {1: "anna", 2: "ben", 3: "cleo"}
 
 def level_of(item: str, rater: str) -> int:
     """A level that depends on the item most and on the rater a little."""
-    return 1 + (int(item[:6], 16) % 4 + (len(rater) % 2)) % 5
+    return 1 + (int(item[1:7], 16) % 4 + (len(rater) % 2)) % 5
+
+
+def reasoned_levels(item: str, rater: str) -> dict[str, Any]:
+    """As :func:`levels`, with why on one rubric, and the turns that show it on both."""
+    said = {"reason__empathy": ("text", f"why by {rater}")}
+    return {**levels(item, rater), **said, "evidence__empathy": [3, 1], "evidence__goal_alignment": [2]}
 
 
 def levels(item: str, rater: str) -> dict[str, Any]:

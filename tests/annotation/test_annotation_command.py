@@ -10,6 +10,7 @@ import pytest
 
 from tests.annotation.study import levels
 from tests.annotation.test_offline import fill_xlsx
+from tests.annotation.tool_stand_ins import argilla
 from tests.conftest import Call
 
 #: Commands are typed beside the folder of the run.
@@ -65,9 +66,26 @@ def test_from_a_plan_to_agreement(call: Call, tmp_path: Path) -> None:
     )
     assert (code, "nobody rated it" in out, "What it would bring" in out) == (0, True, True)
     assert call("annotate", "export", "more.json", "--out", "more", "--format", "csv")[0] == 0
-    assert call("annotate", "next", "plan.json", "--aim", "estimate", "--json")[0] == 0
+    assert call("annotate", "next", "plan.json", "--aim", "disagreement", "--json")[0] == 0
     code, out, _ = call("annotate", "status", "run")
     assert out.count("Where the raters are") == 2
+
+
+def test_a_plan_goes_to_another_tool_and_comes_back(call: Call) -> None:
+    assert call(*SAMPLE, "--raters", "anna,ben", "--out", "plan.json")[0] == 0
+    code, out, err = call("annotate", "export", "plan.json", "--format", "argilla")
+    assert (code, out.split()) == (0, ["to-rate/anna", "to-rate/ben"])
+    assert "rg.Dataset.from_disk" in err
+    paths = [
+        argilla(Path(folder), lambda task, question: ["4"] if "__" not in question else ())
+        for folder in out.split()
+    ]
+    code, out, _ = call("annotate", "import", "plan.json", *paths)
+    assert (code, out.startswith("16 new answers")) == (0, True)
+    code, out, _ = call("annotate", "import", "plan.json", paths[0], "--users", "nobody=anna")
+    assert "Left out: 8 answers of user 00000000-0000-4000-8000-00000000anna" in out
+    code, _, err = call("annotate", "export", "plan.json", "--format", "brat", "--out", "brat")
+    assert (code, "there is no form 'brat'" in err) == (2, True)
 
 
 def test_the_run_is_found_or_named(call: Call, tmp_path: Path) -> None:

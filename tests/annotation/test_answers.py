@@ -22,7 +22,6 @@ from bedside.annotation.answer_store import (
     STORE,
     StoreSummary,
     keep_answers,
-    latest_answers,
     plan_folder,
     read_store,
 )
@@ -35,7 +34,16 @@ from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import InputError, RunError
-from tests.annotation.study import EMPATHY, JUDGE, RATERS, USERS, exported, levels, rating_plan
+from tests.annotation.study import (
+    EMPATHY,
+    JUDGE,
+    RATERS,
+    USERS,
+    exported,
+    levels,
+    rating_plan,
+    reasoned_levels,
+)
 
 FINDINGS = RUBRICS.load("finding_extraction")
 
@@ -55,15 +63,19 @@ def people(run: Run, *metrics: str) -> dict[tuple[str, str, str, str], tuple[Any
 
 def test_what_was_typed_is_in_the_ratings(run: Run) -> None:
     plan = rating_plan(run)
-    kept = pulled(run, plan, exported(plan, levels, USERS))
+    kept = pulled(run, plan, exported(plan, reasoned_levels, USERS))
     assert kept == StoreSummary(24, 0, 0, 24, 0, 0, {}, 48, 0)
     found = people(run)
     for item in plan.items:
         for rater in plan.raters_of[item.id]:
-            for metric in ("empathy", "goal_alignment"):
+            reasons = {
+                "empathy": f"why by {rater} Evidence: turns 1, 3.",
+                "goal_alignment": "Evidence: turn 2.",
+            }
+            for metric, reason in reasons.items():
                 typed = float(levels(item.id, rater)[metric])
                 key = (item.transcript, "transcript", metric, f"human:{rater}")
-                assert found.pop(key) == (typed, None, f"note by {rater}", None)
+                assert found.pop(key) == (typed, None, reason, None)
     assert not found
 
 
@@ -104,7 +116,7 @@ def test_a_correction_is_a_revision_and_the_latest_counts(run: Run) -> None:
     assert (kept.new, kept.revised, kept.unchanged) == (0, 1, 23)
     key = (plan.by_id[item].transcript, "transcript", "empathy", f"human:{rater}")
     assert people(run)[key][0] == 5.0
-    assert len(read_store(run, plan)) == 25
+    assert len(read_store(run, plan).revisions) == 25
     # A pull of an older export changes nothing: what it holds is known, and older.
     assert pulled(Run(run.path), plan, old).unchanged == 24
     assert people(run)[key][0] == 5.0
@@ -144,6 +156,8 @@ def test_changes_by_others_are_flagged(run: Run) -> None:
     tasks[1]["annotations"][0]["completed_by"] = {"id": tasks[1]["annotations"][0]["completed_by"]}
     kept = pulled(run, plan, tasks)
     assert kept.changed_by == {RATERS[by % 3 + 1]: 1, "user 99": 1}
+    # What they made of it is no word of the rater's.
+    assert (kept.submitted, kept.ratings) == (22, 44)
 
 
 def test_two_annotations_of_one_rater_are_one_answer(run: Run) -> None:
@@ -154,9 +168,7 @@ def test_two_annotations_of_one_rater_are_one_answer(run: Run) -> None:
     tasks[0]["annotations"].append(again)
     kept = pulled(run, plan, tasks)
     assert (kept.submitted, kept.ratings, kept.missing) == (24, 48, 1)
-    answer = latest_answers(read_store(run, plan))[
-        tasks[0]["data"]["external_id"], RATERS[again["completed_by"]]
-    ]
+    answer = read_store(run, plan).answers()[tasks[0]["data"]["external_id"], RATERS[again["completed_by"]]]
     assert (answer.choices["empathy"], answer.id) == (("3",), "again")
 
 
@@ -233,7 +245,11 @@ def test_sets_and_no_answer(run: Run) -> None:
     level = replace(EMPATHY, not_applicable="Nothing was said.")
     plan = rating_plan(run, rubrics=(values, level), overlap=3)
     said = {
-        "anna": {"values_detected": [second, first], "empathy": "2", "notes": ("text", "both")},
+        "anna": {
+            "values_detected": [second, first],
+            "empathy": "2",
+            "reason__values_detected": ("text", "both"),
+        },
         "ben": {"values_detected": [NONE], "empathy": NOT_APPLICABLE},
         "cleo": {"values_detected": [NONE, first], "empathy": "1"},
     }
@@ -417,12 +433,12 @@ def test_killed_at_any_moment_nothing_is_half_done(run: Run, tmp_path: Path) -> 
         process.wait()
         process.stdout.close()
         opened = Run(run.path)
-        stored, rated = len(read_store(opened, plan)), len(people(opened))
+        stored, rated = len(read_store(opened, plan).revisions), len(people(opened))
         assert stored in (0, 24)
         assert rated in (0, 48)
         assert stored or not rated
     assert pulled(Run(run.path), plan, tasks).ratings == 48
-    assert len(read_store(run, plan)) == 24
+    assert len(read_store(run, plan).revisions) == 24
 
 
 def test_a_failed_write_leaves_everything_as_it_was(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

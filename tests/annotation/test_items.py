@@ -42,7 +42,7 @@ def test_what_a_rubric_needs_is_shown_and_only_then(run: Run) -> None:
     with_goal = label_studio_tasks(rating_plan(run, per=2), run)[0]["data"]
     assert with_goal["input_goal"].startswith("sleep better")
     without = label_studio_tasks(rating_plan(run, per=2, rubrics=(EMPATHY,)), run)[0]["data"]
-    assert set(without) == {"external_id", "dialogue"}
+    assert set(without) == {"external_id", "title", "dialogue"}
     assert without["dialogue"][:2] == [
         {"speaker": "Clinician", "text": without["dialogue"][0]["text"]},
         {"speaker": "Patient", "text": 'Hard <b>&</b> "long"\nvery.'},
@@ -55,6 +55,8 @@ def test_in_an_audit_score_and_reason_of_the_judge_are_shown(run: Run) -> None:
     assert data["judge_empathy"] in {"1", "2", "3", "4", "5"}
     assert data["judge_reason_empathy"] == "Because."
     text = json.dumps(data)
+    marks = [data[f"judge_mark_empathy_{number}"] for number in range(5)]
+    assert [number for number, mark in enumerate(marks, 1) if mark] == [int(data["judge_empathy"])]
     assert JUDGE not in text
     assert not any(system in text for system in SYSTEMS)
 
@@ -73,6 +75,26 @@ def test_coded_turns_are_those_of_the_codes_roles(run: Run) -> None:
     assert [turn["turn"] for turn in data["patient_turns"]] == ["1", "3"]
     assert "clinician_turns" not in data
     assert data["patient_turns"][1] == {"turn": "3", **data["dialogue"][3]}
+
+
+def test_the_turns_to_be_coded_are_marked_in_the_order_spoken(run: Run) -> None:
+    plan = rating_plan(run, mode="codes", rubrics=(CODEBOOK.load("client_talk"), CODEBOOK.load("question")))
+    (marks,) = label_studio_tasks(plan, run)[0]["predictions"]
+    regions = [mark["value"] for mark in marks["result"]]
+    assert [region["start"] for region in regions] == ["0", "1", "2", "3"]
+    assert [region["paragraphlabels"] for region in regions] == [["Clinician"], ["Patient"]] * 2
+    emoji = Transcript("t", (Turn(0, "patient", "x", "so 😀\n tired"),))
+    (mark,) = items.turn_marks((CODEBOOK.load("client_talk"),), emoji)
+    assert mark["value"]["endOffset"] == len("so 😀\n tired") + 1  # a browser counts an emoji as two
+
+
+def test_titles_say_where_an_item_stands_and_are_no_part_of_its_content(run: Run) -> None:
+    plan = rating_plan(run, per=3, raters=("anna", "ben"))
+    for rater in ("anna", "ben"):
+        tasks = [task["data"] for task in label_studio_tasks(plan, run, rater)]
+        assert [data["title"] for data in tasks] == [f"Conversation {at} of {len(tasks)}" for at in (1, 2, 3)]
+        shown = items.shown_by_item(plan, run)
+        assert all(items.lasting_content(data) == shown[data["external_id"]] for data in tasks)
 
 
 def test_what_no_database_takes_is_made_visible() -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from types import SimpleNamespace
 
 import pytest
@@ -44,6 +46,45 @@ def address() -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_address[1]}"
     server.shutdown()
     server.server_close()
+
+
+@pytest.fixture
+def odd_address() -> Iterator[tuple[str, list[float]]]:
+    """A server that refuses the first two requests as too many, and shows a page to log in at any address but one's."""
+    times: list[float] = []
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            times.append(time.monotonic())
+            whoami = "whoami" in self.path
+            self.send_response(429 if len(times) < 3 else 200)
+            if len(times) < 3:
+                self.send_header("Retry-After", "0.2")
+            body = json.dumps(USER).encode() if whoami else b"<html><h1>Log in</h1></html>"
+            self.send_header("Content-Type", "application/json" if whoami else "text/html; charset=utf-8")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            return
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_address[1]}", times
+    server.shutdown()
+    server.server_close()
+
+
+def test_a_server_that_asks_for_patience_gets_it_and_a_login_page_is_named(
+    odd_address: tuple[str, list[float]],
+) -> None:
+    address, times = odd_address
+    client = LabelStudioClient(address, "a" * 40)
+    assert len(times) == 3
+    assert all(later - earlier >= 0.2 for earlier, later in pairwise(times))
+    with pytest.raises(LabelStudioError, match="what answers there is a web page, as where one must log in"):
+        client.tasks([SimpleNamespace(id=1)])
 
 
 @pytest.mark.parametrize("project", [1, 2, 3, 4])

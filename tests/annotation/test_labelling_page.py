@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from bedside.annotation.fields import LISTED, NONE, NOTHING
-from bedside.annotation.labelling_page import controls, instructions_page, labelling_page
-from bedside.ratings.audit_metrics import AGREE, DISAGREE
+from bedside.annotation.labelling_page import instructions_page, labelling_page
 from bedside.ratings.run import Run
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric import read
 from bedside.rubrics.rubric_files import RUBRICS
+from tests.annotation.page_controls import controls
 from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
 
 NASTY = """$x <script>alert("1")</script> & 'q' ]]> <!-- {{idx}} \x0b"""
@@ -23,7 +23,11 @@ NASTY = """$x <script>alert("1")</script> & 'q' ]]> <!-- {{idx}} \x0b"""
 def test_rate_asks_every_level_and_shows_its_descriptor(run: Run) -> None:
     page = labelling_page(rating_plan(run))
     five = ("1", "2", "3", "4", "5")
-    assert controls(page) == {"empathy": five, "goal_alignment": five, "notes": (), "$chat": ("$dialogue",)}
+    assert controls(page) == {
+        "empathy": five, "goal_alignment": five, "reason__empathy": (), "reason__goal_alignment": (),
+        "evidence__empathy": ("evidence",), "evidence__goal_alignment": ("evidence",), "notes": (),
+        "$chat": ("$dialogue",),
+    }  # fmt: skip
     root = ElementTree.fromstring(page)
     texts = [choice.get("value", "") for choice in root.iter("Choice")]
     for rubric in (EMPATHY, GOAL):
@@ -44,9 +48,9 @@ def test_what_no_rubric_needs_is_not_shown(run: Run) -> None:
 @pytest.mark.parametrize(
     ("mode", "names", "expected"),
     [
-        ("audit", ["empathy"], {"agree__empathy": (AGREE, DISAGREE), "empathy": ("1", "2", "3", "4", "5")}),
+        ("audit", ["empathy"], {"empathy": ("1", "2", "3", "4", "5"), "evidence__empathy": ("evidence",)}),
         ("findings", ["finding_extraction"], {"finding_extraction": (LISTED, NOTHING), "finding_extraction__3": ()}),
-        ("codes", ["question"], {"question__{{clinician}}": ("none", "open", "closed")}),
+        ("codes", ["question"], {"question": ("none", "open", "closed"), "coded_turn": ("Clinician",)}),
         ("rate", ["values_detected"], {"values_detected": NONE}),
     ],
 )  # fmt: skip
@@ -72,8 +76,8 @@ def test_a_rubric_can_say_anything(run: Run) -> None:
     # What the server would take for a variable of the task: a word after a dollar sign, wherever it stands.
     values = [each.get("value", "") for each in root.iter() if each.tag in ("Header", "Choice", "Text")]
     named = {word for value in values for word in re.findall(r"\$\w+", value)}
-    assert not named
-    assert not [value for value in values if value.startswith("$")]
+    assert named == {"$title"}
+    assert [value for value in values if value.startswith("$")] == ["$title"]
     assert "<script" not in instructions_page(plan, f"# Hello\n\n{NASTY}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,16 @@ from bedside.ratings.run import Run
 from bedside.rubrics.code_rubrics import CODEBOOK
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import InputError
-from tests.annotation.study import EMPATHY, GOAL, RATERS, USERS, exported, levels, rating_plan
+from tests.annotation.study import (
+    EMPATHY,
+    GOAL,
+    RATERS,
+    USERS,
+    exported,
+    levels,
+    rating_plan,
+    reasoned_levels,
+)
 
 Fill = Callable[[dict[str, str]], None]
 
@@ -84,10 +94,12 @@ def test_the_same_ratings_come_out_of_every_form(run: Run, tmp_path: Path) -> No
     plan = rating_plan(run, by=("system",), per=3)
 
     def fill(row: dict[str, str]) -> None:
-        given = levels(row["item"], row["rater"])
+        given = reasoned_levels(row["item"], row["rater"])
         row.update(empathy=given["empathy"], goal_alignment=given["goal_alignment"], notes=given["notes"][1])
+        row.update(reason__empathy=given["reason__empathy"][1], evidence__empathy="turn 1; 3")
+        row["evidence__goal_alignment"] = "2"
 
-    expected = from_server(run, tmp_path, plan, levels)
+    expected = from_server(run, tmp_path, plan, reasoned_levels)
     assert len(expected) == 24
     assert from_files(run, tmp_path, plan, "csv", fill) == expected
     assert from_files(run, tmp_path, plan, "xlsx", fill) == expected
@@ -138,8 +150,8 @@ def test_an_audit_comes_out_of_every_form(run: Run, tmp_path: Path) -> None:
 
     def fill(row: dict[str, str]) -> None:
         assert row["judge_reason__empathy"] == "Because."
-        row["agree__empathy"] = "agree" if row["judge__empathy"] != "2" else "disagree"
-        row["empathy"] = "" if row["judge__empathy"] != "2" else "4"
+        assert "agree__empathy" not in row
+        row["empathy"] = row["judge__empathy"] if row["judge__empathy"] != "2" else "4"
 
     from bedside.annotation.items import judge_scores
 
@@ -147,7 +159,8 @@ def test_an_audit_comes_out_of_every_form(run: Run, tmp_path: Path) -> None:
 
     def say(item: str, rater: str) -> dict[str, Any]:
         judge = shown[plan.by_id[item].transcript, "transcript", "empathy"][0]
-        return {"agree__empathy": "agree"} if judge != "2" else {"agree__empathy": "disagree", "empathy": "4"}
+        opinion = {"agree__empathy": "agree"} if judge != "2" else {"agree__empathy": "disagree"}
+        return {**opinion, "empathy": judge if judge != "2" else "4"}
 
     expected = from_server(run, tmp_path, plan, say)
     assert from_files(run, tmp_path, plan, "csv", fill) == expected
@@ -307,3 +320,76 @@ def test_the_same_workbook_has_the_same_content(run: Run, tmp_path: Path) -> Non
         assert first.namelist() == second.namelist()
         names = [name for name in first.namelist() if name != "docProps/core.xml"]
         assert all(first.read(name) == second.read(name) for name in names)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (
+            lambda sheet: sheet.merge_cells("E2:E3"),
+            "the value of E2:E3 can't be read: they are merged into one",
+        ),
+        (
+            lambda sheet: sheet.__setitem__("E3", "=E2"),
+            "the value of E3 can't be read: it holds a formula that was never worked out",
+        ),
+    ],
+)
+def test_cells_without_a_value_of_their_own_are_named(
+    run: Run, tmp_path: Path, spoil: Callable[[Any], None], message: str
+) -> None:
+    plan, path = plan_and_file(run, tmp_path)
+    fill_xlsx(path, lambda row: row.update(empathy="4"))
+    assert len(read_files(plan, run, [path]).answers) == 2
+    book = openpyxl.load_workbook(path)
+    spoil(book["Answers"])
+    book.save(path)
+    with pytest.raises(InputError, match=re.escape(message)):
+        read_files(plan, run, [path])
+
+
+def test_a_row_that_changed_hands_is_asked_about(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, raters=("anna", "ben"), per=4, overlap=2)
+    anna, _ = export_files(plan, run, "csv", tmp_path / "files")
+    fill_csv(anna, lambda row: row.update(rater="ben", empathy="4"))
+    with pytest.raises(
+        InputError, match=r"the row was made for anna, and its rater is ben; put the name back"
+    ):
+        read_files(plan, run, [anna])
+    answers = read_files(plan, run, [anna], rater="ben").answers
+    assert {answer.rater for answer in answers} == {"ben"}
+
+
+@pytest.mark.parametrize(
+    ("cells", "match"),
+    [
+        ({"empathy": "4", "evidence__empathy": "2.5"}, "'2.5' is not the number of a turn"),
+        ({"empathy": "4", "evidence__empathy": "1; 4"}, "names turn 4, and turns 0 to 3 were shown"),
+        ({"reason__empathy": "because"}, "says why and has no answer"),
+    ],
+)
+def test_a_reason_without_an_answer_and_a_turn_that_is_none_are_named(
+    run: Run, tmp_path: Path, cells: dict[str, str], match: str
+) -> None:
+    plan = rating_plan(run, per=1, raters=("anna",), overlap=1)
+    (path,) = export_files(plan, run, "csv", tmp_path / "files")
+    fill_csv(path, lambda row: row.update(cells))
+    with pytest.raises(InputError, match=match):
+        keep_answers(run, plan, read_files(plan, run, [path]).answers)
+
+
+def test_what_the_judge_said_in_a_table_is_left_as_it_was(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(run, mode="audit", rubrics=(EMPATHY,), per=1, raters=("anna",), overlap=1)
+    (path,) = export_files(plan, run, "csv", tmp_path / "files")
+    fill_csv(path, lambda row: row.update(judge__empathy="high", empathy="4"))
+    with pytest.raises(InputError, match="'high' is not what the judge said"):
+        read_files(plan, run, [path])
+
+
+def test_label_studio_files_mark_the_turns_to_be_coded(run: Run, tmp_path: Path) -> None:
+    plan = rating_plan(
+        run, mode="codes", rubrics=(CODEBOOK.load("question"),), per=1, raters=("anna",), overlap=1
+    )
+    path, _ = export_files(plan, run, "label-studio", tmp_path / "files")
+    (task,) = orjson.loads(path.read_bytes())
+    assert [mark["value"]["start"] for mark in task["predictions"][0]["result"]] == ["0", "2"]

@@ -110,13 +110,15 @@ def test_answers_nobody_asked_for_and_changes_are_said(run: Run) -> None:
     plan = rating_plan(run, raters=("anna", "ben"), overlap=1)
     tasks = exported(plan, levels, USERS)
     mine = next(task for task in tasks if task["annotations"][0]["completed_by"] == 1)
-    other = {**mine["annotations"][0], "completed_by": 2, "unique_id": "x", "updated_by": 1}
+    other = {**mine["annotations"][0], "completed_by": 2, "updated_by": 2, "unique_id": "x"}
     mine["annotations"].append(other)
+    theirs = next(task for task in tasks if task["annotations"][0]["completed_by"] == 2)
+    theirs["annotations"][0]["updated_by"] = 1
     keep_answers(run, plan, read_export(plan, tasks, RATERS, where="x").answers)
     found = plan_progress(Run(run.path), plan)
     assert (found.outside, found.changed_by) == (1, {"ben": {"anna": 1}})
     notes = " ".join(status_tables(plan, found)[0].notes)
-    assert "Answers of ben were changed by somebody else: 1 by anna." in notes
+    assert "Answers of ben were changed by somebody else, which doesn't count: 1 by anna." in notes
 
 
 FEAR, COST = "fear", "cost"

@@ -102,7 +102,7 @@ def test_shares_of_draws_are_the_chances(run: Run) -> None:
     assert all(abs(count / seeds - 2 / 12) < 0.075 for count in at_random.values())
 
 
-@pytest.mark.parametrize(("aim", "chance"), [("kappa", None), ("estimate", None), ("disagreement", 0.0)])
+@pytest.mark.parametrize(("aim", "chance"), [("kappa", None), ("disagreement", 0.0)])
 def test_a_follow_up_is_of_the_same_round_and_was_not_drawn_alone(
     aim: Aim, chance: float | None, run: Run
 ) -> None:

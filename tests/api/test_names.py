@@ -25,6 +25,9 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "compare": {
         "systems": "steady", "metrics": "empathy", "raters": "human:*", "scales": "empathy=1-5", "rounds": "all",
     },
+    "preferences": {
+        "rubrics": "empathy", "raters": "human:*", "systems": "steady", "scales": "empathy=1-5", "rounds": "all",
+    },
     "gate": {"rounds": "all", "raters": "human:*", "scales": "empathy=1-5"},
     "validate": {"rounds": "all", "judges": "judge:*", "metrics": "empathy", "scales": "empathy=1-5"},
     "estimate": {
@@ -37,11 +40,23 @@ SEVERAL: dict[str, dict[str, Any]] = {
     "read_ratings": {"scales": "1-5"},
     "score": {"transcripts": str(TALKS), "metrics": "turns", "waiting": "turns"},
     "judge": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns"},
-    "preview_judging": {"source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question"},
+    "judge_pairs": {"judges": "", "rubrics": "empathy", "systems": "steady"},
+    "preview_pairs": {"judges": "", "rubrics": "empathy", "systems": "steady"},
+    "probe": {"judges": "", "probes": "length", "rubrics": "empathy", "translations": str(TALKS)},
+    "preview_probe": {"judges": "", "probes": "length", "rubrics": "empathy", "translations": str(TALKS)},
+    "preview_judging": {
+        "source": str(TALKS), "judges": "", "rubrics": "empathy", "codes": "question", "metrics": "turns",
+    },
     "simulate": {"settings": "26-messages", "lengths": "30", "batch_in": "answers.jsonl"},
     "preview_simulation": {"settings": "26-messages", "lengths": "30"},
     "benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
     "preview_benchmark": {"judges": "", "settings": "26-messages", "lengths": "30"},
+    "tune_judge": {"rounds": "all"},
+    "preview_tuning": {"rounds": "all"},
+    "jury": {"judges": "judge:a", "metrics": "empathy", "rounds": "all", "scales": "empathy=1-5"},
+    "learn_rater": {"rounds": "all", "scales": "empathy=1-5"},
+    "rate": {"transcripts": str(TALKS)},
+    "merge": {"runs": str(TALKS), "systems": "steady"},
     "simulation_quality": {"judges": "", "reference": str(TALKS)},
     "read_account": {"paths": str(TALKS)},
     "read_transcripts": {"paths": str(TALKS)},
@@ -123,6 +138,17 @@ def test_judges_take_a_lone_name(run: bedside.Run) -> None:
             assert lone == bedside.preview_judging(run, [server.judge], **{argument: [value]})
             with pytest.raises(bedside.BedsideError, match=f"`{argument}`: names are text, and 3 is not"):
                 bedside.preview_judging(run, server.judge, **{argument: 3})  # type: ignore[arg-type]
+        both = ["brisk", "steady"]
+        lone = bedside.preview_pairs(run, server.judge, rubrics="empathy", systems=both)
+        assert lone == bedside.preview_pairs(run, [server.judge], rubrics=["empathy"], systems=both)
+        with pytest.raises(
+            bedside.BedsideError, match="conversations of two systems are compared, and there is steady"
+        ):
+            bedside.judge_pairs(run, server.judge, rubrics="empathy", systems="steady")
+        for argument in ("systems", "rubrics", "judges"):
+            wrong: dict[str, Any] = {"rubrics": "empathy", "judges": server.judge, argument: 3}
+            with pytest.raises(bedside.BedsideError, match=f"`{argument}`: names are text, and 3 is not"):
+                bedside.judge_pairs(run, **wrong)
         assert not server.received
 
 

@@ -138,7 +138,13 @@ def test_agree_and_compare_take_plain_files(call: Call, tmp_path: Path) -> None:
 
 
 def test_lists(call: Call) -> None:
-    for group, name in (("readers", "jsonl"), ("metrics", "smog"), ("suites", "default"), ("coder", "rules")):
+    for group, name in (
+        ("readers", "jsonl"),
+        ("metrics", "smog"),
+        ("suites", "default"),
+        ("coder", "rules"),
+        ("probes", "length"),
+    ):
         code, out, _ = call(group)
         assert code == 0
         assert name in out
@@ -627,7 +633,7 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
         (["agree", "run", "--weights", "cubic"], "--weights: 'cubic' is not known"),
         (
             ["judgements", "list", "run", "--state", "good"],
-            "--state: 'good' is not known; choose one of answered, unusable, failed",
+            "--state: 'good' is not known; choose one of answered, unusable, refused, filtered, failed",
         ),
         (
             ["drift", "run", "--metrics", "turns"],
@@ -638,7 +644,7 @@ def test_wrong_words_about_a_run(call: Call, tmp_path: Path) -> None:
             "no judge has rated it; score it with a judge first, or name another rater with --judge",
         ),
         (["report", "run", "--table", "result"], "no table is called 'result'; did you mean results"),
-        (["report", "run", "--format", "docx"], "no format 'docx'"),
+        (["report", "run", "--format", "odt"], "no format 'odt'"),
         (["ratings", "import", "run", "nowhere.csv"], "nowhere.csv: there is no such file"),
     ]:
         assert words in refused(call, tmp_path, *arguments)

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import bedside
+from bedside.judges.deepeval_raters.catalogue import KINDS
 from bedside.metrics import FAMILIES
 from bedside.simulators.contract import SIMULATORS
 from bedside.suites import SUITES
@@ -120,7 +121,8 @@ def test_all_simulators_are_offered(script: str, place: Path) -> None:
 
 def test_all_metrics_are_offered(script: str, place: Path) -> None:
     metrics = [metric.name for family in FAMILIES.all().values() for metric in family.metrics]
-    assert sorted(offered(script, place, "metrics", "show", "")) == sorted([*metrics, *FAMILIES.names()])
+    metrics += [*FAMILIES.names(), *(kind.metric for kind in KINDS.values())]
+    assert sorted(offered(script, place, "metrics", "show", "")) == sorted(metrics)
 
 
 def test_a_folder_of_ones_own_rubrics(script: str, place: Path) -> None:

@@ -72,4 +72,4 @@ def test_a_judge_that_answers() -> None:
     with JudgeServer() as server:
         (found,) = [one for one in doctor.examine([server.judge]) if one.group == "judge"]
     assert found.good
-    assert found.finding.startswith("replies")
+    assert found.finding.startswith("rates, after")

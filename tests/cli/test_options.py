@@ -9,7 +9,7 @@ import pytest
 
 from bedside.analysis.choices import ALTERNATIVES, CORRECTION_FAMILIES, CORRECTIONS, TESTS, WEIGHTS
 from bedside.annotation.annotation_plan import FOCI, MODES
-from bedside.annotation.offline_files import FORMS
+from bedside.annotation.offline_files import export_forms
 from bedside.annotation.proposals import AIMS
 from bedside.cli import command_line
 from bedside.engines.contract import ENGINES
@@ -20,7 +20,7 @@ from bedside.protocols.note2chat.rewards import Outside
 from bedside.protocols.note2chat.turn_candidates import TurnReward
 from bedside.reports.build import FIGURE_FORMATS
 from bedside.reports.results_options import Best, Spread
-from bedside.reports.table_formats import TABLE_FORMATS
+from bedside.reports.table_formats import DOCUMENT_FORMATS, TABLE_FORMATS
 from bedside.simulators.note2chat.training_records import Form, Unit
 from bedside.transcripts import READERS
 
@@ -54,7 +54,7 @@ def offered(option: Any) -> set[str]:
         ("score", "format_", READERS.names()),
         ("sample", "mode", MODES),
         ("sample", "focus", FOCI),
-        ("annotate export", "form", FORMS),
+        ("annotate export", "form", export_forms()),
         ("annotate next", "aim", AIMS),
         ("judgements list", "state", get_args(State)),
         ("note2chat preferences", "outside", get_args(Outside)),
@@ -63,7 +63,7 @@ def offered(option: Any) -> set[str]:
         ("note2chat candidates", "reward", get_args(TurnReward)),
         ("note2chat sft", "unit", get_args(Unit)),
         ("note2chat sft", "form", get_args(Form)),
-        ("report", "format_", (*TABLE_FORMATS, *FIGURE_FORMATS)),
+        ("report", "format_", (*TABLE_FORMATS, *DOCUMENT_FORMATS, *FIGURE_FORMATS)),
         ("report", "spread", get_args(Spread)),
         ("report", "best", get_args(Best)),
     ],

@@ -29,7 +29,7 @@ def test_algorithms_alone(call: Call, talks: Path, tmp_path: Path) -> None:
     code, out, _ = call("simulation", "quality", talks, "--out", "quality", "--reference", sessions, "--json")
     assert code == 0
     (table,) = json.loads(out)
-    rows = {(row["measure"], row["system"]): row for row in table["rows"]}
+    rows = {(row["metric"], row["system"]): row for row in table["rows"]}
     assert rows["words_per_turn.patient", "script:brisk"]["reference"] == 5
     assert rows["self_bleu_repeats", "script:brisk"]["n"] == 4
     assert not [row for row in table["rows"] if row["aspect"] == "case"]
@@ -64,7 +64,7 @@ def test_a_judge_is_asked_once_and_sees_the_case(call: Call, talks: Path) -> Non
         assert call(*command)[0] == 0
         assert server.count == asked
     (table,) = json.loads(out)
-    judged = {row["measure"] for row in table["rows"] if row["raters"].startswith("judge:")}
+    judged = {row["metric"] for row in table["rows"] if row["raters"].startswith("judge:")}
     assert judged == {"case_contradiction_level", "case_invention"}
 
 

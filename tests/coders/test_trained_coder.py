@@ -14,7 +14,8 @@ import pytest
 
 from bedside.cli import main
 from bedside.coders import find_coder
-from bedside.coders.learned.coder_file import _digest, load_card, load_coder, save_coder
+from bedside.coders.learned.array_file import digest
+from bedside.coders.learned.coder_file import load_card, load_coder, save_coder
 from bedside.coders.learned.trained_coder import TrainedCoder
 from bedside.coders.learned.trainer import TrainingOutcome, train
 from bedside.coders.learned.training import fit_roles, out_of_fold
@@ -280,7 +281,7 @@ def rewritten(file: Path, change: Callable[[dict[str, Any]], None], *, sum_too: 
     change(arrays)
     if sum_too:
         arrays.pop("checksum", None)
-        arrays["checksum"] = np.frombuffer(_digest(arrays), np.uint8)
+        arrays["checksum"] = np.frombuffer(digest(arrays), np.uint8)
     target = file.with_name("changed.npz")
     np.savez_compressed(target, **arrays)
     return target
@@ -355,7 +356,7 @@ def test_a_pickle_is_not_opened(tmp_path: Path) -> None:
 
 
 def test_a_bomb_is_not_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("bedside.coders.learned.coder_file.MOST_BYTES", 1000)
+    monkeypatch.setattr("bedside.coders.learned.array_file.MOST_BYTES", 1000)
     path = tmp_path / "bomb.npz"
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as packed:
         packed.writestr("card.npy", bytes(100_000))
@@ -400,7 +401,7 @@ def test_train_show_score_and_evaluate(tmp_path: Path, capsys: pytest.CaptureFix
     with pytest.raises(SystemExit):
         main(["coder", "show", str(out)])
     shown = capsys.readouterr()
-    assert "12 transcripts coded by 1 people" in shown.out
+    assert "12 transcripts coded by 1 person" in shown.out
     with pytest.raises(SystemExit):
         main(["coder", "show", str(out), "--json"])
     card = json.loads(capsys.readouterr().out)

@@ -54,6 +54,7 @@ CASES = {
     ),
     "judgements-import": Case("judgements import waiting batch.jsonl", runs=("run", "waiting")),
     "judgements-merge": Case("judgements merge waiting apart", runs=("run", "waiting", "apart")),
+    "merge": Case("merge run apart -o new", runs=("run", "apart"), refuses_again=True),
     "engine": Case(
         "score many.jsonl -o new --metrics structure --engine local --workers 2",
         reruns=budget(2, 4),
@@ -102,7 +103,7 @@ class Bench:
                 f"{name} is something else"
             )
         new = {name for name in set(shown) - set(self.after) if "sqlite" not in name}
-        assert not new, "what should not be there at all"
+        assert not new, f"what should not be there at all: {sorted(new)}"
 
     def go_on(self, folder: Path) -> None:
         """The runs open; the same command ends as if nothing had happened, and leaves nothing else behind."""

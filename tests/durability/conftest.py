@@ -47,7 +47,7 @@ def study(tmp_path_factory: pytest.TempPathFactory, judge: str) -> Path:
     (folder / "ratings.csv").write_text("\n".join(("item,rater,metric,value", *rows)) + "\n")
     plan = rating_plan(Run(rated.path))
     write_plan(plan, folder / "plan.json")
-    (folder / "answers.json").write_text(json.dumps(exported(plan, levels, USERS)))
+    (folder / "answers.json").write_text(json.dumps(exported(plan, levels, USERS, Run(rated.path))))
     (folder / "many.jsonl").write_text("".join(_talk(number) for number in range(120)))
     (folder / "coded.jsonl").write_text("".join(t.to_json().decode() + "\n" for t in corpus(8)))
     _judged(folder, judge)

@@ -64,9 +64,10 @@ class _Recorder:
     number: int
     states: list[list[Any]] = field(default_factory=list)
     events: int = 0
-    #: By inode, which a handle kept open keeps from being used again: what of it was synced.
+    #: By inode, which a handle kept open keeps from being used again: what of it was synced; and all that was listed.
     content: dict[int, str] = field(default_factory=dict)
     listings: dict[int, dict[str, int]] = field(default_factory=dict)
+    held: set[int] = field(default_factory=set)
     read: dict[tuple[int, int, int], str] = field(default_factory=dict)
     lock: Any = field(default_factory=threading.RLock)
     busy: bool = False
@@ -134,12 +135,22 @@ class _Recorder:
     def _sync(self, handle: int) -> None:
         found = os.fstat(handle)
         if os.path.isdir(f"/proc/self/fd/{handle}"):
-            with os.scandir(handle) as entries:
-                self.listings[found.st_ino] = {
-                    each.name: each.stat(follow_symlinks=False).st_ino for each in entries
-                }
+            inodes = {name: self._held(name, handle) for name in os.listdir(handle)}
+            self.listings[found.st_ino] = {name: inode for name, inode in inodes.items() if inode is not None}
         else:
             self.content[found.st_ino] = self._content(Path(f"/proc/self/fd/{handle}"), found)
+
+    def _held(self, name: str, folder: int) -> int | None:
+        """The inode of what a folder lists, which isn't used again from now on; None where it has just been removed."""
+        try:
+            handle = os.open(name, os.O_PATH | os.O_NOFOLLOW, dir_fd=folder)
+        except FileNotFoundError:
+            return None
+        inode = os.fstat(handle).st_ino
+        if inode in self.held:
+            os.close(handle)
+        self.held.add(inode)
+        return inode
 
     def _tree(self) -> dict[str, tuple[int, str | None]]:
         found: dict[str, tuple[int, str | None]] = {}
@@ -167,7 +178,14 @@ class _Recorder:
             elif path in now:  # its name is on disk, its content isn't
                 into[path] = now[path][1] if "sqlite" in path or now[path][1] is None else self._keep(b"")
         if not at:
-            into.update({path: kept for path, (_, kept) in now.items() if "sqlite" in path})
+            # SQLite syncs what it writes; a folder that was renamed and not synced since takes its files along.
+            into.update(
+                {
+                    path: kept
+                    for path, (_, kept) in now.items()
+                    if "sqlite" in path and path.rpartition("/")[0] in {"", *into}
+                }
+            )
 
     def _content(self, path: Path, status: os.stat_result) -> str:
         # Small files are always read: their time of change may be too coarse.

@@ -40,8 +40,10 @@ def workers_find_the_tests() -> Iterator[None]:
 @pytest.fixture(scope="module", params=ENGINES.names())
 def engine(request: pytest.FixtureRequest, workers_find_the_tests: None) -> Iterator[Engine]:
     """Two workers of each engine, on this machine."""
-    if request.param == "ray" and importlib.util.find_spec("ray") is None:
-        pytest.skip("Ray is not installed")
+    if request.param == "ray":
+        if importlib.util.find_spec("ray") is None:
+            pytest.skip("Ray is not installed")
+        importlib.import_module("ray")  # as a program may have done that uses Ray itself
     with open_engine(request.param, workers=2) as opened:
         yield opened
 

@@ -37,7 +37,8 @@ from bedside.annotation.items import coded_positions, label_studio_tasks
 from bedside.annotation.label_studio_export import read_export
 from bedside.annotation.offline_files import export_files, read_files
 from bedside.annotation.plan_file import read_plan, sealed, write_plan
-from bedside.coders.learned.coder_file import _digest, load_card, load_coder, save_coder
+from bedside.coders.learned.array_file import digest
+from bedside.coders.learned.coder_file import load_card, load_coder, save_coder
 from bedside.coders.learned.trained_coder import TrainedCoder
 from bedside.coders.learned.trainer import train
 from bedside.judges.prompt import PromptPiece
@@ -63,6 +64,7 @@ from bedside.transcripts import Reading, ReadOptions, Transcript
 from bedside.transcripts.json_pieces import ArrayError, array_items, beginning
 from bedside.transcripts.reading import PartReading
 from tests.annotation.study import EMPATHY, JUDGE, RATERS, exported, levels, new_study, rating_plan
+from tests.annotation.tool_stand_ins import STAND_INS, lines
 from tests.coders.test_trained_coder import corpus
 from tests.fuzz import mutate
 from tests.fuzz.error_lines import one_line
@@ -728,7 +730,7 @@ def _answer(mode: str, item: str, rater: str) -> dict[str, Any]:
 @cache
 def _export(mode: str) -> list[dict[str, Any]]:
     plan = _plans()[mode]
-    tasks = exported(plan, partial(_answer, mode), {"anna": 1, "ben": 2, "cleo": 3})
+    tasks = exported(plan, partial(_answer, mode), {"anna": 1, "ben": 2, "cleo": 3}, _run())
     tasks[0]["drafts"] = [{"user": "anna@example.org", "result": []}]
     return tasks[:2]
 
@@ -763,6 +765,30 @@ def _label_studio(folder: Path, data: bytes) -> None:
 
 def _plan_of(data: bytes) -> AnnotationPlan:
     return list(_plans().values())[data[0] % 4 if data else 0]
+
+
+@cache
+def _tool_exports() -> list[list[Any]]:
+    """What each annotation tool says of a plan, a record or an annotation a line."""
+    exports = []
+    for tool, answered in STAND_INS.items():
+        folder = shared() / "tools" / tool
+        export_files(_plans()["rate"], _run(), tool, folder)
+        path = answered(folder / "anna", lambda task, question: ["4"] if "__" not in question else ["why"])
+        content = orjson.loads(path.read_bytes()) if path.suffix == ".json" else lines(path)
+        exports.append(content[:3])
+    return exports
+
+
+def _make_tool_export(random: Random) -> bytes:
+    return mutate.json_lines(random, random.choice(_tool_exports()))
+
+
+def _tool_export(folder: Path, data: bytes) -> None:
+    plan = _plans()["rate"]
+    path = folder / "export.jsonl"
+    path.write_bytes(data)
+    _kept(folder, plan, read_files(plan, _run(), [path]), data)
 
 
 @cache
@@ -883,6 +909,7 @@ def _store_of_answers(folder: Path, data: bytes) -> None:
 
 def _add_annotation() -> None:
     _add("label-studio", _make_export, _label_studio, batch=20)
+    _add("tool-exports", _make_tool_export, _tool_export, batch=20)
     _add("offline-csv", _make_sheet, partial(_offline, "anna.csv"), batch=20)
     _add("offline-xlsx", _make_workbook, partial(_offline, "anna.xlsx"))
     _add("plan", _make_plan, _plan, batch=20)
@@ -1126,7 +1153,7 @@ def _make_coder(random: Random) -> bytes:
         arrays[name] = random.choice(
             (arrays[name][:1], arrays[name].astype(np.float32), arrays[name].T, arrays[name] * 0)
         )
-    arrays["checksum"] = np.frombuffer(_digest(arrays), np.uint8)
+    arrays["checksum"] = np.frombuffer(digest(arrays), np.uint8)
     file = io.BytesIO()
     np.savez(file, **arrays)
     return file.getvalue()

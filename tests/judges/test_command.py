@@ -78,7 +78,7 @@ def test_a_hard_stop_is_gone_on_from(tmp_path: Path, capsys: pytest.CaptureFixtu
     with JudgeServer() as server:
         _, out, _ = run(capsys, *command, server.judge, "--max-calls", "5")
         assert len(server.received) == 5
-        assert "not answered yet: --max-calls was reached" in out
+        assert "not answered yet: --max-calls or --max-cost was reached" in out
         assert "the same command asks what is missing" in out
         ratings = bedside.read_run(folder).ratings.filter(metric="empathy")
         assert (ratings.height, ratings["value"].null_count()) == (12, 7)

@@ -215,10 +215,10 @@ def test_progress_counts(bench: Bench) -> None:
     with JudgeServer() as server:
         bench.judge(server, talks(3), progress=told.append)
         assert [progress.done for progress in told] == [1, 2, 3, 4, 5, 6]
-        assert told[-1] == JudgingProgress(done=6, stored=0, missing=0, calls=6)
+        assert told[-1] == JudgingProgress(done=6, stored=0, missing=0, calls=6, total=6)
         told.clear()
         bench.judge(server, talks(3), progress=told.append)
-        assert told[-1] == JudgingProgress(done=6, stored=6, missing=0, calls=0)
+        assert told[-1] == JudgingProgress(done=6, stored=6, missing=0, calls=0, total=6)
 
 
 def test_within_a_running_loop(bench: Bench) -> None:

@@ -219,3 +219,14 @@ def test_a_store_that_can_no_longer_be_written_says_so(path: Path) -> None:
 
     with pytest.raises(RunError, match="store of judgements"):
         using(path, work)
+
+
+def test_what_was_cut_off_is_asked_again_with_more_tokens(path: Path) -> None:
+    cut = judgement("cut", state="unusable", answer=None, error="no", cut_at=64, unsent=("temperature",))
+    using(path, lambda store: store.finish(cut, PIECES, SCHEMA))
+    for limit, again in ((32, False), (64, False), (65, True)):
+        claims = using(path, lambda store, limit=limit: store.claim(["cut"], limit))
+        assert (claims.mine == {"cut": cut}) is again
+        assert stored_keys(path, max_tokens=limit) == (set() if again else {"cut"})
+    assert stored_keys(path, failed=True, max_tokens=65) == {"cut"}
+    assert next(iter(read_judgements(path))).unsent == ("temperature",)

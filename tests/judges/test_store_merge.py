@@ -22,6 +22,7 @@ import pytest
 from bedside.judges import store_merge as merging
 from bedside.judges.store import InUseError, Judgement, Store, open_to_write, read_judgements, read_prompt
 from bedside.judges.store_merge import Merged, first_asked_about, merge_store
+from bedside.judges.store_tables import LATER_COLUMNS
 from bedside.support.errors import RunError
 from tests.judges.test_store import PIECES, SCHEMA, judgement
 
@@ -123,11 +124,27 @@ def test_a_run_without_text_takes_no_words(tmp_path: Path) -> None:
     assert merge_store(tmp_path / "c", silent, text=False).new == 1
 
 
+def test_what_was_cut_off_gives_way_to_what_was_not(tmp_path: Path) -> None:
+    """A reply that no limit cut, though it was asked for later; of replies that were cut, the one with more tokens."""
+    short = judgement("k", state="unusable", answer=None, error="cut", cut_at=64)
+    longer = judgement("k", state="unusable", answer=None, error="cut", cut_at=128, started="2026-01-02")
+    whole = judgement("k", started="2026-01-03")
+    stores = [fill(tmp_path / name, [each]) for name, each in (("s", short), ("l", longer), ("w", whole))]
+    for number, order in enumerate(itertools.permutations(stores)):
+        target = tmp_path / f"merged-{number}"
+        for store in order:
+            merge_store(target, store)
+        assert list(read_judgements(target)) == [whole]
+    merge_store(stores[0], stores[1])
+    assert [each.cut_at for each in read_judgements(stores[0])] == [128]
+
+
 def test_a_store_of_before_there_were_endpoints(tmp_path: Path) -> None:
     for name in ("a", "b"):
         fill(tmp_path / name, named(name, endpoint="http://x/v1"))
         with sqlite3.connect(tmp_path / name) as connection:
-            connection.execute("ALTER TABLE judgements DROP COLUMN endpoint")
+            for column in LATER_COLUMNS:
+                connection.execute(f"ALTER TABLE judgements DROP COLUMN {column}")
             connection.execute("PRAGMA user_version = 1")
     assert [each.endpoint for each in read_judgements(tmp_path / "a")] == [None]
     fill(tmp_path / "a", named("new", endpoint="http://y/v1"))

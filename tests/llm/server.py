@@ -78,6 +78,8 @@ def fitting(request: Received) -> str:
 def fill(schema: dict[str, Any], number: int, asked: list[int]) -> Any:
     if "enum" in schema:
         return schema["enum"][number % len(schema["enum"])]
+    if "anyOf" in schema:
+        return fill(schema["anyOf"][0], number, asked)
     kind = schema["type"][0] if isinstance(schema["type"], list) else schema["type"]
     if kind == "object":
         names = schema["properties"]

@@ -219,7 +219,7 @@ def test_a_rubric_of_ones_own_is_remembered(tmp_path: Path, folder: Path) -> Non
     assert by_judge(folder).filter(metric="warmth")["value"].is_in([1.0, 2.0, 3.0, 4.0, 5.0]).all()
     view = open_ratings_view(folder)
     known = view.facts("warmth")
-    assert (known.title, known.group, known.direction) == ("How warm it is", "Rubrics", "higher")
+    assert (known.title, known.group, known.direction) == ("How warm it is", "Ratings", "higher")
     assert view.scales["warmth"].levels == (1.0, 2.0, 3.0, 4.0, 5.0)
 
 

@@ -26,8 +26,10 @@ from bedside.llm.endpoints import model_name
 from bedside.llm.forms import Forms
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import (
+    DeclinedError,
     FaultError,
     LanguageModelError,
+    NotAskableError,
     RefusedError,
     Reply,
     Request,
@@ -80,7 +82,11 @@ def failing(action: Action, **sampling: Any) -> Exception:
             ModelName("m", None, "https://example.org/v1", "BEDSIDE_API_KEY"),
             "judge:m",
         ),
-        ("anthropic/claude-x", ModelName("claude-x", "anthropic", None), "judge:anthropic/claude-x"),
+        (
+            "anthropic/claude-x",
+            ModelName("claude-x", "anthropic", None, "ANTHROPIC_API_KEY"),
+            "judge:anthropic/claude-x",
+        ),
         (
             "openrouter/meta/llama",
             ModelName("meta/llama", "openrouter", "https://openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
@@ -270,9 +276,9 @@ def test_a_form_that_worked_is_never_given_up() -> None:
         (Action(body=b'{"error": {"message": "overloaded"}}'), FaultError, "overloaded"),
         (Action(body=b" " * (17 * 2**20)), FaultError, "larger"),
         (Action(status=400), RefusedError, "400: as scripted"),
-        (Action(status=413), RefusedError, "413"),
+        (Action(status=413), NotAskableError, "413"),
         (Action(status=401), LanguageModelError, "refuses the key"),
-        (Action(status=402), LanguageModelError, "paid"),
+        (Action(status=402), LanguageModelError, "no credit"),
         (Action(status=403), LanguageModelError, "refuses access"),
         (Action(status=404), LanguageModelError, "no model 'tiny'"),
         (
@@ -283,10 +289,10 @@ def test_a_form_that_worked_is_never_given_up() -> None:
         (
             Action(status=429, body=b'{"error": {"message": "pay", "code": "insufficient_quota"}}'),
             LanguageModelError,
-            "quota",
+            "no credit left or is at its spending limit (429: pay (insufficient_quota))",
         ),
         (Action(text=""), UnusableError, "empty"),
-        (Action(choice={"message": {"content": None, "refusal": "I can't"}}), UnusableError, "declined"),
+        (Action(choice={"message": {"content": None, "refusal": "I can't"}}), DeclinedError, "declined"),
     ],
     ids=lambda value: str(value.status) if isinstance(value, Action) else None,
 )
@@ -395,7 +401,7 @@ def test_missing_libraries_are_named() -> None:
         from bedside.llm.endpoints import model_name
         from bedside.llm.protocol import Sampling
         from bedside.llm.sharing import open_client
-        for name in ("http://localhost:1/v1#m", "anthropic/claude-x"):
+        for name in ("http://localhost:1/v1#m", "portkey/gpt-x"):
             try:
                 open_client(model_name(name), Sampling())
             except MissingExtraError as error:
@@ -438,35 +444,27 @@ JUDGE_THROUGH_DEEPEVAL = """
 @pytest.mark.server
 @pytest.mark.slow
 def test_through_deepeval(tmp_path: Path) -> None:
-    """deepeval's Azure class against the server: structured output, and nothing else is written or reached."""
+    """One of deepeval's classes against the server: nothing else is written or reached."""
     pytest.importorskip("deepeval")
 
-    def script(request: Received, number: int) -> Action:
-        return Action(status=500) if number == 3 else Action()
-
-    with JudgeServer(script) as server:
+    with JudgeServer() as server:
         told = in_new_python(
             JUDGE_THROUGH_DEEPEVAL,
-            "empathy,values_detected,turn_evaluator",
-            "azure/gpt-4o",
+            "empathy,partnership,effectiveness",
+            "portkey/gpt-4o",
             folder=tmp_path,
-            AZURE_OPENAI_API_KEY=KEY,
-            AZURE_OPENAI_ENDPOINT=server.url,
-            OPENAI_API_VERSION="2024-10-21",
+            PORTKEY_API_KEY=KEY,
+            PORTKEY_PROVIDER_NAME="openai",
+            PORTKEY_BASE_URL=server.url,
             HOME=str(tmp_path / "home"),
         )
-        forms = [request.form for request in server.received]
-        schemas = [request.schema for request in server.received]
+        prompts = [request.prompt for request in server.received]
     found = json.loads(told.splitlines()[-1])
     assert found["deepeval"]
     assert found["reached"] == ["127.0.0.1"]
-    assert found["calls"] == 8 * 3 + 1 == len(forms)
+    assert found["calls"] == 8 * 3 == len(prompts)
     assert not [row for row in found["rows"] if row[10] is not None]
-    assert set(forms[10:]) == {"json_schema"}
-    rubrics = [find_rubric(name) for name in ("empathy", "values_detected", "turn_evaluator")]
-    assert all(schema in [rubric.schema() for rubric in rubrics] for schema in schemas)
-    assert not [row for row in found["rows"] if row[10] is not None]
-    assert {row[5] for row in found["rows"]} == {"judge:azure/gpt-4o"}
+    assert {row[5] for row in found["rows"]} == {"judge:portkey/gpt-4o"}
     assert [path.name for path in tmp_path.iterdir()] == ["judgements.sqlite"]
     assert KEY.encode() not in (tmp_path / "judgements.sqlite").read_bytes()
 
@@ -486,35 +484,22 @@ def test_prices_and_missing_keys_of_deepevals_providers() -> None:
         print(abs(price.of(1000, 10) - (1000 * listed.input_price + 10 * listed.output_price)) < 1e-12)
         print(known_price(model_name("openai/no-such-model")), known_price(model_name("http://localhost/v1#gpt-4o")))
         try:
-            open_client(model_name("azure/x"), Sampling())
+            open_client(model_name("deepseek/x"), Sampling())
         except LanguageModelError as error:
             print(error)
         """
     )
     lines = told.splitlines()
     assert lines[:2] == ["True", "None None"]
-    assert "azure is not set up" in lines[2]
+    assert "deepseek is not set up" in lines[2]
 
 
 #: What makes each of deepeval's classes: the library it needs, if that isn't deepeval's own, a model, and settings.
 CLASSES: dict[str, tuple[str | None, str, dict[str, str]]] = {
-    "anthropic": ("anthropic", "claude-sonnet-4-5", {"ANTHROPIC_API_KEY": KEY}),
-    "azure": (
-        None,
-        "gpt-4o",
-        {
-            "AZURE_OPENAI_API_KEY": KEY,
-            "AZURE_OPENAI_ENDPOINT": "http://127.0.0.1:9",
-            "OPENAI_API_VERSION": "2024-10-21",
-        },
-    ),
-    "bedrock": ("aiobotocore", "anthropic.claude-3-haiku-20240307-v1:0", {"AWS_BEDROCK_REGION": "us-east-1"}),
     "deepseek": (None, "deepseek-chat", {"DEEPSEEK_API_KEY": KEY}),
-    "gemini": ("google.genai", "gemini-2.5-flash", {"GOOGLE_API_KEY": KEY}),
     "grok": ("xai_sdk", "grok-4", {"GROK_API_KEY": KEY}),
     "kimi": (None, "kimi-k2", {"MOONSHOT_API_KEY": KEY}),
-    "litellm": (None, "openai/gpt-4o", {"LITELLM_API_KEY": KEY}),
-    "ollama": ("ollama", "llama3.2", {}),
+    "litellm": ("litellm", "openai/gpt-4o", {"LITELLM_API_KEY": KEY}),
     "portkey": (
         None,
         "gpt-4o",
@@ -555,8 +540,7 @@ def test_every_provider_goes_to_its_class() -> None:
     found = json.loads(told.splitlines()[-1])
     for provider, (library, model, _) in CLASSES.items():
         if library is not None and find_spec_of(library) is None:
-            assert "needs its own library" in found[provider], provider
-            assert library.partition(".")[0] in found[provider].replace("-", "_"), provider
+            assert f"asking {provider}/ models needs {library}, which isn't installed" in found[provider]
         else:
             assert found[provider][0] == PROVIDERS[provider], provider
             assert model.endswith(found[provider][1].rpartition("/")[2]), provider
@@ -592,17 +576,14 @@ def as_anthropic(request: Received, number: int) -> Action:
 @pytest.mark.server
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("library", "judge", "address", "script"),
+    ("judge", "address", "script"),
     [
-        ("ollama", "ollama/llama3.2", "LOCAL_MODEL_BASE_URL", as_ollama),
-        ("anthropic", "anthropic/claude-sonnet-4-5", "ANTHROPIC_BASE_URL", as_anthropic),
+        ("ollama/llama3.2", "OLLAMA_HOST", as_ollama),
+        ("anthropic/claude-sonnet-4-5", "ANTHROPIC_BASE_URL", as_anthropic),
     ],
 )
-def test_other_protocols_through_deepeval(
-    library: str, judge: str, address: str, script: Any, tmp_path: Path
-) -> None:
-    pytest.importorskip("deepeval")
-    pytest.importorskip(library)
+def test_other_protocols(judge: str, address: str, script: Any, tmp_path: Path) -> None:
+    """Nothing but the provider is reached."""
     with JudgeServer(script) as server:
         told = in_new_python(
             JUDGE_THROUGH_DEEPEVAL,

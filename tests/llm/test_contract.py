@@ -28,17 +28,22 @@ EXAMPLES = {
         "openai/gpt-x",
         "openrouter/a/b",
     ),
-    "deepeval": ("anthropic/claude-x", "litellm/openai/gpt-x"),
+    "azure": ("azure/deployment",),
+    "anthropic": ("anthropic/claude-x",),
+    "bedrock": ("bedrock/us.anthropic.claude-x-v1:0",),
+    "gemini": ("gemini/gemini-x",),
+    "ollama": ("ollama/llama3.2",),
+    "deepeval": ("grok/grok-x", "litellm/openai/gpt-x"),
     "local": ("local",),
 }
-HEAVY = ("aiohttp", "deepeval", "torch", "transformers", "openai")
+HEAVY = ("aiohttp", "aiobotocore", "botocore", "deepeval", "torch", "transformers", "openai")
 
 
 @pytest.mark.parametrize(
     "name",
     # What deepeval imports takes seconds; it knows the prices of others' models too.
     [
-        pytest.param(name, marks=pytest.mark.slow if name in ("deepeval", "openai_compatible") else ())
+        pytest.param(name, marks=pytest.mark.slow if name not in ("local", "ollama") else ())
         for name in CLIENTS.names()
     ],
 )
@@ -133,7 +138,7 @@ def test_two_clients_that_take_the_same_names_are_refused(other_package: pytest.
     entry_points(other_package, clashing="CLASHING")
     with pytest.raises(RegistryError, match="both take names that begin with openai/"):
         read_name("openai/gpt-x")
-    assert read_name("anthropic/claude-x").client == "deepeval"
+    assert read_name("anthropic/claude-x").client == "anthropic"
 
 
 def test_two_clients_of_one_name_are_refused(other_package: pytest.MonkeyPatch) -> None:

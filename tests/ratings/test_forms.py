@@ -14,6 +14,7 @@ import pytest
 
 from bedside.ratings.answer_words import part_of_whole
 from bedside.ratings.form_contract import RATING_FORMS
+from bedside.ratings.names import second_ids
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.support.errors import AmbiguousError, InputError, RegistryError
 
@@ -67,6 +68,9 @@ def test_what_a_form_holds_is_the_same_as_one_rating_a_row(name: str, tmp_path: 
         "rater",
         pl.coalesce("label", pl.col("value").cast(pl.String)).alias("value"),
     )
+    seconds = file.ratings.select(second_ids().alias("second")).to_series()
+    if seconds.is_not_null().any():
+        long = long.with_columns(seconds).rename({"item": "first", "value": "preferred"})
     long.write_csv(tmp_path / "plain.csv")
     assert keyed(read_rating_file(tmp_path / "plain.csv")) == keyed(file)
 
@@ -246,6 +250,21 @@ def test_argilla_nested_and_flat_hold_the_same(tmp_path: Path) -> None:
     assert read_rating_file(tmp_path / "flat.parquet").account.file.left_out == {
         "responses of status draft": 1
     }
+
+
+def test_potato_2_exports_an_item_and_person_a_line(tmp_path: Path) -> None:
+    """As potato 2.12 wrote it; a level of nought is chosen as any other."""
+    path = tmp_path / "annotations.jsonl"
+    rows = [
+        {"instance_id": "a-1", "user_id": user, "labels": {"empathy": {level: level}, "notes": {"text_box": "hm"}},
+         "spans": {}, "links": {}}
+        for user, level in (("anna", "0"), ("ben", "4"))
+    ]  # fmt: skip
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), "utf-8")
+    assert keyed(read_rating_file(path)) == [
+        ("a-1", "transcript", "empathy", "human:anna", 0, 0.0, None),
+        ("a-1", "transcript", "empathy", "human:ben", 0, 4.0, None),
+    ]
 
 
 def test_potato_takes_the_rater_from_the_folder(tmp_path: Path) -> None:

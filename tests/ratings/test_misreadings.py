@@ -9,7 +9,7 @@ import openpyxl
 import pytest
 
 import bedside
-from bedside.analysis.ratings_view import known_scale
+from bedside.analysis.metric_facts import known_scale
 from bedside.ratings.rating_files import RatingFile, read_rating_file
 from bedside.ratings.scales import Scale, parse_scale, parse_scales
 from bedside.support.errors import AmbiguousError, InputError

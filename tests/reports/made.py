@@ -146,7 +146,13 @@ def _protocol(suite: str, draw: random.Random, turns: int) -> list[tuple[Any, ..
     else:
         for name in HISTORY:
             found.append(_value(name, JUDGE, draw.choice((0.2, 0.5, 0.8))))
-        found.append(_value("history_questions", JUDGE, float(draw.randint(3, 9))))
+        questions = draw.randint(3, 9)
+        found.append(_value("history_questions", JUDGE, float(questions)))
+        found.append(_value("elicited_findings", JUDGE, float(draw.randint(0, 5))))
+        found.append(_value("counted_findings", JUDGE, 5.0))
+        for category in ("site", "onset", "timing"):
+            found.append(_value(f"elicited_{category}", JUDGE, float(draw.randint(0, 2))))
+            found.append(_value(f"counted_{category}", JUDGE, 2.0))
         rank = draw.choice((0, 1, 2, 3, None))
         found.append(_value("diagnosis_rank", JUDGE, rank))
         for k in range(1, 6):

@@ -7,19 +7,34 @@ import re
 import subprocess
 import sys
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 
 import bedside
-from bedside.analysis.ratings_view import RatingsView, known_scale, open_ratings_view
+from bedside.analysis.metric_facts import known_scale
+from bedside.analysis.ratings_view import RatingsView, open_ratings_view
 from bedside.ratings.table import frame_of
 from bedside.reports.contents import make_parts
-from bedside.reports.figure_kind import COLOURS, DASHES, HATCHES, MARKERS
+from bedside.reports.figure_kind import styled
+from bedside.reports.figure_parts import (
+    COLOURS,
+    DASHES,
+    HATCHES,
+    MARKERS,
+    groups_of,
+    letters,
+    lines_of,
+    style,
+)
 from bedside.reports.figures import FIGURES, Drawing
 from bedside.reports.report_settings import ReportSettings
+from bedside.reports.tables import TABLES
+from bedside.reports.turn_curves import curves_of
 from tests.reports.made import made_run
 
 pytestmark = pytest.mark.slow
@@ -104,7 +119,11 @@ def test_names_are_no_formulas(drawings: dict[str, Drawing]) -> None:
 def test_drawing_leaves_nothing_in_a_home_but_a_cache(tmp_path: Path) -> None:
     own = ("MPLCONFIGDIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME")
     environment = {name: value for name, value in os.environ.items() if name not in own}
-    code = "from bedside.reports.figure_kind import new_figure, styled\nwith styled(): new_figure(1, 1)"
+    code = (
+        "from bedside.reports.figure_kind import styled\n"
+        "from bedside.reports.figure_parts import new_figure\n"
+        "with styled(): new_figure(1, 1)"
+    )
     subprocess.run([sys.executable, "-c", code], env={**environment, "HOME": str(tmp_path)}, check=True)
     assert [path.relative_to(tmp_path).as_posix() for path in tmp_path.glob("*/*/*")] == [
         ".cache/bedside/matplotlib"
@@ -218,3 +237,277 @@ def test_figures_of_two_suites_with_one_name(tmp_path: Path) -> None:
     assert drawn["ratings"].title != drawn["ratings-2"].title
     with pytest.raises(bedside.BedsideError, match="there is nothing for the figure 'ratings-3'"):
         bedside.figure(run, "ratings-3")
+
+
+#: Names as long as they come.
+LONG = "meta-llama/Llama-3.3-70B-Instruct-Turbo-long-context-with-a-very-long-suffix"
+RATED = (
+    "perceived_susceptibility", "perceived_severity", "perceived_benefits", "conversation_flow", "empathy",
+    "goal_alignment", "effectiveness", "partnership", "client_consistency", "reflection_quality",
+)  # fmt: skip
+SHARES = ("reveal_rate", "concern_f1", "full_reveal", "concern_addressed", "diagnosis_top_1")
+
+
+def wide_view(systems: int, cases: int = 3) -> RatingsView:
+    """Many systems with long names, fifteen metrics by one judge; the first system has the best level in everything."""
+    draw = np.random.default_rng(3)
+    scales = {name: scale for name in RATED if (scale := known_scale(name)) is not None}
+    rows: list[Any] = []
+    for system in range(systems):
+        for case in range(cases):
+            for metric in (*RATED, *SHARES):
+                levels = [float(level) for level in scales[metric].levels] if metric in scales else [0.0, 1.0]
+                value = levels[-1] if system == 0 else float(draw.choice(levels))
+                head = (
+                    f"{system}-{case}",
+                    f"{LONG} {system}",
+                    f"c{case}",
+                    "transcript",
+                    metric,
+                    "judge:m",
+                    0,
+                )
+                rows.append((*head, value, None, None, None))
+    return RatingsView(frame_of(rows), scales, None, "ratings")
+
+
+def drawn(kind: str, view: RatingsView, **options: Any) -> tuple[Drawing, Any]:
+    """The figure and the matplotlib figure that it draws."""
+    figure = FIGURES.load(kind)
+    drawing = figure.build(view, 0, figure.options.model_validate(options))
+    assert drawing is not None
+    with styled():
+        return drawing, drawing.draw()
+
+
+def shown_axes(figure: Any) -> list[Any]:
+    return [axis for axis in figure.axes if axis.get_visible()]
+
+
+def whisker_ends(axis: Any) -> np.ndarray[Any, Any]:
+    """The ends of vertical lines of a panel of bars."""
+    return np.array([segment[:, 1] for lines in axis.collections for segment in lines.get_segments()])
+
+
+def test_sixty_four_systems_have_styles_of_their_own() -> None:
+    styles = [style(position) for position in range(64)]
+    assert len({(look.colour, look.hatch) for look in styles}) == 64
+    assert len({(look.colour, look.marker) for look in styles}) == 64
+    assert len({(look.colour, str(look.dash)) for look in styles}) == 64
+    assert all(look.colour != look.edge for look in styles)
+
+
+@pytest.mark.parametrize(("kind", "letters_of_names"), [("bars", 28), ("points", 40)])
+def test_no_panel_and_no_system_is_dropped(kind: str, letters_of_names: int) -> None:
+    drawing, figure = drawn(kind, wide_view(20), metrics=[*RATED, *SHARES])
+    axes = shown_axes(figure)
+    assert len(axes) == 15
+    assert {axis.get_title(loc="left").split("\n")[0].rstrip("\xa0↑") for axis in axes} >= {
+        "Empathy",
+        "Reveal rate",
+    }
+    width, height = figure.get_size_inches()
+    assert width <= 10.8
+    text = "".join(drawing.svg().split())
+    for system in range(20):
+        # Lines of a name stand one after another.
+        assert all(line.replace(" ", "") in text for line in lines_of(f"{LONG} {system}", letters_of_names))
+    assert height > 10
+
+
+def test_whiskers_stay_on_the_scale_and_have_width_where_all_values_are_equal() -> None:
+    _, figure = drawn("bars", wide_view(3), metrics=[*RATED, *SHARES])
+    for axis, metric in zip(shown_axes(figure), (*RATED, *SHARES), strict=True):
+        scale = known_scale(metric)
+        low, high = (float(scale.levels[0]), float(scale.levels[-1])) if scale is not None else (0.0, 1.0)
+        ends = whisker_ends(axis)
+        assert len(ends) == 2 * 3, "each with its rim"
+        assert (ends[:, 0] >= low - 1e-9).all()
+        assert (ends[:, 1] <= high + 1e-9).all()
+        assert (ends[:, 1] > ends[:, 0]).all()
+        bottom, top = axis.get_ylim()
+        assert bottom == low
+        assert ends.max() <= top
+
+
+def test_figures_have_the_intervals_of_the_tables() -> None:
+    view = wide_view(3)
+    results = TABLES.load("results")
+    assert results.options is not None
+    table = results.make(
+        view, 0, results.options.model_validate({"metrics": ["empathy", "reveal_rate"], "spread": "ci"})
+    )
+    assert table is not None
+    _, figure = drawn("bars", view, metrics=["empathy", "reveal_rate"])
+    for axis, metric in zip(shown_axes(figure), ("empathy", "reveal_rate"), strict=True):
+        printed = [(record["low"], record["high"]) for record in table.records if record["metric"] == metric]
+        assert np.unique(whisker_ends(axis), axis=0) == pytest.approx(np.unique(np.array(printed), axis=0))
+    assert any(
+        "Wilson's on the scale for means between two ends, Wilson's for shares" in note
+        for note in table.notes
+    )
+
+
+def test_panels_of_one_scale_share_an_axis() -> None:
+    _, figure = drawn("bars", wide_view(4), metrics=[*RATED, *SHARES])
+    limits = {
+        metric: axis.get_ylim() for axis, metric in zip(shown_axes(figure), (*RATED, *SHARES), strict=True)
+    }
+    assert limits["empathy"] == limits["goal_alignment"] != limits["conversation_flow"]
+    assert len({limits[metric] for metric in SHARES}) == 1
+
+
+def test_metrics_of_one_scale_stand_together_with_a_line_across() -> None:
+    metrics = [
+        "perceived_severity",
+        "conversation_flow",
+        {"metric": "reveal_rate", "title": "Reveal", "percent": True},
+    ]
+    _, figure = drawn("bars", wide_view(3), metrics=metrics, together=True, lines={"good": 3})
+    ratings, shares = shown_axes(figure)
+    assert [label.get_text() for label in ratings.get_xticklabels()] == [
+        "Perceived\nseverity",
+        "Conversation\nflow",
+    ]
+    assert [text.get_text() for text in ratings.texts] == ["good"]
+    assert shares.get_title(loc="left") == "per cent"
+    assert shares.get_ylim()[1] == pytest.approx(102)
+    with pytest.raises(ValueError, match="either a factor's levels"):
+        FIGURES.load("bars").options.model_validate({"by": "persona", "together": True})
+
+
+def test_a_name_stands_whole_in_lines() -> None:
+    for name in (LONG, "x" * 90, "GPT-4o", "通义千问" * 12, "one two  three"):
+        lines = lines_of(name, 28)
+        assert "".join(lines).replace(" ", "") == name.replace(" ", "")
+        assert all(letters(line) <= 28 for line in lines)
+    assert lines_of("Perceived severity (gpt-5-mini)", 20) == ["Perceived severity", "(gpt-5-mini)"]
+
+
+def test_a_legend_lies_within_its_figure() -> None:
+    for systems in (2, 9, 20):
+        _, figure = drawn("bars", wide_view(systems, 2), metrics=["empathy"])
+        with styled():
+            from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+            ConstrainedLayoutEngine().execute(figure)
+            (legend,) = figure.legends
+            box = legend.get_window_extent()
+            axis = shown_axes(figure)[0].get_window_extent()
+        assert box.x0 >= 0
+        assert box.y0 >= 0
+        assert box.x1 <= figure.bbox.x1
+        assert box.y1 <= axis.y0, "below the panels"
+        assert axis.height > 72, "which keep their height"
+
+
+def test_names_of_bands_do_not_overprint() -> None:
+    rows: list[Any] = [
+        (f"t{unit}", "one", f"c{unit}", "transcript", metric, rater, 0,
+         float(1 + (unit + shift * (rater != "human:a")) % 5), None, None, None)
+        for metric, shift in (("empathy", 2), ("partnership", 0))
+        for unit in range(6)
+        for rater in ("human:a", "human:b")
+    ]  # fmt: skip
+    scale = known_scale("empathy")
+    assert scale is not None
+    view = RatingsView(frame_of(rows), {"empathy": scale, "partnership": scale}, None, "ratings")
+    _, figure = drawn("agreement", view)
+    with styled():
+        from matplotlib.layout_engine import ConstrainedLayoutEngine
+
+        ConstrainedLayoutEngine().execute(figure)
+        (axis,) = figure.axes
+        assert axis.get_xlim()[0] < -0.3, "the bands are narrow"
+        (top,) = axis.child_axes
+        # Bold letters and ends of words, not the empty lines below some.
+        boxes = [label.get_window_extent() for label in top.get_xticklabels()]
+        upper = [
+            box
+            for box, label in zip(boxes, top.get_xticklabels(), strict=True)
+            if label.get_text().endswith("\n\n")
+        ]
+        lower = [box for box in boxes if box not in upper]
+    for row in (upper, lower):
+        assert all(left.x1 < right.x0 for left, right in pairwise(row))
+    assert upper
+
+
+def test_a_reference_is_a_line_across_by_turn(views: dict[str, RatingsView]) -> None:
+    view = views["medconceal"]
+    options = {"metrics": ["revealed_by_turn"], "by": ["setting"], "reference": "brisk_2"}
+    drawing, figure = drawn("cumulative", view, **options)
+    (axis,) = shown_axes(figure)
+    labels = [line.get_label() for line in axis.get_lines()]
+    assert labels.count("open · brisk_2") == 1
+    (across,) = [line for line in axis.get_lines() if line.get_label() == "open · brisk_2"]
+    (curve,) = [
+        curve
+        for curve in curves_of(view, ["revealed_by_turn"], ["setting"])
+        if curve.place == ("brisk_2", ("open",))
+    ]
+    assert set(across.get_ydata()) == {curve.at(100)}
+    assert any("Dashed across: the last level of" in note for note in drawing.notes)
+    assert (curve.low <= curve.means).all()
+    assert (curve.high <= 1).all()
+
+
+def test_trends_go_by_one_sides_messages_in_per_cent(views: dict[str, RatingsView]) -> None:
+    view = views["multisense"]
+    soft = {"metric": "diagnostic_accuracy_soft", "title": "Soft", "percent": True}
+    _, figure = drawn(
+        "trend", view, metrics=[soft], messages_of="clinician", edges=[4, 7], raters=["judge:*"]
+    )
+    (axis,) = shown_axes(figure)
+    assert axis.get_title(loc="left") == "Soft (%)"
+    assert axis.get_xlabel() == "messages of the clinician"
+    # Eight or sixteen messages, two fewer at times: three, four, seven or eight of the clinician.
+    assert [label.get_text() for label in axis.get_xticklabels()] == ["under 4", "4–6", "7 and more"]
+    assert axis.get_ylim()[1] > 2
+
+
+def test_drift_as_bars_has_the_intervals_of_its_table(views: dict[str, RatingsView]) -> None:
+    view = views["calm-it"]
+    options = {"metrics": ["empathy"], "raters": ["judge:*"], "form": "bars"}
+    _, figure = drawn("drift", view, **options)
+    (axis,) = shown_axes(figure)
+    table = TABLES.load("drift")
+    assert table.options is not None
+    made = table.make(view, 0, table.options.model_validate({"metrics": ["empathy"]}))
+    assert made is not None
+    changes = [
+        record["change_percent"]
+        for record in made.records
+        if record["metric"] == "empathy" and record["raters"] == "judge:made-up"
+    ]
+    assert sorted(bar.get_width() for bar in axis.patches) == pytest.approx(sorted(changes))
+
+
+def test_figures_of_sources_are_drawn(views: dict[str, RatingsView]) -> None:
+    for suite, names in (
+        ("multisense", {"scores", "accuracy", "by-length"}),
+        ("medconceal", {"reveal-by-turn", "success-by-turn"}),
+        ("calm-it", {"changes", "sustain-talk"}),
+    ):
+        parts = make_parts(views[suite], settings=ReportSettings(as_published=True))
+        printed = {drawing.name: drawing for part in parts for drawing in part.figures}
+        assert printed.keys() == names
+        assert all(drawing.svg().startswith("<svg") for drawing in printed.values())
+
+
+def test_many_lines_are_spread_over_panels_of_one_axis() -> None:
+    view = wide_view(20, 4)
+    lengths = [
+        (f"{system}-{case}", f"{LONG} {system}", f"c{case}", "transcript", "turns", "algorithm:s@1", 0,
+         float(5 + 10 * (case % 2)), None, None, None)
+        for system in range(20)
+        for case in range(4)
+    ]  # fmt: skip
+    view = replace(view, ratings=pl.concat([view.ratings, frame_of(lengths)]))
+    drawing, figure = drawn("trend", view, metrics=["empathy"], edges=[10])
+    axes = shown_axes(figure)
+    assert [len(axis.containers) for axis in axes] == [7, 7, 6]
+    assert len({axis.get_ylim() for axis in axes}) == 1
+    assert drawing.notes[-1] == "No panel has more than 7 lines; those of one metric have one axis."
+    assert groups_of([1, 2, 3], 7) == [[1, 2, 3]]
+    assert groups_of([], 7) == [[]]

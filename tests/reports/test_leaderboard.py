@@ -180,7 +180,7 @@ def test_a_main_measure_that_no_table_shows_is_refused(tmp_path: Path, call: Cal
 
 @pytest.mark.parametrize("name", SUITES.names())
 def test_main_measures_of_shipped_suites_have_a_direction(name: str) -> None:
-    from bedside.analysis.ratings_view import facts
+    from bedside.analysis.metric_facts import facts
 
     suite = SUITES.load(name)
     check_suite(suite)

@@ -143,7 +143,7 @@ def nasty() -> Table:
 def test_html_escapes_everything() -> None:
     text = html(nasty())
     assert "<script>alert" not in text
-    assert text.count("&lt;script&gt;") == 5
+    assert text.count("&lt;script&gt;") == 6
     assert "<strong>1</strong><sup>*</sup>" in text
 
 
@@ -248,7 +248,7 @@ def test_latex_compiles(run: Run, tmp_path: Path) -> None:
     body = "\n".join(latex(table) for table in tables)
     body = re.sub(r"[\u0590-\u05ff\u4e00-\u9fff\U0001f300-\U0001faff]", "", body)
     document = (
-        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{textcomp}\\usepackage{booktabs}\\usepackage{longtable}"
+        "\\documentclass{article}\\usepackage[T1]{fontenc}\\usepackage{textcomp}\\usepackage{array,booktabs,rotating}"
         "\\usepackage[margin=1cm]{geometry}\\begin{document}" + body + "\\end{document}"
     )
     (tmp_path / "t.tex").write_text(document, "utf-8")

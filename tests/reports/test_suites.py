@@ -65,7 +65,7 @@ def test_the_table_of_interventions_begins_with_the_papers_columns() -> None:
     (table,) = (table for table in SUITES.load("medconceal").tables if table.id == "intervention")
     metrics = [entry["metric"] for entry in table.options()["metrics"]]
     assert metrics[:5] == [
-        "concern_addressed", "reveal_rate", "turns_to_address", "reveal_to_address_lag", "meta_probe_rate",
+        "concern_addressed", "primary_revealed", "reveal_rate", "turns_to_address", "reveal_to_address_lag",
     ]  # fmt: skip
     assert len(set(metrics)) == len(metrics)
 
@@ -114,10 +114,26 @@ def test_a_suite_runs_without_a_judge(name: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("suite", "tables"),
     [
-        ("calm-it", ["levels", "drift", "redirection", "sustain-talk", "sessions", "agreement"]),
+        ("calm-it", ["levels", "drift", "redirection", "sustain-talk", "sessions", "pairwise", "agreement"]),
         ("mdd5k", ["dataset", "judgements", "pairwise"]),
-        ("medconceal", ["confirmation", "intervention", "style", "concerns", "by-turn", "pairwise"]),
-        ("multisense", ["ratings", "diagnosis", "readability", "patients", "length", "stages"]),
+        (
+            "medconceal",
+            ["confirmation", "intervention", "style", "dialogue-length", "concerns", "by-turn", "pairwise"],
+        ),
+        (
+            "multisense",
+            [
+                "ratings",
+                "diagnosis",
+                "readability",
+                "patients",
+                "patients-readability",
+                "length",
+                "stages",
+                "messages",
+                "pairwise",
+            ],
+        ),
         ("note2chat", ["history", "socrates", "replies", "pairwise"]),
     ],
 )

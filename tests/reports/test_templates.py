@@ -13,7 +13,7 @@ import pytest
 from jinja2 import UndefinedError
 
 import bedside
-from bedside.reports.page import Section, page
+from bedside.reports.page import PageFigure, Section, page
 from bedside.reports.renderers.csv import csv_text
 from bedside.reports.renderers.html import html, templates
 from bedside.reports.renderers.latex import latex
@@ -34,7 +34,8 @@ def nasty_page() -> str:
         ({"cell": NASTY, "value": 1.0}, {"cell": "b", "value": 2.0}),
     )
     drawing = '<svg width="1"><g id="a"/><use href="#a" fill="url(#a)"/></svg>'
-    return page(NASTY, NASTY, [(NASTY, NASTY)], [Section(NASTY, (NASTY,), (table,), ((drawing, NASTY),))])
+    figure = PageFigure("nasty", NASTY, (NASTY,), drawing)
+    return page(NASTY, NASTY, [(NASTY, NASTY)], [Section(NASTY, (NASTY,), (table,), (figure,))])
 
 
 class _Elements(HTMLParser):
@@ -65,7 +66,8 @@ def test_what_is_put_on_a_page_stays_text() -> None:
 
 def test_two_drawings_share_no_ids() -> None:
     drawing = '<svg width="1"><g id="a"/><use href="#a" fill="url(#a)"/></svg>'
-    text = page("t", "l", [], [Section("one", figures=((drawing, "c"), (drawing, "c")))])
+    figures = tuple(PageFigure(name, "c", (), drawing) for name in ("first", "second"))
+    text = page("t", "l", [], [Section("one", figures=figures)])
     assert re.findall(r'id="(f\d-\d-a)"', text) == ["f1-1-a", "f1-2-a"]
     assert (
         re.findall(r'href="#(f\d-\d-a)"', text)

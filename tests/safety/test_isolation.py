@@ -226,18 +226,29 @@ SCORE = ("score", EXAMPLE, "--rubrics", "conversation_flow", "--judge")
         (
             [
                 (*SCORE, "{address}/v1#tiny", "--out", "run"),
+                # deepeval's metrics bring its telemetry along.
+                (
+                    "score",
+                    EXAMPLE,
+                    "--metrics",
+                    "deepeval:turn_relevancy",
+                    "--judge",
+                    "{address}/v1#tiny",
+                    "--out",
+                    "of",
+                ),
                 ("demo", "--out", "demo", "--judge", "{address}/v1#tiny"),
                 ("doctor", "--judge", "{address}/v1#tiny"),
             ],
             "",
         ),
-        # With what deepeval knows of prices, and through its classes, which bring its telemetry along.
+        # With what deepeval knows of prices and models, which brings its telemetry along.
         (
             [
                 (*SCORE, "openai/gpt-5-mini", "--out", "run"),
                 (*SCORE, "ollama/llama3.2", "--out", "other"),
             ],
-            "",
+            "'ollama/llama3.2', '--out', 'other']: 2",
         ),
         (
             [(*SCORE, "anthropic/claude-sonnet-4-5", "--out", "run")],
@@ -254,7 +265,7 @@ def test_a_judge(
         **dict.fromkeys(("OPENAI_API_KEY", "ANTHROPIC_API_KEY"), "no-real-key-0123456789"),
         "OPENAI_BASE_URL": f"{address}/v1",
         "ANTHROPIC_BASE_URL": address,
-        "LOCAL_MODEL_BASE_URL": address,
+        "OLLAMA_HOST": address,
     }
     typed = [[str(word).format(address=address) for word in words] for words in commands]
     done = ask(hosts, tmp_path, *typed, **environment)

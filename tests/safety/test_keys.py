@@ -226,7 +226,7 @@ def test_batch_files(sandbox: Sandbox) -> None:
         (("openai/gpt-5-mini", "openai/gpt-5-nano"), "OPENAI_BASE_URL"),
         (("openrouter/m", "openrouter/n"), "OPENROUTER_BASE_URL"),
         (("anthropic/claude-sonnet-4-5", "anthropic/claude-opus-4-5"), "ANTHROPIC_BASE_URL"),
-        (("ollama/llama3.2", "ollama/llama3.1"), "LOCAL_MODEL_BASE_URL"),
+        (("ollama/llama3.2", "ollama/llama3.1"), "OLLAMA_HOST"),
     ],
     ids=["openai", "openrouter", "anthropic", "ollama"],
 )
@@ -238,7 +238,8 @@ def test_providers(judges: tuple[str, str], variable: str, sandbox: Sandbox) -> 
         return echo(models[request.body["model"]], headers=True)(request, number)
 
     with JudgeServer(script) as server:
-        address = server.url.removesuffix("/v1") if variable == "ANTHROPIC_BASE_URL" else server.url
+        whole = variable in ("OPENAI_BASE_URL", "OPENROUTER_BASE_URL")
+        address = server.url if whole else server.url.removesuffix("/v1")
         commands = [(*SCORE, "--judge", judge) for judge in judges]
         assert sandbox.codes(*commands, **{variable: address}) == [2, 2]
         assert {request.body["model"] for request in server.received} == models.keys()

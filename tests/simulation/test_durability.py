@@ -114,7 +114,7 @@ def test_two_processes_on_one_folder_are_refused(tmp_path: Path) -> None:
     second = process(tmp_path / "talks", tmp_path / "calls", 0.0)
     output = second.communicate(timeout=60)[0]
     assert second.returncode == 1
-    assert "another bedside process simulates into it; wait until it ends" in output
+    assert "another bedside process has a simulation there; wait until it ends" in output
     first.kill()
     first.wait()
 
@@ -123,7 +123,7 @@ def test_a_folder_that_is_held_is_refused(tmp_path: Path) -> None:
     run_tiny(tmp_path / "talks", clinicians="rules")
     held = hold(tmp_path / "talks/.simulation.lock")
     assert held is not None
-    with held, pytest.raises(RunError, match="another bedside process simulates into it"):
+    with held, pytest.raises(RunError, match="another bedside process has a simulation there"):
         run_tiny(tmp_path / "talks", clinicians="rules")
     run_tiny(tmp_path / "talks", clinicians="rules")
 

@@ -20,6 +20,7 @@ from bedside.stats import (
     paired,
     prediction_powered,
     reliability,
+    scale_means,
     several,
     shape,
     two_raters,
@@ -112,6 +113,11 @@ OF_PAIRS: dict[str, Callable[[Any, Any], Result | Effect]] = {
     "bland-altman": two_raters.bland_altman,
     "mean t": lambda x, y: intervals.mean_t(x),
     "mean clusters": lambda x, y: intervals.mean_t(x, clusters=["a"] * len(x)),
+    "mean on a scale": lambda x, y: scale_means.scale_mean(x, low=-1, high=1e10),
+    "mean on a scale, clusters": lambda x, y: scale_means.scale_mean(
+        x, low=0, high=1e10, clusters=[i // 2 for i in range(len(x))]
+    ),
+    "mean from an end": lambda x, y: scale_means.scale_mean(x, low=0),
     "mean bca": lambda x, y: intervals.mean_bootstrap(x, resamples=50),
     "mean percentile": lambda x, y: intervals.mean_bootstrap(x, method="percentile", resamples=50),
     "skewness": lambda x, y: shape.skewness(x),

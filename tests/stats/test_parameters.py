@@ -26,6 +26,7 @@ from bedside.stats import (
     reliability,
     sampled_items,
     sampled_means,
+    scale_means,
     several,
     shape,
     shares,
@@ -152,6 +153,10 @@ CASES: list[tuple[Callable[..., Any], tuple[Any, ...], Options, dict[str, tuple[
         "method": ({}, {"method": "bonferroni"}),
     }),
     (intervals.mean_t, (X,), {}, {"clusters": ({}, {"clusters": CLUSTERS}), "level": ({}, {"level": 0.9})}),
+    (scale_means.scale_mean, (X,), {"low": 1, "high": 5}, {
+        "low": ({}, {"low": 0}), "high": ({}, {"high": None}), "clusters": ({}, {"clusters": CLUSTERS}),
+        "level": ({}, {"level": 0.9}),
+    }),
     (intervals.mean_bootstrap, (X**1.5,), {}, {
         "method": ({}, {"method": "percentile"}), "clusters": ({}, {"clusters": CLUSTERS}),
         "resamples": ({}, {"resamples": 100}), "level": ({}, {"level": 0.9}), "seed": ({}, {"seed": 1}),

@@ -6,7 +6,7 @@ import hashlib
 import importlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -100,6 +100,45 @@ class Embeddings:
                     logging.enable_progress_bar()
             self._loaded = tokenizer, model.eval()
         return self._loaded
+
+
+def needed_embeddings(
+    path: Path, needed: Mapping[str, Any] | None, folder: str | None, whose: str
+) -> Embeddings | None:
+    """The embedding model that what was learnt with it needs; None where it needs none.
+
+    Args:
+        path: the file of what was learnt, beside which the model's folder may lie.
+        needed: the model's name and SHA-256.
+        folder: where the model is, if that is said.
+        whose: what was learnt, in a word.
+
+    Raises:
+        InputError: the model is missing, or another.
+    """
+    if needed is None:
+        if folder is not None:
+            raise InputError(f"this {whose} uses no embeddings", where="`embeddings`", todo="leave it out")
+        return None
+    name = str(needed["name"])
+    if folder is None:
+        near = [folder for folder in (path.parent / name, Path(name)) if (folder / "config.json").is_file()]
+        if not near and name not in PACKAGES:
+            raise InputError(
+                f"the {whose} needs the embedding model {name}",
+                where=str(path),
+                todo=f"put its folder, called {name}, beside the file",
+            )
+        folder = str(near[0]) if near else name
+    embeddings = Embeddings(folder)
+    if embeddings.sha256 != needed["sha256"]:
+        raise InputError(
+            f"the {whose} was trained with another embedding model: {name}, SHA-256 {str(needed['sha256'])[:12]}…; "
+            f"this one's is {embeddings.sha256[:12]}…",
+            where=folder,
+            todo="give the one it was trained with",
+        )
+    return embeddings
 
 
 def _find(name: str) -> tuple[str, Path]:

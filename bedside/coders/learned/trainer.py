@@ -16,7 +16,8 @@ import orjson
 
 import bedside
 from bedside.coders.learned import features as _features
-from bedside.coders.learned.coder_file import CODER_NAME, FORMAT, arrays_of, content_hash
+from bedside.coders.learned.array_file import content_hash
+from bedside.coders.learned.coder_file import CODER_NAME, FORMAT, arrays_of
 from bedside.coders.learned.embeddings import Embeddings
 from bedside.coders.learned.trained_coder import TrainedCoder
 from bedside.coders.learned.training import FOLDS, fit_roles, out_of_fold

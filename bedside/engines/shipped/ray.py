@@ -75,21 +75,22 @@ def _reach(address: str) -> None:
 
 
 def _stay_here() -> None:
-    """Leave out the one process of a cluster here that speaks to others.
+    """Let a cluster here listen on loopback only, and leave out the one of its processes that speaks to others.
 
-    It would send statistics of use. Where these are off, it still asks what cloud this machine may stand in, by name.
+    That process would send statistics of use. Where these are off, it still asks what cloud this machine may stand in,
+    by name. Loopback only is what Ray knows as the way of systems that have no clusters: its processes read it in the
+    environment, and this one, where Ray may have been imported before, as a constant.
     """
-    from ray._private import services
+    from ray._private import ray_constants, services
 
     services.start_api_server = lambda *given, **named: ("", None)
+    os.environ[ray_constants.ENABLE_RAY_CLUSTERS_ENV_VAR] = "0"
+    ray_constants.ENABLE_RAY_CLUSTER = False
 
 
 def _start(address: str | None, workers: int | None) -> Engine:
-    # Read when Ray is imported. Nothing is sent to anybody about its use, and a cluster of this machine's own listens
-    # on loopback only, which Ray knows as the way of systems that have no clusters.
+    # Read when Ray is imported: nothing is sent to anybody about its use.
     os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    if address is None:
-        os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"
     try:
         import ray
     except ImportError as error:

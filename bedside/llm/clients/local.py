@@ -115,6 +115,11 @@ def _open(name: ModelName, sampling: Sampling) -> Client:
     return LocalClient(name, sampling)
 
 
+def _check(name: ModelName) -> None:
+    assert isinstance(name, LocalName)
+    find_model(TOY if name.path is None else str(name.path))
+
+
 def _no_cost(name: ModelName) -> Price:
     return Price(0.0, 0.0)
 
@@ -126,5 +131,7 @@ CLIENT = ClientKind(
     read=local_name,
     open=_open,
     extra=EXTRA,
+    libraries=("torch", "transformers"),
+    check=_check,
     price=_no_cost,
 )

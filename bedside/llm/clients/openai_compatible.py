@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from urllib.parse import urlsplit
 
+from bedside.llm.chat_address import ChatAddress
+from bedside.llm.clients._provider import sendable_key
 from bedside.llm.contract import ClientKind
-from bedside.llm.deepeval_library import listed_price
+from bedside.llm.deepeval_library import listed_facts, listed_price
 from bedside.llm.model_names import ModelName, provider_and_model
 from bedside.llm.openai_chat import OPENAI_URL
 from bedside.llm.prices import Price
@@ -20,6 +23,18 @@ PROVIDERS: Mapping[str, str] = {"openai": OPENAI_URL, "openrouter": "https://ope
 #: The environment variable with the key of servers given by their address, which may want none.
 SERVER_KEY = "BEDSIDE_API_KEY"
 _SCHEMES = ("http://", "https://")
+#: What to check at each company where something is wrong with the account.
+_ADVICE: Mapping[str, Mapping[str, str]] = {
+    "openai": {
+        "access": "that the project of the key, and its region, may use this model",
+        "pay": "add credit or raise the limit at platform.openai.com, Billing",
+    },
+    "openrouter": {
+        "partner": "OpenRouter",
+        "access": "the settings of the key and of privacy at openrouter.ai",
+        "pay": "add credits at openrouter.ai",
+    },
+}
 
 
 def _read(text: str) -> ModelName:
@@ -57,15 +72,34 @@ def _company_name(text: str) -> ModelName:
     return ModelName(model, provider, url.rstrip("/"), f"{prefix}_API_KEY")
 
 
-def _open(name: ModelName, sampling: Sampling) -> Client:
-    from bedside.llm.clients._openai_server import OpenAIServer
+def _address(name: ModelName) -> ChatAddress:
+    """Where a model is asked, with its key.
 
+    Raises:
+        LanguageModelError: its key is missing, or can't be sent.
+    """
+    assert name.url is not None
     key = os.environ.get(name.key, "").strip()
     if not key and (name.provider is not None or name.key != SERVER_KEY):
         raise LanguageModelError(f"{name.key} is not set", todo="export it, or name another model")
-    if not (key.isascii() and key.isprintable()):
-        raise LanguageModelError(f"{name.key} holds characters that can't be sent", todo="copy the key again")
-    return OpenAIServer(name, key, sampling)
+    address = ChatAddress(
+        f"{name.url}/chat/completions",
+        name.url,
+        sendable_key(name.key, key),
+        name.key,
+        models_url=f"{name.url}/models",
+    )
+    return replace(address, **_ADVICE.get(name.provider or "", {}))
+
+
+def _open(name: ModelName, sampling: Sampling) -> Client:
+    from bedside.llm.clients._openai_server import OpenAIServer
+
+    return OpenAIServer(name, _address(name), sampling, listed_facts(name))
+
+
+def _check(name: ModelName) -> None:
+    _address(name)
 
 
 def _price(name: ModelName) -> Price | None:
@@ -78,5 +112,7 @@ CLIENT = ClientKind(
     beginnings=(*_SCHEMES, *(f"{provider}/" for provider in PROVIDERS)),
     read=_read,
     open=_open,
+    libraries=("aiohttp",),
+    check=_check,
     price=_price,
 )

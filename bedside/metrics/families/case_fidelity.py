@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.metrics.contract import Example, Family, Metric
+from bedside.metrics.nli_parameters import NLI_PARAMETERS
 from bedside.models.nli import NliModel, load_nli, sentences
 from bedside.ratings.values import Value, missing
 from bedside.transcripts.transcript import Transcript, Turn
@@ -143,16 +144,7 @@ FAMILY = Family(
         ),
     ),
     parameters={
-        "model": Parameter(
-            "",
-            "a-folder",
-            "Folder of the model, or its name on the Hugging Face hub, from where it is fetched then.",
-        ),
-        "labels": Parameter(
-            "",
-            "neutral,contradiction,entailment",
-            "Order of the model's outputs, where its config doesn't name them: contradiction,neutral,entailment.",
-        ),
+        **NLI_PARAMETERS,
     },
     demonstration=_TALK,
     demonstration_fields=_CASE,

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from bedside.metrics.contract import Example, Family, Metric, Parameter
+from bedside.metrics.nli_parameters import NLI_PARAMETERS
 from bedside.models.nli import Inference, NliModel, load_nli
+from bedside.ratings.missing_reasons import NO_MODEL
 from bedside.ratings.values import Value, missing
 from bedside.support.errors import RegistryError
 from bedside.support.plurals import counted
@@ -196,7 +198,6 @@ _TALK = (
     ("patient", "Yes."),
 )
 _NEEDS = ("a model for natural-language inference",)
-_NO_MODEL = "no model is named"
 _PAIRS = (
     "Each turn is the hypothesis, each earlier turn of the same role (within the window) a premise. Empty turns are "
     "left out."
@@ -218,7 +219,7 @@ METRICS = (
         definition=f"Mean of 1 − P(contradiction) over pairs of turns of the role. {_PAIRS} {_SPLIT}",
         needs=_NEEDS,
         source=f"{_DZIRI}; {_WELLECK}; {_CALM_IT}",
-        examples=(Example(_TALK, None, _NO_MODEL, role="patient"),),
+        examples=(Example(_TALK, None, NO_MODEL, role="patient"),),
     ),
     Metric(
         name="contradiction_rate",
@@ -236,7 +237,7 @@ METRICS = (
         ),
         needs=_NEEDS,
         source=f"{_DZIRI}; {_WELLECK}",
-        examples=(Example(_TALK, None, _NO_MODEL, role="patient"),),
+        examples=(Example(_TALK, None, NO_MODEL, role="patient"),),
     ),
     Metric(
         name="contradiction",
@@ -252,7 +253,7 @@ METRICS = (
         ),
         needs=_NEEDS,
         source=f"{_DZIRI}; {_WELLECK}",
-        examples=(Example(_TALK, None, _NO_MODEL, turn=3),),
+        examples=(Example(_TALK, None, NO_MODEL, turn=3),),
     ),
     Metric(
         name="entailment",
@@ -267,7 +268,7 @@ METRICS = (
         definition=f"Mean P(entailment) over the turns of the role. {_GIVEN} {_SPLIT}",
         needs=_NEEDS,
         source=f"{_DZIRI}; {_CALM_IT}",
-        examples=(Example(_TALK, None, _NO_MODEL, role="clinician"),),
+        examples=(Example(_TALK, None, NO_MODEL, role="clinician"),),
     ),
     Metric(
         name="entailment_rate",
@@ -285,7 +286,7 @@ METRICS = (
         ),
         needs=_NEEDS,
         source=_DZIRI,
-        examples=(Example(_TALK, None, _NO_MODEL, role="clinician"),),
+        examples=(Example(_TALK, None, NO_MODEL, role="clinician"),),
     ),
     Metric(
         name="turn_entailment",
@@ -298,7 +299,7 @@ METRICS = (
         definition=f"P(entailment) of the turn, given the last turn of the other role before it. {_SPLIT}",
         needs=_NEEDS,
         source=_DZIRI,
-        examples=(Example(_TALK, None, _NO_MODEL, turn=2),),
+        examples=(Example(_TALK, None, NO_MODEL, turn=2),),
     ),
 )
 _WITHIN = ("self_consistency", "contradiction_rate", "contradiction")
@@ -317,16 +318,7 @@ FAMILY = Family(
     metrics=METRICS,
     compute=compute,
     parameters={
-        "model": Parameter(
-            "",
-            "a-folder",
-            "Folder of the model, or its name on the Hugging Face hub, from where it is fetched then.",
-        ),
-        "labels": Parameter(
-            "",
-            "neutral,contradiction,entailment",
-            "Order of the model's outputs, where its config doesn't name them: contradiction,neutral,entailment.",
-        ),
+        **NLI_PARAMETERS,
         "window": Parameter(
             0,
             1,

@@ -281,6 +281,15 @@ METRICS = (
         others=(Example(STILL_HIDDEN, 0.0, "one turn of data gathering", rater=RATER, transcript=CASE),),
     ),
     _metric(
+        "primary_revealed",
+        "Primary concern revealed",
+        "1 where the primary concern is revealed, else 0; its mean over cases is the share of such cases.",
+        1,
+        COURSE,
+        needs=_TURNS,
+        others=(Example(STILL_HIDDEN, 0.0, "one turn of data gathering", rater=RATER, transcript=CASE),),
+    ),
+    _metric(
         "turns_to_full_reveal",
         "Turns to full reveal",
         (

@@ -47,6 +47,8 @@ def _of_history(metric: str, case: History) -> Measured:
         return Measured(case.questions)
     if metric == "elicited_findings":
         return Measured(float(case.elicited)) if case.recall.missing is None else case.recall
+    if metric == "counted_findings":
+        return Measured(float(case.findings)) if case.recall.missing is None else case.recall
     if metric == "history_recall":
         return case.recall
     if metric == "history_precision":
@@ -61,8 +63,14 @@ def _of_history(metric: str, case: History) -> Measured:
         return Measured(float(case.rank))
     if metric.startswith("diagnosis_top_"):
         return case.top(int(metric.rpartition("_")[2]))
-    category: Any = metric.removeprefix("recall_")
-    return case.category_recall(category)
+    what, _, name = metric.partition("_")
+    category: Any = name
+    if what == "recall":
+        return case.category_recall(category)
+    if case.recall.missing is not None:
+        return case.recall
+    elicited, counted = case.by_category[category]
+    return Measured(float(elicited if what == "elicited" else counted))
 
 
 def _rated(
@@ -265,6 +273,30 @@ def _categories() -> Iterator[Metric]:
         )
 
 
+def _category_counts() -> Iterator[Metric]:
+    """What recall by category is pooled from: elicited and counted findings of each category."""
+    numbers = {"site": (1, 1), "associated": (1, 2), "severity": (1, 1), "exacerbating_relieving": (0, 1)}
+    for category, title in _CATEGORY_NAMES.items():
+        elicited, counted = numbers.get(category, (0, 0))
+        how = f"{elicited} of {counted}" if counted else "no such finding but in the opening"
+        for name, words, value in (
+            (f"elicited_{category}", f"Elicited findings: {title}", elicited),
+            (f"counted_{category}", f"Findings: {title}", counted),
+        ):
+            which = "Number of elicited findings" if name.startswith("elicited") else "Number of findings"
+            yield _metric(
+                name,
+                words,
+                f"{which} of the category {title} that the opening complaint doesn't say; sums over cases give the "
+                "category's recall over all findings.",
+                value,
+                how,
+                high=None,
+                direction="none",
+                needs=("labels of findings with SOCRATES categories",),
+            )
+
+
 def _tops() -> Iterator[Metric]:
     for k in _TOP:
         yield _metric(
@@ -303,6 +335,15 @@ METRICS = (
         high=None,
     ),
     _metric(
+        "counted_findings",
+        "Findings that count",
+        "Number of findings that the opening complaint doesn't say: what elicited findings are divided by.",
+        5,
+        _COUNTED,
+        high=None,
+        direction="none",
+    ),
+    _metric(
         "history_recall",
         "History taking: recall",
         "Elicited findings / findings that the opening complaint doesn't say.",
@@ -329,6 +370,7 @@ METRICS = (
         Example(_UNASKED, 0, _HAND + "nothing was asked", transcript=_UNASKED_CASE),
     ),
     *_categories(),
+    *_category_counts(),
     _metric(
         "diagnosis_rank",
         "Rank of the true diagnosis",

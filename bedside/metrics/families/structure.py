@@ -9,14 +9,12 @@ from typing import Any
 
 from bedside.metrics.contract import Example, Family, Metric
 from bedside.ratings.values import Value, missing
+from bedside.support.unspaced_scripts import UNSPACED
 from bedside.transcripts.transcript import ROLES, Role, Transcript
 
 _ROLES: tuple[Role, ...] = ("clinician", "patient")
 _WORD = re.compile(r"\w")
-# Ideographs, kana, and the scripts of Thai, Lao, Khmer and Burmese: written without spaces between words.
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]"
-)
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _UNSPACED_LANGUAGES = frozenset(("zh", "ja", "th", "lo", "km", "my"))
 _NO_WORDS = "the text has no spaces between words; see characters"
 

@@ -64,6 +64,7 @@ _OF_TRACE: Mapping[str, Callable[[CaseTrace], Measured]] = {
     "revealed_concerns": lambda case: _count(case.revealed),
     "reveal_rate": lambda case: case.reveal_rate,
     "full_reveal": lambda case: case.full_reveal,
+    "primary_revealed": lambda case: case.primary_revealed,
     "turns_to_full_reveal": lambda case: case.turns_to_full_reveal,
     "revealed_by_limit": lambda case: case.revealed_by_limit,
     "concerns_revealed_by_limit": lambda case: _count(case.by_limit),

@@ -28,6 +28,7 @@ class CaseTrace:
         by_limit: number of concerns revealed by the turn limit, or by the end where that is earlier.
         reveal_rate: revealed / gold.
         full_reveal: 1 where all are revealed, else 0.
+        primary_revealed: 1 where the primary concern is revealed, else 0.
         turns_to_full_reveal: the turn that revealed the last one.
         revealed_by_limit: by_limit / gold.
         turns_per_revealed: turns / revealed.
@@ -49,6 +50,7 @@ class CaseTrace:
     by_limit: int
     reveal_rate: Measured
     full_reveal: Measured
+    primary_revealed: Measured
     turns_to_full_reveal: Measured
     revealed_by_limit: Measured
     turns_per_revealed: Measured
@@ -86,8 +88,9 @@ def measure(
     gold, revealed = len(trace.concerns), len(trace.revealed_at)
     by_limit = trace.revealed_by(turn_limit)
     none = Measured(missing=_NO_PRIMARY)
-    success = lasted = lag = none
+    success = lasted = lag = primary = none
     if trace.primary is not None:
+        primary = Measured(float(trace.primary in trace.revealed_at))
         success = Measured(float(trace.addressed_at is not None))
         lasted = lag = Measured(missing=_NOT_ADDRESSED)
     if trace.addressed_at is not None and trace.primary is not None:
@@ -102,6 +105,7 @@ def measure(
         by_limit=by_limit,
         reveal_rate=ratio(revealed, gold, "no hidden concern"),
         full_reveal=Measured(float(revealed == gold)),
+        primary_revealed=primary,
         turns_to_full_reveal=Measured(float(max(trace.revealed_at.values())))
         if revealed == gold
         else Measured(missing=f"{gold - revealed} of {gold} concerns stayed hidden"),

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from functools import lru_cache
 
+from bedside.support.unspaced_scripts import UNSPACED
+
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
-# Scripts without spaces between words: Thai, Lao, Burmese, Khmer, kana, ideographs.
-_UNSPACED = re.compile(
-    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]+"
-)
+_UNSPACED = re.compile(f"[{UNSPACED}]+")
 
 # Function words of English, and what concerns are commonly put in ("he believes that …"): they say nothing of what
 # the concern is about.

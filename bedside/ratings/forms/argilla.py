@@ -5,22 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from bedside.ratings.argilla_records import argilla_responses, is_argilla_record
 from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
 from bedside.ratings.rated_cell import RatedCell
 from bedside.ratings.rating_content import RatingContent
 from bedside.ratings.record_fields import SETS, SPANS, TEXTS, answer_text, needed_item, no_export, of_row
 
-_USERS = ".responses.users"
 #: A longer answer is a text that somebody wrote.
 _LONGEST = 80
 
 
 def _claims(content: RatingContent) -> FormClaim | None:
-    first = content.first
-    if not isinstance(first, dict):
-        return None
-    nested = isinstance(first.get("responses"), dict) and isinstance(first.get("fields"), dict)
-    return CERTAIN if nested or any(str(name).endswith(_USERS) for name in first) else None
+    return CERTAIN if is_argilla_record(content.first) else None
 
 
 def _read(content: RatingContent) -> Iterator[RatedCell]:
@@ -36,7 +32,7 @@ def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any])
     metadata, fields = record.get("metadata") or {}, record.get("fields") or {}
     item = needed_item(content, where, metadata, fields, record)
     said = of_row(content, metadata, fields, record)
-    for metric, value, rater, status in _responses(record):
+    for metric, value, rater, status in argilla_responses(record):
         if status in ("draft", "discarded"):
             left_out[f"responses of status {status}"] += 1
             continue
@@ -48,21 +44,6 @@ def _record_cells(content: RatingContent, where: str, record: Mapping[str, Any])
             left_out[TEXTS] += 1
         else:
             yield RatedCell(where, metric, item=item, rater=rater, metric=metric, value=answer, **said)
-
-
-def _responses(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str, str | None]]:
-    """Question, value, user and status of each response, from either form of a record."""
-    if isinstance(record.get("responses"), dict):
-        for question, responses in record["responses"].items():
-            for response in responses:
-                yield question, response["value"], str(response["user_id"]), response.get("status")
-        return
-    for name, users in record.items():
-        if name.endswith(_USERS) and users:
-            question = name.removesuffix(_USERS)
-            values = record[f"{question}.responses"]
-            states = record.get(f"{question}.responses.status") or [None] * len(users)
-            yield from zip([question] * len(users), values, map(str, users), states, strict=True)
 
 
 FORM = RatingForm(

@@ -1,4 +1,4 @@
-"""What potato writes: ``annotated_instances.jsonl``, one file a person."""
+"""What potato writes: ``annotated_instances.jsonl``, one file a person; since potato 2 ``annotations.jsonl``."""
 
 from __future__ import annotations
 
@@ -18,11 +18,16 @@ _SCALE = re.compile(r"(?:scale_)?(\d+)")
 _WRITTEN = re.compile(r"text_?box.*|free_?text.*|bad_text", re.IGNORECASE)
 #: What a label has that was not chosen.
 _NOT_CHOSEN = (False, None, "", "0", "false", "False")
+#: Where the labels stand: of potato 1 and 2.
+_LABELS = ("label_annotations", "labels")
 
 
 def _claims(content: RatingContent) -> FormClaim | None:
     first = content.first
-    return CERTAIN if isinstance(first, dict) and isinstance(first.get("label_annotations"), dict) else None
+    if not isinstance(first, dict):
+        return None
+    second = "instance_id" in first and isinstance(first.get("labels"), dict)
+    return CERTAIN if second or isinstance(first.get("label_annotations"), dict) else None
 
 
 def _read(content: RatingContent) -> Iterator[RatedCell]:
@@ -41,8 +46,11 @@ def _record_cells(
     rater = str(record.get("user_id") or folder)
     if "user_id" not in record and folder:
         content.account.remark(f"The rater is {folder}, as the folder of the file is called.")
-    for schema, labels in record["label_annotations"].items():
-        chosen = {label: value for label, value in labels.items() if value not in _NOT_CHOSEN}
+    for schema, labels in record[_LABELS[0] if _LABELS[0] in record else _LABELS[1]].items():
+        # What is chosen of radio buttons is its own value, which may be a level of 0.
+        chosen = {
+            label: value for label, value in labels.items() if value not in _NOT_CHOSEN or value == label
+        }
         written = [label for label in chosen if _WRITTEN.fullmatch(label)]
         content.account.left_out.update({TEXTS: len(written)} if written else {})
         answers = [label for label in chosen if label not in written]
@@ -58,10 +66,9 @@ FORM = RatingForm(
     name="potato",
     title="potato's annotated instances",
     description=(
-        "One line an item, with the label that was chosen in each scheme; of a scale its number (`scale_4` is "
-        "4). The rater "
-        "is `user_id`, else the folder that `annotated_instances.jsonl` lies in. Texts, spans and answers of several "
-        "labels are left out."
+        "One line an item (of potato 2 an item and person), with the label that was chosen in each scheme; of a scale "
+        "its number (`scale_4` is 4). The rater is `user_id`, else the folder that `annotated_instances.jsonl` lies "
+        "in. Texts, spans and answers of several labels are left out."
     ),
     example=(
         '{"user_id": "anna", "id": "a-1", "displayed_text": "…", "label_annotations": {"empathy": {"scale_4": "4"}}, '

@@ -7,9 +7,10 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figure_kind import COLOURS, Drawing, FigureKind, panels
+from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_parts import COLOURS, panels, share_axis, wrapped
 from bedside.reports.number_text import number
-from bedside.reports.rated_pairs import PairsOptions, pairs_of
+from bedside.reports.rated_pairs import Pairs, PairsOptions, pairs_of
 
 
 def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
@@ -19,7 +20,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
         return None
 
     def draw() -> Any:
-        figure, axes = panels(len(metrics), 2.9, 2.3)
+        figure, axes = panels(len(metrics), 3.0, 2.5)
         for axis, pairs in zip(axes, metrics, strict=True):
             difference = pairs.rated - pairs.people
             middle = (pairs.rated + pairs.people) / 2
@@ -29,7 +30,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
             bias = float(difference.mean())
             axis.axhline(0, color="#888888", linewidth=0.8)
             axis.axhline(bias, color="black", linewidth=1.4)
-            title = f"{pairs.title}\nbias {number(bias)}"
+            title = f"{wrapped(pairs.title, 34)}\nbias {number(bias)}"
             if difference.size > 1:
                 half = 1.96 * float(difference.std(ddof=1))
                 for limit in (bias - half, bias + half):
@@ -37,8 +38,10 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
                 title += f", limits {number(bias - half)} to {number(bias + half)}"
             axis.set_title(title)
             axis.set_xlabel("mean of both")
-            axis.set_ylabel(f"{pairs.judge} − people")
+            axis.set_ylabel(wrapped(f"{pairs.judge} − people", 26))
             axis.margins(0.08)
+        for which in "xy":
+            share_axis(axes, [_scale(pairs) for pairs in metrics], which)
         return figure
 
     return Drawing(
@@ -47,6 +50,11 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
         ("Solid line: mean difference; dashed: ± 1.96 standard deviations of the differences.",),
         draw,
     )
+
+
+def _scale(pairs: Pairs) -> tuple[float | str, ...] | None:
+    """What a panel shares its axes by: the levels of the scale, where it has one."""
+    return pairs.levels or None
 
 
 FIGURE = FigureKind("bland_altman", "Difference of judge and people", 36, build, PairsOptions, general=True)

@@ -7,22 +7,23 @@ from typing import Any
 from bedside.analysis.judge_accuracy import calibrations
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.cell_names import rater_words
-from bedside.reports.figure_kind import COLOURS, Drawing, FigureKind, panels
+from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_parts import COLOURS, panels, wrapped
 from bedside.reports.measures import named_metrics
 from bedside.reports.number_text import number
-from bedside.reports.rated_pairs import MOST_PANELS, PairsOptions
+from bedside.reports.rated_pairs import PairsOptions
 
 
 def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None:
     """The figure; None where no judge gave expected levels of what people rated."""
     metrics = named_metrics(view, options.metrics)
     names = metrics.rated if metrics.names else tuple(view.metrics())
-    curves = list(calibrations(view, names))[:MOST_PANELS]
+    curves = list(calibrations(view, names))
     if not curves:
         return None
 
     def draw() -> Any:
-        figure, axes = panels(len(curves), 2.7, 2.6)
+        figure, axes = panels(len(curves), 3.3, 2.8)
         for axis, (name, judge, calibration) in zip(axes, curves, strict=True):
             points = [point for point in calibration.curve.points if point.observed.estimate is not None]
             expected = [point.expected for point in points]
@@ -36,10 +37,11 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
                 axis.scatter([point.expected], [value], s=200 * point.share, color=COLOURS[0], alpha=0.7,
                              edgecolor="black", linewidth=0.5, zorder=3)  # fmt: skip
             error, chance = calibration.curve.error.estimate, calibration.curve.by_chance
+            title = wrapped(view.facts(name).title, 38)
             axis.set_title(
-                f"{view.facts(name).title}\nn = {calibration.units:,}, error {number(error)} (chance {number(chance)})"
+                f"{title}\nn = {calibration.units:,}, error {number(error)} (chance {number(chance)})"
             )
-            axis.set_xlabel(f"expected by {rater_words(judge)}")
+            axis.set_xlabel(wrapped(f"expected by {rater_words(judge)}", 34))
             axis.set_ylabel("people, mean")
             axis.grid(color="#dddddd", linewidth=0.5)
         return figure

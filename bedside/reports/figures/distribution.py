@@ -7,54 +7,76 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figure_kind import COLOURS, HATCHES, Drawing, FigureKind, new_figure
+from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_parts import height_of_names, new_figure, share_axis, style, wrapped
 from bedside.reports.number_text import number
 from bedside.reports.samples import measure
 from bedside.reports.tables.distribution import DistributionOptions
 
 _BINS = 25
-#: More metrics than this are not drawn: the table has them all.
-_ROWS = 6
+#: Panels in a row; more systems go on in the next.
+_COLUMNS = 4
+#: Letters in a line of a panel's title.
+_LETTERS = 30
 
 
 def build(view: RatingsView, seed: int, options: DistributionOptions) -> Drawing | None:
     """The figure; None where no metric has a value."""
-    items = measure(view, options.metrics).items[:_ROWS]
+    items = measure(view, options.metrics).items
     if not items:
         return None
-    systems = sorted({system for _, samples in items for system, _ in samples})
+    systems = view.order.ordered_systems(system for _, samples in items for system, _ in samples)
 
     def draw() -> Any:
         from bedside.stats.shape import skewness
 
-        figure = new_figure(2.6 * len(systems) + 0.5, 1.9 * len(items) + 0.3)
-        grid = figure.subplots(len(items), len(systems), squeeze=False, sharex="row", sharey="row")
-        for row, (item, samples) in zip(grid, items, strict=True):
+        columns = min(_COLUMNS, len(systems))
+        rows = -(-len(systems) // columns)
+        names = {
+            (item.key, system): f"{item.title}, {view.order.system_label(system)}"
+            if len(systems) > 1
+            else item.title
+            for item, _ in items
+            for system in systems
+        }
+        height = 1.7 + height_of_names(names.values(), _LETTERS)
+        figure = new_figure(2.6 * columns + 0.5, height * rows * len(items) + 0.3)
+        grid = figure.subplots(rows * len(items), columns, squeeze=False)
+        for place, (item, samples) in enumerate(items):
+            axes = list(grid[place * rows : (place + 1) * rows].ravel())
+            for axis in axes[len(systems) :]:
+                axis.set_visible(False)
+            axes = axes[: len(systems)]
             together = np.concatenate([sample.values for sample in samples.values()]) * item.scale
             bins = np.histogram_bin_edges(together, min(_BINS, max(5, int(np.sqrt(together.size)))))
-            for position, (axis, system) in enumerate(zip(row, systems, strict=True)):
+            for position, (axis, system) in enumerate(zip(axes, systems, strict=True)):
                 sample = samples.get((system, ()))
-                title = f"{item.title}, {system}" if len(systems) > 1 else item.title
+                title = wrapped(names[item.key, system], _LETTERS)
                 axis.set_title(title)
                 axis.grid(axis="y", color="#dddddd", linewidth=0.5)
+                axis.set_xlim(bins[0], bins[-1])
+                if position % columns == 0:
+                    axis.set_ylabel("transcripts")
                 if sample is None or not sample.n:
                     axis.text(0.5, 0.5, "no value", transform=axis.transAxes, ha="center")
                     continue
                 values = sample.values * item.scale
-                axis.hist(values, bins, color=COLOURS[position % len(COLOURS)], edgecolor="black", linewidth=0.4,
-                          hatch=HATCHES[position % len(HATCHES)], alpha=0.85)  # fmt: skip
+                look = style(position)
+                axis.hist(values, bins, color=look.colour, edgecolor=look.edge, linewidth=0.4, hatch=look.hatch,
+                          alpha=0.85)  # fmt: skip
                 axis.axvline(values.mean(), color="black", linewidth=1.4)
-                axis.axvline(0, color="black", linewidth=0.8, linestyle=":")
+                if bins[0] <= 0 <= bins[-1]:
+                    axis.axvline(0, color="black", linewidth=0.8, linestyle=":")
                 lean = skewness(values).estimate
                 mean = number(float(values.mean()), item.digits)
                 axis.set_title(f"{title}\nmean {mean}, skewness {number(lean, 2)}")
-            row[0].set_ylabel("transcripts")
+            share_axis(axes, [item.key] * len(axes))
         return figure
 
     return Drawing(
         options.id or "distribution",
         options.title or "Distribution over transcripts",
-        ("The solid line is the mean, the dotted one zero.",),
+        ("The solid line is the mean, the dotted one zero. The panels of a metric have one axis.",),
         draw,
     )
 

@@ -1,75 +1,194 @@
-"""Drift as a heat map: change of each metric from the shortest to the longest condition, by system."""
+"""Drift: change of each metric from the shortest to the longest condition, by system, as a heat map or as bars."""
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
 
 import numpy as np
 
-from bedside.analysis.drift import drift
+from bedside.analysis.drift import Drift, drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.cell_names import rater_words, several_raters
-from bedside.reports.figure_kind import Drawing, FigureKind, new_figure, tiles
+from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_parts import (
+    ROOM,
+    height_of_names,
+    legend_below,
+    name_rows,
+    new_figure,
+    style,
+    tiles,
+    width_of_names,
+    with_arrow,
+    wrapped,
+)
 from bedside.reports.measures import named_metrics
-from bedside.reports.number_text import number
-from bedside.reports.tables.drift import DriftOptions
+from bedside.reports.number_text import DASH, number
+from bedside.reports.rater_preference import preferred_keys
+from bedside.reports.tables.drift import DriftOptions, drift_of
+from bedside.stats.result import Result
 from bedside.support.errors import DataError
 
+#: Letters in a line of a metric's name.
+_LETTERS = 34
+#: Of a tile of the heat map, and of a bar, in inches.
+_TILE, _BAR = 0.8, 0.12
+#: An interval is shown up to so many times the largest change.
+_FARTHEST = 2.0
 
-def build(view: RatingsView, seed: int, options: DriftOptions) -> Drawing | None:
+
+class DriftFigureOptions(DriftOptions):
+    """What a figure of drift shows.
+
+    Attributes:
+        form: a heat map, or bars with intervals.
+        raters: groups of raters or patterns in order of preference, such as ``[people, "judge:*"]``: a metric is shown
+            of the first that has values. Without it each group has its own row.
+    """
+
+    form: Literal["tiles", "bars"] = "tiles"
+    raters: tuple[str, ...] = ()
+
+
+def build(view: RatingsView, seed: int, options: DriftFigureOptions) -> Drawing | None:
     """The figure; None where the factor, two lengths or cases with both are lacking."""
     metrics = named_metrics(view, options.metrics)
     if metrics.none_rated:
         return None
     try:
-        length_drift = drift(
-            view, options.by, lengths=options.lengths, metrics=metrics.rated or None, resamples=1, seed=seed
-        )
+        if options.form == "bars":
+            length_drift = drift_of(view, options, seed)
+        else:
+            length_drift = drift(
+                view,
+                options.by,
+                lengths=options.lengths,
+                metrics=metrics.rated or None,
+                resamples=1,
+                seed=seed,
+            )
     except DataError:
         return None
     changes = {
-        (system_change.metric, system_change.raters, system_change.system): system_change.change.estimate
+        (system_change.metric, system_change.raters, system_change.system): system_change.change
         for system_change in length_drift.changes
     }
-    keys = list(dict.fromkeys(key[:2] for key in changes))
-    systems = sorted({key[2] for key in changes})
-    grid = np.array([[changes.get((*key, system)) for system in systems] for key in keys], dtype=float)
-    if np.isnan(grid).all():
+    if all(change.estimate is None for change in changes.values()):
         return None
+    keys = preferred_keys(list(dict.fromkeys(key[:2] for key in changes)), options.raters)
+    if not keys:
+        return None
+    systems = view.order.ordered_systems(key[2] for key in changes)
+    labels = [view.order.system_label(system) for system in systems]
     doubled = several_raters(set(keys))
     titles = [
-        view.facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else "")
+        with_arrow(
+            view.facts(metric).title + (f" ({rater_words(raters)})" if metric in doubled else ""),
+            view.facts(metric).direction,
+        )
         for metric, raters in keys
     ]
+    grid = [[changes.get((*key, system)) for system in systems] for key in keys]
+    what = _what(length_drift)
 
     def draw() -> Any:
-        figure = new_figure(2.8 + 1.0 * len(systems), 1.2 + 0.28 * len(keys))
-        axis = figure.subplots()
-        # One far value must not wash out the others.
-        limit = float(np.clip(np.nanpercentile(np.abs(grid), 90), 1, 100))
-        image = tiles(axis, grid, cmap="PuOr", vmin=-limit, vmax=limit)
-        for (row, column), value in np.ndenumerate(grid):
-            text = "–" if np.isnan(value) else ("+" if value > 0 else "") + number(float(value), 1)
-            colour = "white" if abs(value) > 0.7 * limit else "black"
-            axis.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
-        turned: dict[str, Any] = {"rotation": 30, "ha": "right"} if max(map(len, systems)) > 9 else {}
-        axis.set_xticks(range(len(systems)), systems, **turned)
-        axis.set_yticks(range(len(titles)), titles)
-        axis.tick_params(length=0)
-        for spine in axis.spines.values():
-            spine.set_visible(False)
-        bar = figure.colorbar(image, ax=axis, shrink=0.8, extend="both", use_gridspec=False)
-        bar.set_label(
-            f"change in %, {options.by.replace('_', ' ')} {length_drift.shortest:g} to {length_drift.longest:g}"
-        )
-        return figure
+        return (_bars if options.form == "bars" else _tiles)(grid, titles, labels, what)
 
+    heat = "Change of the mean in per cent, paired by case; the table has the intervals."
+    bars = (
+        "Change of the mean in per cent, paired by case, with its 95 % bootstrap interval over cases, cut where it "
+        "leaves the figure. "
+        f"{DASH}: no value."
+    )
     return Drawing(
         options.id or "drift",
         options.title or "Change from the shortest to the longest condition",
-        ("Change of the mean in per cent, paired by case; the table has the intervals.",),
+        (heat if options.form == "tiles" else bars,),
         draw,
     )
 
 
-FIGURE = FigureKind("drift", "Change with length, heat map", 20, build, DriftOptions, general=True)
+def _what(length_drift: Drift) -> str:
+    by = length_drift.by.replace("_", " ")
+    return f"change in %, {by} {length_drift.shortest:g} to {length_drift.longest:g}"
+
+
+def _tiles(
+    grid: Sequence[Sequence[Result | None]], titles: Sequence[str], systems: Sequence[str], what: str
+) -> Any:
+    """A heat map; where systems are many, several below one another, each with as many as fit."""
+    values = np.array(
+        [[None if change is None else change.estimate for change in row] for row in grid], dtype=float
+    )
+    beside = width_of_names(titles, _LETTERS)
+    fit = max(1, int((ROOM - beside - 1.2) // _TILE))
+    blocks = -(-len(systems) // fit)
+    columns = -(-len(systems) // blocks)
+    below = height_of_names(systems, 16) if max(map(len, systems)) <= 9 else width_of_names(systems)
+    row = max(0.28, height_of_names(titles, _LETTERS))
+    figure = new_figure(beside + 1.2 + _TILE * columns, (0.5 + below + row * len(titles)) * blocks)
+    axes = figure.subplots(blocks, 1, squeeze=False).ravel()
+    # One far value must not wash out the others.
+    limit = float(np.clip(np.nanpercentile(np.abs(values), 90), 1, 100))
+    for place, axis in enumerate(axes):
+        part = slice(place * columns, (place + 1) * columns)
+        image = tiles(axis, values[:, part], cmap="PuOr", vmin=-limit, vmax=limit)
+        for (line, column), value in np.ndenumerate(values[:, part]):
+            text = "–" if np.isnan(value) else ("+" if value > 0 else "") + number(float(value), 1)
+            colour = "white" if abs(value) > 0.55 * limit else "black"
+            axis.text(column, line, text, ha="center", va="center", fontsize=8, color=colour)
+        shown = systems[part]
+        turned: Mapping[str, Any] = {"rotation": 90} if max(map(len, systems)) > 9 else {}
+        axis.set_xticks(range(len(shown)), [wrapped(name) if turned else name for name in shown], **turned)
+        axis.set_xlim(-0.5, columns - 0.5)
+        name_rows(axis, titles, _LETTERS)
+        axis.tick_params(length=0)
+        for spine in axis.spines.values():
+            spine.set_visible(False)
+        bar = figure.colorbar(image, ax=axis, shrink=0.8, extend="both", use_gridspec=False)
+        bar.set_label(wrapped(what, 36))
+    return figure
+
+
+def _bars(
+    grid: Sequence[Sequence[Result | None]], titles: Sequence[str], systems: Sequence[str], what: str
+) -> Any:
+    """Bars from 0, systems below one another within each metric."""
+    row = max(0.3, height_of_names(titles, _LETTERS), _BAR * len(systems) / 0.8)
+    figure = new_figure(4.6 + width_of_names(titles, _LETTERS), 0.7 + row * len(titles))
+    axis = figure.subplots()
+    width = 0.8 / len(systems)
+    far = max(
+        abs(change.estimate) for line in grid for change in line if change is not None and change.estimate is not None
+    )  # fmt: skip
+    edge = _FARTHEST * far or 1.0
+    for position, label in enumerate(systems):
+        look = style(position)
+        at, estimates = [], []
+        for place, line in enumerate(grid):
+            change = line[position]
+            if change is None or change.estimate is None:
+                axis.text(0, place - 0.4 + width * (position + 0.5), f" {DASH}", va="center", color="#555555")
+                continue
+            at.append(place - 0.4 + width * (position + 0.5))
+            estimates.append(change.estimate)
+            if change.interval is not None:
+                ends = np.clip([change.interval.low, change.interval.high], -edge, edge)
+                # With a white rim, so that it can be seen on dark bars.
+                for colour, wide in (("white", 2.2), ("black", 1.0)):
+                    axis.plot(ends, [at[-1]] * 2, color=colour, linewidth=wide)
+        axis.barh(at, estimates, width * 0.92, color=look.colour, edgecolor=look.edge, hatch=look.hatch,
+                  linewidth=0.6, label=label)  # fmt: skip
+    axis.axvline(0, color="black", linewidth=0.8)
+    name_rows(axis, titles, _LETTERS)
+    axis.set_xlim(max(axis.get_xlim()[0], -edge), min(axis.get_xlim()[1], edge))
+    axis.grid(axis="x", color="#dddddd", linewidth=0.5)
+    axis.set_xlabel(what)
+    legend_below(figure, [axis])
+    return figure
+
+
+FIGURE = FigureKind(
+    "drift", "Change with length, heat map or bars", 20, build, DriftFigureOptions, general=True
+)

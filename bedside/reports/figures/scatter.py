@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.figure_kind import COLOURS, Drawing, FigureKind, panels
+from bedside.reports.figure_kind import Drawing, FigureKind
+from bedside.reports.figure_parts import COLOURS, panels, wrapped
 from bedside.reports.number_text import decimal
 from bedside.reports.rated_pairs import PairsOptions, pairs_of
 
@@ -21,7 +22,7 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
     def draw() -> Any:
         from bedside.stats.two_raters import correlation
 
-        figure, axes = panels(len(metrics), 2.7, 2.6)
+        figure, axes = panels(len(metrics), 3.0, 3.0)
         for axis, pairs in zip(axes, metrics, strict=True):
             # Equal points are one, its area the number of units.
             points, counts = np.unique(
@@ -34,9 +35,11 @@ def build(view: RatingsView, seed: int, options: PairsOptions) -> Drawing | None
             axis.scatter(points[:, 0], points[:, 1], s=18 * np.sqrt(counts), color=COLOURS[0], alpha=0.6,
                          edgecolor="black", linewidth=0.5)  # fmt: skip
             rho = correlation(pairs.people, pairs.rated, kind="spearman").estimate
-            axis.set_title(f"{pairs.title}\nn = {pairs.people.size:,}, Spearman's ρ {decimal(rho)}")
+            axis.set_title(
+                f"{wrapped(pairs.title, 34)}\nn = {pairs.people.size:,}, Spearman's ρ {decimal(rho)}"
+            )
             axis.set_xlabel("people, mean")
-            axis.set_ylabel(pairs.judge)
+            axis.set_ylabel(wrapped(pairs.judge, 26))
             axis.set_xlim(low - margin, high + margin)
             axis.set_ylim(low - margin, high + margin)
             axis.set_aspect("equal")

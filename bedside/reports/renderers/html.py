@@ -18,13 +18,15 @@ from bedside.reports.table_content import TableContent
 if TYPE_CHECKING:
     import jinja2
 
+#: Letters of a word above which it is broken on paper wherever its line ends.
+LONG_WORD = 24
 _TEMPLATES = Path(__file__).parents[1] / "templates"
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff\u200f\u202a-\u202e\u2066-\u2069]")
 
 
 def html(table: TableContent) -> str:
     """An HTML table with caption and notes; a fragment for a page."""
-    return templates().get_template("table.html").render(table=table)
+    return templates().get_template("table.html").render(table=table, label="")
 
 
 @cache
@@ -44,8 +46,14 @@ def templates() -> jinja2.Environment:
         keep_trailing_newline=True,
     )
     environment.filters["attribute"] = lambda value: Markup(attribute(str(value)))
+    environment.filters["has_long_word"] = has_long_word
     environment.filters["lone"] = lambda value: Markup(_lone(str(value)))
     return environment
+
+
+def has_long_word(text: str) -> bool:
+    """Whether a word of a cell is too long for a column on paper."""
+    return any(len(word) > LONG_WORD for word in text.split())
 
 
 def _escaped(text: str) -> str:

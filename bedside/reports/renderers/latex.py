@@ -3,9 +3,21 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
 
-from bedside.reports.renderers._latex_columns import column_blocks
+from bedside.reports.renderers._latex_numbers import NumberShape, aligned_cell, number_shape
+from bedside.reports.renderers._table_layout import (
+    CONTINUED,
+    FittedTable,
+    Frame,
+    PlacedTable,
+    TablePart,
+    place,
+)
+from bedside.reports.renderers._text_width import text_width
+from bedside.reports.renderers._wrapped_text import pieces, words
 from bedside.reports.renderers.plain_text import plain
 from bedside.reports.table_content import Cell, TableContent
 
@@ -34,10 +46,40 @@ _FALLBACK = (
     '"#1 #2'
     r"\else[U+#1]\fi\else[U+#1]\fi}"
 )
-#: A LaTeX table of more lines than this may break over pages.
-_PAGE = 40
-#: A LaTeX table of more columns than this is set in a smaller size; of twice as many, in a still smaller one.
-_WIDE = 7
+#: The narrowest text of usual classes at 10 pt, in points: one column of article and LNCS; two columns of A4 and of the
+#: ACL's style, and what is across both. Letter paper is the less high.
+_COLUMN, _HALF, _ACROSS, _HEIGHT = 345.0, 219.0, 450.0, 545.0
+#: Widths are measured a little too small rather than too large.
+_SAFE = 0.995
+#: A word this much of a line long may be broken in captions and notes.
+_LONG_WORD = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class LatexPaper:
+    """What a paper's tables are set for.
+
+    Attributes:
+        columns: of its text.
+        siunitx: whether numbers are aligned at their decimal points by the package siunitx.
+    """
+
+    columns: Literal[1, 2] = 1
+    siunitx: bool = False
+
+    @property
+    def upright(self) -> tuple[Frame, ...]:
+        """Where a table can stand, the narrowest first."""
+        if self.columns == 1:
+            return (Frame("table", _COLUMN * _SAFE, _HEIGHT),)
+        return Frame("table", _HALF * _SAFE, _HEIGHT), Frame("table*", _ACROSS * _SAFE, _HEIGHT)
+
+    @property
+    def sideways(self) -> Frame:
+        """A page that is turned."""
+        if self.columns == 1:
+            return Frame("sidewaystable", _HEIGHT * _SAFE, _COLUMN)
+        return Frame("sidewaystable*", _HEIGHT * _SAFE, _ACROSS)
 
 
 def escape_latex(text: str) -> str:
@@ -58,74 +100,167 @@ def escape_latex(text: str) -> str:
     return "".join(escaped)
 
 
-def latex(table: TableContent) -> str:
-    """A LaTeX table for booktabs; one that is longer than a page for longtable too.
+def latex(table: TableContent, paper: LatexPaper | None = None) -> str:
+    """A LaTeX table that fits the paper, at 10 pt and in any usual class: set smaller, wrapped, turned or in parts
+    where its measured width asks for it.
 
-    Needs ``\\usepackage{booktabs}`` and ``\\usepackage{longtable}``; compiles with pdflatex, LuaLaTeX and XeLaTeX.
+    Its first line names the packages it needs; compiles with pdflatex, LuaLaTeX and XeLaTeX.
+
+    Args:
+        table: the table.
+        paper: what it is set for; a paper of one column unless given.
     """
-    count = len(table.columns)
-    wanted = r"\scriptsize" if count > 2 * _WIDE else r"\small" if count > _WIDE else ""
-    size, blocks = column_blocks(table, wanted)
-    sized = [size] if size else []
-    caption = rf"\caption{{{escape_latex(table.title)}}}\label{{tab:{table.name}}}"
-    notes = [escape_latex(note) + r"\par" for note in table.notes]
-    lines: list[str] = []
-    if len(blocks) * len(_body(table)) > _PAGE:
-        lines += [r"\begingroup\parindent0pt\setlength{\LTcapwidth}{\linewidth}", *sized]
-        for number, block in enumerate(blocks):
-            header = _header(block.table)
-            lines += [rf"\begin{{longtable}}{{{block.columns}}}", *([] if number else [caption + r" \\"]), *header,
-                      r"\endfirsthead", *header, r"\endhead", *_body(block.table), r"\bottomrule",
-                      r"\end{longtable}"]  # fmt: skip
-        lines += [r"\footnotesize", *notes, r"\endgroup"]
+    chosen = paper or LatexPaper()
+    floats = place(table, chosen.upright, chosen.sideways, aligned=chosen.siunitx)
+    text = "\n".join(
+        line
+        for number, content in enumerate(floats)
+        for line in _float(content, table, chosen, continued=number > 0)
+    )
+    needed = ["array", "booktabs"]
+    needed += ["rotating"] if floats[0].frame.name.startswith("sideways") else []
+    needed += ["siunitx"] if "S[" in text else []
+    fallback = [_FALLBACK] if r"\bedsidecharacter" in text else []
+    return "\n".join([rf"% Needs \usepackage{{{','.join(needed)}}}", *fallback, text, ""])
+
+
+def _float(content: PlacedTable, table: TableContent, paper: LatexPaper, *, continued: bool) -> list[str]:
+    """One float."""
+    frame = content.frame
+    if continued:
+        # It has the number of the first and no line of its own in the list of tables.
+        caption = [
+            r"\addtocounter{table}{-1}\renewcommand{\addcontentsline}[3]{}",
+            rf"\caption{{{_paragraph(table.title + CONTINUED, frame.width)}}}",
+        ]
     else:
-        lines += [r"\begin{table}[htbp]", r"\centering", *sized, caption]
-        for number, block in enumerate(blocks):
-            lines += [*([r"\par\medskip"] if number else []), rf"\begin{{tabular}}{{{block.columns}}}",
-                      *_header(block.table), *_body(block.table), r"\bottomrule", r"\end{tabular}"]  # fmt: skip
-        if notes:
-            lines += [
-                r"\par\smallskip",
-                r"\begin{minipage}{\linewidth}\footnotesize",
-                *notes,
-                r"\end{minipage}",
-            ]
-        lines.append(r"\end{table}")
-    text = "\n".join(lines) + "\n"
-    return f"{_FALLBACK}\n{text}" if r"\bedsidecharacter" in text else text
+        caption = [rf"\caption{{{_paragraph(table.title, frame.width)}}}\label{{tab:{table.name}}}"]
+    opening = rf"\begin{{{frame.name}}}" + ("" if frame.name.startswith("sideways") else "[htbp]")
+    written = [opening, r"\centering", *caption, r"\smallskip"]
+    if content.parts:
+        size = content.parts[0].fitted.size
+        written += (
+            []
+            if size.name == "normalsize"
+            else [rf"\{size.name}\setlength{{\tabcolsep}}{{{size.gap / 2:g}pt}}"]
+        )
+    for number, part in enumerate(content.parts):
+        written += [*([r"\par\medskip"] if number else []), *_tabular(part, siunitx=paper.siunitx)]
+    if content.notes:
+        notes = [_paragraph(note, frame.width / 0.852) + r"\par" for note in content.notes]
+        written += [
+            r"\par\smallskip",
+            r"\begin{minipage}{\linewidth}\footnotesize\raggedright",
+            *notes,
+            r"\end{minipage}",
+        ]
+    return [*written, rf"\end{{{frame.name}}}"]
 
 
-def _header(table: TableContent) -> list[str]:
-    """The rows above the first rule."""
-    titles = _latex_row(escape_latex(column.title) for column in table.columns)
-    return [r"\toprule", *_latex_spans(table), titles, r"\midrule"]
+def _paragraph(text: str, width: float) -> str:
+    """Text for a paragraph, whose long words may be broken."""
+    return _breakable(text, width * _LONG_WORD)
 
 
-def _body(table: TableContent) -> list[str]:
-    """The rows under their headings."""
-    body: list[str] = []
-    for position, (group, rows) in enumerate(table.groups()):
-        if group is not None:
-            if position:
-                body.append(r"\addlinespace")
-            heading = rf"\textit{{{escape_latex(group)}}}"
-            body.append(rf"\multicolumn{{{len(table.columns)}}}{{@{{}}l}}{{{heading}}} \\")
-        body += [_latex_row(map(_latex_cell, row.cells)) for row in rows]
-    return body
+def _breakable(text: str, width: float, *, underlined: bool = False) -> str:
+    """Text in which words wider than ``width`` at 10 pt may be broken."""
+
+    def shown(piece: str) -> str:
+        escaped = escape_latex(piece.replace(" ", "\u00a0"))
+        # What is underlined as a whole can't be broken.
+        return rf"\underline{{{escaped}}}" if underlined else escaped
+
+    return " ".join(
+        r"\allowbreak{}".join(map(shown, pieces(word, width))) if text_width(word) > width else shown(word)
+        for word in words(text)
+    )
 
 
-def _latex_spans(table: TableContent) -> list[str]:
+def _tabular(part: TablePart, *, siunitx: bool) -> list[str]:
+    """A part of a table."""
+    shapes = _shapes(part.fitted) if siunitx else [None] * len(part.fitted.columns)
+    columns = "".join(_column(part.fitted, number, shape) for number, shape in enumerate(shapes))
+    written = [rf"\begin{{tabular}}{{@{{}}{columns}@{{}}}}", r"\toprule", *_spans(part.fitted)]
+    written += [
+        _latex_row(_title(part.fitted, number, shape) for number, shape in enumerate(shapes)),
+        r"\midrule",
+    ]
+    for place_of_run, run in enumerate(part.runs):
+        if run.heading is not None:
+            if place_of_run:
+                written.append(r"\addlinespace")
+            heading = run.heading + (CONTINUED if run.continued else "")
+            shown = _lined(
+                [rf"\textit{{{escape_latex(line)}}}" for line in part.fitted.group_lines(heading)], "l", "t"
+            )
+            written.append(rf"\multicolumn{{{len(shapes)}}}{{@{{}}l@{{}}}}{{{shown}}} \\")
+        for row in run.rows:
+            cells = zip(row.cells, shapes, strict=True)
+            written.append(_latex_row(_cell(part.fitted, number, *pair) for number, pair in enumerate(cells)))
+    return [*written, r"\bottomrule", r"\end{tabular}"]
+
+
+def _shapes(table: FittedTable) -> list[NumberShape | None]:
+    """Of each column whose numbers are aligned at their points, how they look."""
+    return [
+        number_shape([row.cells[number] for row in table.table.rows])
+        if column.align == "right" and not table.columns[number].wrapped
+        else None
+        for number, column in enumerate(table.table.columns)
+    ]
+
+
+def _column(table: FittedTable, number: int, shape: NumberShape | None) -> str:
+    """What tabular is told of a column."""
+    right = table.table.columns[number].align == "right"
+    if table.columns[number].wrapped:
+        ragged = r"\raggedleft" if right else r"\raggedright"
+        return rf">{{{ragged}\arraybackslash}}p{{{table.columns[number].width:.1f}pt}}"
+    if shape is not None:
+        return rf"S[{shape.options(escape_latex)}]"
+    return "r" if right else "l"
+
+
+def _title(table: FittedTable, number: int, shape: NumberShape | None) -> str:
+    """The title of a column."""
+    align: Literal["l", "r"] = "r" if table.table.columns[number].align == "right" else "l"
+    title = _lined(list(map(escape_latex, table.title_lines(number))), align, "b")
+    if table.columns[number].wrapped and title:
+        return rf"\multicolumn{{1}}{{{_edged(number, len(table.columns), align)}}}{{{title}}}"
+    return f"{{{title}}}" if shape is not None else title
+
+
+def _edged(number: int, count: int, align: str) -> str:
+    """The alignment of one cell, without a gap at the edges of the table."""
+    return f"{'' if number else '@{}'}{align}{'' if number < count - 1 else '@{}'}"
+
+
+def _lined(shown: Sequence[str], align: str, stands: Literal["t", "b"]) -> str:
+    """Lines one under another in a cell."""
+    if len(shown) <= 1:
+        return "".join(shown)
+    # After the end of a line these would be taken for its argument.
+    safe = ["{}" + line if line.startswith(("[", "*")) else line for line in shown]
+    return rf"\begin{{tabular}}[{stands}]{{@{{}}{align}@{{}}}}" + r"\\ ".join(safe) + r"\end{tabular}"
+
+
+def _spans(table: FittedTable) -> list[str]:
     """The row of headings that columns share, with their rules."""
-    spans = table.spans()
-    if all(group is None for group, _ in spans):
+    spans = {first: (text, count) for text, first, count in table.spans()}
+    if not spans:
         return []
-    cells, rules, first = [], [], 1
-    for group, count in spans:
-        cells.append("" if group is None else rf"\multicolumn{{{count}}}{{c}}{{{escape_latex(group)}}}")
-        if group is not None:
-            rules.append(rf"\cmidrule(lr){{{first}-{first + count - 1}}}")
-        first += count
-    return [" & ".join(cells) + r" \\", "".join(rules)]
+    cells, rules, number = [], [], 0
+    while number < len(table.columns):
+        text, count = spans.get(number, (None, 1))
+        if text is None:
+            cells.append("")
+        else:
+            shown = _lined(list(map(escape_latex, table.span_lines(text, number, count))), "c", "b")
+            last = "@{}" if number + count == len(table.columns) else ""
+            cells.append(rf"\multicolumn{{{count}}}{{{'' if number else '@{}'}c{last}}}{{{shown}}}")
+            rules.append(rf"\cmidrule(lr){{{number + 1}-{number + count}}}")
+        number += count
+    return [_latex_row(cells), "".join(rules)]
 
 
 def _latex_row(cells: Iterable[str]) -> str:
@@ -134,11 +269,17 @@ def _latex_row(cells: Iterable[str]) -> str:
     return "{}" + row if row.startswith(("[", "*")) else row
 
 
-def _latex_cell(cell: Cell) -> str:
-    text = escape_latex(cell.text)
+def _cell(table: FittedTable, number: int, cell: Cell, shape: NumberShape | None) -> str:
+    """A cell."""
+    if shape is not None:
+        return aligned_cell(cell, escape_latex)
     marks = rf"\textsuperscript{{{escape_latex(cell.marks)}}}" if cell.marks else ""
-    if cell.bold:
-        text = rf"\textbf{{{text}}}"
-    elif cell.underline:
-        text = rf"\underline{{{text}}}"
-    return text + marks
+    if table.columns[number].wrapped:
+        text = _breakable(
+            cell.text, table.text_room(number, cell), underlined=cell.underline and not cell.bold
+        )
+    elif cell.underline and not cell.bold:
+        text = rf"\underline{{{escape_latex(cell.text)}}}"
+    else:
+        text = escape_latex(cell.text)
+    return (rf"\textbf{{{text}}}" if cell.bold else text) + marks

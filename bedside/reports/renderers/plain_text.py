@@ -12,3 +12,8 @@ def plain(text: str) -> str:
         for character in text
         if character.isspace() or unicodedata.category(character) not in ("Cc", "Cs")
     )
+
+
+def xml_text(text: str) -> str:
+    """Plain text without what XML can't hold."""
+    return plain(text).replace("\ufffe", "").replace("\uffff", "")

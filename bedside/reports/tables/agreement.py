@@ -10,7 +10,7 @@ from pydantic import Field
 
 from bedside.analysis.agreement import Agreement, agree
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.absent_metrics import absent_notes
+from bedside.reports.absent_metrics import absent_notes, preferences_apart
 from bedside.reports.agreement_notes import (
     constant_notes,
     form_notes,
@@ -20,6 +20,7 @@ from bedside.reports.agreement_notes import (
     unit_notes,
 )
 from bedside.reports.cell_names import rater_words
+from bedside.reports.dash_notes import dash_notes
 from bedside.reports.measures import Headed, named_metrics
 from bedside.reports.number_text import DASH, decimal, number
 from bedside.reports.table import Table
@@ -156,6 +157,22 @@ COLUMNS: tuple[FactColumn | StatisticColumn, ...] = (
     StatisticColumn("Upper limit [95 % CI]", "upper limit", interval=True, form=number),
 )
 
+_BESIDE_PEOPLE = "of two raters on numbers, one of whom is no person, and not a mean over persons"
+_ORDERED = "of ordered scales, and not a mean over persons"
+_NOT_A_MEAN = "not a mean over persons"
+#: What a statistic is of, where a row has none.
+_NOT_OF_ROW = {
+    "Ceiling": "of rows that set a rater beside people, of whom two or more rated the same",
+    "Fleiss κ": "of people among themselves",
+    "AC [95 % CI]": _NOT_A_MEAN,
+    "α [95 % CI]": _NOT_A_MEAN,
+    "ICC": _ORDERED,
+    "ρ": _ORDERED,
+    "Bias [95 % CI]": _BESIDE_PEOPLE,
+    "Lower limit [95 % CI]": _BESIDE_PEOPLE,
+    "Upper limit [95 % CI]": _BESIDE_PEOPLE,
+}
+
 
 def agreement_table(agreements: Sequence[Agreement]) -> Table:
     """The table of agreements already computed."""
@@ -181,15 +198,17 @@ def agreement_table(agreements: Sequence[Agreement]) -> Table:
     # A column nobody has a value in says nothing.
     used = [i for i in range(len(COLUMNS)) if any(row.cells[i].text != DASH for row in rows)]
     columns = [COLUMNS[i] for i in used]
+    table_columns = tuple(
+        Column(column.title, column.align) if isinstance(column, FactColumn) else Column(column.title)
+        for column in columns
+    )
+    table_rows = tuple(Row(tuple(row.cells[i] for i in used), row.group) for row in rows)
     return Table(
         name="agreement",
         title="Agreement of raters",
-        columns=tuple(
-            Column(column.title, column.align) if isinstance(column, FactColumn) else Column(column.title)
-            for column in columns
-        ),
-        rows=tuple(Row(tuple(row.cells[i] for i in used), row.group) for row in rows),
-        notes=_notes(agreements, columns),
+        columns=table_columns,
+        rows=table_rows,
+        notes=(*_notes(agreements, columns), *dash_notes(table_columns, table_rows, _NOT_OF_ROW)),
         records=tuple(records),
     )
 
@@ -283,7 +302,8 @@ def _records(agreement: Agreement) -> list[Mapping[str, Any]]:
         "metric": agreement.metric, "title": agreement.title, "kind": agreement.kind, "between": agreement.between,
         "level": agreement.level, "raters": ", ".join(agreement.raters), "units": agreement.units,
         "transcripts": agreement.transcripts, "cases": agreement.cases, "chances": agreement.chances,
-        "picked": agreement.picked, "alone": agreement.alone, "ties": agreement.ties,
+        "picked": agreement.picked, "learnt": agreement.learnt, "alone": agreement.alone, "ties": agreement.ties,
+        "adjudicated": agreement.adjudicated,
         "constant": "; ".join(f"{rater} {level}" for rater, level in agreement.constant.items()),
         "prevalence": "; ".join(f"{label} {share:.4f}" for label, share in agreement.prevalence.items()),
     }  # fmt: skip
@@ -369,7 +389,8 @@ def build(view: RatingsView, seed: int, options: AgreementOptions) -> Table | No
     if not agreements:
         return None
     absent = named_metrics(view, options.metrics).absent
-    return options.finish(agreement_table(agreements), (*absent_notes(absent), *audit_notes(view)))
+    apart = (*absent_notes(absent), *audit_notes(view), *preferences_apart(view))
+    return options.finish(agreement_table(agreements), apart)
 
 
 def audit_notes(view: RatingsView) -> tuple[str, ...]:

@@ -12,7 +12,8 @@ from pydantic import Field
 from bedside.analysis.choices import Correction, CorrectionFamily, Test
 from bedside.analysis.comparison import Comparison, Overall, compare
 from bedside.analysis.ratings_view import RatingsView
-from bedside.reports.absent_metrics import absent_notes
+from bedside.analysis.study_order import UNLISTED, StudyOrder
+from bedside.reports.absent_metrics import absent_notes, preferences_apart
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.comparison_notes import (
     LEVEL,
@@ -30,20 +31,26 @@ from bedside.support.plurals import counted
 
 
 def comparison_table(
-    comparisons: Sequence[Comparison], left_out: Mapping[str, str] = MappingProxyType({})
+    comparisons: Sequence[Comparison],
+    left_out: Mapping[str, str] = MappingProxyType({}),
+    apart: Sequence[str] = (),
+    order: StudyOrder = UNLISTED,
 ) -> Table:
     """The table of comparisons already made.
 
     Args:
         comparisons: the comparisons.
         left_out: by metrics that could not be compared, why.
+        apart: notes on what other tables show.
+        order: has the labels of systems.
     """
     doubled = several_raters({(comparison.metric, comparison.raters) for comparison in comparisons})
     rows = []
     for position, comparison in enumerate(comparisons):
         by = f" ({rater_words(comparison.raters)})" if comparison.metric in doubled else ""
-        first, *others = _cells(comparison, comparison.facts.digits)
-        cells = (Cell(first), *(Cell(text, record=position) for text in others))
+        others = _cells(comparison, comparison.facts.digits)
+        systems = f"{order.system_label(comparison.a)} − {order.system_label(comparison.b)}"
+        cells = (Cell(systems), *(Cell(text, record=position) for text in others))
         rows.append(Row(cells, comparison.facts.title + by))
     return Table(
         name="comparison",
@@ -54,7 +61,7 @@ def comparison_table(
             Column("p"), Column("p corrected"), Column("Effect [95 % CI]", "left"),
         ),
         rows=tuple(rows),
-        notes=comparison_notes(comparisons, left_out),
+        notes=(*comparison_notes(comparisons, left_out), *apart),
         records=tuple(_record(comparison, doubled) for comparison in comparisons),
     )  # fmt: skip
 
@@ -73,7 +80,6 @@ def _cells(comparison: Comparison, digits: int) -> tuple[str, ...]:
         if effect.interval is not None:
             size += f" {between(effect.interval.low, effect.interval.high)}"
     return (
-        f"{comparison.a} − {comparison.b}",
         cases_text(comparison),
         f"{number(comparison.mean_a, digits)}, {number(comparison.mean_b, digits)}",
         number(difference.estimate, digits),
@@ -229,6 +235,7 @@ class ComparisonOptions(Options):
     Attributes:
         metrics: the metrics; those that say something of quality unless named.
         test, family, correction, against: as for ``bedside compare``; ``against`` is its reference.
+        bootstrap: whether intervals of permutation tests are those of a bootstrap over cases.
     """
 
     metrics: Headed = Field(default_factory=dict)
@@ -236,6 +243,7 @@ class ComparisonOptions(Options):
     family: CorrectionFamily = "all"
     correction: Correction = "holm"
     against: str | None = None
+    bootstrap: bool = False
 
 
 def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | None:
@@ -248,11 +256,11 @@ def build(view: RatingsView, seed: int, options: ComparisonOptions) -> Table | N
     comparisons = compare(
         view, metrics=metrics.rated or None, test=options.test, family=options.family,
         reference=options.against if options.against in view.systems() else None,
-        correction=options.correction, seed=seed,
+        correction=options.correction, bootstrap=options.bootstrap, seed=seed,
     )  # fmt: skip
     if not comparisons.pairs:
         return None
-    table = comparison_table(comparisons.pairs, comparisons.left_out)
+    table = comparison_table(comparisons.pairs, comparisons.left_out, preferences_apart(view), view.order)
     return options.finish(table, absent_notes(metrics.absent))
 
 

@@ -49,7 +49,8 @@ def build(view: RatingsView, seed: int, options: CumulativeOptions) -> Table | N
         groups = {other.group for other in curves if other.metric == curve.metric}
         by = f" ({rater_words(curve.group)})" if len(groups) > 1 else ""
         metric_facts = view.facts(curve.metric)
-        label = " · ".join((*stratum, system))
+        levels = (view.order.level_label(*level) for level in zip(options.by, stratum, strict=True))
+        label = " · ".join((*levels, view.order.system_label(system)))
         cells = [
             Cell(label),
             Cell(f"{curve.n:,}" + (f"/{curve.n + curve.missing:,}" if curve.missing else "")),

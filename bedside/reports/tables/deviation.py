@@ -10,6 +10,7 @@ from pydantic import Field
 from bedside.analysis.deviation import Deviation, deviation
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
+from bedside.analysis.study_order import UNLISTED, StudyOrder
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
 from bedside.reports.measures import Headed, named_metrics
@@ -32,16 +33,25 @@ class DeviationOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
-def deviation_table(deviations: Sequence[Deviation], reference: str) -> Table:
-    """The table of deviations already computed; ``reference`` is the name of the corpus."""
+def deviation_table(deviations: Sequence[Deviation], reference: str, order: StudyOrder = UNLISTED) -> Table:
+    """The table of deviations already computed.
+
+    Args:
+        deviations: the deviations.
+        reference: the name of the corpus.
+        order: has the labels of systems.
+    """
     doubled = several_raters(
         {(mean_deviation.metric, mean_deviation.raters) for mean_deviation in deviations}
     )
     rows = []
     for position, mean_deviation in enumerate(deviations):
         by = f" ({rater_words(mean_deviation.raters)})" if mean_deviation.metric in doubled else ""
-        first, *others = _cells(mean_deviation, mean_deviation.facts.digits)
-        cells = (Cell(first), *(Cell(text, record=position) for text in others))
+        others = _cells(mean_deviation, mean_deviation.facts.digits)
+        cells = (
+            Cell(order.system_label(mean_deviation.system)),
+            *(Cell(text, record=position) for text in others),
+        )
         rows.append(Row(cells, mean_deviation.facts.title + by))
     return Table(
         name="deviation",
@@ -62,7 +72,6 @@ def _cells(mean_deviation: Deviation, digits: int) -> tuple[str, ...]:
     if difference.interval is not None:
         text += f" [{signed(difference.interval.low, digits)}, {signed(difference.interval.high, digits)}]"
     return (
-        mean_deviation.system,
         str(mean_deviation.n),
         number(mean_deviation.mean, digits),
         str(mean_deviation.reference_n),
@@ -136,16 +145,23 @@ def _record(mean_deviation: Deviation, several: Collection[str]) -> Mapping[str,
 
 
 def build(view: RatingsView, seed: int, options: DeviationOptions) -> Table | None:
-    """The deviations of the metrics wanted; None where there is no reference corpus or nothing in common with it."""
+    """The deviations of the metrics wanted; None where nobody rated any of them.
+
+    Raises:
+        NothingError: there is no reference corpus, or nothing in common with it.
+    """
     reference = options.reference or view.reference
     metrics = named_metrics(view, options.metrics)
-    if reference is None or metrics.none_rated:
+    if metrics.none_rated:
         return None
-    try:
-        deviations = deviation(view, reference, metrics=metrics.rated or None)
-    except NothingError:
-        return None
-    table = deviation_table(deviations, reference if isinstance(reference, str) else reference.name)
+    if reference is None:
+        raise NothingError(
+            "no reference corpus is named", where=view.name, todo="bedside report RUN --reference RUN2"
+        )
+    deviations = deviation(view, reference, metrics=metrics.rated or None)
+    table = deviation_table(
+        deviations, reference if isinstance(reference, str) else reference.name, view.order
+    )
     return options.finish(table, absent_notes(metrics.absent))
 
 

@@ -10,7 +10,7 @@ from pydantic import Field
 from bedside.analysis.ratings_view import RatingsView
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.measures import Headed, TableMeasure
-from bedside.reports.number_text import number, p_value
+from bedside.reports.number_text import DASH, number, p_value
 from bedside.reports.samples import MeasureRow, Sample, measure
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
@@ -42,12 +42,13 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table |
         return None
     cells: list[tuple[MeasureRow, str, Sample]] = []
     for item, samples in measured.items:
-        systems = sorted((system, sample) for (system, _), sample in samples.items())
-        cells += [(item, system, sample) for system, sample in systems if sample.n]
+        of_system = {system: sample for (system, _), sample in samples.items()}
+        systems = view.order.ordered_systems(of_system)
+        cells += [(item, system, of_system[system]) for system in systems if of_system[system].n]
     name = f"skewness of {len(cells)} distributions"
     tests = family([skewness(sample.values) for _, _, sample in cells], name)
     rows = tuple(
-        Row(tuple(_cells(item, system, sample, test, position)), item.title)
+        Row((Cell(view.order.system_label(system)), *_cells(item, sample, test, position)), item.title)
         for position, ((item, system, sample), test) in enumerate(zip(cells, tests, strict=True))
     )
     return Table(
@@ -74,7 +75,7 @@ def build(view: RatingsView, seed: int, options: DistributionOptions) -> Table |
     )  # fmt: skip
 
 
-def _cells(item: MeasureRow, system: str, sample: Sample, test: Result, position: int) -> list[Cell]:
+def _cells(item: MeasureRow, sample: Sample, test: Result, position: int) -> list[Cell]:
     digits = item.digits
     values = sample.values * item.scale
     texts = [
@@ -89,7 +90,7 @@ def _cells(item: MeasureRow, system: str, sample: Sample, test: Result, position
         p_value(test.p),
         p_value(test.p_adjusted),
     ]
-    return [Cell(system), *(Cell(text, record=position) for text in texts)]
+    return [Cell(text, record=position) for text in texts]
 
 
 def _notes(
@@ -109,7 +110,7 @@ def _notes(
         if test.missing:
             reasons.setdefault(test.missing, []).append(f"{view.facts(item.metric).title} of {system}")
     notes += [
-        f"{reason}: {', '.join(of[:4])}{f' and {len(of) - 4} more' if len(of) > 4 else ''}."
+        f"{DASH}: {reason}: {', '.join(of[:4])}{f' and {len(of) - 4} more' if len(of) > 4 else ''}."
         for reason, of in reasons.items()
     ]
     return notes

@@ -10,6 +10,7 @@ from pydantic import Field
 from bedside.analysis.drift import Change, Drift, MeanChange, drift
 from bedside.analysis.ratings_view import RatingsView
 from bedside.analysis.selection import NothingError
+from bedside.analysis.study_order import UNLISTED, StudyOrder
 from bedside.ratings.names import judge_model
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
@@ -37,8 +38,8 @@ class DriftOptions(Options):
     metrics: Headed = Field(default_factory=dict)
 
 
-def drift_table(length_drift: Drift) -> Table:
-    """The table of drift already computed."""
+def drift_table(length_drift: Drift, order: StudyOrder = UNLISTED) -> Table:
+    """The table of drift already computed; ``order`` has the labels of systems."""
     doubled = several_raters(
         {(system_change.metric, system_change.raters) for system_change in length_drift.changes}
     )
@@ -46,13 +47,16 @@ def drift_table(length_drift: Drift) -> Table:
     records: list[Mapping[str, Any]] = []
     for system_change in length_drift.changes:
         by = f" ({rater_words(system_change.raters)})" if system_change.metric in doubled else ""
-        first, *others = _cells(system_change, system_change.facts.digits)
-        cells = (Cell(first), *(Cell(text, record=len(records)) for text in others))
+        others = _cells(system_change, system_change.facts.digits)
+        cells = (
+            Cell(order.system_label(system_change.system)),
+            *(Cell(text, record=len(records)) for text in others),
+        )
         rows.append(Row(cells, system_change.facts.title + by))
         records.append(_record(length_drift, system_change, doubled))
     kinds = several_raters({(_MEANS, system_change.raters) for system_change in length_drift.means})
     for mean in length_drift.means:
-        rows.append(Row(_mean_cells(mean, len(records), length_drift), _MEANS.capitalize()))
+        rows.append(Row(_mean_cells(mean, len(records), length_drift, order), _MEANS.capitalize()))
         records.append({**dict.fromkeys(records[0]), **_mean_record(length_drift, mean, kinds)})
     return Table(
         name="drift",
@@ -71,7 +75,6 @@ def _cells(system_change: Change, digits: int) -> tuple[str, ...]:
     change = system_change.change
     interval = change.interval
     return (
-        system_change.system,
         str(change.n),
         number(change.details.get("mean before"), digits),
         number(change.details.get("mean after"), digits),
@@ -80,12 +83,12 @@ def _cells(system_change: Change, digits: int) -> tuple[str, ...]:
     )
 
 
-def _mean_cells(mean: MeanChange, position: int, length_drift: Drift) -> tuple[Cell, ...]:
+def _mean_cells(mean: MeanChange, position: int, length_drift: Drift, order: StudyOrder) -> tuple[Cell, ...]:
     kinds = {other.raters for other in length_drift.means}
     by = f" ({judge_model(mean.raters)})" if len(kinds) > 1 else ""
     metrics = counted(mean.n, "metric")
     texts = (metrics, DASH, DASH, number(mean.mean, 2), DASH)
-    return (Cell(mean.system + by), *(Cell(text, record=position) for text in texts))
+    return (Cell(order.system_label(mean.system) + by), *(Cell(text, record=position) for text in texts))
 
 
 def _notes(length_drift: Drift) -> tuple[str, ...]:
@@ -111,13 +114,18 @@ def _notes(length_drift: Drift) -> tuple[str, ...]:
     )
     if alone:
         notes.append(
-            f"{alone} values had no partner at the other length and were left out; the CSV counts them."
+            f"{counted(alone, 'value')} had no partner at the other length and {'was' if alone == 1 else 'were'} left "
+            "out; the CSV counts them."
         )
     if length_drift.without:
-        notes.append(f"{length_drift.without} transcripts have no {length_drift.by} and were left out.")
+        have = "transcript has" if length_drift.without == 1 else "transcripts have"
+        were = "was" if length_drift.without == 1 else "were"
+        notes.append(f"{length_drift.without:,} {have} no {length_drift.by} and {were} left out.")
     for reason in dict.fromkeys(change.missing for change in changes if change.missing):
         count = sum(change.missing == reason for change in changes)
         notes.append(f"{DASH} {counted(count, 'time')}: {reason}.")
+    if length_drift.means:
+        notes.append(f"{DASH}: a mean over metrics is of their changes alone, and has no interval.")
     return tuple(notes)
 
 
@@ -161,20 +169,35 @@ def _mean_record(length_drift: Drift, mean: MeanChange, several: Collection[str]
     }
 
 
+def drift_of(view: RatingsView, options: DriftOptions, seed: int) -> Drift:
+    """The drift that the options name, computed once for a table and a figure.
+
+    Raises:
+        DataError: as :func:`~bedside.analysis.drift.drift` does.
+    """
+    metrics = named_metrics(view, options.metrics).rated
+    return view.once(
+        ("drift", options.by, options.lengths, metrics, seed),
+        lambda: drift(view, options.by, lengths=options.lengths, metrics=metrics or None, seed=seed),
+    )
+
+
 def build(view: RatingsView, seed: int, options: DriftOptions) -> Table | None:
-    """The drift of the metrics wanted; None where the factor, two lengths or cases with both are lacking."""
+    """The drift of the metrics wanted; None where nobody rated any of them.
+
+    Raises:
+        NothingError: the factor, two lengths or cases with both are lacking.
+    """
     metrics = named_metrics(view, options.metrics)
     if metrics.none_rated:
         return None
-    try:
-        length_drift = drift(
-            view, options.by, lengths=options.lengths, metrics=metrics.rated or None, seed=seed
-        )
-    except NothingError:
-        return None
+    length_drift = drift_of(view, options, seed)
     if not any(system_change.change.n for system_change in length_drift.changes):
-        return None
-    table = drift_table(length_drift)
+        raise NothingError(
+            f"no case has a value at {options.by} {length_drift.shortest:g} and at {length_drift.longest:g}",
+            where=view.name,
+        )
+    table = drift_table(length_drift, view.order)
     return options.finish(table, absent_notes(metrics.absent))
 
 

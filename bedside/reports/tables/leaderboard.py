@@ -12,9 +12,8 @@ from bedside.analysis.simulated_costs import SystemCost, simulated_costs
 from bedside.analysis.simulated_talks import SimulatedTalks, reasons_of, simulated_talks
 from bedside.analysis.study_parts import SYNTHETIC
 from bedside.reports.cell_names import ARROWS, cell_name, rater_words
-from bedside.reports.judgements import money
 from bedside.reports.leaderboard_measures import BoardColumn, BoardMeasures, board_measures
-from bedside.reports.number_text import DASH, number
+from bedside.reports.number_text import DASH, money, number
 from bedside.reports.simulated_actors import toys_of, with_toy
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import Field
 
 from bedside.analysis.ratings_view import RatingsView
-from bedside.analysis.selection import NothingError
+from bedside.analysis.study_order import UNLISTED, StudyOrder
 from bedside.analysis.trend import Bin, Trend, trend
 from bedside.reports.absent_metrics import absent_notes
 from bedside.reports.cell_names import cell_name, rater_words, several_raters
@@ -30,20 +30,22 @@ class LengthOptions(Options):
     Attributes:
         edges: numbers of messages at which bins begin; quartiles unless given.
         metrics: those that say something of quality unless named.
+        messages_of: whose messages are counted; both sides' unless given.
     """
 
     edges: tuple[int, ...] | None = None
     metrics: Headed = Field(default_factory=dict)
+    messages_of: Literal["clinician", "patient"] | None = None
 
 
-def length_table(trends: Sequence[Trend]) -> Table:
-    """The table of trends already computed, which share their bins."""
+def length_table(trends: Sequence[Trend], order: StudyOrder = UNLISTED) -> Table:
+    """The table of trends already computed, which share their bins; ``order`` has the labels of systems."""
     doubled = several_raters({(system_trend.metric, system_trend.raters) for system_trend in trends})
     rows: list[Row] = []
     records: list[Mapping[str, Any]] = []
     for system_trend in trends:
         by = f" ({rater_words(system_trend.raters)})" if system_trend.metric in doubled else ""
-        cells = [Cell(system_trend.system)]
+        cells = [Cell(order.system_label(system_trend.system))]
         for length_bin in system_trend.bins:
             cells.append(Cell(_bin_cell(length_bin, system_trend.facts.digits), record=len(records)))
             records.append(
@@ -100,6 +102,8 @@ def _notes(trends: Sequence[Trend]) -> tuple[str, ...]:
         f"Trend: {methods} of value and number of messages over transcripts; p corrected by Holm within the "
         f"family “{first.family}” of {counted(first.family_size or 0, 'test')}.",
     ]
+    if any(length_bin.mean.estimate is None for system_trend in trends for length_bin in system_trend.bins):
+        notes.append(f"{DASH}: no transcript of so many messages has a value.")
     missing = sum(length_bin.missing for system_trend in trends for length_bin in system_trend.bins)
     if missing:
         notes.append(f"Missing values, left out: {missing}. The CSV counts them by bin.")
@@ -155,21 +159,22 @@ def _trend_record(test: Result) -> Mapping[str, Any]:
 
 
 def build(view: RatingsView, seed: int, options: LengthOptions) -> Table | None:
-    """The trends of the metrics wanted; None where there are none, or unasked too few transcripts for one."""
+    """The trends of the metrics wanted; None where nobody rated any of them, or unasked too few transcripts for one.
+
+    Raises:
+        NothingError: none of them can be followed.
+    """
     metrics = named_metrics(view, options.metrics)
     if metrics.none_rated:
         return None
-    try:
-        trends = trend(view, edges=options.edges, metrics=metrics.rated or None)
-    except NothingError:
-        return None
+    trends = trend(view, edges=options.edges, metrics=metrics.rated or None, role=options.messages_of)
     if (
         not metrics.names
         and options.edges is None
         and max(system_trend.correlation.n for system_trend in trends) < FEWEST
     ):
         return None
-    table = length_table(trends)
+    table = length_table(trends, view.order)
     return options.finish(table, absent_notes(metrics.absent))
 
 

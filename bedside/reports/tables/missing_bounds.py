@@ -85,6 +85,11 @@ def _notes(view: RatingsView, bounded: BoundedMeans) -> tuple[str, ...]:
         notes.append(
             f"Neither end is better, so that worst is lowest and best highest: {', '.join(undirected)}."
         )
+    systems = [system for bounds in bounded.metrics for system in bounds.systems]
+    if any(system.mean is None for system in systems):
+        notes.append(f"{DASH}: no value is there that a mean could be taken of.")
+    if any(len(bounds.systems) < 2 for bounds in bounded.metrics):
+        notes.append(f"{DASH}: there is no other system to change places with.")
     if bounded.without_ends:
         titles = dict.fromkeys(view.facts(name).title for name in bounded.without_ends)
         notes.append(f"Without bounds, as an end of the scale is open or not known: {', '.join(titles)}.")

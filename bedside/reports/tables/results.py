@@ -9,18 +9,29 @@ from typing import Any
 import numpy as np
 
 from bedside.analysis.ratings_view import RatingsView
+from bedside.reports.absent_metrics import preferences_apart
 from bedside.reports.best_systems import BestCells, best_cells
 from bedside.reports.measures import TableMeasure
-from bedside.reports.number_text import DASH, number
+from bedside.reports.number_text import DASH, number, signed, trimmed
+from bedside.reports.published_cells import PublishedCells, published_cells
+from bedside.reports.results_compared import corpus_name, reference_samples, with_comparisons
 from bedside.reports.results_deviations import ResultsDeviations, results_deviations
-from bedside.reports.results_layout import CellKey, Key, ResultsLayout, dimension_title, layout_of
+from bedside.reports.results_layout import (
+    CellKey,
+    Key,
+    ResultsLayout,
+    dimension_title,
+    layout_of,
+    raters_apart,
+)
 from bedside.reports.results_notes import results_notes
-from bedside.reports.results_options import METRIC, SYSTEM, ResultsOptions, Spread
-from bedside.reports.samples import MeasuredRows, interval_of, measure
+from bedside.reports.results_options import METRIC, RATERS, SYSTEM, ResultsOptions, Spread
+from bedside.reports.samples import MeasuredRows, MeasureRow, Sample, interval_of, measure
 from bedside.reports.system_tests import SystemTests, system_tests
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
+from bedside.suites.published_numbers import PublishedNumber
 from bedside.support.errors import DataError
 
 
@@ -39,21 +50,34 @@ def build(view: RatingsView, seed: int, options: ResultsOptions) -> Table | None
     measured = measure(
         view,
         headed,
-        by=options.factors,
+        by=options.transcript_factors,
         pool=SYSTEM not in (*options.rows, *options.columns),
         case_level=options.case_level,
+        raters=options.raters,
     )
+    if RATERS in options.factors:
+        measured = raters_apart(measured, options)
+    references: Mapping[int, Sample] = {}
+    if options.reference or any(item.nearest or item.measure.deviation for item, _ in measured.items):
+        references = reference_samples(view, headed, measured)
+    measured, references = with_comparisons(view, measured, references)
     if not measured.items:
         return None
-    layout = layout_of(measured, options)
+    places = {place for _, samples in measured.items for place in samples}
+    published = published_cells([item for item, _ in measured.items], places, options, view.order)
+    layout = layout_of(measured, options, view.order, published.cells)
     cells = _ResultsCells(
         layout=layout,
         tests=system_tests(view, layout, seed),
         deviations=results_deviations(view, layout),
         usual_counts=layout.usual_counts(),
-        best=best_cells(layout),
+        best=best_cells(layout, references),
+        references=references,
+        corpus=None if view.reference is None else corpus_name(view.reference),
+        published=published,
     )
     table = _table(cells, measured)
+    table = replace(table, notes=(*table.notes, *published.notes(), *preferences_apart(view)))
     if not missing_factors:
         return table
     note = f"No transcript has the factor {', '.join(missing_factors)}, by which this table would be divided too."
@@ -67,12 +91,14 @@ def _with_factors_of(view: RatingsView, options: ResultsOptions) -> tuple[Result
         DataError: nothing is left of the rows or of the columns.
     """
     factors = set() if view.factors is None else set(view.factors.columns)
-    missing_factors = tuple(name for name in options.factors if name not in factors)
+    missing_factors = tuple(name for name in options.transcript_factors if name not in factors)
     rows = tuple(name for name in options.rows if name not in missing_factors)
     columns = tuple(name for name in options.columns if name not in missing_factors)
     if not rows or not columns:
         raise DataError(f"no transcript has the factor {', '.join(missing_factors)}", where=view.name)
-    return options.model_copy(update={"rows": rows, "columns": columns}), missing_factors
+    keys = min(options.key_columns, len(rows))
+    chosen = options.model_copy(update={"rows": rows, "columns": columns, "key_columns": keys})
+    return chosen, missing_factors
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +111,9 @@ class _ResultsCells:
         deviations: from the reference corpus; None where the table shows none.
         usual_counts: the transcripts that the cells of a column rest on, of a row where columns hold the metrics.
         best: the cells that are best and second best.
+        references: the reference corpus's own values, by position of the item.
+        corpus: what the corpus is called; None where there is none.
+        published: the numbers that the suite's source printed.
     """
 
     layout: ResultsLayout
@@ -92,6 +121,15 @@ class _ResultsCells:
     deviations: ResultsDeviations | None
     usual_counts: Mapping[Key, int]
     best: BestCells
+    references: Mapping[int, Sample]
+    corpus: str | None
+    published: PublishedCells
+
+    @property
+    def has_corpus(self) -> bool:
+        """Whether the corpus's own means, or those of the source's corpus, stand in the last column."""
+        named = self.layout.options.reference is not None
+        return named and (self.corpus is not None or bool(self.published.references))
 
     def usual_count(self, row: Key, column: Key) -> int:
         """The transcripts that a cell rests on unless it says otherwise."""
@@ -105,10 +143,13 @@ def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
     for row_key in layout.rows:
         for column_key in layout.columns:
             key = layout.cell_key(row_key, column_key)
-            if key in layout.samples:
+            if key in layout.samples or key in cells.published.cells:
                 positions[key] = len(records)
-                records.append(_record(cells, key))
-    rows = [_row(cells, row_key, positions) for row_key in layout.rows]
+                records.append(_record(cells, key) if key in layout.samples else _printed_record(cells, key))
+    rows = [
+        _row(cells, row_key, positions, before=before)
+        for before, row_key in zip((None, *layout.rows), layout.rows, strict=False)
+    ]
     if options.counts and layout.metrics_in_rows:
         rows = [*_count_rows(layout, records), *rows]
     return Table(
@@ -123,6 +164,8 @@ def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
             measured=measured,
             tests=cells.tests,
             deviations=cells.deviations,
+            references=cells.references,
+            corpus=cells.corpus,
         ),
         records=(*records, *_valueless_records(layout, measured)),
     )
@@ -130,8 +173,8 @@ def _table(cells: _ResultsCells, measured: MeasuredRows) -> Table:
 
 def _columns(cells: _ResultsCells) -> list[Column]:
     layout, options = cells.layout, cells.layout.options
-    columns = [Column(dimension_title(options.rows[-1]), "left")]
-    if not layout.metrics_in_rows:
+    columns = [Column(layout.dimension_title(name), "left") for name in options.rows[-options.key_columns :]]
+    if not layout.metrics_in_rows and options.n:
         columns.append(Column("n"))
     if cells.deviations is not None:
         columns.append(Column("Reference"))
@@ -141,25 +184,35 @@ def _columns(cells: _ResultsCells) -> list[Column]:
             columns.append(Column(title, group=group))
         else:
             columns += [Column(_spread_words(options.spread), group=title), Column("Δ", group=title)]
+    if cells.has_corpus:
+        columns.append(Column(cells.corpus or str(options.reference)))
     if cells.tests.pair is not None:
         columns += [Column("Statistic"), Column("p"), Column("p corrected")]
     return columns
 
 
-def _row(cells: _ResultsCells, row_key: Key, positions: Mapping[CellKey, int]) -> Row:
-    """One row; ``positions`` are those of the cells' records."""
+def _row(cells: _ResultsCells, row_key: Key, positions: Mapping[CellKey, int], *, before: Key | None) -> Row:
+    """One row.
+
+    Args:
+        cells: what they are made from.
+        row_key: what the row is of.
+        positions: those of the cells' records.
+        before: what the row above is of; None where there is none.
+    """
     layout, deviations = cells.layout, cells.deviations
-    row = [Cell(layout.row_title(row_key))]
-    if not layout.metrics_in_rows:
+    row = [Cell(title) for title in layout.row_titles(row_key, before)]
+    if not layout.metrics_in_rows and layout.options.n:
         row.append(Cell(f"{cells.usual_counts[row_key]:,}"))
     # Deviations and tests stand only where rows are metrics.
     if deviations is not None:
         row.append(deviations.reference_cell(layout.items[row_key[0]]))
     for column_key in layout.columns:
         key = layout.cell_key(row_key, column_key)
+        text = _text(cells, key, cells.usual_count(row_key, column_key))
         row.append(
             Cell(
-                _text(cells, key, cells.usual_count(row_key, column_key)),
+                _beside(text, cells.published.cells.get(key)),
                 bold=key in cells.best.best,
                 marks=cells.tests.marks(key),
                 underline=key in cells.best.second,
@@ -168,9 +221,35 @@ def _row(cells: _ResultsCells, row_key: Key, positions: Mapping[CellKey, int]) -
         )
         if deviations is not None:
             row.append(deviations.cell(key, positions.get(key)))
+    if cells.has_corpus:
+        row.append(_reference_cell(cells, row_key[layout.options.rows.index(METRIC)]))
     if cells.tests.pair is not None:
         row += cells.tests.pair_cells(layout.items[row_key[0]])
     return Row(tuple(row), layout.row_heading(row_key))
+
+
+def _reference_cell(cells: _ResultsCells, position: int) -> Cell:
+    """The reference corpus's own value of a measure."""
+    sample = cells.references.get(position)
+    text = DASH
+    if sample is not None and sample.estimate is not None:
+        text = _number(cells.layout.items[position], sample.estimate)
+    return Cell(_beside(text, cells.published.references.get(position)))
+
+
+def _beside(text: str, printed: PublishedNumber | None) -> str:
+    """A cell's text with the number that the source printed, in braces; that alone where the run has none."""
+    if printed is None:
+        return text
+    braced = f"{{{printed.printed}}}"
+    return braced if text == DASH else f"{text} {braced}"
+
+
+def _number(item: MeasureRow, estimate: float) -> str:
+    """A measure's number as its row prints it."""
+    write = signed if item.level == "difference" else number
+    text = write(estimate * item.scale, item.digits)
+    return trimmed(text) if item.measure.trim else text
 
 
 def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
@@ -179,7 +258,7 @@ def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
     spread = cells.layout.options.spread
     if sample is None or sample.estimate is None:
         return DASH
-    text = number(sample.estimate * item.scale, item.digits)
+    text = _number(item, sample.estimate)
     if spread == "sd" and sample.sd is not None:
         text += f" ({number(sample.sd * item.scale, item.digits)})"
     if spread == "ci":
@@ -187,7 +266,7 @@ def _text(cells: _ResultsCells, key: CellKey, usual_count: int) -> str:
         if interval is not None:
             low, high = (number(bound * item.scale, item.digits) for bound in (interval.low, interval.high))
             text += f" [{low}, {high}]"
-    if sample.n != usual_count:
+    if sample.n != usual_count and cells.layout.options.n:
         text += f" n={sample.n:,}" + (f"/{sample.n + sample.missing:,}" if sample.missing else "")
     return text
 
@@ -216,10 +295,38 @@ def _record(cells: _ResultsCells, key: CellKey) -> dict[str, Any]:
         "why_missing": sample.why,
         "numerator": sample.numerator,
         "denominator": sample.denominator,
-        "direction": item.direction,
+        "direction": "reference" if item.nearest else item.direction,
+        **_reference_record(cells, position),
+        **_published_record(cells.published.cells.get(key)),
         **cells.tests.record(key),
         **(cells.deviations.record(key) if cells.deviations is not None else {}),
     }
+
+
+def _printed_record(cells: _ResultsCells, key: CellKey) -> dict[str, Any]:
+    """The record of a cell of which only the suite's source has a number."""
+    position, (system, stratum) = key
+    item, options = cells.layout.items[position], cells.layout.options
+    factors = dict(zip(options.factors, stratum, strict=True))
+    names = {METRIC: item.key, SYSTEM: system, **factors}
+    return {
+        "cell": "/".join(names[dimension] for dimension in (*options.rows, *options.columns)),
+        "measure": item.title, "metric": item.metric, "system": system, **factors, "value": None, "n": 0,
+        **_published_record(cells.published.cells[key]),
+    }  # fmt: skip
+
+
+def _published_record(printed: PublishedNumber | None) -> dict[str, Any]:
+    """What a record says of the number that the suite's source printed; nothing where it printed none."""
+    if printed is None:
+        return {}
+    return {"published": printed.value, "published_in": f"{printed.paper}, {printed.place}"}
+
+
+def _reference_record(cells: _ResultsCells, position: int) -> dict[str, Any]:
+    """What a cell's record says of the reference corpus; nothing where the table shows nothing of it."""
+    sample = cells.references.get(position)
+    return {} if sample is None else {"reference": sample.estimate, "reference_n": sample.n}
 
 
 def _valueless_records(layout: ResultsLayout, measured: MeasuredRows) -> Iterator[dict[str, Any]]:

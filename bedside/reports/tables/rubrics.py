@@ -10,6 +10,7 @@ from bedside.reports.rated_rubrics import RatedRubric, rated_rubrics
 from bedside.reports.table import Table
 from bedside.reports.table_content import Cell, Column, Row
 from bedside.reports.table_kind import TableKind
+from bedside.rubrics.description import tuning_words
 
 _TITLE = "Rubrics, and how many deviations from their sources they declare"
 
@@ -32,6 +33,7 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
                 "rubric": rated.rubric.name, "version": rated.rubric.version, "asked": list(rated.versions),
                 "raters": list(rated.raters), "source": rated.rubric.source,
                 "deviations": list(rated.rubric.deviations),
+                "tuned": [rubric.version for rubric in rated.tuned],
             }
             for rated in rubrics
         ),
@@ -54,9 +56,12 @@ def _notes(rubrics: Sequence[RatedRubric]) -> Iterator[str]:
     )
     if any(not rated.versions for rated in rubrics):
         yield (
-            "Where there is no version, the ratings don't say by which wording they were made: the rubric is taken by "
-            "its name."
+            f"Where there is no version ({DASH}), the ratings don't say by which wording they were made: the rubric "
+            "is taken by its name."
         )
+    for rated in rubrics:
+        for tuned in rated.tuned:
+            yield f"{rated.rubric.title} {tuned.version} is tuned {tuning_words(tuned)}."
     titles: dict[str, list[str]] = {}
     for rated in rubrics:
         for deviation in () if rated.reworded else rated.rubric.deviations:

@@ -76,6 +76,8 @@ def _notes(talks: SimulatedTalks, seed: int) -> Iterator[str]:
             "had not begun when the simulation was scored: the table doesn't count them. bedside simulate with the "
             "same options goes on."
         )
+    if any(not any(talk.lost for talk in talks.talks if talk.system == system) for system in talks.systems):
+        yield f"{DASH}: none was lost."
     warned = False
     for by in ("system", "persona", "setting"):
         loss = talks.loss(by, seed=seed)

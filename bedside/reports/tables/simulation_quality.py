@@ -102,7 +102,7 @@ def _notes(view: RatingsView, measures: Sequence[QualityMeasure]) -> Iterator[st
 def _record(measure: QualityMeasure) -> Mapping[str, Any]:
     result = measure.result
     return {
-        "cell": f"{measure.name}/{measure.system}", "aspect": measure.aspect, "measure": measure.name,
+        "cell": f"{measure.name}/{measure.system}", "aspect": measure.aspect, "metric": measure.name,
         "system": measure.system, "raters": measure.raters, "n": result.n, "unit": measure.unit,
         "estimate": result.estimate, "low": result.interval.low if result.interval else None,
         "high": result.interval.high if result.interval else None, "p": result.p, "reference": measure.reference,

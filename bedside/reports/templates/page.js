@@ -11,6 +11,7 @@ document.addEventListener('click', async function (event) {
   button.textContent = done ? 'Copied' : 'Could not copy';
   setTimeout(function () { button.textContent = label; }, 1500);
 });
+
 function reveal() {
   const target = location.hash.length > 1 && document.getElementById(decodeURIComponent(location.hash.slice(1)));
   const closed = target && target.closest('details:not([open])');
@@ -18,3 +19,115 @@ function reveal() {
 }
 window.addEventListener('hashchange', reveal);
 reveal();
+
+// What has nothing to scroll is no stop of the tabulator key.
+const scrolled = [...document.querySelectorAll('.scroll')];
+function stops() {
+  const wide = scrolled.map(function (region) { return region.scrollWidth > region.clientWidth; });
+  scrolled.forEach(function (region, place) {
+    if (wide[place]) region.tabIndex = 0; else region.removeAttribute('tabindex');
+  });
+}
+window.addEventListener('resize', stops);
+stops();
+
+const BLOCKS = 'td, th, li, p, caption, figcaption, h1, h2, h3, dt, dd, summary, text';
+const NO_WORDS = 'nav, form, button, textarea, script, style, defs, metadata';
+const form = document.querySelector('form.search');
+const input = document.getElementById('words');
+let hits = [];
+let place = 0;
+let waiting = 0;
+
+{# A cell, a paragraph or a label is one text, whatever is set in bold or raised in it. -#}
+function texts() {
+  const blocks = new Map();
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const block = node.parentElement.closest(BLOCKS);
+    if (!block || node.parentElement.closest(NO_WORDS)) continue;
+    if (!blocks.has(block)) blocks.set(block, []);
+    blocks.get(block).push(node);
+  }
+  return blocks;
+}
+
+function ranges(words) {
+  const parts = words.split(/\s+/).map(function (word) { return word.replace(/[\\^$.*+?()[\]{}|\/]/g, '\\$&'); });
+  const pattern = new RegExp(parts.join('\\s+'), 'giu');
+  const all = [];
+  for (const nodes of texts().values()) {
+    const text = nodes.map(function (node) { return node.data; }).join('');
+    for (const match of text.matchAll(pattern)) {
+      const range = document.createRange();
+      let start = 0;
+      for (const node of nodes) {
+        const end = start + node.data.length;
+        const first = match.index, last = first + match[0].length;
+        if (first >= start && first < end) range.setStart(node, first - start);
+        if (last > start && last <= end) { range.setEnd(node, last - start); break; }
+        start = end;
+      }
+      all.push(range);
+    }
+  }
+  return all;
+}
+
+function show() {
+  document.querySelectorAll('.hit').forEach(function (element) { element.classList.remove('hit'); });
+  const count = hits.length === 1 ? '1 hit' : hits.length.toLocaleString('en') + ' hits';
+  const sought = input.value.trim().length > 1;
+  document.getElementById('hits').textContent =
+    !sought ? '' : hits.length ? (place + 1).toLocaleString('en') + ' of ' + count : 'No hits';
+  form.classList.toggle('searching', sought);
+  const range = hits[place];
+  if (window.Highlight) {
+    CSS.highlights.set('hits', new Highlight(...hits));
+    CSS.highlights.set('hit', new Highlight(...(range ? [range] : [])));
+    CSS.highlights.get('hit').priority = 1;
+  }
+  if (!range) return;
+  const element = range.startContainer.parentElement;
+  for (let closed; (closed = element.closest('details:not([open])'));) closed.open = true;
+  element.closest(BLOCKS).classList.add('hit');
+  element.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  window.scrollBy(0, range.getBoundingClientRect().top - window.innerHeight / 2);
+}
+
+function search() {
+  clearTimeout(waiting);
+  waiting = 0;
+  const words = input.value.trim();
+  hits = words.length > 1 ? ranges(words) : [];
+  place = 0;
+  show();
+}
+
+function step(by) {
+  if (waiting) { search(); return; }
+  if (!hits.length) return;
+  place = (place + by + hits.length) % hits.length;
+  show();
+}
+
+form.hidden = false;
+input.addEventListener('input', function () { clearTimeout(waiting); waiting = setTimeout(search, 200); });
+input.addEventListener('keydown', function (event) {
+  if (event.key === 'Enter' && event.shiftKey) { event.preventDefault(); step(-1); }
+  if (event.key === 'Escape') { input.value = ''; search(); }
+});
+form.addEventListener('submit', function (event) { event.preventDefault(); step(1); });
+document.getElementById('previous').addEventListener('click', function () { step(-1); });
+
+{# On paper a transcript that is folded shows nothing: those asked for are unfolded first. -#}
+let unfolded = [];
+window.addEventListener('beforeprint', function () {
+  const wanted = document.getElementById('with-transcripts');
+  document.body.classList.toggle('with-transcripts', Boolean(wanted && wanted.checked));
+  unfolded = wanted && wanted.checked ? [...document.querySelectorAll('details.transcript:not([open])')] : [];
+  unfolded.forEach(function (transcript) { transcript.open = true; });
+});
+window.addEventListener('afterprint', function () {
+  unfolded.forEach(function (transcript) { transcript.open = false; });
+});

@@ -12,6 +12,7 @@ import orjson
 from bedside.llm.prices import Price
 from bedside.llm.protocol import (
     Client,
+    DeclinedError,
     FaultError,
     NotAskableError,
     RefusedError,
@@ -30,7 +31,6 @@ from bedside.simulators.calls import ActorReply, Call
 
 #: Largest reply that an agent may give, in bytes.
 MOST_BYTES = 10**6
-_DECLINED = "the model declined"
 #: The beginning of what went wrong, which many calls can share.
 _REASON = re.compile(r"(.+?)(?:: | \()")
 
@@ -93,7 +93,7 @@ class QueuedActor:
             reply = await self._requests.reply(self.request(call, place), record)
         except UnusableError as unusable:
             record.count(unusable.reply)
-            declined = unusable.problem if unusable.problem.startswith(_DECLINED) else ""
+            declined = unusable.problem if isinstance(unusable, DeclinedError) else ""
             return ActorReply(unusable.reply.text, declined=declined)
         except FaultError as fault:
             raise _unanswered(fault.what) from fault

@@ -9,6 +9,7 @@ import orjson
 
 from bedside.llm.batch_files import BatchClient
 from bedside.llm.clients.local import LocalName
+from bedside.llm.contract import check_models
 from bedside.llm.endpoints import named_models, rooms
 from bedside.llm.model_names import ModelName
 from bedside.llm.protocol import Request
@@ -81,10 +82,15 @@ def _open(name: ActorName, settings: ActorSettings) -> ModelActor:
     return ModelActor(name.detail, settings)
 
 
+def _check(names: Sequence[ActorName]) -> None:
+    check_models(name.detail for name in names)
+
+
 ACTOR = ActorKind(
     name="model",
     title="a language model, named as judges are",
     takes=lambda text: False,  # what no other kind takes
     read=_read,
     open=_open,
+    check=_check,
 )

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Literal
 
 from bedside.simulators.calm_it.labels import UNHELPFUL, labels
-from bedside.simulators.fault_patterns import HAN, WORD
+from bedside.simulators.fault_patterns import HAN_CHARACTER, WORD
 from bedside.support.errors import InputError
 
 Side = Literal["clinician", "patient"]
@@ -176,7 +176,7 @@ def similarity(text: str, other: str) -> float:
 def _trigrams(text: str) -> frozenset[tuple[str, ...]]:
     # A message is compared with all that come after it.
     plain = text.casefold().replace("’", "'")
-    words = [*WORD.findall(plain), *HAN.findall(plain)]
+    words = [*WORD.findall(plain), *HAN_CHARACTER.findall(plain)]
     if len(words) < 3:
         return frozenset({tuple(words)}) if words else frozenset()
     return frozenset(zip(words, islice(words, 1, None), islice(words, 2, None), strict=False))

@@ -1,0 +1,71 @@
+// The conversation as it is shown: turns numbered from 0, speakers told apart by name, sign, line and place.
+
+import { button, el, written } from "./elements.js";
+
+const SIGNS = { Clinician: "■", Patient: "●" };
+
+/** The turns of a conversation. `below(number)` makes what stands under a turn, and `rated` is the number of the turn
+ * that is rated. */
+export function turnList(turns, { prefix = "turn", rated = null, below = () => null } = {}) {
+  return el(
+    "ol",
+    { class: "turns", start: 0 },
+    turns.map((turn, number) => {
+      const kind = SIGNS[turn.speaker] ? turn.speaker.toLowerCase() : "other";
+      const isRated = rated === String(number);
+      return el(
+        "li",
+        { class: `turn ${kind}${isRated ? " rated" : ""}`, id: `${prefix}-${number}`, tabindex: "-1", value: number },
+        el(
+          "div",
+          { class: "who" },
+          el("span", { class: "number" }, `[${number}]`),
+          el("span", { class: "sign", "aria-hidden": "true" }, SIGNS[turn.speaker] || "▲"),
+          el("span", { class: "speaker" }, turn.speaker),
+          isRated ? el("span", { class: "badge" }, "rate this turn") : null,
+          el("span", { class: "marks" }),
+        ),
+        written("p", turn.text, { class: "said" }),
+        below(number),
+      );
+    }),
+  );
+}
+
+/** What is known beside the conversation, such as its goal. */
+export function knownTexts(task) {
+  const known = Object.entries(task).filter(([name]) => name.startsWith("input_"));
+  if (!known.length) return null;
+  return el(
+    "section",
+    { class: "known", "aria-label": "What is known of the case" },
+    known.map(([name, text]) => {
+      const title = name.slice("input_".length).replaceAll("_", " ");
+      return [el("h3", {}, title[0].toUpperCase() + title.slice(1)), written("p", text, { class: "said" })];
+    }),
+  );
+}
+
+/** Two conversations side by side; on a narrow screen one at a time. */
+export function twoConversations(first, second) {
+  const sides = [
+    ["First conversation", turnList(first, { prefix: "first" })],
+    ["Second conversation", turnList(second, { prefix: "second" })],
+  ].map(([title, list]) => el("section", { class: "side", "aria-label": title }, el("h2", {}, title), list));
+  const switches = ["First conversation", "Second conversation"].map((title, place) =>
+    button(title, () => show(place), { "aria-pressed": "false" }),
+  );
+  function show(place) {
+    sides.forEach((side, number) => side.classList.toggle("behind", number !== place));
+    switches.forEach((one, number) => one.setAttribute("aria-pressed", String(number === place)));
+  }
+  show(0);
+  return el("div", { class: "pair" }, el("div", { class: "switch" }, switches), el("div", { class: "sides" }, sides));
+}
+
+/** Bring a turn into sight. */
+export function goToTurn(number) {
+  const turn = document.getElementById(`turn-${number}`);
+  turn?.scrollIntoView({ block: "center" });
+  turn?.focus({ preventScroll: true });
+}

@@ -1,0 +1,486 @@
+// The rating page: a rater's share, one item after the other.
+
+import { button, counted, el, written } from "./elements.js";
+import { knownTexts, turnList, twoConversations } from "./conversation.js";
+import {
+  EvidenceMarks, Stops, choiceGroup, codeDefinitions, codedCount, entryLists, textField,
+} from "./questions.js";
+import { Keeper, Refused, Unreachable, ask, drawer, hasSecret } from "./server.js";
+
+const top = document.getElementById("top");
+const view = document.getElementById("view");
+const bar = document.getElementById("bar");
+const notices = document.getElementById("notices");
+
+const STATUS = {
+  typing: "Being kept …",
+  kept: "Kept.",
+  unreachable: "The server can't be reached. What you filled in stays in this browser and is sent as soon as it can be.",
+  unkept: "This browser keeps nothing for this page: don't close it before “Kept.” stands here.",
+};
+
+let share = null;
+let keeper = null;
+let stops = new Stops();
+let shown = -1;
+let started = Date.now();
+let active = Date.now();
+
+// -- what is said ---------------------------------------------------------------------------------
+
+function status(kind) {
+  const line = document.getElementById("status");
+  if (!line) return;
+  line.textContent = STATUS[kind];
+  line.classList.toggle("trouble", kind === "unreachable" || kind === "unkept");
+}
+
+function notice(words, ...actions) {
+  notices.replaceChildren(el("div", { class: "notice", role: "alert" }, el("p", {}, words), ...actions));
+  notices.scrollIntoView({ block: "nearest" });
+}
+
+function wrong(error) {
+  if (error instanceof Unreachable) {
+    notice("The server can't be reached. Whoever runs the study has to start it again; nothing that was kept is lost.",
+      button("Try again", () => location.reload()));
+  } else if (error instanceof Refused && error.status === 401) {
+    notice("This link is not valid, or not any more. Ask whoever runs the study for yours.");
+  } else if (error instanceof Refused && error.status === 409) {
+    notice(error.message, button("Load the page again", () => location.reload()));
+  } else {
+    notice(error.message, button("Load the page again", () => location.reload()));
+  }
+}
+
+// -- a rater's share ------------------------------------------------------------------------------
+
+const isDone = (item) => item.handed_in !== null;
+const isOpen = (item) => item.handed_in === null && !item.closed;
+const STATES = { open: "open", draft: "begun", submitted: "handed in", skipped: "skipped" };
+
+function stateOf(item) {
+  if (item.closed && item.handed_in === null) return "closed until the training is passed";
+  if (item.handed_in !== null && item.state === "draft") return "changed and not handed in again";
+  return STATES[item.handed_in ?? item.state];
+}
+
+function titleOf(item) {
+  const group = share.items.filter((one) => one.training === item.training);
+  const noun = item.training ? "Training" : share.mode === "pairs" ? "Pair" : "Conversation";
+  return `${noun} ${group.indexOf(item) + 1} of ${group.length}`;
+}
+
+function showTop(title) {
+  const done = share.items.filter(isDone).length;
+  document.title = title;
+  top.replaceChildren(
+    el("h1", {}, title),
+    el("div", { class: "progress" },
+      el("progress", { value: done, max: Math.max(share.items.length, 1), "aria-label": "Handed in" }),
+      el("span", {}, `${done} of ${share.items.length} handed in`)),
+    el("nav", { "aria-label": "Pages" },
+      button("Instructions", () => showInstructions()),
+      button("All items", () => showList()),
+      button("Keys", () => showKeys())),
+  );
+}
+
+/** Leave an item, once all of it is kept: until then the rater can go on with it. */
+async function leave() {
+  notices.replaceChildren();
+  const leaving = keeper;
+  if (leaving) {
+    leaving.seconds += seconds();
+    if (leaving.unsent) await leaving.save();
+    leaving.close();
+    keeper = null;
+  }
+  share = await ask("GET", "share");
+  shown = -1;
+  bar.replaceChildren();
+}
+
+async function showInstructions() {
+  try {
+    await leave();
+  } catch (error) {
+    return wrong(error);
+  }
+  showTop("Instructions");
+  const text = new DOMParser().parseFromString(share.instructions, "text/html");
+  for (const link of text.querySelectorAll("a")) {
+    link.rel = "noreferrer noopener";
+    link.target = "_blank";
+  }
+  const words = el("article", { class: "instructions", dir: "auto" }, ...text.body.childNodes);
+  const first = share.items.findIndex(isOpen);
+  view.replaceChildren(
+    words,
+    button(share.items.some((item) => item.state !== "open") ? "Go on" : "Begin",
+      () => (first < 0 ? showList() : showItem(first)), { class: "main" }),
+  );
+  view.focus();
+  scrollTo(0, 0);
+}
+
+async function showList() {
+  try {
+    await leave();
+  } catch (error) {
+    return wrong(error);
+  }
+  showTop("All items");
+  const rest = share.items.filter((item) => !isDone(item)).length;
+  view.replaceChildren(
+    el("p", { class: "plain" },
+      !share.items.length ? "There is nothing for you to rate."
+        : rest ? `${counted(rest, "item")} to go. What was handed in can be opened and changed.`
+          : "All of it is handed in: thank you. It can be opened and changed."),
+    el("p", { class: "plain", hidden: !trainingWords() }, trainingWords()),
+    el("ol", { class: "items" }, share.items.map((item, place) =>
+      el("li", {}, button(`${titleOf(item)}: ${stateOf(item)}`, () => showItem(place), { disabled: item.closed })))),
+  );
+  view.focus();
+  scrollTo(0, 0);
+}
+
+/** How the training went, where something depends on it. */
+function trainingWords() {
+  const { done, passed, kappa, wanted } = share.training;
+  if (wanted === null || !done) return "";
+  const figures = `kappa with the known answers ${kappa === null ? "can't be told" : kappa.toFixed(2)}, ${wanted} is needed`;
+  return passed ? `Training passed: ${figures}.`
+    : `Training not passed: ${figures}. Ask whoever runs the study how to go on.`;
+}
+
+function showKeys() {
+  const rows = [
+    ["The key on a choice", "chooses it in the question with the frame, and goes on to the next open one"],
+    ["J and K", "go to the next question, and back"],
+    ["N", "goes to the notes"],
+    ["Ctrl and Enter", "hand the item in"],
+    ["Tab, arrows, space", "work as everywhere"],
+  ];
+  const dialog = el("dialog", { "aria-label": "Keys" },
+    el("h2", {}, "Keys"),
+    el("dl", {}, rows.map(([key, words]) => [el("dt", {}, key), el("dd", {}, words)])),
+    button("Close", () => dialog.close()));
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+}
+
+// -- one item -------------------------------------------------------------------------------------
+
+async function showItem(place) {
+  try {
+    await leave();
+    const item = share.items[place];
+    const name = `bedside ${share.plan} ${share.rater} ${item.item}`;
+    let content = await ask("GET", `items/${item.item}`);
+    const kept = drawer.read(name);
+    if (kept !== null) content = await sendKept(name, item.item, content, kept);
+    keeper = new Keeper(name, item.item, content.entry, status);
+    shown = place;
+    started = active = Date.now();
+    drawItem(item, content);
+  } catch (error) {
+    wrong(error);
+  }
+}
+
+/** What this browser kept and the server never got goes there now; where both have changed, the rater says which. */
+async function sendKept(name, item, content, kept) {
+  const sender = new Keeper(name, item, content.entry, () => {});
+  sender.takeUp(kept);
+  try {
+    await sender.save();
+  } catch (error) {
+    if (!(error instanceof Refused)) throw error;
+    if (content.feedback === null && error.status === 409 && (await wantsOwn())) {
+      const again = new Keeper(name, item, content.entry, () => {});
+      again.takeUp({ ...kept, attempt: null, version: content.entry.version });
+      await again.save();
+    } else {
+      drawer.write(name, null);
+    }
+  }
+  return ask("GET", `items/${item}`);
+}
+
+function wantsOwn() {
+  return new Promise((resolve) => {
+    const decide = (own) => () => {
+      notices.replaceChildren();
+      resolve(own);
+    };
+    notice(
+      "This item was changed in another window, and something you filled in here was never sent. Which is to stay?",
+      button("What I filled in here", decide(true)), button("What was kept elsewhere", decide(false)),
+    );
+  });
+}
+
+/** What was said of an incomplete item goes once the rater goes on with it. */
+function changed() {
+  if (notices.querySelector(".incomplete") && !document.querySelector("fieldset.wanting")) notices.replaceChildren();
+  keeper.seconds += seconds();
+  keeper.change();
+}
+
+function drawItem(item, { task, entry, feedback, opinions }) {
+  const title = titleOf(item);
+  stops = new Stops();
+  const final = feedback !== null;
+  const parts = share.mode === "codes" ? codingParts(task) : ratingParts(task, opinions);
+  showTop(title);
+  view.replaceChildren(
+    el("div", { class: `columns ${share.mode}` },
+      el("section", { id: "conversation", "aria-label": "Conversation", tabindex: "-1" }, parts.left),
+      el("form", { id: "questions", "aria-label": "Questions", onsubmit: (event) => event.preventDefault() },
+        el("div", { id: "feedback", tabindex: "-1" }),
+        el("div", { id: "fields" }, parts.right,
+          textField({ field: share.notes, label: "Notes on the whole", answer: keeper, changed,
+            attributes: { id: "notes" } })))));
+  parts.after?.();
+  bar.replaceChildren(
+    el("span", { id: "status", role: "status" }, ""),
+    el("span", { class: "jumps" },
+      button("Text", () => document.getElementById("conversation").scrollIntoView(), { "aria-label": "To the conversation" }),
+      button(share.mode === "codes" ? "Codes" : "Questions", () => document.getElementById("questions").scrollIntoView(), { "aria-label": "To the questions" })),
+    el("span", { class: "actions" },
+      item.training ? null : button("Skip", () => handIn("skipped"), { id: "skip" }),
+      button(final ? "Next" : entry.handed_in === "submitted" ? "Hand in again" : "Hand in",
+        () => (final ? goOn() : handIn("submitted")), { class: "main", id: "hand-in" })));
+  if (final) showFeedback(feedback);
+  if (entry.version) status("kept");
+  stops.mark(Math.max(stops.groups.findIndex((group) => !group.done()), 0));
+  view.focus({ preventScroll: true });
+  scrollTo(0, 0);
+}
+
+function ratingParts(task, opinions) {
+  const marks = new EvidenceMarks(task.dialogue.length, keeper, changed);
+  const left = [knownTexts(task)];
+  if (share.mode === "pairs") left.push(twoConversations(task.dialogue, task.dialogue_second));
+  else left.push(el("h2", {}, "Conversation"), turnList(task.dialogue, { rated: task.rated_turn ?? null }));
+  const right = task.rated_turn === undefined ? [] : [el("p", { class: "task" }, `Rate the last turn shown: turn ${task.rated_turn}.`)];
+  const asked = share.questions.filter((question) => share.mode !== "adjudicate" || question.name in opinions);
+  asked.forEach((question, place) => {
+    if (share.mode === "findings") {
+      right.push(...entryLists({ question, lists: share.lists, answer: keeper, changed, stops }));
+      return;
+    }
+    const judge = task[`judge_${question.name}`] ?? null;
+    const group = choiceGroup({
+      question, field: question.name, legend: `${place + 1}. ${question.title}`, answer: keeper, changed, stops, judge,
+      about: [written("p", question.definition), judge === null ? null : judged(question, judge, task), said(opinions[question.name]), levels(question)],
+    });
+    if (question.reason) {
+      group.append(textField({ field: question.reason, label: "Reason", answer: keeper, changed, rows: 1 }));
+    }
+    if (question.evidence) group.append(marks.control(question, place + 1));
+    right.push(group);
+  });
+  return { left, right, after: () => marks.questions.length && marks.show() };
+}
+
+function judged(question, judge, task) {
+  const choice = question.choices.find((one) => one.value === judge);
+  return el("div", { class: "judged" },
+    el("p", {}, el("strong", {}, "The judge says "), written("strong", judge), ": ", written("span", choice?.descriptor ?? "")),
+    written("p", task[`judge_reason_${question.name}`], { class: "said" }),
+    el("p", { class: "soft" }, "Choose what is right by the whole scale: the same where you agree."));
+}
+
+/** What raters said, where their disagreement is settled. */
+function said(opinions) {
+  if (!opinions) return null;
+  return el("div", { class: "judged" }, el("p", {}, el("strong", {}, "Raters said")),
+    el("ul", {}, opinions.map((opinion) =>
+      el("li", {}, written("strong", opinion.answer), opinion.reason ? written("p", opinion.reason, { class: "said" }) : null))));
+}
+
+function levels(question) {
+  if (!question.levels) return null;
+  return el("details", {}, el("summary", {}, "Levels of the rubric"),
+    el("ul", {}, question.levels.map((line) => written("li", line))));
+}
+
+function codingParts(task) {
+  const count = el("p", { class: "task", role: "status" });
+  const positions = {};
+  let codes = 0;
+  for (const role of new Set(share.questions.map((question) => question.role))) {
+    task[`${role}_turns`].forEach((turn, position) => {
+      positions[turn.turn] = { role, position };
+    });
+  }
+  const counting = () => {
+    count.textContent = codedCount(Object.keys(keeper.choices).length, codes);
+    changed();
+  };
+  const below = (number) => {
+    const turn = positions[number];
+    if (!turn) return null;
+    return share.questions.filter((question) => question.role === turn.role).map((question) => {
+      codes += 1;
+      return choiceGroup({
+        question, field: `${question.name}__${turn.position}`, legend: `Turn ${number}: ${question.title}`, answer: keeper,
+        changed: counting, stops, compact: true,
+      });
+    });
+  };
+  const left = [knownTexts(task), el("h2", {}, "Conversation"), turnList(task.dialogue, { below })];
+  count.textContent = codedCount(Object.keys(keeper.choices).length, codes);
+  return { left, right: [count, ...codeDefinitions(share.questions)] };
+}
+
+function showFeedback(lines) {
+  document.getElementById("fields").inert = true;
+  document.querySelectorAll("#conversation fieldset").forEach((group) => (group.inert = true));
+  const right = lines.filter((line) => line.right).length;
+  const compared = lines.filter((line) => line.right !== null).length;
+  const place = document.getElementById("feedback");
+  place.replaceChildren(
+    el("h2", {}, compared ? `${right} of ${compared} as known` : "Compare with what is known"),
+    el("ul", {}, lines.map((line) => el("li", { class: line.right === false ? "off" : "same" },
+      written("strong", line.title), line.right === true ? " ✓ as known" : line.right === false ? " ✗ otherwise" : "",
+      el("br"), "Known: ", written("span", line.known), el("br"), "You: ", written("span", line.own)))));
+  place.focus();
+}
+
+// -- handing in -----------------------------------------------------------------------------------
+
+function seconds() {
+  const now = Date.now();
+  const passed = document.visibilityState === "visible" ? Math.max(0, Math.min(now, active + 120000) - started) / 1000 : 0;
+  started = now;
+  return passed;
+}
+
+async function handIn(state) {
+  const sheet = keeper;
+  if (!sheet || sheet.handing) return;
+  sheet.handing = true;
+  sheet.seconds += seconds();
+  notices.replaceChildren();
+  view.inert = true;
+  try {
+    const reply = await sheet.handIn(state);
+    view.inert = false;
+    if (reply.feedback) {
+      const place = shown;
+      await showItem(place);
+      document.getElementById("feedback").scrollIntoView({ block: "nearest" });
+    } else {
+      await goOn();
+    }
+  } catch (error) {
+    view.inert = false;
+    if (error instanceof Refused && error.status === 422 && Object.keys(error.wanting).length) {
+      showWanting(error.wanting);
+      // Not waited for: the rater may hand in again before the draft is kept.
+      sheet.save().catch(wrong);
+    } else {
+      wrong(error);
+    }
+  } finally {
+    view.inert = false;
+    sheet.handing = false;
+  }
+}
+
+function showWanting(wanting) {
+  const entries = Object.entries(wanting);
+  for (const [field, words] of entries) {
+    const group = document.querySelector(`fieldset[data-field="${CSS.escape(field)}"]`);
+    group?.classList.add("wanting");
+    const line = group?.querySelector(".wanted");
+    if (line) line.textContent = words;
+  }
+  const first = stops.groups.findIndex((group) => group.element.dataset.field in wanting);
+  notice(entries.length > 1 ? `Not handed in: ${counted(entries.length, "question")} to go.` : `Not handed in. ${entries[0][1]}`);
+  notices.firstElementChild.classList.add("incomplete");
+  stops.go(first);
+}
+
+/** On to the next open item, after this one first. */
+async function goOn() {
+  const place = shown;
+  try {
+    await leave();
+  } catch (error) {
+    return wrong(error);
+  }
+  const open = [...share.items.keys()].filter((number) => isOpen(share.items[number]));
+  const next = open.find((number) => number > place) ?? open[0];
+  return next === undefined ? showList() : showItem(next);
+}
+
+// -- keys, time, leaving --------------------------------------------------------------------------
+
+document.addEventListener("keydown", (event) => {
+  if (keeper === null || document.querySelector("dialog[open]")) return;
+  if ((event.ctrlKey || event.metaKey) && event.key === "Enter") {
+    event.preventDefault();
+    document.getElementById("hand-in").click();
+    return;
+  }
+  const typing = event.target.closest("textarea");
+  if (event.key === "Escape" && typing) typing.blur();
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+  const key = event.key.toLowerCase();
+  if (key === "j" || key === "k") stops.move(key === "j" ? 1 : -1);
+  else if (key === "n") document.getElementById("notes").focus();
+  else if (!stops.press(key)) return;
+  event.preventDefault();
+});
+
+for (const kind of ["pointerdown", "keydown", "scroll", "input"]) {
+  document.addEventListener(kind, () => {
+    if (keeper) {
+      if (Date.now() - active > 120000) keeper.seconds += seconds();
+      active = Date.now();
+    }
+  }, { capture: true, passive: true });
+}
+
+document.addEventListener("visibilitychange", () => {
+  if (!keeper) return;
+  if (document.visibilityState === "hidden") {
+    const now = Date.now();
+    keeper.seconds += Math.max(0, Math.min(now, active + 120000) - started) / 1000;
+    if (keeper.unsent) keeper.save().catch(wrong);
+  }
+  started = active = Date.now();
+});
+
+addEventListener("beforeunload", (event) => {
+  if (keeper?.unsent) event.preventDefault();
+});
+addEventListener("unhandledrejection", (event) => {
+  event.preventDefault();
+  wrong(event.reason);
+});
+addEventListener("hashchange", () => location.reload());
+
+async function begin() {
+  if (!hasSecret) {
+    view.replaceChildren(el("p", { class: "plain" },
+      "Open this page by the link that you were given: all of it, with what stands behind the #."));
+    return;
+  }
+  try {
+    share = await ask("GET", "share");
+    const first = share.items.findIndex(isOpen);
+    if (!share.items.length || first < 0) await showList();
+    else if (share.items.every((item) => item.state === "open")) await showInstructions();
+    else await showItem(first);
+  } catch (error) {
+    wrong(error);
+  }
+}
+
+begin();

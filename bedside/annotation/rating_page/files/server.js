@@ -1,0 +1,173 @@
+// What is asked of the server, and how what a rater typed gets there and is kept until it is.
+
+const SECRET = location.hash.slice(1);
+const AGAIN = 2500;
+const PATIENCE = 15000;
+const TYPING = 500;
+
+export const hasSecret = /^[\w-]{20,100}$/.test(SECRET);
+
+export class Unreachable extends Error {}
+
+export class Refused extends Error {
+  constructor(status, data) {
+    super(data.error || "The server refuses this.");
+    this.status = status;
+    this.wanting = data.wanting || {};
+  }
+}
+
+export async function ask(method, path, body) {
+  let response;
+  let data;
+  try {
+    response = await fetch(path, {
+      method,
+      headers: { Authorization: `Bearer ${SECRET}`, ...(body ? { "Content-Type": "application/json" } : {}) },
+      body: body ? JSON.stringify(body) : undefined,
+      cache: "no-store",
+      credentials: "omit",
+      redirect: "error",
+      signal: AbortSignal.timeout(PATIENCE),
+    });
+    data = await response.json();
+  } catch {
+    throw new Unreachable("The server can't be reached.");
+  }
+  if (response.status >= 500 || response.status === 408) throw new Unreachable(data.error);
+  if (!response.ok) throw new Refused(response.status, data);
+  return data;
+}
+
+function newMark() {
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** What this browser keeps until the server has it. A browser that keeps nothing for pages still has it in memory. */
+export const drawer = {
+  read(name) {
+    try {
+      return JSON.parse(localStorage.getItem(name));
+    } catch {
+      return null;
+    }
+  },
+  write(name, value) {
+    try {
+      if (value === null) localStorage.removeItem(name);
+      else localStorage.setItem(name, JSON.stringify(value));
+      return true;
+    } catch {
+      return false;
+    }
+  },
+};
+
+/**
+ * Keeps what stands on the page of one item: in this browser at once, on the server soon after.
+ *
+ * Attempts are made one after the other, each again and again until the server answers: only then is it known which
+ * version it has.
+ */
+export class Keeper {
+  constructor(name, item, entry, status) {
+    this.name = name;
+    this.item = item;
+    this.choices = structuredClone(entry.choices);
+    this.texts = structuredClone(entry.texts);
+    this.seconds = entry.seconds;
+    this.version = entry.version;
+    this.status = status;
+    this.attempt = null;
+    this.changed = false;
+    this.running = null;
+    this.timer = null;
+    this.closed = false;
+  }
+
+  /** Take up what was typed here earlier and never reached the server. */
+  takeUp(kept) {
+    Object.assign(this, {
+      choices: kept.choices, texts: kept.texts, seconds: kept.seconds, attempt: kept.attempt, changed: true,
+    });
+    if (kept.attempt === null) this.version = kept.version;
+  }
+
+  get unsent() {
+    return this.changed || this.attempt !== null;
+  }
+
+  change() {
+    this.changed = true;
+    this.remember();
+    clearTimeout(this.timer);
+    this.timer = setTimeout(() => this.save(), TYPING);
+    this.status(this.running && this.failing ? "unreachable" : "typing");
+  }
+
+  remember() {
+    const { choices, texts, seconds, version, attempt } = this;
+    const kept = drawer.write(this.name, this.unsent ? { choices, texts, seconds, version, attempt } : null);
+    if (!kept) this.status("unkept");
+  }
+
+  /** Send what isn't sent yet; ends when the server has it. */
+  async save() {
+    clearTimeout(this.timer);
+    this.running ??= this.sendAll().finally(() => (this.running = null));
+    return this.running;
+  }
+
+  async sendAll() {
+    let reply = null;
+    while (this.unsent && !this.closed) reply = await this.sendOnce("draft");
+    this.status("kept");
+    return reply;
+  }
+
+  /** Hand the item in, or skip it: the server's reply, once it has it. */
+  async handIn(state) {
+    await this.save();
+    this.changed = true;
+    this.running = this.sendOnce(state).finally(() => (this.running = null));
+    const reply = await this.running;
+    this.status("kept");
+    return reply;
+  }
+
+  async sendOnce(state) {
+    const { choices, texts, version } = this;
+    this.attempt ??= structuredClone({
+      state, version, mark: newMark(), seconds: Math.round(this.seconds * 10) / 10, choices, texts,
+    });
+    this.changed = JSON.stringify([choices, texts]) !== JSON.stringify([this.attempt.choices, this.attempt.texts]);
+    this.remember();
+    for (;;) {
+      try {
+        const reply = await ask("PUT", `items/${this.item}`, this.attempt);
+        this.failing = false;
+        this.version = reply.version;
+        this.attempt = null;
+        this.remember();
+        return reply;
+      } catch (error) {
+        if (!(error instanceof Unreachable)) {
+          this.attempt = null;
+          this.changed = true;
+          this.remember();
+          throw error;
+        }
+        this.failing = true;
+        this.status("unreachable");
+        await new Promise((resolve) => setTimeout(resolve, AGAIN));
+        if (this.closed) throw error;
+      }
+    }
+  }
+
+  close() {
+    this.closed = true;
+    clearTimeout(this.timer);
+  }
+}

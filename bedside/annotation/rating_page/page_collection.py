@@ -1,0 +1,58 @@
+"""Answers go from the rating page's database into the run: all that the run doesn't have yet, in the order given."""
+
+from __future__ import annotations
+
+from contextlib import closing, suppress
+from dataclasses import replace
+
+import orjson
+
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.answer_store import STORE, StoreSummary, keep_answers, plan_folder
+from bedside.annotation.rating_page.page_database import PageDatabase
+from bedside.annotation.rating_page.page_folder import PageFolder
+from bedside.ratings.run import Run
+from bedside.support.errors import RunError
+from bedside.support.files import saying_where
+from bedside.support.locks import hold
+
+_LOCK = "collection.lock"
+#: How long to wait for another process that does the same, in seconds.
+_PATIENCE = 60.0
+
+
+def collect(folder: PageFolder, run: Run, plan: AnnotationPlan) -> StoreSummary:
+    """Put all answers that were handed in into the run. Safe to repeat, and while the page is served.
+
+    Args:
+        folder: the page's.
+        run: the run.
+        plan: its plan as it is assigned now.
+
+    Raises:
+        RunError: another process holds the run, or something can't be read or written; the answers stay in the
+            database.
+    """
+    with saying_where(folder.path):
+        held = hold(folder.path / _LOCK, patience=_PATIENCE)
+    if held is None:
+        raise RunError("another process puts answers into the run", where=str(folder.path), todo="wait")
+    with held:
+        with closing(PageDatabase(folder.database, plan)) as database:
+            answers, drafts = database.answers(), database.drafts()
+        # No two revisions of an answer have the same time: the database sees to that.
+        stored = _stored(run, plan)
+        missing = [answer for answer in answers if (answer.id, answer.updated) not in stored]
+        kept = keep_answers(run, plan, missing, current=True)
+    return replace(kept, unchanged=len(answers) - len(missing) + kept.unchanged, drafts=drafts)
+
+
+def _stored(run: Run, plan: AnnotationPlan) -> set[tuple[str, str]]:
+    """The annotation and time of every revision in the run; what is damaged there, who adds to it says."""
+    path = plan_folder(run, plan) / STORE
+    stored = set()
+    for line in path.read_bytes().splitlines() if path.is_file() else ():
+        with suppress(ValueError, KeyError, TypeError):
+            revision = orjson.loads(line)
+            stored.add((revision["id"], revision["updated"]))
+    return stored

@@ -1,0 +1,251 @@
+"""What raters typed and handed in on the rating page: an SQLite database.
+
+``entries`` holds what stands on a rater's page of an item now, a draft or what was handed in; ``revisions`` every
+answer that was ever handed in, and only grows. Both are written in one transaction, in write-ahead mode with full
+syncs, before anything is acknowledged: a process killed or a machine that loses power leaves all that was.
+"""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+
+from bedside.annotation.annotation_plan import AnnotationPlan, plan_hash
+from bedside.annotation.answers import RaterAnswer, State
+from bedside.support.errors import BedsideError, InputError, RunError
+
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS page (plan TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS entries (
+    item TEXT NOT NULL, rater TEXT NOT NULL, version INTEGER NOT NULL, mark TEXT NOT NULL, state TEXT NOT NULL,
+    content BLOB NOT NULL, created TEXT NOT NULL, PRIMARY KEY (item, rater)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS revisions (
+    number INTEGER PRIMARY KEY AUTOINCREMENT, item TEXT NOT NULL, rater TEXT NOT NULL, state TEXT NOT NULL,
+    content BLOB NOT NULL, created TEXT NOT NULL, updated TEXT NOT NULL
+);
+CREATE INDEX IF NOT EXISTS revisions_of ON revisions (rater, item);
+"""
+#: How long one process waits for another that writes, in seconds.
+_PATIENCE = 20.0
+
+
+class EntryConflictError(BedsideError):
+    """What stands on a rater's page isn't what the change was made from, or can't be changed any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class PageEntry:
+    """What stands on a rater's page of an item.
+
+    Attributes:
+        state: ``draft`` until it is handed in or skipped, and again when it is changed afterwards.
+        choices, texts: field → what is filled in.
+        seconds: time that the page was in sight, altogether.
+        version: how often it was kept; 0 of an entry that nobody has touched.
+        handed_in: the state of the answer that was handed in last; None where there is none.
+    """
+
+    state: State = "draft"
+    choices: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    texts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    seconds: float = 0.0
+    version: int = 0
+    handed_in: State | None = None
+
+
+class PageDatabase:
+    """The database of one plan, for one thread at a time.
+
+    Args:
+        path: the file; made for its owner alone if it isn't there.
+        plan: the plan that it is of.
+
+    Raises:
+        InputError: it is of another plan.
+        RunError: it can't be read or written.
+    """
+
+    def __init__(self, path: Path, plan: AnnotationPlan) -> None:
+        self.path = path
+        with self._saying_where():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT, 0o600))
+            self._connection = sqlite3.connect(
+                path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
+            )
+            self._connection.execute("PRAGMA journal_mode=WAL")
+            self._connection.execute("PRAGMA synchronous=FULL")
+            self._connection.executescript(_SCHEMA)
+            with self._writing():
+                row = self._connection.execute("SELECT plan FROM page").fetchone()
+                if row is None:
+                    self._connection.execute("INSERT INTO page VALUES (?)", (plan_hash(plan),))
+        if row is not None and row[0] != plan_hash(plan):
+            raise InputError("the database is of another plan", where=str(path), todo="move it away")
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def save(self, item: str, rater: str, entry: PageEntry, mark: str, *, final: bool = False) -> int:
+        """Keep what stands on a rater's page; it is on the disk when this returns.
+
+        Args:
+            item, rater: whose page of what.
+            entry: what stands there, with the version that it was made from; handed in, unless it is a draft.
+            mark: names this one attempt to keep it, so that an attempt whose answer was lost can be made again.
+            final: whether an answer that was handed in stays as it is.
+
+        Returns:
+            The version that is kept now.
+
+        Raises:
+            EntryConflictError: the page was changed since that version, or the answer stays as it is.
+            RunError: the database can't be written.
+        """
+        content = orjson.dumps({"choices": entry.choices, "texts": entry.texts, "seconds": entry.seconds})
+        with self._saying_where(), self._writing():
+            row = self._connection.execute(
+                "SELECT version, mark, created FROM entries WHERE item = ? AND rater = ?", (item, rater)
+            ).fetchone()
+            version, last_mark, created = row or (0, "", _time(datetime.now(UTC)))
+            if row is not None and last_mark == mark:
+                return int(version)
+            if final and self._was_submitted(item, rater):
+                raise EntryConflictError(
+                    "You have seen the known answers of this item: yours stays as it was."
+                )
+            if version != entry.version:
+                raise EntryConflictError("This item was changed in another window or on another device.")
+            values = (item, rater, version + 1, mark, entry.state, content, created)
+            self._connection.execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", values)
+            if entry.state != "draft":
+                self._connection.execute(
+                    "INSERT INTO revisions (item, rater, state, content, created, updated) VALUES (?, ?, ?, ?, ?, ?)",
+                    (item, rater, entry.state, content, created, self._next_time()),
+                )
+        return int(version) + 1
+
+    def _was_submitted(self, item: str, rater: str) -> bool:
+        query = "SELECT 1 FROM revisions WHERE rater = ? AND item = ? AND state = 'submitted'"
+        return self._connection.execute(query, (rater, item)).fetchone() is not None
+
+    def _next_time(self) -> str:
+        """The time now, or right after that of the last revision where the clock was set back."""
+        now = datetime.now(UTC)
+        row = self._connection.execute(
+            "SELECT updated FROM revisions ORDER BY number DESC LIMIT 1"
+        ).fetchone()
+        if row is not None:
+            now = max(now, datetime.fromisoformat(row[0]) + timedelta(microseconds=1))
+        return _time(now)
+
+    def entry(self, item: str, rater: str) -> PageEntry:
+        """What stands on a rater's page of an item."""
+        with self._saying_where():
+            row = self._connection.execute(
+                "SELECT state, content, version FROM entries WHERE item = ? AND rater = ?", (item, rater)
+            ).fetchone()
+            handed_in = self._connection.execute(
+                "SELECT state FROM revisions WHERE rater = ? AND item = ? ORDER BY number DESC LIMIT 1",
+                (rater, item),
+            ).fetchone()
+        if row is None:
+            return PageEntry()
+        state, content, version = row
+        return PageEntry(
+            **{"state": state, **_content(content)},
+            version=version,
+            handed_in=None if handed_in is None else handed_in[0],
+        )
+
+    def states(self, rater: str) -> dict[str, tuple[State, State | None]]:
+        """Item → the state of what stands on the rater's page, and of what was handed in last."""
+        with self._saying_where():
+            handed_in = dict(
+                self._connection.execute(
+                    "SELECT item, state FROM revisions WHERE rater = ? ORDER BY number", (rater,)
+                )
+            )
+            rows = self._connection.execute("SELECT item, state FROM entries WHERE rater = ?", (rater,))
+            return {item: (state, handed_in.get(item)) for item, state in rows}
+
+    def last_revision(self) -> int:
+        """The number of the last answer that was handed in; 0 where there is none."""
+        with self._saying_where():
+            return int(
+                self._connection.execute("SELECT coalesce(max(number), 0) FROM revisions").fetchone()[0]
+            )
+
+    def answers(self, rater: str | None = None) -> list[RaterAnswer]:
+        """Every answer that was handed in, or those of one rater, in that order."""
+        with self._saying_where():
+            rows = self._connection.execute(
+                "SELECT number, item, rater, state, content, created, updated FROM revisions "
+                "WHERE ?1 IS NULL OR rater = ?1 ORDER BY number",
+                (rater,),
+            ).fetchall()
+        return [
+            RaterAnswer(
+                item,
+                rater,
+                state,
+                **_content(content),
+                id=f"rating-page-{item}-{rater}",
+                created=created,
+                updated=updated,
+                where=f"rating page, answer {number}",
+            )
+            for number, item, rater, state, content, created, updated in rows
+        ]
+
+    def drafts(self) -> int:
+        """How many pages were begun and not handed in."""
+        with self._saying_where():
+            row = self._connection.execute(
+                "SELECT count(*) FROM entries e WHERE NOT EXISTS "
+                "(SELECT 1 FROM revisions r WHERE r.item = e.item AND r.rater = e.rater)"
+            ).fetchone()
+        return int(row[0])
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """A transaction: all of it, or none."""
+        self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:
+                self._connection.execute("ROLLBACK")
+            raise
+
+    @contextmanager
+    def _saying_where(self) -> Iterator[None]:
+        try:
+            yield
+        except (sqlite3.Error, OSError) as error:
+            raise RunError(
+                f"the database of answers can't be used ({error})",
+                where=str(self.path),
+                todo="see that the disk isn't full and that the file is yours",
+            ) from error
+
+
+def _content(content: bytes) -> dict[str, Any]:
+    data = orjson.loads(content)
+    for name in ("choices", "texts"):
+        data[name] = {field_name: tuple(values) for field_name, values in data[name].items()}
+    return dict(data)
+
+
+def _time(moment: datetime) -> str:
+    return moment.isoformat(timespec="microseconds")

@@ -1,0 +1,230 @@
+"""What the rating page's server knows: the plan as it is assigned now, whose link is whose, what is shown and kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+import orjson
+
+from bedside.annotation.annotation_plan import AnnotationPlan, TrainingItem, plan_hash
+from bedside.annotation.answer_check import AnswerCheck
+from bedside.annotation.answer_store import plan_folder
+from bedside.annotation.fields import LISTED, NOTES, NOTHING
+from bedside.annotation.items import coded_positions
+from bedside.annotation.labelling_page import instructions_page
+from bedside.annotation.rating_page.page_content import page_items, page_questions, training_feedback
+from bedside.annotation.rating_page.page_database import PageDatabase, PageEntry
+from bedside.annotation.rating_page.page_entries import (
+    SentEntry,
+    checked_entry,
+    entry_answer,
+    open_questions,
+)
+from bedside.annotation.rating_page.page_folder import PageFolder, secret_digest
+from bedside.annotation.reassignment import FILE as REASSIGNED
+from bedside.annotation.reassignment import as_assigned
+from bedside.annotation.training_result import TrainingResult, training_result
+from bedside.ratings.run import Run
+from bedside.support.errors import BedsideError, InputError
+
+T = TypeVar("T")
+
+
+class NoSuchItemError(BedsideError):
+    """An item that isn't in the rater's share, whether there is one of that name or not."""
+
+
+class ClosedItemError(BedsideError):
+    """An item that is closed until its rater has passed the training."""
+
+
+class IncompleteEntryError(BedsideError):
+    """What was handed in lacks something.
+
+    Args:
+        wanting: field → what is still to do there.
+    """
+
+    def __init__(self, wanting: dict[str, str]) -> None:
+        self.wanting = wanting
+        super().__init__(" ".join(list(wanting.values())[:3]))
+
+
+class PageState:
+    """A plan's rating page without its network: what a rater may see and do, for one thread at a time.
+
+    Args:
+        plan: the plan.
+        run: its run.
+        folder: the page's folder.
+        text: what raters read first, as Markdown.
+
+    Raises:
+        BedsideError: an item can't be shown, or the folder or its database can't be used.
+    """
+
+    def __init__(self, plan: AnnotationPlan, run: Run, folder: PageFolder, text: str = "") -> None:
+        self._drawn = plan
+        self._run = run
+        self._folder = folder
+        self._items = page_items(plan, run)
+        self._positions = coded_positions(plan, run)
+        self._check = AnswerCheck(plan, self._positions)
+        self._passed: set[str] = set()
+        self._common = {
+            "plan": plan_hash(plan),
+            "mode": plan.mode,
+            "questions": page_questions(plan),
+            "instructions": instructions_page(plan, text),
+            "notes": NOTES,
+            "lists": {"listed": LISTED, "nothing": NOTHING},
+        }
+        self._plan = _Fresh(plan_folder(run, plan) / REASSIGNED, lambda: as_assigned(run, plan))
+        self._raters = _Fresh(folder.links_file, self._raters_by_digest)
+        self.database = PageDatabase(folder.database, plan)
+
+    @property
+    def plan(self) -> AnnotationPlan:
+        """The plan as it is assigned now."""
+        return self._plan.value()
+
+    def _raters_by_digest(self) -> dict[bytes, str]:
+        secrets = self._folder.secrets(self.plan.raters)
+        return {secret_digest(secret): rater for rater, secret in secrets.items()}
+
+    def rater_of(self, secret: str) -> str | None:
+        """Whose link ends in a secret; None where nobody's does."""
+        return self._raters.value().get(secret_digest(secret))
+
+    def share(self, rater: str) -> dict[str, Any]:
+        """What a rater has to do and how far it is, with the questions and what is read first."""
+        states = self.database.states(rater)
+        training = self._training(rater)
+        items = []
+        for item in self.plan.assignment.get(rater, ()):
+            state, handed_in = states.get(item, ("open", None))
+            items.append({
+                "item": item,
+                "training": self._is_training(item),
+                "closed": not self._is_training(item) and not training.passed,
+                "state": state,
+                "handed_in": handed_in,
+            })  # fmt: skip
+        result = {
+            "done": training.done,
+            "passed": training.passed,
+            "kappa": training.kappa,
+            "wanted": training.wanted,
+        }
+        return {**self._common, "rater": rater, "items": items, "training": result}
+
+    def item(self, rater: str, item: str) -> dict[str, Any]:
+        """What a rater is shown of an item, and what stands on their page of it.
+
+        Raises:
+            NoSuchItemError: it isn't in the rater's share.
+            ClosedItemError: the rater hasn't passed the training yet.
+        """
+        self._see_it_is_theirs(rater, item)
+        entry = self.database.entry(item, rater)
+        task = orjson.loads(self._items[item])
+        opinions = self._drawn.opinions.get(item, {})
+        return {
+            "task": task,
+            "opinions": {
+                rubric: [{"answer": opinion.answer, "reason": opinion.reason} for opinion in said]
+                for rubric, said in opinions.items()
+            },
+            "entry": {
+                "state": entry.state if entry.version else "open",
+                "choices": entry.choices,
+                "texts": entry.texts,
+                "seconds": entry.seconds,
+                "version": entry.version,
+                "handed_in": entry.handed_in,
+            },
+            "feedback": self._feedback(rater, item, entry, task),
+        }
+
+    def save(self, rater: str, item: str, sent: SentEntry) -> dict[str, Any]:
+        """Keep what stands on a rater's page of an item; it is on the disk when this returns.
+
+        Raises:
+            NoSuchItemError, ClosedItemError: as :meth:`item`.
+            IncompleteEntryError: it is handed in and lacks something.
+            InputError: a field or choice that the plan doesn't have.
+            EntryConflictError: the page was changed in another window meanwhile, or the item is of the training set and
+                was handed in before.
+            RunError: it can't be written.
+        """
+        self._see_it_is_theirs(rater, item)
+        task = orjson.loads(self._items[item])
+        entry = checked_entry(self._drawn, sent, task)
+        self._check.check(entry_answer(item, rater, entry))
+        if entry.state == "submitted":
+            wanting = open_questions(self._drawn, item, entry, task)
+            if wanting:
+                raise IncompleteEntryError(wanting)
+        is_training = self._is_training(item)
+        if is_training and entry.state == "skipped":
+            raise InputError("A training item can't be skipped.", todo="Answer it as well as you can.")
+        version = self.database.save(item, rater, entry, sent.mark, final=is_training)
+        kept = self.database.entry(item, rater)
+        return {
+            "version": version,
+            "handed_in": kept.handed_in,
+            "feedback": self._feedback(rater, item, kept, task),
+        }
+
+    def _see_it_is_theirs(self, rater: str, item: str) -> None:
+        if item not in self.plan.assignment.get(rater, ()):
+            raise NoSuchItemError("There is no such item in your share, or it was given to somebody else.")
+        if not self._is_training(item) and not self._has_passed(rater):
+            raise ClosedItemError("This item is closed until you have passed the training.")
+
+    def _is_training(self, item: str) -> bool:
+        return isinstance(self._drawn.by_id[item], TrainingItem)
+
+    def _training(self, rater: str) -> TrainingResult:
+        answers = self.database.answers(rater) if self._drawn.training else ()
+        return training_result(self.plan, rater, answers, self._positions)
+
+    def _has_passed(self, rater: str) -> bool:
+        """Whether a rater may go on to the items. First answers decide, so that it stays so."""
+        if rater not in self._passed and self._training(rater).passed:
+            self._passed.add(rater)
+        return rater in self._passed
+
+    def _feedback(
+        self, rater: str, item: str, entry: PageEntry, task: dict[str, Any]
+    ) -> list[dict[str, Any]] | None:
+        """How a training answer compares with the known one: shown only once it is handed in, and can't be changed."""
+        if not self._is_training(item) or entry.handed_in != "submitted":
+            return None
+        return training_feedback(self._drawn, entry_answer(item, rater, entry), task)
+
+
+class _Fresh(Generic[T]):
+    """What is made of a file, made again when the file has changed."""
+
+    def __init__(self, path: Path, make: Callable[[], T]) -> None:
+        self._path = path
+        self._make = make
+        self._value: T | None = None
+        self._stamp: tuple[int, int] | None = None
+
+    def value(self) -> T:
+        stamp = self._now()
+        if self._value is None or stamp != self._stamp:
+            self._value = self._make()
+            self._stamp = stamp
+        return self._value
+
+    def _now(self) -> tuple[int, int] | None:
+        try:
+            status = self._path.stat()
+        except FileNotFoundError:
+            return None
+        return status.st_mtime_ns, status.st_size

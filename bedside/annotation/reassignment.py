@@ -1,0 +1,170 @@
+"""Who rates what now: when a rater drops out, others take over what is open.
+
+The plan itself stays as it was drawn, with its items, chances and name; who rates what instead stands beside it in the
+run, in ``annotations/<plan hash>/reassigned.json``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from bedside.annotation.annotation_plan import RATER, AnnotationPlan, RaterName, rater_of
+from bedside.annotation.answer_store import plan_folder, read_store
+from bedside.annotation.plan_file import write_plan
+from bedside.ratings.run import Run
+from bedside.support.errors import InputError, RunError
+from bedside.support.files import make_folder, saying_where, write_text
+
+FILE = "reassigned.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Reassignment:
+    """What became of the open items of a rater who dropped out.
+
+    Attributes:
+        plan: the plan as it is assigned now.
+        rater: who dropped out.
+        moved: rater → items taken over.
+        untaken: items that nobody could take over, as all who may have them already: they have a rater less.
+    """
+
+    plan: AnnotationPlan
+    rater: str
+    moved: Mapping[str, int]
+    untaken: int
+
+
+class _Record(BaseModel):
+    """The file.
+
+    Attributes:
+        raters: all raters now.
+        assignment: rater → ids in the order they are shown.
+        changes: when, who dropped out and who took how many items, in order.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    raters: list[RaterName] = Field(min_length=1)
+    assignment: dict[str, list[str]]
+    changes: list[dict[str, Any]]
+
+
+def as_assigned(run: Run, plan: AnnotationPlan) -> AnnotationPlan:
+    """The plan with who rates what now.
+
+    Raises:
+        RunError: the file that says so is damaged.
+    """
+    record = _read(plan_folder(run, plan) / FILE, plan)
+    return plan if record is None else _assigned(plan, record)
+
+
+def reassign(run: Run, plan: AnnotationPlan, rater: str, to: Sequence[str] = ()) -> Reassignment:
+    """Give what a rater hasn't answered to others, as evenly as it goes; the run is held meanwhile.
+
+    Each item goes to whoever of those who don't have it has the fewest open ones. Answers that the rater gave count as
+    before.
+
+    Args:
+        run: the run.
+        plan: the plan.
+        rater: who drops out.
+        to: who takes over, raters of the plan or new ones; all other raters of the plan by default.
+
+    Raises:
+        InputError: the rater is none of the plan's, is named among those who take over, or has nothing open.
+        RunError: another process holds the run, or it can't be written.
+    """
+    folder = plan_folder(run, plan)
+    with run.locked():
+        record = _read(folder / FILE, plan)
+        now = plan if record is None else _assigned(plan, record)
+        leaving = rater_of(now, rater, "`rater`")
+        takers = _takers(now, leaving, to)
+        answered = read_store(run, now).counting()
+        is_open = {name for name in now.assignment[leaving] if (name, leaving) not in answered}
+        items = [item.id for item in now.items if item.id in is_open]
+        if not items:
+            raise InputError(f"{leaving} has nothing open", where="`rater`")
+        training = [item.id for item in now.training]
+        assignment = {name: list(now.assignment.get(name, training)) for name in (*now.raters, *takers)}
+        loads = {name: sum((item, name) not in answered for item in assignment[name]) for name in takers}
+        moved: Counter[str] = Counter()
+        untaken = 0
+        for item in items:
+            free = [name for name in takers if item not in assignment[name]]
+            if not free:
+                untaken += 1
+                continue
+            taker = min(free, key=lambda name: loads[name])
+            assignment[taker].append(item)
+            loads[taker] += 1
+            moved[taker] += 1
+        assignment[leaving] = [name for name in assignment[leaving] if name not in is_open]
+        date = datetime.now(UTC).isoformat(timespec="seconds")
+        changes = [] if record is None else record.changes
+        new = _Record(
+            raters=list(assignment),
+            assignment=assignment,
+            changes=[*changes, {"date": date, "rater": leaving, "moved": dict(moved)}],
+        )
+        with saying_where(folder):
+            make_folder(folder)
+        if not (folder / "plan.json").is_file():
+            write_plan(plan, folder / "plan.json")
+        write_text(folder / FILE, new.model_dump_json(indent=2) + "\n")
+    return Reassignment(_assigned(plan, new), leaving, dict(moved), untaken)
+
+
+def _takers(plan: AnnotationPlan, leaving: str, names: Sequence[str]) -> list[str]:
+    """Who takes over: each as the plan spells the name."""
+    known = {rater.casefold(): rater for rater in plan.raters}
+    takers = list(dict.fromkeys(known.get(name.casefold(), name) for name in names))
+    if leaving in takers:
+        raise InputError(f"{leaving} can't take over from {leaving}", where="`to`")
+    for name in takers:
+        if not re.fullmatch(RATER, name):
+            raise InputError(
+                f"{name!r} can't be a rater's name", where="`to`", todo="use letters, digits and . _ @ + -"
+            )
+    if takers:
+        return takers
+    others = [name for name in plan.raters if name != leaving and plan.assignment[name]]
+    if not others:
+        raise InputError("nobody else is left", where="`to`", todo="name somebody new")
+    return others
+
+
+def _assigned(plan: AnnotationPlan, record: _Record) -> AnnotationPlan:
+    assignment = {name: tuple(ids) for name, ids in record.assignment.items()}
+    assigned = plan.model_copy(update={"raters": tuple(record.raters), "assignment": assignment})
+    # What was worked out of the plan as it was drawn goes along with a copy.
+    assigned.__dict__.pop("raters_of", None)
+    return assigned
+
+
+def _read(path: Path, plan: AnnotationPlan) -> _Record | None:
+    if not path.is_file():
+        return None
+    ids = {item.id for item in plan.everything}
+    try:
+        record = _Record.model_validate_json(path.read_bytes())
+        if set(record.assignment) != set(record.raters) or not set(plan.raters) <= set(record.raters):
+            raise ValueError("the raters are not the plan's")
+        if not all(ids.issuperset(names) for names in record.assignment.values()):
+            raise ValueError("it names an unknown item")
+    except (ValidationError, ValueError, OSError) as error:
+        raise RunError(
+            "the file of who rates what now is damaged", where=str(path), todo="restore it from a copy"
+        ) from error
+    return record

@@ -1,0 +1,69 @@
+"""``bedside merge``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from bedside.cli.output import say
+from bedside.cli.parsing import read_names
+from bedside.ratings.names import person_name
+from bedside.support.plurals import counted
+from bedside.support.shell_words import typed
+
+
+def merge(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUNS", help="Two or more runs; they stay as they are.")
+    ],
+    out: Annotated[Path, typer.Option("--out", "-o", metavar="RUN", help="Folder of the new run.")],
+    systems: Annotated[
+        str | None,
+        typer.Option(
+            "--systems",
+            metavar="A,B",
+            help="A system for each run, in their order, where runs have transcripts of the same ids. A transcript "
+            "that names no system is of it, and its id becomes system/id.",
+        ),
+    ] = None,
+) -> None:
+    """Make one run of several, such as those of systems that were scored apart.
+
+    Ratings, judgements, people's answers and what is known of simulations are kept, and what stands in several runs
+    is kept once. Runs that mean different things by a metric, a rubric or an id are refused.
+
+    Examples:
+        $ bedside merge run-gpt run-claude --out both
+        $ bedside merge monday tuesday --systems gpt,claude --out both
+    """
+    from bedside.api.run_merging import merge as merge_runs
+
+    merged = merge_runs(runs, out, systems=read_names(systems))
+    contents = merged.run.contents
+    names = merged.run.index["system"].drop_nulls().unique().sort().to_list()
+    of = f" of {counted(len(names), 'system')} ({', '.join(names)})" if names else ""
+    say(
+        f"Merged {counted(len(runs), 'run')} into {out}: {counted(contents.transcripts, 'transcript')}{of}, "
+        f"{counted(sum(contents.ratings.values()), 'rating')}, {contents.missing:,} of them missing."
+    )
+    if merged.shared:
+        say(
+            f"  {counted(merged.shared, 'transcript')} stood in several runs, and {merged.repeated:,} of their "
+            f"ratings: each is there once. {counted(merged.filled, 'rating')} missing in one run came from another."
+        )
+    if merged.cases:
+        say(
+            f"  {counted(merged.cases, 'case')} of several runs count as the same, and systems are compared on them."
+        )
+    if merged.people:
+        people = ", ".join(map(person_name, merged.people))
+        say(f"  People of one name count as the same person: {people}.")
+    for run in merged.unnamed:
+        say(f"  Transcripts of {run} name no system; those of several runs are taken together then.")
+    if merged.unnamed:
+        say("  Name the systems with --systems, a name for each run, or score again with --path-fields.")
+    for run, left_out in merged.left_out.items():
+        say(f"  Not taken over from {run}: {', '.join(left_out)}.")
+    say(f"Next: bedside report {typed(out)}")

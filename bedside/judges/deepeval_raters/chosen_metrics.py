@@ -1,0 +1,216 @@
+"""The metrics of deepeval that a judge is asked for: named, or written by the user in a file."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import orjson
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from bedside.judges.deepeval_raters.catalogue import (
+    GEVAL,
+    GRAPH,
+    KINDS,
+    PREFIX,
+    DeepevalKind,
+    find_kind,
+    is_deepeval,
+)
+from bedside.judges.deepeval_raters.graph import graph_object
+from bedside.support.errors import InputError, RegistryError
+from bedside.support.model_errors import complaints, key_name
+from bedside.support.registry import nearest
+from bedside.support.yaml_files import keys_and_values
+
+#: Parameters of all metrics of deepeval, and what each does.
+PARAMETERS: Mapping[str, str] = {
+    "assistant": "whose part deepeval's assistant takes, clinician (unless said otherwise) or patient; the other is "
+    "its user",
+    "chatbot_role": "the assistant's role in words; unless it is named here, that in each transcript's reference",
+    "relevant_topics": "a list of topics that the assistant is to keep to; unless they are named here, those in each "
+    "transcript's reference",
+}
+_FILE_NAME = re.compile(r"[a-z][a-z0-9_]*")
+_PAGE = "docs/deepeval.md"
+
+
+class ScoreBand(BaseModel):
+    """What a number from ``lowest`` to ``highest``, both from 0 to 10, stands for."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    lowest: int = Field(ge=0, le=10)
+    highest: int = Field(ge=0, le=10)
+    outcome: str = Field(min_length=1)
+
+
+class CriterionFile(BaseModel):
+    """A metric of the user's own: a criterion for G-Eval, or a graph of decisions."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    name: str
+    criterion: str | None = Field(default=None, min_length=1)
+    steps: tuple[str, ...] = ()
+    bands: tuple[ScoreBand, ...] = ()
+    graph: dict[str, Any] | None = None
+
+    @model_validator(mode="after")
+    def _goes_together(self) -> Self:
+        if not _FILE_NAME.fullmatch(self.name) or self.name in {*KINDS, GEVAL.name, GRAPH.name}:
+            raise ValueError("a name has small letters, digits and _, and is none of deepeval's metrics'")
+        if self.graph is None and self.criterion is None and not self.steps:
+            raise ValueError("say a criterion, steps or a graph")
+        if self.graph is not None and (self.criterion is not None or self.steps or self.bands):
+            raise ValueError("a graph stands alone: leave criterion, steps and bands out")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class DeepevalMetric:
+    """A metric of deepeval, and with what it is asked.
+
+    Attributes:
+        name: without ``deepeval:``.
+        kind: which of deepeval's metrics it is.
+        assistant: whose part deepeval's assistant takes.
+        chatbot_role, relevant_topics: where they hold for all transcripts.
+        own: the user's file, where it is one.
+    """
+
+    name: str
+    kind: DeepevalKind
+    assistant: Literal["clinician", "patient"] = "clinician"
+    chatbot_role: str | None = None
+    relevant_topics: tuple[str, ...] = ()
+    own: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def metric(self) -> str:
+        """Its name in the ratings table."""
+        return PREFIX + self.name
+
+    def version(self, library: str) -> str:
+        """What stands for its wording: digits of all that it is asked with, and of the version of deepeval."""
+        return hashlib.sha256(orjson.dumps([library, self.recorded()])).hexdigest()[:12]
+
+    def recorded(self) -> dict[str, Any]:
+        """What a manifest keeps, of which :func:`recorded_metric` makes it again."""
+        return {
+            "name": self.name,
+            "assistant": self.assistant,
+            "chatbot_role": self.chatbot_role,
+            "relevant_topics": list(self.relevant_topics),
+            "own": dict(self.own),
+        }
+
+
+def recorded_metric(entry: Mapping[str, Any]) -> DeepevalMetric:
+    """The metric that a manifest tells of.
+
+    Raises:
+        RegistryError: there is no such metric.
+    """
+    own = entry["own"]
+    return DeepevalMetric(
+        entry["name"],
+        _own_kind(own) if own else find_kind(entry["name"]),
+        entry["assistant"],
+        entry["chatbot_role"],
+        tuple(entry["relevant_topics"]),
+        own,
+    )
+
+
+def _own_kind(own: Mapping[str, Any]) -> DeepevalKind:
+    return GEVAL if own["graph"] is None else GRAPH
+
+
+def metrics_apart(names: Iterable[str] | None) -> tuple[list[str] | None, list[str]]:
+    """Names of metrics that algorithms compute, and names of deepeval's; None of the former where none are named."""
+    if names is None:
+        return None, []
+    listed = list(names)
+    return [name for name in listed if not is_deepeval(name)], [name for name in listed if is_deepeval(name)]
+
+
+def chosen_metrics(
+    names: Iterable[str], parameters: Mapping[str, Any] | None = None
+) -> tuple[DeepevalMetric, ...]:
+    """The metrics of these names, or files, all with the same parameters.
+
+    Args:
+        names: ``deepeval:NAME``, or ``deepeval:FILE.yaml`` for one of the user's own.
+        parameters: of :data:`PARAMETERS`.
+
+    Raises:
+        RegistryError: there is no such metric, or a file is none; two of one name; an unknown parameter.
+        InputError: a parameter can't have that value, or no metric takes it.
+    """
+    settings = _checked(parameters or {})
+    chosen: dict[str, DeepevalMetric] = {}
+    for name in names:
+        plain = name.removeprefix(PREFIX)
+        if plain.endswith((".yaml", ".yml")):
+            own = criterion_file(Path(plain)).model_dump(mode="json")
+            if own["graph"] is not None:
+                graph_object(own["name"], own["graph"])
+            metric = DeepevalMetric(own["name"], _own_kind(own), **settings, own=own)
+        else:
+            metric = DeepevalMetric(plain, find_kind(plain), **settings)
+        if chosen.setdefault(metric.name, metric) != metric:
+            raise RegistryError(f"two metrics are called {metric.metric}", todo="rename one of them")
+    _check_used(settings, chosen.values())
+    return tuple(chosen.values())
+
+
+def _checked(parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as :class:`DeepevalMetric` has them."""
+    for name in parameters:
+        if name not in PARAMETERS:
+            raise RegistryError(f"deepeval has no parameter {name!r}", todo=nearest(name, PARAMETERS))
+    settings = dict(parameters)
+    if settings.get("assistant", "clinician") not in ("clinician", "patient"):
+        raise InputError(
+            f"deepeval.assistant can't be {settings['assistant']!r}", todo="say clinician or patient"
+        )
+    if not isinstance(settings.get("chatbot_role", ""), str):
+        raise InputError("deepeval.chatbot_role must be a text", todo="quote it")
+    if "relevant_topics" in settings:
+        topics = settings["relevant_topics"]
+        topics = [topics] if isinstance(topics, str) else topics
+        if not isinstance(topics, list | tuple) or not all(isinstance(topic, str) for topic in topics):
+            raise InputError(
+                "deepeval.relevant_topics must be a list of texts", todo="write it like [sleep, low mood]"
+            )
+        settings["relevant_topics"] = tuple(topics)
+    return settings
+
+
+def _check_used(settings: Mapping[str, Any], metrics: Iterable[DeepevalMetric]) -> None:
+    needs = {need for metric in metrics for need in metric.kind.needs}
+    for name in ("chatbot_role", "relevant_topics"):
+        if name in settings and name not in needs:
+            raise InputError(
+                f"deepeval.{name} is said, and no metric that is asked takes it", todo="leave it out"
+            )
+
+
+def criterion_file(path: Path) -> CriterionFile:
+    """The user's metric in a file.
+
+    Raises:
+        RegistryError: it can't be read, or isn't of the form.
+    """
+    data = keys_and_values(path, "criterion file", _PAGE)
+    try:
+        return CriterionFile.model_validate(data)
+    except ValidationError as error:
+        key, problem = complaints(error, CriterionFile)[0]
+        place = f"{path}: {key_name(key)}" if key else str(path)
+        raise RegistryError(problem, where=place, todo=f"see {_PAGE}") from error

@@ -1,0 +1,176 @@
+"""Rating transcripts by deepeval's metrics: many at once, each asking the judge through one queue and one store."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from bedside.judges.cost_limit import JudgeBudget
+from bedside.judges.counts import JudgingProgress, JudgingSummary, RubricCount, Tally
+from bedside.judges.deepeval_raters.chosen_metrics import DeepevalMetric
+from bedside.judges.deepeval_raters.measure import Measure, MeasuredValue, MetricStep, library_version
+from bedside.judges.driver import QueueMaker, with_judge
+from bedside.judges.judgement_queue import JudgementQueue
+from bedside.judges.raters import deepeval_rater
+from bedside.judges.rating_rows import RatingRows
+from bedside.judges.settings import JudgeSettings
+from bedside.llm.model_names import ModelName
+from bedside.llm.protocol import Client
+from bedside.ratings.names import TRANSCRIPT
+from bedside.transcripts.transcript import Transcript
+
+#: Metrics under way at once, for each request that may be: most wait for one request, some for several.
+_AT_ONCE = 2
+
+
+def rate_by_deepeval(
+    transcripts: Iterable[Transcript],
+    judge: ModelName,
+    metrics: Sequence[DeepevalMetric],
+    *,
+    store_path: Path,
+    add: Callable[[tuple[Any, ...]], object],
+    settings: JudgeSettings,
+    progress: Callable[[JudgingProgress], None] | None = None,
+    client: Callable[[], Client] | None = None,
+    alone: bool = False,
+    budget: JudgeBudget | None = None,
+    count: int | None = None,
+) -> JudgingSummary:
+    """Have a judge rate transcripts by metrics of deepeval, on deepeval's own scale from 0 to 1.
+
+    Args:
+        transcripts: they are taken as they are needed.
+        judge: the model.
+        metrics: what it rates by.
+        store_path: the file that keeps judgements: each thing that a metric asks is one.
+        add: called with each row, its cells in the order of :data:`bedside.ratings.table.COLUMNS`.
+        settings: passes, limits and the like.
+        progress, client, alone, budget: as for :func:`bedside.judges.driver.ask_judge`.
+        count: how many transcripts there are, for the progress.
+
+    Raises:
+        MissingExtraError: deepeval or the libraries for the judge aren't installed.
+        BedsideError: as :func:`bedside.judges.driver.ask_judge` does.
+    """
+    settings = asked_by_deepeval(settings)
+    rows = RatingRows(deepeval_rater(judge, library_version()), add)
+    rating = _DeepevalRating(judge, metrics, rows, settings, progress)
+    measures = rating.measures(transcripts)
+    size = None if count is None else count * len(metrics) * settings.passes
+
+    async def work(queue: QueueMaker, budget: JudgeBudget) -> int:
+        return await rating.ask(queue, measures, size, budget)
+
+    calls = with_judge(judge, settings, store_path, work, client=client, alone=alone, budget=budget)
+    return JudgingSummary(
+        rater=rows.rater,
+        parameters={
+            **settings.sampling().parameters(),
+            "order": settings.order,
+            "deepeval": {"version": library_version(), "metrics": [metric.recorded() for metric in metrics]},
+        },
+        passes=settings.passes,
+        rubrics=rating.counts(),
+        ratings=rows.count,
+        calls=calls,
+    )
+
+
+def asked_by_deepeval(settings: JudgeSettings) -> JudgeSettings:
+    """The settings that deepeval's metrics are asked with: they weigh no probabilities."""
+    return replace(settings, expected=False)
+
+
+class _DeepevalRating:
+    """One judge's rating by metrics of deepeval.
+
+    Args:
+        judge, metrics, settings, progress: as for :func:`rate_by_deepeval`.
+        rows: the ratings.
+    """
+
+    def __init__(
+        self,
+        judge: ModelName,
+        metrics: Sequence[DeepevalMetric],
+        rows: RatingRows,
+        settings: JudgeSettings,
+        progress: Callable[[JudgingProgress], None] | None,
+    ) -> None:
+        self._judge = judge
+        self._metrics = metrics
+        self._rows = rows
+        self._settings = settings
+        self._progress = progress
+        self._tallies = {metric.metric: Tally() for metric in metrics}
+        #: Measures that are done, and what these asked.
+        self._done = self._asked = 0
+        #: Values that wait for those of earlier measures, and the number of the next that is due.
+        self._values: dict[int, tuple[Measure, MeasuredValue]] = {}
+        self._due = 0
+
+    def measures(self, transcripts: Iterable[Transcript]) -> Iterator[Measure]:
+        """What is measured: of each transcript one metric after the other, each pass by pass."""
+        for transcript in transcripts:
+            for metric in self._metrics:
+                for number in range(self._settings.passes):
+                    tally = self._tallies[metric.metric]
+                    yield Measure(metric, transcript, number, self._judge.identity, tally)
+
+    async def ask(
+        self, maker: QueueMaker, measures: Iterator[Measure], size: int | None, budget: JudgeBudget
+    ) -> int:
+        """Measure everything; returns how many requests were sent."""
+
+        def tell(state: JudgingProgress) -> None:
+            if self._progress is not None:
+                total = None if size is None or not self._done else round(self._asked / self._done * size)
+                self._progress(
+                    replace(
+                        state,
+                        total=None if total is None else max(total, state.done),
+                        cost=budget.cost,
+                    )
+                )
+
+        queue: JudgementQueue[MetricStep] = maker(lambda step: None, progress=tell)
+        numbered = enumerate(measures)
+        at_once = _AT_ONCE * self._settings.max_concurrency * max(1, len(self._judge.endpoints))
+
+        async def measure_in_turn() -> None:
+            for number, measure in numbered:
+                self._take(number, measure, await measure.value(queue.ask))
+
+        async def measure_all() -> None:
+            async with asyncio.TaskGroup() as group:
+                for _ in range(at_once):
+                    group.create_task(measure_in_turn())
+
+        begun = budget.calls
+        await queue.run_asking(measure_all)
+        budget.calls = queue.calls
+        return budget.calls - begun
+
+    def _take(self, number: int, measure: Measure, value: MeasuredValue) -> None:
+        """Take a value, and rate what is due: ratings come in the order of the measures."""
+        self._done += 1
+        self._asked += measure.asked
+        self._values[number] = measure, value
+        while self._due in self._values:
+            due, came = self._values.pop(self._due)
+            self._due += 1
+            cells = (came.value, None, came.reason, came.error)
+            self._rows.add(due.transcript, due.number, TRANSCRIPT, due.metric.metric, *cells)
+
+    def counts(self) -> tuple[RubricCount, ...]:
+        """What each metric took."""
+        return tuple(
+            RubricCount(
+                metric.metric, metric.version(library_version()), **asdict(self._tallies[metric.metric])
+            )
+            for metric in self._metrics
+        )

@@ -1,0 +1,44 @@
+"""Text of others in a prompt: between marker lines with a code that doesn't occur in it, no line of it on its own.
+
+What stands so can't close its fence, open another, or look like a turn that isn't there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Sequence
+
+_CONTINUED = "\n    | "
+#: Control characters other than tab become their visible pictures; lone surrogates can't be written at all.
+_CONTROLS: dict[int, int] = {code: 0x2400 + code for code in range(32) if code != 9} | {0x7F: 0x2421}
+_UNCLEAN = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\x85\u2028\u2029\ud800-\udfff]|\[DEEPEVAL:")
+_SURROGATE = re.compile(r"[\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """A text whose lines can't be mistaken for a turn of their own, without invisible characters that break servers.
+
+    deepeval's image marker is taken apart too: it would make that library load what the marker names.
+    """
+    if not _UNCLEAN.search(text):
+        return text
+    lines = _SURROGATE.sub("\ufffd", text).replace("[DEEPEVAL:", "[DEEPEVAL :").splitlines()
+    return _CONTINUED.join(line.translate(_CONTROLS) for line in lines)
+
+
+def fence(name: str, end: str, code: str) -> str:
+    """A marker line where material ``begins`` or ``ends``."""
+    return f"--- {name} {end}, code {code} ---\n"
+
+
+def codes(content: str, absent_from: Sequence[str]) -> Iterator[str]:
+    """Codes of twelve hexadecimal digits, worked out of a content, that occur in none of some texts."""
+    start = hashlib.sha256(content.encode())
+    for attempt in range(1_000_000):
+        digest = start.copy()
+        digest.update(str(attempt).encode())
+        code = digest.hexdigest()[:12]
+        if all(code not in text for text in absent_from):
+            yield code
+    raise AssertionError("a text can't hold every code")

@@ -1,0 +1,1 @@
+"""The probes that ship with bedside, one a file."""

@@ -1,0 +1,73 @@
+"""A table with one comparison of two transcripts a row."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bedside.ratings.answer_words import is_no_answer
+from bedside.ratings.form_contract import CERTAIN, FormClaim, RatingForm
+from bedside.ratings.pair_preferences import FIRST, SECOND, TIE, is_preference, preference_metric
+from bedside.ratings.rated_cell import RatedCell
+from bedside.ratings.rating_content import RatingContent
+from bedside.ratings.table_cells import TableCells
+from bedside.support.errors import InputError
+
+#: How people write that neither is better.
+_TIES = frozenset((TIE, "tied", "equal", "draw", "neither", "no difference", "no preference", "same"))
+
+
+def _claims(content: RatingContent) -> FormClaim | None:
+    return CERTAIN if content.columns is not None and "second" in content.columns.names else None
+
+
+def _read(content: RatingContent) -> Iterator[RatedCell]:
+    table = TableCells(content)
+    table.need("item", "second", "rater", "value")
+    table.took({"second": table.columns.names["second"]})
+    for cell in table.compared():
+        rubric = cell.metric or content.reading.only_metric
+        metric = rubric if is_preference(rubric) else preference_metric(rubric)
+        yield cell._replace(metric=metric, value=_preferred(cell))
+
+
+def _preferred(cell: RatedCell) -> str:
+    """Which of the two is preferred; what is no answer as it is.
+
+    Raises:
+        InputError: it is neither a word for one of them nor an id of theirs.
+    """
+    if is_no_answer(cell.value) and cell.value not in (cell.item, cell.second):
+        return cell.value
+    by_id = {cell.item: FIRST, cell.second: SECOND}
+    word = cell.value.casefold()
+    words = {FIRST: FIRST, SECOND: SECOND, **dict.fromkeys(_TIES, TIE)}
+    readings = {by_id.get(cell.value), words.get(word)} - {None}
+    if len(readings) == 1:
+        return str(readings.pop())
+    if readings:
+        raise InputError(
+            f"{cell.value!r} is the id of one transcript, and may mean another answer too",
+            where=cell.where,
+            todo=f"write {TIE}, or the id of the one that is preferred, with transcripts that have other ids",
+        )
+    raise InputError(
+        f"{cell.value!r} says of neither {cell.item!r} nor {cell.second!r} that it is preferred",
+        where=cell.where,
+        todo=f"write {FIRST}, {SECOND} or {TIE}, or the id of the one that is preferred",
+    )
+
+
+FORM = RatingForm(
+    name="pairs",
+    title="a table with one comparison of two transcripts a row",
+    description=(
+        "Columns `first`, `second` (the transcripts, in the order in which they were shown), `rater`, `preferred` "
+        "(`first`, `second` or `tie`, or the id of the one that is preferred), and where wanted `metric` (the rubric), "
+        "`replicate`, `round`, `drawn`, `reason`; other columns are left."
+    ),
+    example="first,second,rater,metric,preferred\na-1,b-1,anna,empathy,first\nb-1,a-1,ben,empathy,tie\n",
+    example_name="pairs.csv",
+    claims=_claims,
+    read=_read,
+    priority=25,
+)

@@ -1,0 +1,269 @@
+"""Juries: several raters that rate as one. What they are stands in a run's manifest, their ratings follow from it.
+
+A jury's ratings are never given by anybody: whenever ratings of a run change, all rows of juries are made anew from the
+members' (:func:`with_juries`), so that none is older than what it rests on.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from statistics import fmean
+from typing import Any, Literal, get_args
+
+import polars as pl
+
+from bedside.ratings.names import jury_rater, rated_by_juries
+from bedside.ratings.passes import taken_together
+from bedside.ratings.table import SCHEMA, frame_of
+from bedside.support.plurals import counted
+
+#: The manifest's key.
+JURIES_KEY = "juries"
+#: How numbers of several raters become one; labels go by most votes whatever the rule.
+JuryRule = Literal["mean", "median", "majority", "weights"]
+JURY_RULES: tuple[JuryRule, ...] = get_args(JuryRule)
+#: Added to a metric's name: the mean of the members' levels before it is brought to a level of the scale.
+_EXPECTED = ".expected"
+#: Nearer than this to the middle between two levels, or two sums of votes to each other, is a tie.
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class JuryMetric:
+    """How a jury rates by one metric.
+
+    Attributes:
+        levels: the numbers of the scale, ascending; empty where the metric is on no scale of numbers.
+        weights: each member's share in the rating, 0 … 1, with sum 1.
+    """
+
+    levels: tuple[float, ...]
+    weights: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Jury:
+    """Several raters that rate as one.
+
+    Attributes:
+        name: by which its rater is called.
+        members: their names in the ratings table, two or more.
+        rule: how members' numbers become one.
+        quorum: how many members must have rated a unit.
+        metrics: what it rates, by the metric's name.
+        learning: where weights were learnt, how: the split, and what came of it.
+    """
+
+    name: str
+    members: tuple[str, ...]
+    rule: JuryRule
+    quorum: int
+    metrics: Mapping[str, JuryMetric]
+    learning: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def rater(self) -> str:
+        """Its name in the ratings table: it says how members are combined, and changes with what changes ratings."""
+        parts: list[Any] = [sorted(self.members), self.rule, self.quorum]
+        if self.rule == "weights":
+            parts.append(
+                sorted(
+                    (metric, [[member, f"{weight:.9f}"] for member, weight in self.shares(metric)])
+                    for metric in self.metrics
+                )
+            )
+        digest = hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:6]
+        return jury_rater(self.name, f"{self.rule}-{digest}")
+
+    def shares(self, metric: str) -> list[tuple[str, float]]:
+        """Each member's weight on a metric, by the members' names in order."""
+        return sorted(zip(self.members, self.metrics[metric].weights, strict=True))
+
+    def to_json(self) -> dict[str, Any]:
+        """What a manifest keeps of it; :func:`juries_in` is the way back."""
+        return {
+            "rater": self.rater,
+            "members": list(self.members),
+            "rule": self.rule,
+            "quorum": self.quorum,
+            "metrics": {
+                name: {"levels": list(metric.levels), "weights": list(metric.weights)}
+                for name, metric in self.metrics.items()
+            },
+            "learning": dict(self.learning),
+        }
+
+
+def juries_in(manifest: Mapping[str, Any]) -> tuple[Jury, ...]:
+    """The juries of a run."""
+    return tuple(
+        Jury(
+            name=name,
+            members=tuple(entry["members"]),
+            rule=entry["rule"],
+            quorum=entry["quorum"],
+            metrics={
+                metric: JuryMetric(tuple(map(float, how["levels"])), tuple(map(float, how["weights"])))
+                for metric, how in entry["metrics"].items()
+            },
+            learning=entry["learning"],
+        )
+        for name, entry in (manifest.get(JURIES_KEY) or {}).items()
+    )
+
+
+def jury_named(manifest: Mapping[str, Any], rater: str) -> Jury | None:
+    """The jury of a run that has this name in the ratings table; None where there is none."""
+    return next((jury for jury in juries_in(manifest) if jury.rater == rater), None)
+
+
+def with_juries(ratings: pl.LazyFrame, manifest: Mapping[str, Any]) -> pl.LazyFrame:
+    """A run's ratings with those of its juries, all made anew from the members' ratings.
+
+    Args:
+        ratings: a ratings table; rows of juries in it are left out.
+        manifest: says which juries there are.
+    """
+    juries = juries_in(manifest)
+    if not juries:
+        return ratings
+    ratings = ratings.filter(~rated_by_juries())
+    return pl.concat([ratings, *(jury_ratings(ratings, jury).lazy() for jury in juries)])
+
+
+def jury_ratings(ratings: pl.LazyFrame, jury: Jury) -> pl.DataFrame:
+    """A jury's ratings of every unit that one of its members was asked about.
+
+    A member's passes are taken together first: their mean where the rule takes means, else the most frequent value.
+    Where fewer members than the quorum gave a rating, and where they are tied, the jury's is missing and says so.
+
+    Args:
+        ratings: the members' among others.
+        jury: the jury.
+
+    Returns:
+        A ratings table; where the rule takes means of levels, the mean itself stands in ``<metric>.expected``.
+    """
+    rows = (
+        ratings.filter(pl.col("rater").is_in(jury.members), pl.col("metric").is_in(list(jury.metrics)))
+        .select(
+            "transcript_id", "system", "case_id", "unit", "metric", "rater", "replicate", "value", "label"
+        )
+        .sort("metric", "transcript_id", "unit", "replicate", maintain_order=True)
+        .collect()
+    )
+    units: dict[tuple[str, str, str], _Unit] = {}
+    for transcript, system, case, unit, metric, rater, _, value, label in rows.iter_rows():
+        key = metric, transcript, unit
+        if key not in units:
+            units[key] = _Unit(system, case, defaultdict(list))
+        answer = label if label is not None else value
+        if answer is not None:
+            units[key].answers[rater].append(answer)
+    verdict_rows: list[tuple[Any, ...]] = []
+    for (metric, transcript, unit), rated in units.items():
+        for suffix, value, label, reason, error in _verdicts(jury, jury.metrics[metric], rated.answers):
+            of_unit = transcript, rated.system, rated.case, unit
+            verdict_rows.append((*of_unit, metric + suffix, jury.rater, 0, value, label, reason, error))
+    return frame_of(verdict_rows).select(SCHEMA.names())
+
+
+@dataclass(frozen=True, slots=True)
+class _Unit:
+    """What the members said of a unit: each one's passes, by its name."""
+
+    system: str | None
+    case: str | None
+    answers: dict[str, list[Any]]
+
+
+#: What is added to the metric's name, value, label, reason and error of a jury's rating.
+_Verdict = tuple[str, float | None, str | None, str | None, str | None]
+
+
+def _verdicts(jury: Jury, metric: JuryMetric, answers: Mapping[str, list[Any]]) -> Iterator[_Verdict]:
+    """A jury's rating of one unit, and the mean it comes from."""
+    present = [place for place, member in enumerate(jury.members) if member in answers]
+    absent = [member for member in jury.members if member not in answers]
+    if len(present) < max(jury.quorum, 1):
+        lack = f"{len(absent)} of {len(jury.members)} judges gave no rating ({', '.join(absent)})"
+        yield "", None, None, None, lack
+        return
+    labelled = any(isinstance(answer, str) for values in answers.values() for answer in values)
+    by_mean = jury.rule in ("mean", "weights") and not labelled
+    own = [(fmean if by_mean else taken_together)(answers[jury.members[place]]) for place in present]
+    weights = [metric.weights[place] for place in present]
+    if not sum(weights):
+        yield "", None, None, None, "the judges who gave a rating have no weight in this jury"
+        return
+    reason = _reason(jury, present, own, weights, labelled)
+    if absent:
+        reason += f"; {counted(len(absent), 'judge')} gave none ({', '.join(absent)})"
+    if labelled:
+        label, tie = _most_votes([str(answer) for answer in own], weights)
+        yield "", None, label, None if tie else reason, tie
+    elif by_mean:
+        mean = sum(weight * value for weight, value in zip(weights, own, strict=True)) / sum(weights)
+        level, tie = _nearest(mean, metric.levels)
+        yield "", level, None, None if tie else reason, tie
+        if metric.levels:
+            yield _EXPECTED, mean, None, reason, None
+    else:
+        value, tie = _middle(own, metric.levels) if jury.rule == "median" else _most_votes(own, weights)
+        yield "", value, None, None if tie else reason, tie
+
+
+def _most_votes(answers: Sequence[Any], weights: Sequence[float]) -> tuple[Any, str | None]:
+    """The answer with the most votes; None and why where several have as many."""
+    votes: dict[Any, float] = defaultdict(float)
+    for answer, weight in zip(answers, weights, strict=True):
+        votes[answer] += weight
+    most = max(votes.values())
+    top = [answer for answer, count in votes.items() if most - count <= _TIE]
+    if len(top) == 1:
+        return top[0], None
+    return None, f"the judges are tied between {' and '.join(sorted(map(_shown, top)))}"
+
+
+def _middle(numbers: Sequence[float], levels: Sequence[float]) -> tuple[float | None, str | None]:
+    """The median; of levels none where it lies between two that differ."""
+    ordered = sorted(numbers)
+    low, high = ordered[(len(ordered) - 1) // 2], ordered[len(ordered) // 2]
+    if levels and low != high:
+        return None, f"the judges are tied: their median lies between {_shown(low)} and {_shown(high)}"
+    return (low + high) / 2, None
+
+
+def _nearest(mean: float, levels: Sequence[float]) -> tuple[float | None, str | None]:
+    """The level nearest a mean, none where it lies in the middle of two; the mean itself where there are no levels."""
+    if not levels:
+        return mean, None
+    by_distance = sorted(levels, key=lambda level: abs(level - mean))
+    if len(levels) > 1 and abs(by_distance[1] - mean) - abs(by_distance[0] - mean) <= _TIE:
+        low, high = sorted(by_distance[:2])
+        return None, f"the judges are tied: their mean lies halfway between {_shown(low)} and {_shown(high)}"
+    return by_distance[0], None
+
+
+def _reason(
+    jury: Jury, present: Sequence[int], own: Sequence[Any], weights: Sequence[float], labelled: bool
+) -> str:
+    """What a rating is of, in words: what each member said, and where weights were learnt what each counts."""
+    said = []
+    for place, answer, weight in zip(present, own, weights, strict=True):
+        share = f" × {weight:.2f}" if jury.rule == "weights" else ""
+        said.append(f"{_shown(answer)}{share} ({jury.members[place]})")
+    rule = {"mean": "mean", "median": "median", "majority": "most votes", "weights": "weighted mean"}[
+        jury.rule
+    ]
+    if labelled:
+        rule = "most votes by weight" if jury.rule == "weights" else "most votes"
+    return f"{rule} of {', '.join(said)}"
+
+
+def _shown(answer: Any) -> str:
+    return answer if isinstance(answer, str) else f"{answer:g}"

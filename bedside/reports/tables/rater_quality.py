@@ -1,0 +1,33 @@
+"""How the raters of a run's annotation plans keep up."""
+
+from __future__ import annotations
+
+from bedside.analysis.ratings_view import RatingsView
+from bedside.annotation.answer_store import FOLDER, STORE, read_store
+from bedside.annotation.items import coded_positions
+from bedside.annotation.plan_file import read_plan
+from bedside.annotation.rater_quality import rater_quality
+from bedside.annotation.reassignment import as_assigned
+from bedside.reports.rater_quality import quality_table
+from bedside.reports.table import Table
+from bedside.reports.table_kind import TableKind
+
+_TITLE = "How raters keep up"
+
+
+def build(view: RatingsView, seed: int = 0) -> Table | None:
+    """Time, gold items, training and alarms of each rater; None where no plan of the run has answers."""
+    run = view.run
+    if run is None:
+        return None
+    qualities = []
+    for path in sorted((run.path / FOLDER).glob(f"*/{STORE}")):
+        plan = as_assigned(run, read_plan(path.parent / "plan.json"))
+        if plan.mode == "adjudicate":
+            continue
+        positions = coded_positions(plan, run) if run.keeps_text else {}
+        qualities.append((plan, rater_quality(plan, read_store(run, plan), positions)))
+    return quality_table(qualities) if qualities else None
+
+
+TABLE = TableKind("rater_quality", _TITLE, 36, build)

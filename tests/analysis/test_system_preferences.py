@@ -1,0 +1,273 @@
+"""Preferences: counted by hand, agreement against scikit-learn, and what was put in comes out."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy.special import logit
+from scipy.stats import kendalltau
+from sklearn.metrics import cohen_kappa_score
+
+from bedside.analysis.preference_agreement import preference_agreement
+from bedside.analysis.preference_levels import preference_levels
+from bedside.analysis.preference_rows import (
+    FAILED,
+    ONE_SYSTEM,
+    OTHER_CASES,
+    UNKNOWN,
+    chosen_preferences,
+    preference_rows,
+)
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.selection import NothingError
+from bedside.analysis.system_preferences import position_bias, system_preferences
+from bedside.ratings.names import second_id
+from bedside.support.errors import DataError
+from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
+
+TRUE = {"A": 0.8, "B": 0.3, "C": -0.2, "D": -0.9}
+RATERS = (
+    Chooser("judge:m", float(logit(0.65)), passes=2),
+    Chooser("human:anna", both_orders=False),
+    Chooser("human:ben", both_orders=False),
+)
+
+
+@pytest.fixture(scope="module")
+def study() -> RatingsView:
+    return simulated_study(TRUE, RATERS, seed=1).view()
+
+
+def small() -> PreferenceStudy:
+    """One judge, two systems: a better in both orders, a reversal, a tie twice, a tie once, and one order alone."""
+    study = PreferenceStudy()
+    for case, (one, other) in enumerate([(1.0, 0.0), (1.0, 1.0), (0.5, 0.5), (1.0, 0.5), (0.0, None)]):
+        study.prefer((f"a{case}", "a", f"c{case}"), f"b{case}", "judge:m", one)
+        study.tell(f"b{case}", "b", f"c{case}")
+        if other is not None:
+            study.prefer((f"b{case}", "b", f"c{case}"), f"a{case}", "judge:m", other)
+    return study
+
+
+def test_verdicts_on_two_systems_by_hand() -> None:
+    (shown,) = system_preferences(small().view())
+    (pair,) = shown.pairs
+    assert {pair.a, pair.b} == {"a", "b"}
+    better, worse = (pair.better, pair.worse) if pair.a == "a" else (pair.worse, pair.better)
+    # The case asked in one order alone has that order's verdict: b.
+    assert (better, worse, pair.ties, pair.unsettled, pair.one_order) == (1, 1, 1, 2, 1)
+    wins = pair.wins.estimate if pair.a == "a" else 1 - (pair.wins.estimate or 0)
+    assert wins == pytest.approx(np.mean([1.0, 0.5, 0.5, 0.75, 0.0]))
+    assert (shown.comparisons, shown.cases) == (9, 5)
+
+
+def test_the_place_by_hand() -> None:
+    (bias,) = position_bias(small().view(), "judge:m")
+    # Of the pairs in both orders: first, second; first, first; two ties; first, tie.
+    assert bias.first.estimate == pytest.approx(4 / 5)
+    assert bias.balanced
+    assert (bias.comparisons, bias.ties, bias.one_order) == (9, 3, 1)
+    assert bias.orders is not None
+    assert bias.orders.same.estimate == 0.5
+    assert bias.orders.reversed.estimate == 0.25
+    assert (bias.orders.to_first, bias.orders.to_second, bias.orders.with_tie) == (1, 0, 1)
+    assert bias.passes is None
+    assert position_bias(small().view(), "judge:other") == ()
+
+
+def test_a_pair_that_is_shown_again_the_other_way_round_is_in_both_orders() -> None:
+    study = PreferenceStudy()
+    study.prefer(("a0", "a", "c0"), "b0", "human:x", 1.0)
+    study.prefer(("b0", "b", "c0"), "a0", "human:x", 1.0, replicate=1)
+    study.prefer(("a1", "a", "c1"), "b1", "human:x", 1.0)
+    study.tell("b1", "b", "c1")
+    (shown,) = system_preferences(study.view())
+    assert shown.position.orders is not None
+    assert (shown.position.orders.reversed.estimate, shown.position.orders.to_first) == (1.0, 1)
+    assert shown.position.one_order == 1
+
+
+def test_what_was_put_in_comes_out(study: RatingsView) -> None:
+    people, judge = system_preferences(study)
+    assert (people.raters, judge.raters) == ("people", "judge:m")
+    assert judge.systems[0].system == "A"
+    assert judge.systems[-1].system == "D"
+    assert (judge.systems[0].ranks, judge.systems[-1].ranks) == ((1, 1), (4, 4))
+    first = judge.position.first
+    assert first.interval is not None
+    # A taste of .65 for the first of two equals moves less where they aren't equal.
+    assert 0.5 < first.interval.low < 0.65
+    assert first.p is not None
+    assert first.p < 0.001
+    assert judge.position_effect is not None
+    assert judge.position_effect.interval is not None
+    assert 0 < judge.position_effect.interval.low < logit(0.65)
+    assert judge.position.passes is not None
+    assert people.position.orders is None
+    assert not people.position.balanced
+    assert people.position_effect is not None
+    assert people.position_effect.interval is not None
+    assert people.position_effect.interval.low < 0 < people.position_effect.interval.high
+
+
+def test_letters_and_ranks_are_those_of_the_tests(study: RatingsView) -> None:
+    for shown in system_preferences(study):
+        by_name = {system.system: system for system in shown.systems}
+        for pair in shown.pairs:
+            told_apart = pair.difference.p_adjusted is not None and pair.difference.p_adjusted < 0.05
+            shared = set(by_name[pair.a].letters) & set(by_name[pair.b].letters)
+            assert told_apart == (not shared)
+        assert [(pair.a, pair.b) for pair in shown.pairs] == list(
+            combinations([system.system for system in shown.systems], 2)
+        )
+
+
+def test_agreement_is_scikit_learn_s_of_both_ways_round(study: RatingsView) -> None:
+    among, beside = preference_agreement(study)
+    assert (among.raters, among.others, beside.raters, beside.others) == (
+        "people",
+        "people",
+        "judge:m",
+        "people",
+    )
+    verdicts: dict[str, dict[tuple[str, str], list[float]]] = {}
+    for row in study.preferences.iter_rows(named=True):
+        first, second = row["transcript_id"], second_id(row["unit"])
+        share = row["value"] if first < second else 1 - row["value"]
+        key = (min(first, second), max(first, second))
+        verdicts.setdefault(row["rater"], {}).setdefault(key, []).append(share)
+    signs = {
+        rater: {pair: float(np.sign(np.mean(shares) - 0.5)) for pair, shares in pairs.items()}
+        for rater, pairs in verdicts.items()
+    }
+    duos = [("human:anna", "human:ben")], [("judge:m", "human:anna"), ("judge:m", "human:ben")]
+    for agreement, raters in zip((among, beside), duos, strict=True):
+        ours = [signs[one][pair] for one, other in raters for pair in signs[other]]
+        theirs = [signs[other][pair] for _, other in raters for pair in signs[other]]
+        assert agreement.verdicts == len(ours)
+        assert agreement.same.estimate == pytest.approx(np.equal(ours, theirs).mean())
+        both = (np.array(ours), np.array(theirs))
+        doubled = [np.concatenate([values, -values]) for values in both]
+        assert agreement.kappa.estimate == pytest.approx(cohen_kappa_score(*doubled))
+        decided = (both[0] != 0) & (both[1] != 0)
+        assert agreement.decided.estimate == pytest.approx((both[0] == both[1])[decided].mean())
+
+
+def test_levels_beside_preferences(study: RatingsView) -> None:
+    people, judge = preference_levels(study)
+    levels = {
+        row["transcript_id"]: row["value"]
+        for row in study.ratings.filter(pl.col("rater") == "judge:m").iter_rows(named=True)
+    }
+    shares: dict[tuple[str, str], list[float]] = {}
+    for row in study.preferences.filter(pl.col("rater") == "judge:m").iter_rows(named=True):
+        first, second = row["transcript_id"], second_id(row["unit"])
+        key = (min(first, second), max(first, second))
+        shares.setdefault(key, []).append(row["value"] if first == key[0] else 1 - row["value"])
+    signs = [
+        (np.sign(np.mean(own) - 0.5), np.sign(levels[low] - levels[high]))
+        for (low, high), own in shares.items()
+    ]
+    settled = [(verdict, level) for verdict, level in signs if verdict and level]
+    assert judge.agreeing.estimate == pytest.approx(np.mean([verdict == level for verdict, level in settled]))
+    assert judge.level_ties == sum(bool(verdict) and not level for verdict, level in signs)
+    assert judge.verdict_ties == sum(bool(level) and not verdict for verdict, level in signs)
+    assert (
+        judge.pairs
+        == len(signs)
+        == judge.agreeing.n + judge.level_ties + judge.verdict_ties + judge.both_ties
+    )
+    strengths = {system.system: system.strength.estimate for system in system_preferences(study)[1].systems}
+    means = [
+        np.mean([level for name, level in levels.items() if name.startswith(system)]) for system in strengths
+    ]
+    assert judge.correlation == pytest.approx(kendalltau(list(strengths.values()), means).statistic)
+    assert people.raters == "people"
+
+
+def test_where_lower_is_better_the_lower_level_agrees() -> None:
+    study = PreferenceStudy()
+    for case in range(6):
+        study.prefer((f"a{case}", "a", f"c{case}"), f"b{case}", "judge:m", 1.0, rubric="burnout")
+        for system, level in (("a", 1.0), ("b", 4.0)):
+            study.rows.append(
+                (
+                    f"{system}{case}",
+                    system,
+                    f"c{case}",
+                    "transcript",
+                    "burnout",
+                    "judge:m",
+                    0,
+                    level,
+                    None,
+                    None,
+                    None,
+                )
+            )
+    view = study.view()
+    (plain,) = preference_levels(view)
+    assert plain.agreeing.estimate == 0
+    from dataclasses import replace
+
+    lower = {"burnout": "lower"}
+    facts = RatingsView.facts
+
+    class LowerView(RatingsView):
+        def facts(self, name: str) -> object:  # type: ignore[override]
+            return replace(facts(self, name), direction=lower.get(name, "none"))
+
+    turned = LowerView(view.ratings, view.scales, None, view.name, preferences=view.preferences)
+    assert preference_levels(turned)[0].agreeing.estimate == 1
+
+
+def test_what_is_not_counted_is_told() -> None:
+    study = small()
+    study.prefer(("a0", "a", "c0"), "b9", "judge:m", 1.0)
+    study.prefer(("a0", "a", "c0"), "a1", "judge:m", 1.0)
+    study.prefer(("a0", "a", "c0"), "b1", "judge:m", 1.0)
+    study.prefer(("a4", "a", "c4"), "b4", "judge:m", None, replicate=1)
+    (rows,) = preference_rows(study.view())
+    assert rows.left_out == {UNKNOWN: 1, ONE_SYSTEM: 1, OTHER_CASES: 1, FAILED: 1}
+    assert rows.rows.height == 9
+
+
+def test_people_are_averaged_before_cases_count() -> None:
+    study = PreferenceStudy()
+    for rater, share in (("human:x", 1.0), ("human:y", 1.0), ("human:z", 0.0)):
+        study.prefer(("a0", "a", "c0"), "b0", rater, share)
+    study.prefer(("a1", "a", "c1"), "b1", "human:x", 0.0)
+    study.tell("b0", "b", "c0")
+    study.tell("b1", "b", "c1")
+    (rows,) = preference_rows(study.view())
+    assert sorted(rows.shares()[:, 0, 1]) == pytest.approx([0.0, 2 / 3])
+
+
+def test_names_choose_what_counts(study: RatingsView) -> None:
+    chosen = chosen_preferences(study, rubrics=["empathy.preference"], raters=["human:*"], systems=["A", "D"])
+    (rows,) = preference_rows(chosen)
+    assert rows.systems == ("A", "D")
+    assert set(rows.rows["rater"]) == {"human:anna", "human:ben"}
+    for named, message in (
+        ({"rubrics": ["empaty"]}, "compared by 'empaty'"),
+        ({"raters": ["human:bem"]}, "'human:bem'"),
+        ({"systems": ["E"]}, "system 'E'"),
+        ({"systems": ["A"]}, "no two of these systems"),
+    ):
+        with pytest.raises(DataError, match=message):
+            chosen_preferences(study, **named)
+
+
+def test_nothing_compared_is_said() -> None:
+    view = PreferenceStudy().view()
+    for question in (system_preferences, preference_agreement, preference_levels):
+        with pytest.raises(NothingError, match="no two conversations were compared"):
+            question(view)
+    study = PreferenceStudy()
+    study.prefer(("a0", "a", "c0"), "a1", "judge:m", 1.0)
+    study.tell("a1", "a", "c0")
+    with pytest.raises(NothingError, match="of one system"):
+        system_preferences(study.view())

@@ -1,0 +1,342 @@
+"""The rating page in real browsers: two people at once, a killed server, a phone, right-to-left texts, 200 turns."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from bedside.annotation.answer_store import read_store
+from bedside.annotation.plan_file import read_plan
+from bedside.annotation.training_cases import read_training
+from bedside.ratings.run import Run
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.scoring.score import score
+from tests.annotation.rating_page.server import ServedPage
+from tests.annotation.study import EMPATHY, GOAL, rating_plan
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+CHINESE = (
+    "您好，最近睡眠怎么样？",
+    "不太好，每晚只睡四个小时。<b>很累</b>",
+    "听起来这对您很辛苦。",
+    "是的，我想改变。",
+)
+ARABIC = ("كيف حالك اليوم؟", "آخذ 50 mg من sertraline كل يوم.", "هل تنام جيدًا (6 ساعات)؟", "لا، وهذا يقلقني.")
+LONG = tuple(f"Turn number {number}. {'I want to change that. ' * 8}" for number in range(200))
+
+#: The lowest contrast of any text in sight with what is behind it (WCAG 2.2, relative luminance).
+LOWEST_CONTRAST = """() => {
+  const parts = (colour) => colour.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => (v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4))
+    .reduce((sum, v, place) => sum + v * [0.2126, 0.7152, 0.0722][place], 0);
+  const behind = (element) => {
+    for (let one = element; one; one = one.parentElement) {
+      const colour = parts(getComputedStyle(one).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    return [255, 255, 255];
+  };
+  let lowest = [99, ""];
+  for (const element of document.body.querySelectorAll("*")) {
+    const has = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+    if (!has || !element.checkVisibility()) continue;
+    const [one, other] = [light(parts(getComputedStyle(element).color)), light(behind(element))];
+    const ratio = (Math.max(one, other) + 0.05) / (Math.min(one, other) + 0.05);
+    if (ratio < lowest[0]) lowest = [ratio, element.outerHTML.slice(0, 100)];
+  }
+  return lowest;
+}"""
+
+
+def conversation(name: str, texts: tuple[str, ...]) -> dict[str, Any]:
+    turns = [
+        {"role": ("clinician", "patient")[number % 2], "speaker": "secret bot", "text": text, "meta": {}}
+        for number, text in enumerate(texts)
+    ]
+    return {
+        "id": f"hidden-{name}", "system": f"hidden-{name}", "case_id": f"hidden-{name}", "turns": turns, "factors": {},
+        "reference": {"goal": texts[0], "answers": {"empathy": 2, "goal_alignment": 3}}, "language": "en",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def talks(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    folder = tmp_path_factory.mktemp("talks")
+    texts = {"chinese": CHINESE, "arabic": ARABIC, "long": LONG}
+    lines = [json.dumps(conversation(name, talk)) for name, talk in texts.items()]
+    (folder / "in.jsonl").write_text("\n".join(lines) + "\n")
+    (folder / "training.jsonl").write_text(json.dumps(conversation("known", ("Hello", "I am sad"))) + "\n")
+    return score([folder / "in.jsonl"], folder / "run", metrics=["structure"]).run
+
+
+@pytest.fixture(scope="module")
+def served(talks: Run) -> Iterator[ServedPage]:
+    cases = read_training(Path(talks.path).with_name("training.jsonl"), "rate", (EMPATHY, GOAL))
+    page = ServedPage(rating_plan(talks, raters=("anna", "ben"), overlap=2, training=cases), talks)
+    page.start()
+    yield page
+    if page.stands:
+        page.kill()
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium here")
+    playwright = pytest.importorskip("playwright.sync_api")
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=chromium, args=["--no-sandbox"])
+        yield launched
+        launched.close()
+
+
+def opened(browser: Any, link: str, hosts: set[str], *, width: int = 1440, height: int = 900) -> Any:
+    """A rater's own browser, as it were: nothing is shared with others'."""
+    page = browser.new_context(viewport={"width": width, "height": height}).new_page()
+    page.set_default_timeout(15_000)
+    page.on("request", lambda request: hosts.add(request.url.split("/")[2]) if "://" in request.url else None)
+    page.on("pageerror", lambda error: pytest.fail(str(error)))
+    page.goto(link)
+    return page
+
+
+def title(page: Any) -> str:
+    return str(page.locator("h1").inner_text())
+
+
+def hand_in(page: Any) -> None:
+    before = title(page)
+    page.keyboard.press("Control+Enter")
+    has_left(page, before)
+
+
+def has_left(page: Any, before: str) -> None:
+    """The page that had this title is gone."""
+    page.locator("h1").and_(page.get_by_text(before, exact=True)).wait_for(state="detached")
+
+
+@contextmanager
+def _drafts_held(page: Any) -> Iterator[list[Any]]:
+    """Drafts that the page sends reach the server only at the end."""
+    held: list[Any] = []
+
+    def handle(route: Any) -> None:
+        if route.request.method == "PUT" and route.request.post_data_json["state"] == "draft":
+            held.append(route)
+        else:
+            route.continue_()
+
+    page.route("**/items/*", handle)
+    yield held
+    for route in held:
+        route.continue_()
+    page.unroute("**/items/*")
+
+
+def is_kept(page: Any) -> None:
+    page.locator("#status", has_text="Kept.").wait_for()
+
+
+def test_two_people_rate_at_once_and_a_killed_server_loses_nothing(served: ServedPage, browser: Any) -> None:
+    hosts: set[str] = set()
+    anna, ben = (opened(browser, served.links[rater], hosts) for rater in ("anna", "ben"))
+    for page, levels in ((anna, "23"), (ben, "15")):
+        page.get_by_role("button", name="Begin").click()
+        page.locator("h1", has_text="Training 1 of 1").wait_for()
+        assert page.locator("#feedback li").count() == 0
+        for key in levels:
+            page.keyboard.press(key)
+        page.keyboard.press("Control+Enter")
+        page.locator("#feedback li").first.wait_for()
+        page.get_by_role("button", name="Next").click()
+        page.locator("h1", has_text="Conversation 1 of 3").wait_for()
+    # Ben marks a turn and words of another, and says why.
+    ben.get_by_role("button", name="Mark turns").first.click()
+    ben.get_by_label("Turn 1 is evidence for question 1").click()
+    ben.locator("#turn-2 .said").evaluate(
+        "p => getSelection().setBaseAndExtent(p.firstChild, 0, p.firstChild, 4)"
+    )
+    words = ben.evaluate("getSelection().toString()")
+    ben.get_by_label("Turn 2 is evidence for question 1").click()
+    ben.get_by_role("button", name="Done marking").first.click()
+    ben.keyboard.press("4")
+    reason = ben.locator("textarea[data-field=reason__empathy]")
+    reason.fill("kept before")
+    is_kept(ben)
+    served.kill()
+    # Both go on while nothing answers. Anna even hands in.
+    reason.press_sequentially(" and typed into the void <b>&amp;</b>")
+    ben.locator("#status.trouble", has_text="can't be reached").wait_for()
+    for key in "44":
+        anna.keyboard.press(key)
+    anna.keyboard.press("Control+Enter")
+    anna.locator("#status.trouble", has_text="can't be reached").wait_for()
+    assert title(anna) == "Conversation 1 of 3"
+    served.start()
+    anna.locator("h1", has_text="Conversation 2 of 3").wait_for()
+    is_kept(ben)
+    ben.reload()
+    reason.wait_for()
+    assert reason.input_value() == "kept before and typed into the void <b>&amp;</b>"
+    assert ben.locator("input[name=empathy]:checked").get_attribute("value") == "4"
+    # Nothing is handed in that lacks something; what was missing is handed in before a slow server has kept the draft.
+    with _drafts_held(ben) as held:
+        ben.keyboard.press("Control+Enter")
+        ben.locator(".wanted", has_text="Please answer: Goal alignment.").wait_for()
+        while not held:
+            ben.wait_for_timeout(20)
+        before = title(ben)
+        ben.keyboard.press("2")
+        ben.keyboard.press("Control+Enter")
+    has_left(ben, before)
+    _the_rest(anna, ben)
+    for page in (anna, ben):
+        page.locator("p", has_text="All of it is handed in").wait_for()
+    assert hosts == {served.address.removeprefix("http://")}
+    assert served.stop()[0] == 0
+    _run_has_what_they_did(served, words)
+    served.start()
+
+
+def _the_rest(anna: Any, ben: Any) -> None:
+    """Anna rates with keys and skips the last; Ben clicks."""
+    anna.keyboard.press("5")
+    anna.keyboard.press("1")
+    hand_in(anna)
+    anna.get_by_role("button", name="Skip").click()
+    for _ in range(2):
+        for name, level in (("empathy", "3"), ("goal_alignment", "3")):
+            ben.locator(f"input[name={name}][value='{level}']").click()
+        before = title(ben)
+        ben.get_by_role("button", name="Hand in").click()
+        has_left(ben, before)
+
+
+def _run_has_what_they_did(served: ServedPage, words: str) -> None:
+    plan = read_plan(served.plan_file)
+    first = {rater: plan.assignment[rater][1] for rater in plan.raters}
+    answers = read_store(Run(served.run.path), plan).answers()
+    said = answers[first["ben"], "ben"]
+    assert said.choices == {"empathy": ("4",), "goal_alignment": ("2",)}
+    assert said.texts["reason__empathy"] == ("kept before and typed into the void <b>&amp;</b>",)
+    assert said.texts["evidence__empathy"] == ("1", f"2: {words}")
+    assert said.seconds is not None
+    assert 0 < said.seconds < 300
+    levels = {
+        rater: [answers[item, rater].choices.get("empathy", ("",))[0] for item in plan.assignment[rater]]
+        for rater in plan.raters
+    }
+    assert levels == {"anna": ["2", "4", "5", ""], "ben": ["1", "4", "3", "3"]}
+    rows = Run(served.run.path).ratings.filter(pl.col("rater") == "human:anna", pl.col("metric") == "empathy")
+    assert sorted(rows["error"].drop_nulls()) == ["skipped by the rater"]
+    assert rows.height == 3
+
+
+def test_a_rater_changes_what_was_handed_in_and_two_windows_meet(served: ServedPage, browser: Any) -> None:
+    hosts: set[str] = set()
+    one = opened(browser, served.links["anna"], hosts)
+    one.locator(".items button").nth(1).click()
+    one.locator("h1", has_text="Conversation 1 of 3").wait_for()
+    other = one.context.new_page()
+    other.goto(served.links["anna"])
+    other.locator(".items button").nth(1).click()
+    other.locator("#notes").fill("from the other window")
+    is_kept(other)
+    one.locator("#notes").fill("from this one")
+    one.locator(".notice", has_text="changed in another window").wait_for()
+    # Neither is lost: the rater says which stays.
+    one.on("dialog", lambda dialog: dialog.accept())
+    one.get_by_role("button", name="Load the page again").click()
+    one.locator(".items button").nth(1).click()
+    one.get_by_role("button", name="What I filled in here").click()
+    one.locator("#notes").wait_for()
+    assert one.locator("#notes").input_value() == "from this one"
+    one.get_by_role("button", name="Hand in again").click()
+    one.locator(".items").wait_for()
+
+
+def test_what_is_shown_reads_well_in_any_script_and_on_a_phone(
+    served: ServedPage, browser: Any, tmp_path: Path
+) -> None:
+    page = opened(browser, served.links["ben"], set(), width=390, height=780)
+    for place in (1, 2, 3):
+        page.get_by_role("button", name="All items").click()
+        page.locator(".items button").nth(place).click()
+        page.locator("fieldset").first.wait_for()
+        assert page.evaluate("document.documentElement.scrollWidth") <= 390
+        ratio, element = page.evaluate(LOWEST_CONTRAST)
+        assert ratio >= 4.5, element
+        text = page.locator("#conversation").inner_text()
+        said = page.locator("#turn-1 .said")
+        if CHINESE[1] in text:
+            assert said.inner_text() == CHINESE[1]
+        elif ARABIC[1] in text:
+            style = said.evaluate("p => [getComputedStyle(p).direction, getComputedStyle(p).unicodeBidi]")
+            assert style == ["rtl", "plaintext"]
+            _last_stop_is_at_the_left(page)
+        for small in page.locator(
+            "main button:visible, main label.choice:visible, footer button:visible"
+        ).all()[:20]:
+            assert small.bounding_box()["height"] >= 24
+    ratio, element = opened(browser, served.links["anna"], set()).evaluate(LOWEST_CONTRAST)
+    assert ratio >= 4.5, element
+
+
+def _last_stop_is_at_the_left(page: Any) -> None:
+    """An Arabic sentence ends at the left, its full stop too."""
+    left, right = page.locator("#turn-1 .said").evaluate(
+        """p => {
+          const range = document.createRange(), text = p.firstChild, at = (place) => {
+            range.setStart(text, place); range.setEnd(text, place + 1); return range.getBoundingClientRect().x; };
+          return [at(text.length - 1), at(0)];
+        }"""
+    )
+    assert left < right
+
+
+def test_two_hundred_turns_are_coded_beside_what_was_said(talks: Run, browser: Any, tmp_path: Path) -> None:
+    codes = (CODEBOOK.load("question"), CODEBOOK.load("client_talk"))
+    run = Run(shutil.copytree(talks.path, tmp_path / "run"))
+    served = ServedPage(rating_plan(run, mode="codes", rubrics=codes, raters=("anna",), overlap=1), run)
+    served.start()
+    try:
+        plan = read_plan(served.plan_file)
+        item = next(item.id for item in plan.items if item.transcript == "hidden-long")
+        page = opened(browser, served.links["anna"], set())
+        page.get_by_role("button", name="All items").click()
+        begun = time.monotonic()
+        page.locator(".items button").nth(plan.assignment["anna"].index(item)).click()
+        page.locator("fieldset").nth(199).wait_for(state="attached")
+        assert time.monotonic() - begun < 5
+        # In the order spoken, each below what was said, with the definitions in sight.
+        legends = page.locator("#conversation legend").all_inner_texts()
+        assert legends[:3] == ["Turn 0: Question", "Turn 1: Client talk", "Turn 2: Question"]
+        assert page.locator("#turn-1 .said").inner_text() == LONG[1].strip()
+        for key in "21" * 100:
+            page.keyboard.press(key)
+        page.locator(".task", has_text="200 of 200 codes given").wait_for()
+        # The last turn has come into sight as the keys went on.
+        assert page.locator("#turn-199").is_visible()
+        hand_in(page)
+        assert served.stop()[0] == 0
+        is_hers = (pl.col("rater") == "human:anna") & pl.col("metric").is_in(["question", "client_talk"])
+        rows = Run(run.path).ratings.filter(is_hers)
+        assert rows.height == 200
+        assert set(rows.select("metric", "label").iter_rows()) == {
+            ("question", "open"),
+            ("client_talk", "change"),
+        }
+    finally:
+        if served.stands:
+            served.kill()

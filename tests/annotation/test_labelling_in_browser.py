@@ -1,0 +1,339 @@
+"""Label Studio's page in a real browser: what raters see of each mode, and what they can't hand in."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from bedside.annotation import label_studio_server as own
+from bedside.annotation.annotation_plan import AnnotationPlan
+from bedside.annotation.label_studio_client import LabelStudioClient
+from bedside.annotation.pull import pull
+from bedside.annotation.push import push
+from bedside.ratings.run import Run
+from bedside.ratings.table import frame_of
+from bedside.rubrics.code_rubrics import CODEBOOK
+from bedside.rubrics.rubric_files import RUBRICS
+from bedside.scoring.score import score
+from tests.annotation.study import EMPATHY, GOAL, JUDGE, rating_plan
+from tests.annotation.test_label_studio import _browser_of, key, server, studio  # noqa: F401
+
+pytestmark = [pytest.mark.server, pytest.mark.slow]
+
+ARABIC = (
+    ("clinician", "مرحباً، كيف كان أسبوعك؟"),
+    ("patient", "أنا أتناول 10 mg من الدواء كل يوم."),
+    ("clinician", "هل تنام جيداً؟"),
+    ("patient", "لا، أستيقظ عند الساعة 3:00.\nثم لا أنام."),
+    ("other", "I am his daughter. هو متعب."),
+)
+CHINESE = (
+    ("clinician", "你好，这一周过得怎么样？"),
+    ("patient", "我每天吃10 mg的药，但还是睡不着。😀"),
+    ("patient", "真的。"),
+    ("clinician", "听起来很难受。"),
+)
+LONG = tuple((("clinician", "patient")[n % 2], f"This is what is said in turn {n}.") for n in range(200))
+INSTRUCTIONS = "# Welcome\n\nBefore you begin:\n\n- read it all\n- rate it\n\n1. first\n2. second\n"
+
+
+@pytest.fixture
+def talks(tmp_path: Path) -> Run:
+    """Three conversations, in Arabic, in Chinese and of 200 turns, with a judge's levels."""
+    lines = []
+    for name, turns in (("arabic", ARABIC), ("chinese", CHINESE), ("long", LONG)):
+        said = [{"role": role, "speaker": role, "text": text, "meta": {}} for role, text in turns]
+        data = {"id": name, "system": "s", "case_id": name, "turns": said, "factors": {}, "language": "en"}
+        lines.append(json.dumps({**data, "reference": {"goal": "to sleep"}}))
+    path = tmp_path / "talks.jsonl"
+    path.write_text("\n".join(lines) + "\n", "utf-8")
+    run = score([path], tmp_path / "run", metrics=["structure"]).run
+    rows = [
+        (name, "s", name, "transcript", metric, JUDGE, 0, level, None, "Because.", None)
+        for name in ("arabic", "chinese", "long")
+        for metric, level in (("empathy", 2.0), ("goal_alignment", 4.0))
+    ]
+    with run.locked():
+        run.add(frame_of(rows).lazy(), run.manifest)
+    return run
+
+
+@contextmanager
+def labelling(
+    studio: own.OwnServer,  # noqa: F811
+    server: LabelStudioClient,  # noqa: F811
+    run: Run,
+    plan: AnnotationPlan,
+) -> Iterator[Any]:
+    """Anna's page of the plan's first task, with the instructions closed."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser")
+    if chromium is None:
+        pytest.skip("no chromium here")
+    (address,) = push(plan, run, server, text=INSTRUCTIONS).projects.values()
+    with _browser_of(chromium, studio, "anna") as page:
+        page.goto(address)
+        page.get_by_role("button", name="Label All Tasks").click()
+        page.get_by_text("Welcome", exact=True).wait_for()
+        page.wait_for_selector('[class*="phraseContainer"]')
+        page.wait_for_timeout(500)
+        assert page.locator(".lsf-modal-ls ul").evaluate("e => getComputedStyle(e).listStyleType") == "disc"
+        assert (
+            page.locator(".lsf-modal-ls ol").evaluate("e => getComputedStyle(e).listStyleType") == "decimal"
+        )
+        page.keyboard.press("Escape")
+        shown(page)
+        yield page
+
+
+def plan_of(run: Run, **options: Any) -> AnnotationPlan:
+    return rating_plan(run, **{"raters": ("anna",), "overlap": 1, **options})
+
+
+def shown(page: Any) -> str:
+    """The text of the conversation that is open, once it is there."""
+    page.wait_for_selector('[class*="phraseContainer"]')
+    page.wait_for_timeout(1000)
+    return str(page.locator(".bedside-left").first.inner_text())
+
+
+def turn(page: Any, number: int) -> Any:
+    return page.locator(f'[data-testid="phrase:{number}"]')
+
+
+def press(page: Any, *keys: str) -> None:
+    for each in keys:
+        page.keyboard.press(each)
+        page.wait_for_timeout(250)
+
+
+def submit(page: Any) -> None:
+    with page.expect_response(
+        lambda answered: answered.request.method == "POST" and "/annotations" in answered.url
+    ) as said:
+        page.get_by_test_id("bottombar-submit-button").click()
+    assert said.value.ok
+
+
+def refused(page: Any, message: str) -> None:
+    """Submitting is answered with a message, and nothing goes to the server."""
+    sent: list[str] = []
+    page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
+    page.get_by_test_id("bottombar-submit-button").click()
+    page.get_by_text(message).wait_for()
+    assert not [url for url in sent if "/annotations" in url]
+    page.get_by_role("button", name="OK").click()
+    page.wait_for_timeout(500)
+
+
+def ratings(run: Run, *columns: str) -> list[tuple[Any, ...]]:
+    rows = (
+        Run(run.path).ratings.filter(pl.col("rater") == "human:anna").sort("transcript_id", "unit", "metric")
+    )
+    return list(rows.select(columns).iter_rows())
+
+
+def test_each_rubric_has_its_reason_and_its_evidence(
+    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
+) -> None:  # fmt: skip
+    plan = plan_of(talks, rubrics=(EMPATHY, GOAL))
+    titles, done = [], 0
+    with labelling(studio, server, talks, plan) as page:
+        for _ in plan.items:
+            text = shown(page)
+            titles.append(text.splitlines()[0])
+            _speakers_are_told_apart(page)
+            if "10 mg من" in text:
+                _is_written_from_the_right(page)
+            press(page, "4", "w", "Shift+1")
+            turn(page, 1).locator("button[aria-label='Label whole utterance']").click()
+            page.wait_for_timeout(300)
+            turn(page, 0).locator("button").last.wait_for(
+                state="hidden"
+            )  # without a label there is no button
+            if "turn 3." in text:
+                press(page, "Shift+2")
+                turn(page, 3).locator('[class*="dialoguetext"]').dblclick(position={"x": 12, "y": 8})
+                page.wait_for_timeout(300)
+            page.get_by_placeholder("Why").first.fill("It says so.")
+            submit(page)
+            done += 1
+    assert titles == [f"Conversation {number} of 3" for number in (1, 2, 3)]
+    assert pull(plan, talks, server).stored.submitted == 3
+    for name, metric, value, reason in ratings(talks, "transcript_id", "metric", "value", "reason"):
+        if metric == "empathy":
+            assert (value, reason) == (4, "It says so. Evidence: turn 1.")
+        else:
+            assert (value, reason) == (2, "Evidence: turn 3 “This”." if name == "long" else None)
+
+
+def _speakers_are_told_apart(page: Any) -> None:
+    """By colours that stand out from what is behind them by 4.5:1 and differ, and by where their turns begin."""
+    looks: dict[str, tuple[str, float]] = {}
+    for number in range(min(6, page.locator('[data-testid^="phrase:"]').count())):
+        name = turn(page, number).locator('[class*="dialoguename"]')
+        colour = name.evaluate("e => getComputedStyle(e).color")
+        ground = turn(page, number).evaluate(
+            "e => getComputedStyle(e).getPropertyValue('--background-color')"
+        )
+        assert _contrast(_channels(colour), _channels(ground.strip())) >= 4.5
+        assert name.evaluate("e => getComputedStyle(e, '::before').content") == '"[" counter(turn) "] "'
+        looks[name.inner_text()] = (colour, turn(page, number).bounding_box()["x"])
+    assert len(looks) >= 2
+    assert len({colour for colour, _ in looks.values()}) == len({x for _, x in looks.values()}) == len(looks)
+
+
+def _channels(colour: str) -> list[float]:
+    if colour.startswith("#"):
+        digits = colour[1:] if len(colour) == 7 else "".join(each * 2 for each in colour[1:])
+        return [int(digits[at : at + 2], 16) for at in (0, 2, 4)]
+    return [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+
+
+def _contrast(first: list[float], second: list[float]) -> float:
+    """The contrast ratio of WCAG 2.2."""
+
+    def luminance(channels: list[float]) -> float:
+        parts = [part / 255 for part in channels]
+        linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+    low, high = sorted((luminance(first), luminance(second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _is_written_from_the_right(page: Any) -> None:
+    """The Arabic sentence ends at its left, and what is Latin in it stands where it is read."""
+    places = (
+        turn(page, 1)
+        .locator('[class*="dialoguetext"]')
+        .evaluate(
+            """e => {const range = document.createRange();
+        const node = document.createTreeWalker(e, NodeFilter.SHOW_TEXT).nextNode();
+        const at = n => (range.setStart(node, n), range.setEnd(node, n + 1), range.getBoundingClientRect().left);
+        const text = node.textContent; return [0, text.indexOf("10"), text.indexOf("mg"), text.length - 1].map(at)}"""
+        )
+    )
+    assert places == sorted(places, reverse=True)
+    left, right = (
+        turn(page, 1).evaluate(f"e => e.getBoundingClientRect().{side}") for side in ("left", "right")
+    )
+    assert places[0] > (left + right) / 2
+
+
+def test_in_an_audit_the_scale_is_seen_and_nobody_agrees_without_it(
+    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
+) -> None:  # fmt: skip
+    plan = plan_of(talks, mode="audit", rubrics=(EMPATHY, GOAL), judge=JUDGE, per=1)
+    with labelling(studio, server, talks, plan) as page:
+        assert page.get_by_text("The judge says 2", exact=True).is_visible()
+        choices = page.locator(".bedside-rubric").nth(0).locator(".lsf-choice")
+        assert choices.count() == 5
+        for number, level in enumerate(EMPATHY.shown().scale):
+            text = choices.nth(number).inner_text()
+            assert f"{level.value}: {level.descriptor}" in text
+            assert ("◀ the judge" in text) == (level.value == 2)
+        press(page, "2")
+        refused(page, "Please answer: Goal alignment")
+        press(page, "q")
+        page.get_by_placeholder("Why").nth(1).fill("It wanders.")
+        submit(page)
+    assert pull(plan, talks, server).stored.submitted == 1
+    assert ratings(talks, "metric", "value", "label", "reason") == [
+        ("empathy.agrees", None, "agree", None),
+        ("empathy.audited", 2.0, None, None),
+        ("goal_alignment.agrees", None, "disagree", "It wanders."),
+        ("goal_alignment.audited", 1.0, None, "It wanders."),
+    ]
+
+
+def test_listed_with_nothing_listed_is_not_handed_in(
+    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
+) -> None:  # fmt: skip
+    plan = plan_of(talks, mode="findings", rubrics=(RUBRICS.load("finding_extraction"),), per=1)
+    with labelling(studio, server, talks, plan) as page:
+        press(page, "1")
+        refused(page, "Something is listed: please choose what, and list it")
+        press(page, "w", "r")
+        refused(page, "Please list, or take the tick away: emotional discomfort or fear")
+        boxes = page.locator(".bedside-rubric input[name^='finding_extraction']")
+        assert [box.is_visible() for box in boxes.all()] == [False, True, False, True]
+        for text in ("afraid of needles", "afraid of pain"):
+            boxes.nth(1).fill(text)
+            boxes.nth(1).press("Enter")
+        boxes.nth(3).fill("cost")
+        boxes.nth(3).press("Enter")
+        page.locator(".bedside-rubric .lsf-choice label").nth(
+            5
+        ).click()  # financial: it is not listed after all
+        page.wait_for_timeout(300)
+        submit(page)
+    assert pull(plan, talks, server).stored.missing == 0
+    found = {metric.partition(".")[2]: value for metric, value in ratings(talks, "metric", "value")}
+    assert found.pop("") == found.pop("emotional_discomfort_or_fear") == 2
+    assert set(found.values()) == {0}
+
+
+def test_turns_are_coded_in_the_order_spoken_with_the_keys_beside_the_codes(
+    talks: Run, studio: own.OwnServer, server: LabelStudioClient  # noqa: F811
+) -> None:  # fmt: skip
+    codes = (CODEBOOK.load("question"), CODEBOOK.load("client_talk"))
+    plan = plan_of(talks, mode="codes", rubrics=codes)
+    coded = 0
+    with labelling(studio, server, talks, plan) as page:
+        for _ in plan.items:
+            if "turn 199." in shown(page):
+                _the_conversation_follows(page)
+                page.get_by_role("button", name="Skip").click()
+                page.wait_for_timeout(1500)
+                continue
+            names = page.locator('[class*="dialoguename"]').all_inner_texts()
+            press(page, "Alt+.")
+            assert page.locator(".lsf-choice:visible").count() == 3
+            assert "[1]" in page.locator(".lsf-choice:visible").first.inner_text()
+            press(page, "2")
+            missing = next(at for at, name in enumerate(names) if at and name == "Clinician")
+            refused(page, "Please code every turn: Question")
+            marked = page.evaluate(
+                "() => window.Htx.annotationStore.selected.selectedRegions.map(r => r.start)"
+            )
+            assert marked == [str(missing)]  # the first turn without the code
+            press(page, "u", "Alt+.")
+            for at, name in enumerate(names):
+                if name != "Other":
+                    # The first has its code already: its key would take it back.
+                    press(page, *(["1" if name == "Clinician" else "e"] if at else []), "Alt+.")
+                    coded += 1
+            submit(page)
+    answers = pull(plan, talks, server)
+    assert (answers.stored.submitted, answers.stored.skipped, answers.collected.set_aside) == (2, 1, ())
+    rows = [row for row in ratings(talks, "transcript_id", "unit", "metric", "label") if row[0] != "long"]
+    assert len(rows) == coded == 8
+    assert rows == [
+        ("arabic", "turn:0", "question", "open"), ("arabic", "turn:1", "client_talk", "neutral"),
+        ("arabic", "turn:2", "question", "none"), ("arabic", "turn:3", "client_talk", "neutral"),
+        ("chinese", "turn:0", "question", "open"), ("chinese", "turn:1", "client_talk", "neutral"),
+        ("chinese", "turn:2", "client_talk", "neutral"), ("chinese", "turn:3", "question", "none"),
+    ]  # fmt: skip
+
+
+def _the_conversation_follows(page: Any) -> None:
+    """Of 200 turns, the one that is being coded is in sight, and all are in the order spoken."""
+    began = time.monotonic()
+    names = page.locator('[class*="dialoguename"]').all_inner_texts()
+    assert names == ["Clinician", "Patient"] * 100
+    for _ in range(16):
+        press(page, "Alt+.")
+    page.wait_for_timeout(1000)
+    box = turn(page, 15).bounding_box()
+    assert 0 < box["y"] < 900
+    assert turn(page, 0).bounding_box()["y"] < 0
+    assert page.locator(".lsf-choice:visible").count() == 3
+    assert time.monotonic() - began < 120

@@ -1,0 +1,149 @@
+"""Alarms: honest raters have one in a study with a probability of 5 % at most; the careless are noticed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+from bedside.annotation.rater_alarms import (
+    AnsweredItem,
+    RaterAlarm,
+    looks,
+    rater_alarms,
+)
+from tests.annotation.rating_crowd import Habit, study
+from tests.soak import budget
+
+CUTS = (-1.5, -0.5, 0.5, 1.5)
+USUAL: dict[str, Any] = {"raters": 3, "items": 60, "overlap": 2, "gold": 6}
+LARGE: dict[str, Any] = {"raters": 3, "items": 150, "overlap": 2, "gold": 15}
+
+
+def alarms_in(seed: int, **design: Any) -> dict[str, tuple[RaterAlarm, ...]]:
+    answered = study(np.random.default_rng(seed), **design)
+    return rater_alarms(answered, {rater: len(items) for rater, items in answered.items()})
+
+
+@pytest.mark.soak
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "design",
+    [
+        {"raters": 3, "items": 40, "overlap": 2, "gold": 4},
+        {"raters": 2, "items": 100, "overlap": 2, "gold": 10},
+        {"raters": 6, "items": 150, "overlap": 3, "gold": 8, "severities": 0.6, "noise": (0.3, 1.0)},
+        {"raters": 3, "items": 60, "overlap": 2, "gold": 6, "cuts": (1.6,)},
+        {"raters": 3, "items": 60, "overlap": 2, "gold": 6, "cuts": (1.2,), "severities": 0.6},
+        {"raters": 3, "items": 60, "overlap": 3, "gold": 6, "same_order": True},
+        {"raters": 1, "items": 60, "overlap": 1, "gold": 6},
+    ],
+    ids=["small", "two raters", "unlike raters", "rare", "rare and unlike", "same order", "alone"],
+)
+def test_honest_raters_have_few_alarms(design: dict[str, Any]) -> None:
+    studies = budget(20, 400)
+    alarmed = [bool(alarms) for seed in range(studies) for alarms in alarms_in(seed, **design).values()]
+    # 5 %, and what as many raters leave to chance (a one-sided bound of 99.9 %).
+    assert np.mean(alarmed) <= 0.05 + 3.1 * np.sqrt(0.05 * 0.95 / len(alarmed))
+
+
+def level(truth: float) -> float:
+    return float(np.searchsorted(CUTS, truth)) / 4
+
+
+def drifting(truth: float, place: float, rng: np.random.Generator) -> float:
+    return level(truth + 2 * place - 1 + rng.normal(0, 0.55))
+
+
+def tiring(truth: float, place: float, rng: np.random.Generator) -> float:
+    return float(rng.integers(0, 5)) / 4 if rng.random() < place else level(truth + rng.normal(0, 0.5))
+
+
+def anyhow(truth: float, place: float, rng: np.random.Generator) -> float:
+    return float(rng.integers(0, 5)) / 4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("habit", "kinds", "design", "least"),
+    [
+        (Habit(lambda truth, place, rng: 0.5), {"one answer"}, USUAL, 0.9),
+        (Habit(drifting), {"drift"}, USUAL, 0.75),
+        (Habit(anyhow), {"unlike others", "gold"}, LARGE, 0.6),
+        (Habit(tiring), {"falling agreement"}, LARGE, 0.7),
+    ],
+    ids=["one level", "drift", "anyhow", "tiring"],
+)
+def test_careless_raters_are_noticed(
+    habit: Habit, kinds: set[str], design: dict[str, Any], least: float
+) -> None:
+    studies = budget(10, 100)
+    seen, others = 0, Counter[bool]()
+    for seed in range(studies):
+        by_rater = alarms_in(seed, habits={0: habit}, **design)
+        seen += any(alarm.kind in kinds for alarm in by_rater.pop("rater-0"))
+        others.update(bool(alarms) for alarms in by_rater.values())
+    assert seen / studies >= least
+    # That somebody else is careless makes nobody suspect.
+    assert others[True] <= 0.05 * others.total() + 3.1 * np.sqrt(0.05 * 0.95 * others.total())
+
+
+def items_of(levels: list[float], seconds: float = 60.0, asked: int = 1) -> list[AnsweredItem]:
+    return [
+        AnsweredItem(str(number), {"empathy": (value,)}, seconds, asked)
+        for number, value in enumerate(levels)
+    ]
+
+
+def test_two_seconds_for_each_question_are_too_few() -> None:
+    levels = [0.0, 0.5, 1.0, 0.25, 0.75] * 2
+    for seconds, asked, hasty in ((1.9, 1, True), (2.0, 1, False), (5.9, 3, True), (6.1, 3, False)):
+        alarms = rater_alarms({"anna": items_of(levels, seconds, asked)}, {"anna": 10})["anna"]
+        assert [alarm.kind for alarm in alarms] == ["hasty"] * hasty
+    few = rater_alarms({"anna": items_of(levels[:4], 1.0)}, {"anna": 10})
+    assert few == {"anna": ()}
+
+
+def test_one_level_is_no_alarm_where_others_give_it_too() -> None:
+    mostly = [0.0] * 38 + [1.0] * 2
+    both = {"anna": items_of([0.0] * 40), "ben": items_of(mostly), "cleo": items_of(mostly)}
+    assert rater_alarms(both, dict.fromkeys(both, 40))["anna"] == ()
+    varied = items_of([0.0, 0.25, 0.5, 0.75, 1.0] * 8)
+    answered = {"anna": items_of([0.5] * 40), "ben": varied, "cleo": varied}
+    (alarm, *_) = rater_alarms(answered, dict.fromkeys(answered, 40))["anna"]
+    assert alarm.kind == "one answer"
+    # Of the first look that says so, not of the last.
+    assert alarm.items == 15
+    assert "others give it to 20%" in alarm.words
+
+
+def test_looks_don_t_depend_on_how_often_somebody_asks() -> None:
+    assert looks(9) == ()
+    assert looks(10) == (10,)
+    assert looks(60) == (10, 15, 22, 33, 50, 60)
+    answered = study(np.random.default_rng(4), habits={0: Habit(drifting)}, **USUAL)
+    whole = {rater: len(items) for rater, items in answered.items()}
+    reached = next(alarm for alarm in rater_alarms(answered, whole)["rater-0"] if alarm.kind == "drift").items
+    between = {
+        rater: items[: reached - 1] if rater == "rater-0" else items for rater, items in answered.items()
+    }
+    assert not [alarm for alarm in rater_alarms(between, whole)["rater-0"] if alarm.kind == "drift"]
+
+
+def test_labels_and_what_can_t_be_answered_have_distances_too() -> None:
+    said = ["open", "closed", None] * 14
+    first = [AnsweredItem(str(n), {"question": (label,)}) for n, label in enumerate(said)]
+    alike = rater_alarms({"anna": first, "ben": first}, {"anna": 42, "ben": 42})
+    assert alike == {"anna": (), "ben": ()}
+    other = [
+        AnsweredItem(str(n), {"question": (label if n < 21 else "other",)}) for n, label in enumerate(said)
+    ]
+    kinds = {
+        alarm.kind
+        for alarms in rater_alarms({"anna": first, "ben": other}, {"anna": 42, "ben": 42}).values()
+        for alarm in alarms
+    }
+    # Which of two raters changed can't be told.
+    assert kinds == {"falling agreement"}

@@ -1,0 +1,164 @@
+"""The methods paragraph tells of what has values, of each import once, of causes, tests and versions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import bedside
+from bedside.analysis.ratings_view import open_ratings_view
+from bedside.ratings.missing_reasons import cause, causes, failures
+from bedside.ratings.rating_files import read_rating_file
+from bedside.ratings.rating_import import import_ratings
+from bedside.ratings.run import Run
+from bedside.ratings.scales import parse_scales
+from bedside.reports.build import write_report
+from bedside.reports.contents import make_tables
+from bedside.reports.methods import methods
+from bedside.reports.tables.missing import build
+from bedside.scoring.score import score
+from bedside.scoring.versions import library_versions
+from bedside.transcripts import read_transcripts
+from tests.conftest import conversation
+from tests.reports.made import made_run
+from tests.reports.test_page import EXAMPLES
+
+TALKS = EXAMPLES / "transcripts.jsonl"
+
+
+def told(run: Run) -> str:
+    return "\n".join(methods(run, open_ratings_view(run.path)))
+
+
+def rated(folder: Path, run: Run, name: str, level: int, raters: tuple[str, ...] = ("anna",)) -> None:
+    """Import a file in which each of the raters gives each transcript this level of empathy."""
+    rows = ["item,rater,metric,value"]
+    rows += [f"{talk.id},{rater},empathy,{level}" for talk in read_transcripts([TALKS]) for rater in raters]
+    file = folder / name
+    file.write_text("\n".join(rows) + "\n", "utf-8")
+    import_ratings(run, file, read_rating_file(file, scales=parse_scales(["1-5"])))
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    return Run(score([TALKS], tmp_path / "run", metrics=["words", "consistency"]).run.path)
+
+
+def test_what_has_no_value_is_not_said_to_be_computed(run: Run) -> None:
+    words = told(run)
+    assert "computed Words (algorithm:structure@1): " in words
+    assert "none missing" in words
+    assert "consistency" not in words.casefold()
+
+
+def test_what_nobody_named_a_model_for_is_no_failure(run: Run) -> None:
+    view = open_ratings_view(run.path)
+    table = build(view)
+    assert table is not None
+    assert table.rows == ()
+    (note,) = table.notes
+    assert note.startswith(
+        "Not computed, and not counted as missing, as no model is named (consistency.model"
+    )
+    assert "Self-consistency, clinician" in note
+    assert failures(table.records) == 0
+    _, files = write_report(run, formats=["html"])
+    assert "<dt>Missing</dt><dd>0</dd>" in files[0].read_text("utf-8")
+
+
+def test_a_scoring_again_takes_the_place_of_the_first(tmp_path: Path) -> None:
+    made = made_run(tmp_path, "mdd5k", cases=2)
+    again = {**made.manifest["scorings"][0], "metrics": ["words"]}
+    made.manifest["scorings"].append(again)
+    words = told(made)
+    assert words.count("Words (") + words.count("Words,") == 1
+    assert words.count(" computed ") == 2
+
+
+def test_each_import_is_told_once_and_a_replaced_one_not_at_all(tmp_path: Path, run: Run) -> None:
+    rated(tmp_path, run, "first.csv", 2)
+    assert "12 ratings were imported from first.csv" in told(run)
+    rated(tmp_path, run, "first.csv", 3)
+    assert told(run).count("imported from first.csv") == 1
+    rated(tmp_path, run, "second.csv", 4, ("anna", "ben"))
+    words = told(run)
+    assert "first.csv" not in words
+    assert "24 ratings were imported from second.csv (scales: empathy 1–5)." in words
+    rated(tmp_path, run, "third.csv", 5, ("ben",))
+    words = told(run)
+    assert "12 ratings were imported from second.csv (of 24, the others having been replaced later)" in words
+    assert "12 ratings were imported from third.csv" in words
+
+
+def test_missing_values_are_counted_by_cause(tmp_path: Path) -> None:
+    talks = [
+        conversation(
+            ("clinician", "one two three."),
+            ("patient", " ".join(["word"] * count) + "."),
+            id=f"t{count}",
+            language="en",
+        )
+        for count in (3, 5, 19, 40)
+    ]
+    file = tmp_path / "talks.jsonl"
+    file.write_bytes(b"".join(talk.to_json() + b"\n" for talk in talks))
+    made = Run(
+        score([file], tmp_path / "run", metrics=["flesch_reading_ease", "dale_chall", "words"]).run.path
+    )
+    assert "missing (fewer than 20 words: 14 values)" in told(made)
+    table = build(open_ratings_view(made.path))
+    assert table is not None
+    assert table.notes == ("By cause: fewer than 20 words: 14 values.",)
+    assert {row.cells[2].text for row in table.rows} == {"fewer than 20 words"}
+    assert sum(int(row.cells[3].text) for row in table.rows) == len(
+        made.ratings.filter(made.ratings["error"].is_not_null())
+    )
+
+
+@pytest.mark.parametrize(
+    ("error", "short"),
+    [
+        ("17 words, fewer than 20", "fewer than 20 words"),
+        ("1 word, fewer than 20", "fewer than 20 words"),
+        ("3 to 1,200 words, fewer than 2,000", "fewer than 2,000 words"),
+        ("no patient turn", "no patient turn"),
+        ("the patient answers two clinician turns with an article, fewer than three",) * 2,
+    ],
+)
+def test_a_cause_is_the_reason_without_what_varies(error: str, short: str) -> None:
+    assert cause(error) == short
+
+
+def test_causes_are_summed_over_metrics_and_raters() -> None:
+    rows = [
+        {"metric": metric, "rater": rater, "error": error, "n": 2}
+        for metric in ("a", "b") for rater in ("x", "y") for error in ("3 words, fewer than 20", "no reply")
+    ]  # fmt: skip
+    rows.append({"metric": "c", "rater": "x", "error": "17 words, fewer than 20", "n": 1})
+    assert causes(rows) == [("fewer than 20 words", 9), ("no reply", 8)]
+
+
+def test_one_of_each_is_told_in_the_singular(tmp_path: Path) -> None:
+    file = tmp_path / "talks.jsonl"
+    file.write_bytes(conversation(("clinician", "Well?"), id="alone").to_json() + b"\n")
+    made = Run(score([file], tmp_path / "run", metrics=["words"]).run.path)
+    assert told(made).startswith("1 transcript with 1 turn was read from 1 file (format: jsonl).")
+
+
+@pytest.mark.slow
+def test_tests_of_a_suite_are_told_with_n_family_correction_and_versions(tmp_path: Path) -> None:
+    made = made_run(tmp_path, "calm-it", cases=3)
+    view = open_ratings_view(made.path)
+    tables = make_tables(view)
+    words = "\n".join(methods(made, view, tables))
+    pairwise = next(table for table in tables if {"a", "b", "p_corrected"} <= set(table.records[0]))
+    tested = {record["family_size"] for record in pairwise.records if record["p"] is not None}
+    for size in tested:
+        assert f"p corrected by Holm within the family “comparisons of two systems” of {size} tests" in words
+    assert "Wilcoxon signed-rank" in words
+    assert "are confounded" not in words
+    assert "--where" not in words
+    libraries = library_versions()
+    assert f"bedside {bedside.__version__} (" in words
+    assert f"scipy {libraries['scipy']}" in words.splitlines()[-1]

@@ -1,0 +1,215 @@
+"""Tables of preferences: what they say, what they average over, the card's row, the report and the command."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import bedside
+from bedside.analysis.ratings_view import RatingsView
+from bedside.analysis.validation import validate
+from bedside.ratings.learnt_units import LearntUnits, unit_digests, with_learnt
+from bedside.ratings.table import frame_of
+from bedside.reports.contents import make_drawing, make_parts
+from bedside.reports.figures import FIGURES
+from bedside.reports.preference_tables import preference_tables
+from bedside.reports.renderers.markdown import markdown
+from bedside.reports.table import Table
+from bedside.reports.tables import TABLES
+from bedside.reports.validation import validation_tables
+from bedside.rubrics.rubric_files import RUBRICS
+from bedside.scoring.paired_judging import PairingWork, judge_run_pairs
+from bedside.scoring.score import score
+from bedside.scoring.transcript_pairs import paired_transcripts
+from tests.analysis.preference_study import Chooser, PreferenceStudy, simulated_study
+from tests.conftest import Call
+from tests.judges.simulated_judge import SimulatedJudge, simulated_talks, true_qualities
+
+NAMES = ("strengths", "win_rates", "position_bias", "preference_agreement", "preference_levels")
+RATERS = (
+    Chooser("judge:m", 0.6, passes=2),
+    Chooser("human:anna", both_orders=False),
+    Chooser("human:ben", both_orders=False),
+)
+
+
+@pytest.fixture(scope="module")
+def view() -> RatingsView:
+    return simulated_study({"A": 0.9, "B": 0.2, "C": -0.9}, RATERS, cases=16, seed=2).view()
+
+
+def made(view: RatingsView, name: str) -> Table:
+    table = TABLES.load(name).make(view)
+    assert table is not None
+    return table
+
+
+@pytest.mark.slow
+def test_there_is_nothing_where_nothing_was_compared(view: RatingsView) -> None:
+    without = replace(view, preferences=view.preferences.clear())
+    assert all(TABLES.load(name).make(without) is None for name in NAMES)
+    assert not {table.name for part in make_parts(without, figures=False) for table in part.tables} & set(
+        NAMES
+    )
+
+
+def test_strengths_say_what_they_are(view: RatingsView) -> None:
+    table = made(view, "strengths")
+    assert [record["system"] for record in table.records if record["raters"] == "judge:m"] == ["A", "B", "C"]
+    assert [group for group, _ in table.groups()] == ["Empathy (people)", "Empathy (m)"]
+    text = markdown(table)
+    assert "Letters: two systems that share one can't be told apart" in text
+    assert "The place has a term of its own, and so isn't in the strengths." in text
+    assert "People: anna, ben, whose preferences are averaged on each case." in text
+    for record in table.records:
+        assert record["strength_low"] < record["strength"] < record["strength_high"]
+        assert 0 <= record["wins_low"] <= record["wins"] <= record["wins_high"] <= 1
+
+
+def test_a_system_that_won_everything_stands_first_with_the_reason(view: RatingsView) -> None:
+    always = view.preferences.with_columns(
+        pl.when(pl.col("system") == "A").then(1.0)
+        .when(pl.col("unit").str.contains("pair:A")).then(0.0)
+        .otherwise("value").alias("value")
+    )  # fmt: skip
+    won = replace(view, preferences=always.filter(pl.col("rater") == "judge:m"))
+    table = made(won, "strengths")
+    assert [cell.text for cell in table.rows[0].cells][:3] == ["A", "–", "–"]
+    assert "A won every comparison, so that its strength has no finite value." in markdown(table)
+    assert "the strengths are those of B, C among themselves" in markdown(table)
+    pairs = made(won, "win_rates")
+    (first,) = [record for record in pairs.records if (record["a"], record["b"]) == ("A", "B")]
+    assert (first["wins"], first["better"], first["depends_on_order"]) == (1.0, 16, 0)
+    assert first["wins_low"] > 0.7
+    assert first["p_corrected"] < 0.01
+
+
+def test_the_place_and_agreement_are_told(view: RatingsView) -> None:
+    place = {record["raters"]: record for record in made(view, "position_bias").records}
+    assert place["judge:m"]["both_orders"] == 2 * 3 * 16
+    assert place["people"]["both_orders"] == 0
+    assert "only if chance chose which one stood first" in markdown(made(view, "position_bias"))
+    agreement = made(view, "preference_agreement")
+    assert [row.cells[0].text for row in agreement.rows] == ["people among themselves", "m and people"]
+    assert "People among themselves are the figure to set the others against." in markdown(agreement)
+    alone = replace(view, preferences=view.preferences.filter(pl.col("rater") != "human:ben"))
+    assert "isn't known" in markdown(made(alone, "preference_agreement"))
+
+
+def test_settings_that_are_averaged_over_are_noted(view: RatingsView) -> None:
+    study = PreferenceStudy()
+    names = []
+    for case in range(6):
+        for setting in ("short", "long"):
+            a, b = f"a{case}{setting}", f"b{case}{setting}"
+            names += [a, b]
+            study.prefer((a, "a", f"c{case}"), b, "judge:m", float(case > 0))
+            study.prefer((b, "b", f"c{case}"), a, "judge:m", float(setting == "long"))
+    factors = pl.DataFrame({"transcript_id": names, "setting": [name[2:] for name in names]})
+    for name in ("strengths", "win_rates"):
+        text = markdown(made(replace(study.view(), factors=factors), name))
+        assert "Averaged over setting (long, short): --where setting=LEVEL shows one." in text
+    tables = preference_tables(replace(study.view(), factors=factors).where({"setting": ["long"]}))
+    assert "Averaged" not in str(tables)
+    assert tables["win_rates"].records[0]["verdicts"] == 6
+
+
+def test_a_judge_s_card_has_a_row_of_the_place_only_where_it_compared(view: RatingsView) -> None:
+    (card,) = validate(view)
+    text = markdown(validation_tables([card])[0])
+    assert "| Position, Empathy | of two conversations the one shown first won" in text
+    assert "the verdict was the same in both orders on" in text
+    (without,) = validate(replace(view, preferences=view.preferences.clear()))
+    assert "Position" not in markdown(validation_tables([without])[0])
+
+
+@pytest.mark.slow
+def test_the_figure_shows_each_block(view: RatingsView) -> None:
+    drawing = make_drawing(view, "strengths")
+    assert "even chance" in drawing.notes[0]
+    assert drawing.svg().startswith("<svg")
+    kind = FIGURES.load("strengths")
+    assert kind.build(view, 0, kind.options.model_validate({"metrics": ["empathy"]})) is not None
+    assert kind.build(view, 0, kind.options.model_validate({"metrics": ["safety"]})) is None
+
+
+def test_from_python_names_choose(view: RatingsView) -> None:
+    frame = pl.concat([view.ratings, view.preferences])
+    tables = bedside.preferences(frame, rubrics="empathy", raters="judge:*", systems=["A", "C"])
+    assert tables.names == ("strengths", "win_rates", "position_bias", "preference_levels")
+    assert [own.raters for own in tables.results.systems] == ["judge:m"]
+    assert tables.results.agreement == ()
+    with pytest.raises(bedside.BedsideError, match="no two conversations were compared"):
+        bedside.preferences(view.ratings)
+
+
+@pytest.mark.slow
+def test_cases_that_a_judge_learnt_from_say_nothing_of_its_agreement(tmp_path: Path) -> None:
+    talks = simulated_talks({"A": 0.7, "B": 0.3}, cases=6, seed=3)
+    run = score(talks, tmp_path / "run", metrics=["structure"]).run
+    study = PreferenceStudy()
+    for case in range(6):
+        for rater in ("human:x", "judge:m"):
+            study.prefer((f"A-{case}-0", "A", f"case{case}"), f"B-{case}-0", rater, float(case > 1))
+    digests = frozenset(unit_digests([("A-0-0", "case0"), ("B-0-0", "case0")]))
+    with run.locked():
+        run.add(
+            frame_of(study.rows).lazy(), with_learnt(run.manifest, LearntUnits("judge:m", "empathy", digests))
+        )
+    tables = bedside.preferences(run.path)
+    (agreement,) = tables.results.agreement
+    assert (agreement.pairs, agreement.learnt) == (5, 1)
+    assert "1 preference left out, of cases whose ratings by people the rater learnt from" in str(tables)
+    # What it prefers is no claim on its agreement: it counts.
+    assert tables.results.systems[1].comparisons == 6
+
+
+def test_rounds_of_people_are_named_where_there_are_several(view: RatingsView) -> None:
+    frame = pl.concat([view.ratings, view.preferences])
+    twice = pl.concat(
+        [frame, frame.filter(pl.col("rater") == "human:anna").with_columns(round=pl.lit("second"))]
+    )
+    with pytest.raises(bedside.BedsideError, match="second") as refusal:
+        bedside.preferences(twice)
+    assert "`rounds=second`" in str(refusal.value)
+    one = bedside.preferences(twice, rounds="second", raters="human:anna")
+    assert one["strengths"].records[0]["comparisons"] == 48
+    assert (
+        bedside.preferences(twice, rounds="all", raters="human:anna")["strengths"].records[0]["comparisons"]
+        == 96
+    )
+
+
+@pytest.mark.slow
+def test_a_judge_with_a_taste_for_the_first_is_caught_and_systems_are_ranked_all_the_same(
+    call: Call, tmp_path: Path
+) -> None:
+    """From the question through the store to the tables, the report and the command."""
+    talks = simulated_talks({"A": 0.75, "B": 0.5, "C": 0.25}, cases=20, seed=3, talk_spread=0.1)
+    run = score(talks, tmp_path / "run", metrics=["structure"]).run
+    judge = SimulatedJudge(true_qualities(talks), noise=0.15, position=0.2, tie=0.05, seed=1)
+    work = PairingWork(paired_transcripts(run), (RUBRICS.load("empathy"),))
+    judge_run_pairs(run, "http://127.0.0.1:1/v1#simulated", work, client=judge.client)
+    (shown,) = bedside.preferences(run.path).results.systems
+    assert [(system.system, system.ranks) for system in shown.systems] == [
+        ("A", (1, 1)), ("B", (2, 2)), ("C", (3, 3)),
+    ]  # fmt: skip
+    assert shown.position.first.interval is not None
+    assert shown.position.first.interval.low > 0.5
+    code, out, _ = call("preferences", run.path, "--raters", "judge:*", "--json")
+    assert code == 0
+    names = [table["table"] for table in json.loads(out)]
+    assert names == ["strengths", "win_rates", "position_bias"]
+    assert (run.path / "tables" / "strengths.csv").is_file()
+    code, _, err = call("preferences", run.path, "--rubric", "safety")
+    assert code == 2
+    assert "no conversations were compared by 'safety'" in err
+    code, _, _ = call("report", run.path)
+    assert code == 0
+    page = (run.path / "report" / "report.html").read_text()
+    assert "which of two conversations on one case is better" in page
+    assert "Preferences: how strong each system is" in page
