@@ -8,7 +8,9 @@ import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from multiprocessing.connection import wait
 from pathlib import Path
+from threading import Lock
 
 from tests.forked import CONTEXT, preload
 
@@ -30,9 +32,12 @@ preload(
     "bedside.stats.two_raters", "bedside.cli.terminal_tables", "bedside.reports.renderers.terminal",
     "bedside.reports.audited_agreement", "bedside.reports.equivalence", "bedside.reports.results_notes",
     "bedside.reports.results_deviations", "bedside.reports.levels", "bedside.stats.consensus",
-    "bedside.scoring.batches", "bedside.scoring.merged_judgements",
+    "bedside.scoring.batches", "bedside.scoring.merged_judgements", "bedside.scoring.merged_runs",
 )  # fmt: skip
 Before = Callable[[], Callable[[], None] | None]
+# An exit code can be read once, and to start a process reads those of all others: of two threads that read
+# at once, one finds nothing, which multiprocessing calls 255.
+_reading = Lock()
 
 
 @dataclass(slots=True)
@@ -45,15 +50,18 @@ class Child:
     def kill(self, number: int = signal.SIGKILL) -> None:
         """Send a signal, and wait for the end."""
         assert self.process.pid is not None
-        if self.process.is_alive():
-            os.kill(self.process.pid, number)
+        with _reading:
+            if self.process.is_alive():
+                os.kill(self.process.pid, number)
         self.end()
 
     def end(self, timeout: float = 120) -> int:
         """Wait for the end; the exit code, or minus the signal's number."""
-        self.process.join(timeout)
-        assert self.process.exitcode is not None, f"it does not end: {self.said}"
-        return self.process.exitcode
+        wait([self.process.sentinel], timeout)
+        with _reading:
+            code = self.process.exitcode
+        assert code is not None, f"it does not end: {self.said}"
+        return code
 
     @property
     def said(self) -> str:
@@ -68,7 +76,8 @@ def start(
     log = log or folder.with_name(f"{folder.name}.log")
     environment = {name: os.environ[name] for name in os.environ}
     process = CONTEXT.Process(target=_run, args=(list(arguments), folder, log, tuple(before), environment))
-    process.start()
+    with _reading:
+        process.start()
     return Child(process, log)  # type: ignore[arg-type]
 
 
