@@ -15,22 +15,23 @@ import re
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from contextlib import chdir, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
+
+from catalogue_pages import DOCS, FOLDERS, MARK, catalogue_pages, cell
 
 from bedside.api.simulating import simulate
 from bedside.cli import main as command_line
 from bedside.metrics import FAMILIES
-from bedside.metrics.description import describe_family
 from bedside.ratings.table import COLUMNS
 from bedside.rubrics.description import answer_in_words, unit_in_words
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.simulation.role_sampling import options_of
 from bedside.simulators.case_files import read_cases
-from bedside.simulators.contract import SIMULATORS
+from bedside.simulators.contract import SIMULATORS, Simulator
 
-DOCS = Path(__file__).parents[1] / "docs"
 EXAMPLES = DOCS.parent / "bedside" / "examples"
 #: Pages whose commands are run, and how wide their tables may be.
 CONSOLE = (
@@ -42,37 +43,6 @@ EXCERPT = 8
 #: What is made beside the pages: the names that a shell offers.
 NAMES = DOCS.parent / "bedside" / "cli" / "metrics.tsv"
 SIMULATED_NAMES = DOCS.parent / "bedside" / "cli" / "simulators.tsv"
-MARK = "<!-- made by tools/make_docs.py: "
-
-
-def metrics_page() -> str:
-    """The page on metrics."""
-    lines = [
-        "# Metrics",
-        "",
-        f"{MARK}edit the metrics' own files instead -->",
-        "",
-        "What each metric states of itself, as `bedside metrics show NAME` prints it. A metric kept for a role has",
-        "the role after a dot in the ratings table: `smog.clinician`. What can't be computed is missing, with",
-        "its reason.",
-        "",
-        "| family | metrics |",
-        "| --- | --- |",
-    ]
-    families = FAMILIES.all()
-    for name, family in families.items():
-        listed = ", ".join(f"`{metric.name}`" for metric in family.metrics)
-        lines.append(f"| [{family.title}](#{_anchor(family.title, name)}) | {listed} |")
-    for family in families.values():
-        lines += ["", describe_family(family)]
-    return "\n".join(lines) + "\n"
-
-
-def _anchor(title: str, name: str) -> str:
-    text = f"{title} {name}".lower()
-    return "".join(
-        character for character in text.replace(" ", "-") if character.isalnum() or character in "-_"
-    )
 
 
 def talks_page() -> str:
@@ -101,9 +71,7 @@ def talks_page() -> str:
             "",
         ]
         lines += ["| | |", "| --- | --- |"]
-        lines += [
-            f"| {turn.role} | {escaped(' '.join(turn.text.split()))} |" for turn in transcript.turns[:EXCERPT]
-        ]
+        lines += [f"| {turn.role} | {cell(turn.text)} |" for turn in transcript.turns[:EXCERPT]]
         left = len(transcript.turns) - EXCERPT
         if left > 0:
             lines += [
@@ -111,11 +79,6 @@ def talks_page() -> str:
                 f"… and {left} more messages. It ended by: {transcript.reference['simulation']['stop']}.",
             ]
     return "\n".join(lines) + "\n"
-
-
-def escaped(text: str) -> str:
-    """A text as it stands in a cell of a Markdown table."""
-    return text.replace("|", "\\|")
 
 
 def metric_names() -> str:
@@ -149,8 +112,8 @@ def rubrics_table() -> str:
     for rubric in sorted(RUBRICS.all().values(), key=lambda rubric: (_protocol(rubric), rubric.name)):
         needs = ", ".join(f"`{item.name}`" for item in rubric.inputs)
         lines.append(
-            f"| {_protocol(rubric)} | `{rubric.name}`: {rubric.title} | {answer_in_words(rubric)} "
-            f"| {unit_in_words(rubric)} | {needs} |"
+            f"| {_protocol(rubric)} | [`{rubric.name}`](rubrics/{rubric.name}.md): {rubric.title} "
+            f"| {answer_in_words(rubric)} | {unit_in_words(rubric)} | {needs} |"
         )
     return "\n".join(lines)
 
@@ -177,27 +140,54 @@ def _protocol(rubric: Rubric) -> str:
     return rubric.source.replace(",", " ").split()[0]
 
 
+def simulator_options(simulator: Simulator) -> str:
+    """What can be chosen of a simulation by a protocol, for the page on it."""
+    lines = ["## Settings and options", "", "| `--setting` | what it is |", "| --- | --- |"]
+    lines += [
+        f"| `{setting.name}` | {cell(f'{setting.title}: {setting.description}')} |"
+        for setting in simulator.settings
+    ]
+    lines += ["", "| `--set` | default | what it does |", "| --- | --- | --- |"]
+    for option in options_of(simulator):
+        choices = (
+            f" One of {', '.join(f'`{choice}`' for choice in option.choices)}." if option.choices else ""
+        )
+        default = str(option.default).lower() if isinstance(option.default, bool) else option.default
+        lines.append(
+            f"| `{simulator.name}.{option.name}` | `{default}` | {cell(option.description)}{choices}"
+            f"{' bedside’s own.' if option.own else ''} |"
+        )
+    return "\n".join(lines)
+
+
+def with_parts(page: Path, parts: Mapping[str, str]) -> str:
+    """A written page with its made parts, which stand between marks of their names."""
+    text = page.read_text("utf-8")
+    for name, part in parts.items():
+        before, rest = text.split(f"{MARK}{name} -->\n", 1)
+        after = rest.split(f"<!-- end {name} -->", 1)[1]
+        text = f"{before}{MARK}{name} -->\n\n{part}\n\n<!-- end {name} -->{after}"
+    return text
+
+
 def pages() -> dict[Path, str]:
     """Each page that is made, with its text."""
-    ratings = DOCS / "ratings-and-runs.md"
-    before, rest = ratings.read_text("utf-8").split(f"{MARK}columns -->\n", 1)
-    after = rest.split("<!-- end -->", 1)[1]
-    made = f"{before}{MARK}columns -->\n{ratings_table()}\n<!-- end -->{after}"
-    rubrics = DOCS / "rubrics.md"
-    text = rubrics.read_text("utf-8")
-    for name, part in (
-        ("rubrics", rubrics_table()),
-        ("rubric deviations", rubric_deviations()),
-        ("rubric notes", rubric_notes()),
-    ):
-        head, rest = text.split(f"{MARK}{name} -->\n", 1)
-        tail = rest.split(f"<!-- end {name} -->", 1)[1]
-        text = f"{head}{MARK}{name} -->\n{part}\n<!-- end {name} -->{tail}"
+    parts = {
+        DOCS / "ratings-and-runs.md": {"columns": ratings_table()},
+        DOCS / "rubrics.md": {
+            "rubrics": rubrics_table(),
+            "rubric deviations": rubric_deviations(),
+            "rubric notes": rubric_notes(),
+        },
+        **{
+            DOCS / "simulators" / f"{name}.md": {"options": simulator_options(simulator)}
+            for name, simulator in SIMULATORS.all().items()
+        },
+    }
     return {
-        DOCS / "metrics.md": metrics_page(),
+        **catalogue_pages(),
         DOCS / "simulators" / "excerpts.md": talks_page(),
-        ratings: made,
-        rubrics: text,
+        **{page: with_parts(page, made) for page, made in parts.items()},
         NAMES: metric_names(),
         SIMULATED_NAMES: simulator_names(),
     }
@@ -236,11 +226,19 @@ def main() -> None:
         os.environ["COLUMNS"] = str(WIDTH)
         made |= {DOCS / name: console_page(DOCS / name) for name in CONSOLE}
     stale = [path for path, text in made.items() if not path.exists() or path.read_text("utf-8") != text]
+    # The page of an entry that there is no more.
+    gone = [path for folder in FOLDERS for path in folder.glob("*") if path not in made]
     if "--check" in sys.argv:
-        sys.exit(f"not current: {', '.join(path.name for path in stale)}; run make docs" if stale else 0)
+        names = ", ".join(str(path.relative_to(DOCS.parent)) for path in (*stale, *gone))
+        sys.exit(f"not current: {names}; run make docs" if names else 0)
     for path in stale:
+        path.parent.mkdir(exist_ok=True)
         path.write_text(made[path], "utf-8")
-        print(f"wrote {path.relative_to(DOCS.parent)}")
+    for path in gone:
+        path.unlink()
+    for word, paths in (("wrote", stale), ("removed", gone)):
+        for path in paths:
+            print(f"{word} {path.relative_to(DOCS.parent)}")
 
 
 if __name__ == "__main__":

@@ -11,9 +11,20 @@ import pytest
 
 from bedside.cli import command_line
 from bedside.cli.help import UsualCommandGroup
+from bedside.metrics import FAMILIES
+from bedside.reports.table_kind import TABLES
+from bedside.rubrics.rubric_files import RUBRICS
+from bedside.transcripts.contract import READERS
 
 ROOT = Path(__file__).parents[2]
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")])
+DOCS = ROOT / "docs"
+#: Made pages, one an entry of a registry; all others are tested one by one.
+ENTRIES = sorted(
+    page
+    for folder in ("metrics", "rubrics", "readers", "report-tables")
+    for page in (DOCS / folder).glob("*.md")
+)
+PAGES = sorted({ROOT / "README.md", ROOT / "CONTRIBUTING.md", *DOCS.rglob("*.md")} - {*ENTRIES})
 
 
 @pytest.mark.slow
@@ -36,11 +47,31 @@ def test_commands_print_what_the_pages_show() -> None:
     assert done.returncode == 0, done.stderr
 
 
+def dead_links(page: Path) -> list[str]:
+    """Targets of a page's links that aren't there."""
+    targets = re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8"))
+    return [target for target in targets if "://" not in target and not (page.parent / target).exists()]
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_links_lead_somewhere(page: Path) -> None:
-    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text("utf-8")):
-        if "://" not in target:
-            assert (page.parent / target).exists(), target
+    assert not dead_links(page)
+
+
+def test_links_of_the_catalogues_lead_somewhere() -> None:
+    assert len(ENTRIES) > 200
+    assert not {page: dead_links(page) for page in ENTRIES if dead_links(page)}
+
+
+@pytest.mark.parametrize("registry", ["metrics", "rubrics", "readers", "report-tables"])
+def test_every_entry_has_a_page(registry: str) -> None:
+    names = {
+        "metrics": {metric.name for family in FAMILIES.all().values() for metric in family.metrics},
+        "rubrics": {*RUBRICS.names()},
+        "readers": {*READERS.names()},
+        "report-tables": {*TABLES.names()},
+    }[registry]
+    assert {page.stem for page in (DOCS / registry).glob("*.md")} == names
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
