@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 from bedside.ratings.rating_files import RatingFile
 from bedside.ratings.run import Run
@@ -32,12 +33,12 @@ class Report:
     """A report that was written.
 
     Attributes:
-        page: the HTML page with everything in it.
+        page: the HTML page with everything in it; None where ``formats`` doesn't name it.
         tables: its tables.
         files: all files, the page among them.
     """
 
-    page: Path
+    page: Path | None
     tables: Tables[None]
     files: tuple[Path, ...] = field(repr=False)
 
@@ -59,34 +60,60 @@ def report(
     run: RunOrFolder,
     out: str | os.PathLike[str] | None = None,
     *,
+    tables: Names | None = None,
+    suite: str | None = None,
     rounds: Names | None = None,
     where: Mapping[str, Names] | None = None,
     complete_cases: bool = False,
     reference: RunOrFolder | None = None,
+    against: str | None = None,
+    spread: Literal["sd", "ci", "none"] | None = None,
+    best: Literal["interval", "always", "never"] | None = None,
     as_published: bool = False,
     published_numbers: bool = False,
+    text: bool = True,
+    formats: Names | None = None,
+    columns: Literal[1, 2] = 1,
+    siunitx: bool = False,
+    seed: int = 0,
 ) -> Report:
     """Write a run's report: every table and figure as files, and one HTML page of them.
 
     Args:
         run: the run.
         out: the folder; ``report`` in the run unless named.
+        tables: names of tables, of the suites or kinds of tables; all and all figures unless named.
+        suite: name or file of the suite whose tables are written in place of those of the run's own suites.
         rounds, where: the part of the study that it is about, as for :func:`bedside.agree`.
         complete_cases: of simulated conversations, whether only those count whose case, persona, setting and length
             no system lost any of.
         reference: a run of a reference corpus that systems are held against.
+        against: a system to test the others against: asterisks mark what differs from it.
+        spread: what stands beside a mean: the standard deviation, a 95 % interval or nothing; what the suite says, or
+            the standard deviation, unless named.
+        best: what is bold: the best and what can't be told from it, only the best, or nothing; what the suite says, or
+            the first, unless named.
         as_published: whether it shows the tables and figures of the suites' sources, in their rows, columns, order and
             digits, in place of the suites' own.
         published_numbers: whether these show in braces beside each number the one that the source printed.
+        text: whether the page shows what was said at either end of each metric, and raters' reasons, which may quote it.
+        formats: of ``md``, ``latex``, ``html``, ``csv``, ``docx``, ``xlsx``, ``svg``, ``pdf`` and ``png``; all unless
+            named, without ``docx`` where its library isn't installed.
+        columns: columns of the paper that LaTeX's tables are for.
+        siunitx: whether LaTeX's numbers are aligned at their decimal points, by the package siunitx.
+        seed: of all that is drawn at random.
 
     Raises:
-        BedsideError: no such run, round, factor or level, no case that is complete, no suite that says what its source
-            printed, or the folder can't be written.
+        BedsideError: no such run, round, factor, level, table, suite, system or format, no case that is complete, no
+            suite that says what its source printed, or the folder can't be written.
     """
     from bedside.analysis.ratings_view import open_ratings_view
+    from bedside.analysis.selection import chosen_systems
     from bedside.analysis.simulated_talks import with_complete_cases
     from bedside.reports.build import PAGE, write_report
+    from bedside.reports.renderers.latex import LatexPaper
     from bedside.reports.report_settings import ReportSettings
+    from bedside.suites import SUITES
 
     if published_numbers and not as_published:
         raise InputError(
@@ -104,11 +131,23 @@ def report(
     written, files = write_report(
         opened,
         view,
+        tables=listed(tables, "tables"),
+        formats=listed(formats, "formats"),
         out=None if out is None else Path(out),
+        text=text,
+        suite=None if suite is None else SUITES.find(suite),
         reference=None if reference is None else open_ratings_view(reference),
-        settings=ReportSettings(as_published=as_published, published_numbers=published_numbers),
+        settings=ReportSettings(
+            against=None if against is None else chosen_systems(view, [against], fewest=1)[0],
+            spread=spread,
+            best=best,
+            seed=seed,
+            as_published=as_published,
+            published_numbers=published_numbers,
+        ),
+        paper=LatexPaper(columns=columns, siunitx=siunitx),
     )
-    return Report(next(file for file in files if file.name == PAGE), Tables(written, None), files)
+    return Report(next((file for file in files if file.name == PAGE), None), Tables(written, None), files)
 
 
 def read_ratings(

@@ -5,6 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from bedside.reports.table_kind import Options
+from bedside.support.errors import DataError
+from bedside.support.registry import nearest
+
+#: What can stand beside a mean.
+SPREADS = ("sd", "ci", "none")
+#: When the best is bold.
+BESTS = ("interval", "always", "never")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +33,14 @@ class ReportSettings:
     seed: int = 0
     as_published: bool = False
     published_numbers: bool = False
+
+    def __post_init__(self) -> None:
+        """Raise DataError where a choice is unknown."""
+        for name, value, choices in (("spread", self.spread, SPREADS), ("best", self.best, BESTS)):
+            if value is not None and value not in choices:
+                raise DataError(
+                    f"there is no {name} {value!r}", where=f"`{name}`", todo=nearest(value, choices)
+                )
 
     def applied(self, options: Options) -> Options:
         """The options with what is set here in place of theirs, where they have it."""

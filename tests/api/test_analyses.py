@@ -93,6 +93,20 @@ def test_tables_and_report(run: bedside.Run, tmp_path: Path) -> None:
     assert report.figure("agreement").read_bytes().startswith(b"\x89PNG")
     with pytest.raises(bedside.BedsideError, match="no figure 'agreemnt'; did you mean agreement"):
         report.figure("agreemnt")
+    paper = bedside.report(
+        run,
+        tmp_path / "paper",
+        tables="results",
+        formats=["latex", "csv"],
+        columns=2,
+        spread="ci",
+        siunitx=True,
+    )
+    assert paper.page is None
+    assert {file.suffix for file in paper.files} == {".tex", ".csv"}
+    assert "siunitx" in next(file for file in paper.files if file.suffix == ".tex").read_text("utf-8")
+    with pytest.raises(bedside.BedsideError, match="there is no spread 'si'; did you mean sd or ci"):
+        bedside.report(run, tmp_path / "paper", spread="si")  # type: ignore[arg-type]
 
 
 def test_a_conversation_prints_as_one() -> None:
