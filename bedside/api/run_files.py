@@ -96,7 +96,7 @@ def report(
         as_published: whether it shows the tables and figures of the suites' sources, in their rows, columns, order and
             digits, in place of the suites' own.
         published_numbers: whether these show in braces beside each number the one that the source printed.
-        text: whether the page shows what was said at either end of each metric, and raters' reasons, which may quote it.
+        text: whether the page shows what was said at either end of each metric, and raters' reasons.
         formats: of ``md``, ``latex``, ``html``, ``csv``, ``docx``, ``xlsx``, ``svg``, ``pdf`` and ``png``; all unless
             named, without ``docx`` where its library isn't installed.
         columns: columns of the paper that LaTeX's tables are for.

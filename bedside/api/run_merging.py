@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from bedside.api.run_files import open_run
 from bedside.ratings.run import Run
 from bedside.support.errors import InputError
 from bedside.support.name_lists import Names, listed
