@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from bedside.support.terminal_text import terminal_text
+
 if TYPE_CHECKING:
     from bedside.reports.table import Table
 
@@ -38,7 +40,7 @@ def print_tables(tables: Iterable[Table]) -> None:
         for number, table in enumerate(tables):
             if number:
                 console.print()
-            console.print(Text(table.title, style="table.title"))
+            console.print(Text(terminal_text(table.title), style="table.title"))
             for block in _blocks(table, console.width) if screen else [table]:
                 view = rich_table(replace(block, notes=()))
                 view.title = view.caption = None
@@ -50,7 +52,7 @@ def print_tables(tables: Iterable[Table]) -> None:
                 console.print(view, crop=False)
                 console.width = width
             if table.notes:
-                console.print(Text("\n".join(table.notes), style="table.caption"))
+                console.print(Text(terminal_text("\n".join(table.notes)), style="table.caption"))
     typer.echo(shown.get(), nl=False)
 
 

@@ -23,6 +23,7 @@ from bedside.simulation.keyboard_form import (
 from bedside.simulation.typed_lines import TypedAt, TypedLine, TypedLines
 from bedside.simulators.calls import ActorReply, Call
 from bedside.simulators.contract import EarlyForm
+from bedside.support.terminal_text import terminal_text
 
 #: Seconds before the end of a conversation's time at which the person is told.
 REMINDER = 120.0
@@ -151,7 +152,7 @@ class PersonAtKeyboard:
     def say(self, text: str) -> None:
         """Show a text, unless it is empty; nothing in it does anything to a terminal."""
         if text:
-            self.screen.show(plain(text))
+            self.screen.show(terminal_text(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,11 +362,3 @@ def _headed(content: Any) -> str:
     if isinstance(content, Mapping):
         return "\n".join(f"{name}: {text}" for name, text in content.items() if text)
     return str(content or "")
-
-
-def plain(text: str) -> str:
-    """A text that can do nothing to a terminal: what is no letter, sign or line break is written out."""
-    return "".join(
-        letter if letter.isprintable() or letter in "\n\t" else letter.encode("unicode_escape").decode()
-        for letter in text.replace("\r\n", "\n")
-    )
