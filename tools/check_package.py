@@ -1,0 +1,120 @@
+"""Builds the source archive and the wheel, looks into both, and runs the wheel by itself.
+
+    python tools/check_package.py [--out DIST]
+
+It needs the package index and nothing else: the wheel is made from the source archive, as an index would have it,
+looked at by ``twine check``, and installed with the core's dependencies into an environment of its own. There, in an
+empty folder outside the checkout, the demonstration runs. ``--out`` keeps what was built in a folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import venv
+import zipfile
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+#: Megabytes that a wheel of Python and rubrics doesn't need.
+LARGEST = 10
+
+
+def contents(wheel: Path) -> list[str]:
+    """What is wrong with what a wheel holds, beside the package's folder in the checkout."""
+    names = set(zipfile.ZipFile(wheel).namelist())
+    wanted = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "bedside").rglob("*")
+        if path.is_file() and path.suffix != ".pyc"
+    }
+    about = {name for name in names if name.split("/")[0].endswith(".dist-info")}
+    wrong = [f"{name} is not in it" for name in sorted(wanted - names)]
+    wrong += [f"{name} should not be in it" for name in sorted(names - wanted - about)]
+    wrong += [
+        f"{name} is not in it"
+        for name in ("LICENSE", "NOTICE", "METADATA", "entry_points.txt")
+        if not any(one.endswith(f"/{name}") for one in about)
+    ]
+    if wheel.stat().st_size > LARGEST * 1e6:
+        wrong.append(f"it has {wheel.stat().st_size / 1e6:.0f} MB")
+    return wrong
+
+
+def archive_contents(archive: Path) -> list[str]:
+    """What is wrong with what a source archive holds."""
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    needed = (
+        "pyproject.toml",
+        "README.md",
+        "LICENSE",
+        "CITATION.cff",
+        "constraints-cpu.txt",
+        "tests/conftest.py",
+    )
+    wrong = [f"{name} is not in it" for name in needed if name not in names]
+    return wrong + [
+        f"{name} should not be in it" for name in sorted(names) if name.startswith((".venv", "demo-run"))
+    ]
+
+
+def run(step: str, *command: str | Path, folder: Path = ROOT) -> None:
+    """One step; what it printed is shown where it fails."""
+    began = time.monotonic()
+    # Neither the checkout nor what else is installed can be found from there.
+    clean = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run(
+        [str(part) for part in command], cwd=folder, env=clean, capture_output=True, encoding="utf-8",
+        errors="replace", check=False,
+    )  # fmt: skip
+    print(f"{step}: {time.monotonic() - began:.0f} s", flush=True)
+    if done.returncode:
+        sys.exit(f"{done.stdout}{done.stderr}{step} failed, with exit code {done.returncode}")
+
+
+def environment(folder: Path) -> Path:
+    """The Python of a new virtual environment."""
+    venv.create(folder, with_pip=True)
+    return folder / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+
+
+def check(dist: Path, work: Path) -> None:
+    install = ("-m", "pip", "--disable-pip-version-check", "install", "--quiet", "--no-compile")
+    python = environment(work / "builder")
+    run("what builds", python, *install, "build", "twine")
+    run("source archive and wheel", python, "-m", "build", "--outdir", dist)
+    (archive,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
+    wrong = [f"{archive.name}: {text}" for text in archive_contents(archive)]
+    wrong += [f"{wheel.name}: {text}" for text in contents(wheel)]
+    if wrong:
+        sys.exit("\n".join(wrong))
+    run("twine check", python, "-m", "twine", "check", "--strict", archive, wheel)
+    python = environment(work / "user")
+    run("the wheel's installation", python, *install, wheel)
+    (work / "elsewhere").mkdir()
+    run("the demonstration", python, "-m", "bedside", "demo", "--out", "demo", folder=work / "elsewhere")
+    report = work / "elsewhere" / "demo" / "report" / "report.html"
+    if not report.is_file():
+        sys.exit(f"the demonstration left no {report}")
+    print(
+        f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB; {archive.name}: {archive.stat().st_size / 1e6:.1f} MB"
+    )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description="Build the package, look into it and run it by itself.")
+    options.add_argument("--out", type=Path, help="folder that keeps what was built")
+    chosen = options.parse_args()
+    with tempfile.TemporaryDirectory() as work:
+        dist = chosen.out.absolute() if chosen.out else Path(work) / "dist"
+        check(dist, Path(work))
+
+
+if __name__ == "__main__":
+    main()
