@@ -3,6 +3,7 @@
 # make check    the fast lane: lint, types, tests without servers, models and slow data
 # make soak     fuzzing, kills and simulations with large budgets: 15 minutes unless MINUTES=… says otherwise, on from where it
 #               last stopped
+# make site     the docs as a site, in site/: strict, and nothing in it is loaded from another host
 # make bench    the benchmarks, as ratios in one run
 PYTHON ?= python3
 MINUTES ?= 15
@@ -12,7 +13,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet --no-com
 # What a test imports is compiled once for all processes, also where Python is told to keep no bytecode.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: demo test check fast soak lint compiled bench docs clean
+.PHONY: demo test check fast soak lint compiled bench docs site clean
 
 demo: .venv/.core
 	$(BIN)/bedside demo --out demo-run
@@ -47,6 +48,9 @@ bench: .venv/.dev
 
 docs: .venv/.dev
 	$(BIN)/python tools/make_docs.py --console
+
+site: .venv/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
