@@ -112,7 +112,9 @@ class HttpPoster:
             raise FaultError(f"no answer within {self._time_limit:g} s", unreachable=True) from error
         except aiohttp.ClientConnectorCertificateError as error:
             raise LanguageModelError(
-                "the server's certificate is not trusted", where=self._where, todo="check the address"
+                "the server's certificate is not trusted",
+                where=self._where,
+                todo="check the address, or name the file with your network's certificates in SSL_CERT_FILE",
             ) from error
         except aiohttp.InvalidURL as error:
             raise LanguageModelError(
@@ -125,7 +127,7 @@ class HttpPoster:
             raise LanguageModelError(
                 "the address of the proxy can't be read",
                 where=self._where,
-                todo="check HTTP_PROXY and HTTPS_PROXY",
+                todo="check HTTP_PROXY and HTTPS_PROXY, and remove the server's entry from ~/.netrc, if it has one",
             ) from error
 
     def failure(self, answer: PostAnswer) -> Exception:
