@@ -17,6 +17,8 @@ LAYERS = """
     __main__ pytest_plugin
     cli
     api
+    schemas
+    exports
     reports viewer
     annotation
     tuning
@@ -26,16 +28,16 @@ LAYERS = """
     judges
     metrics
     protocols
-    coders
+    coders identifiers
     llm
     models rubrics suites
     ratings
     transcripts
-    stats engines
+    stats engines telemetry
     support
 """
 #: What knows no room but these, whatever stands below it.
-ONLY = {"stats": {"support"}, "engines": {"support"}, "support": set()}
+ONLY = {"stats": {"support"}, "engines": {"support"}, "telemetry": {"support"}, "support": set()}
 DEPTH = {room: depth for depth, line in enumerate(LAYERS.strip().splitlines()) for room in line.split()}
 
 

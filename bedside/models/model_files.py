@@ -75,7 +75,7 @@ def find_model(text: str) -> ModelFiles:
         return ModelFiles(_toy_file(), TOY)
     path = Path(text).expanduser()
     if not path.exists():
-        path = _spacy_package(text) or path
+        path = spacy_package(text) or path
     if not path.exists() and _HUB_NAME.fullmatch(text):
         path, called = _from_hub(text), text.rpartition("/")[2]
     else:
@@ -154,7 +154,7 @@ def _toy_file() -> Path:
     )
 
 
-def _spacy_package(name: str) -> Path | None:
+def spacy_package(name: str) -> Path | None:
     """The folder of a spaCy pipeline that is installed as a package of this name; nothing of it is run."""
     found = find_spec(name) if name.isidentifier() else None
     for folder in (found.submodule_search_locations or []) if found else []:

@@ -1,0 +1,119 @@
+"""Tables of identifiers that were seen in transcripts: each with its place, and how many of each kind."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from bedside.identifiers.kinds import KINDS, LANGUAGES, NO_PROMISE
+from bedside.identifiers.transcript_identifiers import SeenIdentifier
+from bedside.reports.table import Table
+from bedside.reports.table_content import Cell, Column, Row
+from bedside.support.plurals import counted
+
+
+def place_of(seen: SeenIdentifier) -> str:
+    """Where in its transcript something was seen."""
+    turn = "" if seen.turn is None else f"turn {seen.turn}"
+    field = "" if seen.field == "text" else seen.field
+    return ", ".join(filter(None, (turn, field, f"characters {seen.start}-{seen.end}")))
+
+
+def identifiers_table(identifiers: Sequence[SeenIdentifier], *, show: bool) -> Table:
+    """Each identifier in a row.
+
+    Args:
+        identifiers: in order.
+        show: whether what was seen is shown as it stands; else it is covered.
+    """
+    titles = ("Transcript", "Place", "Kind", "Seen")
+    rows = []
+    records = []
+    for seen in identifiers:
+        text = seen.text if show else seen.masked
+        cells = (" ".join(seen.transcript.split()), place_of(seen), seen.kind, " ".join(text.split()))
+        rows.append(Row(tuple(map(Cell, cells))))
+        records.append(
+            {
+                "transcript": seen.transcript,
+                "source": seen.source,
+                "turn": seen.turn,
+                "field": seen.field,
+                "kind": seen.kind,
+                "start": seen.start,
+                "end": seen.end,
+                "seen": text,
+            }
+        )
+    return Table(
+        "identifiers",
+        "Identifiers that were seen",
+        tuple(Column(title, "left") for title in titles),
+        tuple(rows),
+        (NO_PROMISE,),
+        tuple(records),
+    )
+
+
+def counts_table(
+    counts: Mapping[str, int],
+    transcripts: Mapping[str, int],
+    *,
+    languages: Mapping[str, int],
+    model: str | None,
+) -> Table:
+    """How many identifiers of each kind were seen, and what could be looked at.
+
+    Args:
+        counts: identifiers by kind.
+        transcripts: transcripts with such an identifier, by kind.
+        languages: transcripts by language.
+        model: the model of names; None where there was none.
+    """
+    kinds = [kind for kind in KINDS if counts.get(kind)]
+    records = tuple(
+        {"kind": kind, "identifiers": counts[kind], "transcripts": transcripts[kind], "what": KINDS[kind]}
+        for kind in kinds
+    )
+    rows = tuple(
+        Row((Cell(kind), Cell(f"{counts[kind]:,}"), Cell(f"{transcripts[kind]:,}"), Cell(KINDS[kind])))
+        for kind in kinds
+    )
+    columns = (
+        Column("Kind", "left"),
+        Column("Identifiers"),
+        Column("Transcripts"),
+        Column("What it is", "left"),
+    )
+    return Table(
+        "identifiers_by_kind",
+        "Identifiers by kind",
+        columns,
+        rows,
+        (*looked_at(languages, model), NO_PROMISE),
+        records,
+    )
+
+
+def looked_at(languages: Mapping[str, int], model: str | None) -> Iterable[str]:
+    """What could be looked at, and what couldn't.
+
+    Args:
+        languages: transcripts by language.
+        model: the model of names; None where there was none.
+    """
+    total = counted(sum(languages.values()), "transcript")
+    yield f"Looked at {total}: {', '.join(f'{name} ({n:,})' for name, n in sorted(Counter(languages).items()))}."
+    if model is None:
+        yield (
+            "There is no model of names: those that nothing introduces are not seen. spaCy's small English model "
+            "en_core_web_sm is taken where it is installed; name another with --model."
+        )
+    else:
+        yield f"English names are seen by {model}; German and Chinese ones by patterns alone, so fewer are."
+    others = sum(n for name, n in languages.items() if name not in LANGUAGES)
+    if others:
+        yield (
+            f"{counted(others, 'transcript')} in languages that can't be looked at: there only what is written alike "
+            "in every language is seen, such as e-mail addresses and dates in numbers."
+        )
