@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         compare,
         estimate,
         explain,
+        export,
         extend_benchmark,
         figure,
         gate,
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
         simulate,
         simulation_quality,
         tables,
+        to_convokit,
         tune_judge,
         validate,
     )
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from bedside.scoring.score import score
     from bedside.support.errors import BedsideError
     from bedside.transcripts import ReadOptions, Transcript, Turn, read_transcripts
-    from bedside.transcripts.convokit_corpus import from_convokit, to_convokit
+    from bedside.transcripts.convokit_corpus import from_convokit
     from bedside.transcripts.reading import read_account
 
 # Name → module: imported when first used, so that ``import bedside`` costs nothing.
@@ -65,6 +67,7 @@ _PLACES = {
             "compare",
             "estimate",
             "explain",
+            "export",
             "extend_benchmark",
             "figure",
             "gate",
@@ -88,6 +91,7 @@ _PLACES = {
             "simulate",
             "simulation_quality",
             "tables",
+            "to_convokit",
             "tune_judge",
             "validate",
         ),
@@ -98,7 +102,6 @@ _PLACES = {
     "read_run": "bedside.ratings.run",
     "read_transcripts": "bedside.transcripts",
     "score": "bedside.scoring.score",
-    "to_convokit": "bedside.transcripts.convokit_corpus",
 }
 
 __all__ = [
@@ -114,6 +117,7 @@ __all__ = [
     "compare",
     "estimate",
     "explain",
+    "export",
     "extend_benchmark",
     "figure",
     "from_convokit",

@@ -19,6 +19,7 @@ LAYERS = """
     api
     schemas
     exports
+    exports
     reports viewer
     annotation
     tuning

@@ -13,6 +13,7 @@ from bedside.api.analyses import (
 )
 from bedside.api.benchmark_steps import Benchmark, BenchmarkWatch
 from bedside.api.benchmarking import benchmark, extend_benchmark, preview_benchmark
+from bedside.api.exporting import export, to_convokit
 from bedside.api.judge_probes import preview_probe, probe
 from bedside.api.judge_tuning import TunedJudge, preview_tuning, tune_judge
 from bedside.api.judging import JudgedRun, judge, preview_judging
@@ -37,6 +38,7 @@ __all__ = [
     "compare",
     "estimate",
     "explain",
+    "export",
     "extend_benchmark",
     "figure",
     "gate",
@@ -60,6 +62,7 @@ __all__ = [
     "simulate",
     "simulation_quality",
     "tables",
+    "to_convokit",
     "tune_judge",
     "validate",
 ]

@@ -28,6 +28,7 @@ from bedside.cli.doctor import doctor
 from bedside.cli.drift import drift
 from bedside.cli.estimation import estimate
 from bedside.cli.explanation import explain
+from bedside.cli.export import export
 from bedside.cli.gate import gate
 from bedside.cli.help import App
 from bedside.cli.judge_commands import judge_app
@@ -78,7 +79,7 @@ _COMMANDS: dict[str, tuple[Callable[..., None], ...]] = {
     "Score": (read, score, merge),
     "People rate": (sample,),
     "Can the scores be believed?": (agree, validate, estimate),
-    "Results": (compare, preferences, gate, drift, trend, deviation, report, view, explain),
+    "Results": (compare, preferences, gate, drift, trend, deviation, report, view, explain, export),
 }
 _GROUPS: dict[str, dict[str, typer.Typer]] = {
     "Simulate": {"benchmark": benchmark_app, "simulation": simulation_app, "simulators": simulators_app},

@@ -137,6 +137,15 @@ def protocol_names() -> list[str]:
     return list(PROTOCOLS.names())
 
 
+def export_forms(ctx: typer.Context, incomplete: str) -> list[Offer]:
+    """The forms that a run is exported in."""
+    from importlib.metadata import entry_points
+
+    shipped = sorted((_PACKAGE / "exports" / "shipped").glob("*/__init__.py"))
+    names = [path.parent.name.replace("_", "-") for path in shipped]
+    return [(name, "") for name in (*names, *(point.name for point in entry_points(group="bedside.exports")))]
+
+
 def engines(ctx: typer.Context, incomplete: str) -> list[Offer]:
     """The engines that share work."""
     return [(name, "") for name in engine_names()]

@@ -72,7 +72,7 @@ class RunContents:
             *((f"… by {rater}", count) for rater, count in self.ratings.items()),
         ]
         rows = "".join(
-            f'<tr><th scope="row" style="text-align: left">{escape(what)}</th><td>{count:,}</td></tr>'
+            f'<tr><th scope="row" style="text-align: start"><bdi>{escape(what)}</bdi></th><td>{count:,}</td></tr>'
             for what, count in counts
         )
-        return f"<table><caption>{escape(title)}</caption><tbody>{rows}</tbody></table>"
+        return f"<table><caption><bdi>{escape(title)}</bdi></caption><tbody>{rows}</tbody></table>"

@@ -20,6 +20,10 @@ LAYOUT = 1
 META_PREFIX = "bedside:"
 
 
+#: Keys of meta under which ratings stand, and what raters wrote: they are about a transcript, and no part of it.
+RATINGS_KEY, REASONS_KEY = "bedside_ratings", "bedside_reasons"
+
+
 STORED_FIELDS = ("system", "case_id", "language", "factors", "reference", "source")
 
 
@@ -38,7 +42,11 @@ def in_order(placed: list[tuple[str, dict[str, Any]]]) -> list[tuple[str, dict[s
 
 def turn_meta(stored: Mapping[str, Any] | None) -> dict[str, Any]:
     """A turn's meta from the meta of the utterance it was stored as."""
-    return {key.removeprefix(META_PREFIX): value for key, value in (stored or {}).items()}
+    return {
+        key.removeprefix(META_PREFIX): value
+        for key, value in (stored or {}).items()
+        if key not in (RATINGS_KEY, REASONS_KEY)
+    }
 
 
 #: Keys of a speaker's meta that may say who the speaker is.
@@ -75,7 +83,7 @@ def transcript_of(
         check_nesting(meta, where)
         metas.append(meta)
     fields = (
-        described(conversation_meta, (MARK, "source") if ours else ())
+        described(conversation_meta, (MARK, "source", RATINGS_KEY, REASONS_KEY) if ours else ())
         if isinstance(conversation_meta, dict)
         else {}
     )

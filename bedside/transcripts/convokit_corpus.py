@@ -22,6 +22,8 @@ from bedside.transcripts.convokit_conversation import (
     LAYOUT,
     MARK,
     META_PREFIX,
+    RATINGS_KEY,
+    REASONS_KEY,
     STORED_FIELDS,
     in_order,
     is_ours,
@@ -140,9 +142,8 @@ def _conversation_meta(transcript: Transcript) -> dict[str, Any]:
 
 
 def _stored_meta(meta: Mapping[str, Any]) -> dict[str, Any]:
-    stored = {
-        key: META_PREFIX + key if key == "ai_meta" or key.startswith(META_PREFIX) else key for key in meta
-    }
+    taken = ("ai_meta", RATINGS_KEY, REASONS_KEY)
+    stored = {key: META_PREFIX + key if key in taken or key.startswith(META_PREFIX) else key for key in meta}
     return {stored[key]: copy.deepcopy(value) for key, value in meta.items()}
 
 
@@ -184,7 +185,8 @@ def _restored(
         turns.append(
             Turn(index, speaker["role"], speaker["name"], utterance["text"], turn_meta(utterance["meta"]))
         )
-    added = described({key: value for key, value in meta.items() if key not in (*STORED_FIELDS, MARK)}, ())
+    ours = (*STORED_FIELDS, MARK, RATINGS_KEY, REASONS_KEY)
+    added = described({key: value for key, value in meta.items() if key not in ours}, ())
     fields = {key: meta[key] for key in STORED_FIELDS}
     for key in ("factors", "reference"):
         fields[key] = {**meta[key], **added[key]}

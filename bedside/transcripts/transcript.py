@@ -174,6 +174,11 @@ class Transcript:
         """The conversation, a turn a line, numbered as everywhere."""
         return "\n".join(f"{turn.index} {turn.speaker}: {turn.text}" for turn in self.turns)
 
+    def _repr_html_(self) -> str:
+        from bedside.transcripts.transcript_html import transcript_html
+
+        return transcript_html(self)
+
     def of(self, role: Role) -> Iterator[Turn]:
         """The turns of one role, in order."""
         return (turn for turn in self.turns if turn.role == role)

@@ -6,12 +6,10 @@ page's own modules are put together in one script, as browsers load no modules f
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import shutil
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Callable, Collection, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -22,7 +20,8 @@ import polars as pl
 from bedside.analysis.study_parts import transcripts_where
 from bedside.ratings.run_simulations import run_simulations
 from bedside.support.errors import DataError, InputError
-from bedside.support.files import make_folder, making, saying_where, sync, write_json
+from bedside.support.files import make_folder, saying_where, sync, write_json
+from bedside.support.owned_folders import replacing_folder
 from bedside.support.page_serving import SHARED_FILES, page_contents
 from bedside.support.registry import nearest
 from bedside.viewer.conversation_content import conversation
@@ -122,7 +121,12 @@ def write_copy(
         RunError: the run is damaged, or the folder can't be written.
     """
     part = ViewedRun(viewed.path, only=ids)
-    with _in_place(folder) as new:
+    refusal = InputError(
+        "this exists and is no copy that bedside view wrote",
+        where=str(folder),
+        todo="choose another folder with `export`",
+    )
+    with replacing_folder(folder, ours=(folder / MARK).is_file(), refusal=refusal) as new:
         files = _CopyFiles(new)
         _write_page(files)
         _write_columns(files, part)
@@ -132,32 +136,6 @@ def write_copy(
         return ViewCopy(
             len(ids), files.count + 1, files.size + (new / MARK).stat().st_size, viewed.run.keeps_text
         )
-
-
-@contextmanager
-def _in_place(folder: Path) -> Iterator[Path]:
-    """An empty folder that takes the place of a copy, or of nothing, when the block ends well."""
-    target = Path(os.path.abspath(folder))
-    is_copy = (target / MARK).is_file()
-    if not is_copy and target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InputError(
-            "this exists and is no copy that bedside view wrote",
-            where=str(folder),
-            todo="choose another folder with `export`",
-        )
-    before = target.with_name(f".{target.name}.before")
-    with saying_where(target):
-        shutil.rmtree(before, ignore_errors=True)
-    try:
-        with making(target) as new:
-            yield new
-            if is_copy:
-                os.replace(target, before)
-    except BaseException:
-        if before.is_dir() and not target.exists():
-            os.replace(before, target)
-        raise
-    shutil.rmtree(before, ignore_errors=True)
 
 
 class _CopyFiles:

@@ -13,6 +13,7 @@ from bedside.annotation.offline_files import export_forms
 from bedside.annotation.proposals import AIMS
 from bedside.cli import command_line
 from bedside.engines.contract import ENGINES
+from bedside.exports.contract import EXPORT_FORMS
 from bedside.judges.prompt import Order
 from bedside.judges.store import State
 from bedside.protocols.note2chat.preferences import Rule
@@ -63,6 +64,7 @@ def offered(option: Any) -> set[str]:
         ("note2chat candidates", "reward", get_args(TurnReward)),
         ("note2chat sft", "unit", get_args(Unit)),
         ("note2chat sft", "form", get_args(Form)),
+        ("export", "to", EXPORT_FORMS.names()),
         ("report", "format_", (*TABLE_FORMATS, *DOCUMENT_FORMATS, *FIGURE_FORMATS)),
         ("report", "spread", get_args(Spread)),
         ("report", "best", get_args(Best)),

@@ -32,7 +32,7 @@ def test_a_run_says_what_is_in_it(run: bedside.Run) -> None:
     shown = run._repr_html_()
     assert shown is not None
     for rater, count in run.ratings.group_by("rater").len().iter_rows():
-        assert f">… by {rater}</th><td>{count:,}</td>" in shown
+        assert f">… by {rater}</bdi></th><td>{count:,}</td>" in shown
 
 
 def test_names_are_text_in_html() -> None:
