@@ -163,7 +163,7 @@ class JudgementAsker:
                 if final:
                     break
                 if reply.text:
-                    request = _objecting(request, reply.text, problem)
+                    request = _objecting(request, reply.text, problem, ask)
         except FaultError as fault:
             outcome = _Outcome("failed", error=f"{fault.what}, after {self._patience.attempts} attempts")
         except RefusedError as refused:
@@ -190,7 +190,7 @@ class JudgementAsker:
         if before is None or not before.replies or not before.replies[-1]:
             return request
         problem = _problem_of(before)
-        return request if problem is None else _objecting(request, before.replies[-1], problem)
+        return request if problem is None else _objecting(request, before.replies[-1], problem, ask)
 
     def _read(self, reply: Reply, ask: Ask) -> tuple[_Outcome, str | None]:
         """What a reply comes to, and what is wrong with it."""
@@ -217,8 +217,8 @@ class JudgementAsker:
         return cost
 
 
-def _objecting(request: Request, reply: str, problem: str) -> Request:
-    return request.objecting(reply[:_SHOWN_AGAIN], objection(problem))
+def _objecting(request: Request, reply: str, problem: str, ask: Ask) -> Request:
+    return request.objecting(reply[:_SHOWN_AGAIN], objection(problem, ask.group.words))
 
 
 def _declined(declined: DeclinedError) -> _Outcome:

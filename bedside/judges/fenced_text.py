@@ -9,6 +9,8 @@ import hashlib
 import re
 from collections.abc import Iterator, Sequence
 
+from bedside.rubrics.wording import PromptWords
+
 _CONTINUED = "\n    | "
 #: Control characters other than tab become their visible pictures; lone surrogates can't be written at all.
 _CONTROLS: dict[int, int] = {code: 0x2400 + code for code in range(32) if code != 9} | {0x7F: 0x2421}
@@ -27,9 +29,14 @@ def clean(text: str) -> str:
     return _CONTINUED.join(line.translate(_CONTROLS) for line in lines)
 
 
-def fence(name: str, end: str, code: str) -> str:
+def fence(name: str, end: str, code: str, words: PromptWords) -> str:
     """A marker line where material ``begins`` or ``ends``."""
-    return f"--- {name} {end}, code {code} ---\n"
+    return words.say("prompt", end, name=name, code=code) + "\n"
+
+
+def fenced(name: str, content: str, code: str, words: PromptWords) -> str:
+    """Material between its marker lines."""
+    return f"{fence(name, 'begins', code, words)}{content}\n{fence(name, 'ends', code, words)}"
 
 
 def codes(content: str, absent_from: Sequence[str]) -> Iterator[str]:

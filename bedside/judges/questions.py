@@ -13,6 +13,7 @@ from bedside.judges.reply import Parsed, parse
 from bedside.judges.store import Judgement
 from bedside.judges.wordless import wordless
 from bedside.rubrics.rubric import Rubric
+from bedside.rubrics.wording import prompt_words
 from bedside.transcripts.transcript import Transcript
 
 
@@ -55,6 +56,8 @@ class AnswerGroup(ABC):
         self.version = version
         self.number = number
         self.tally = tally
+        #: What is said around the question.
+        self.words: PromptWords = prompt_words()
         self.complete = False
         self._answers: list[JudgeAnswer | None] = []
         self._left = 0
@@ -110,6 +113,7 @@ class QuestionGroup(AnswerGroup):
         super().__init__(conversation.transcript, question.rubric.name, question.version, number, tally)
         self.conversation = conversation
         self.question = question
+        self.words: PromptWords = question.rubric.words
 
     def prompts(self, order: Order) -> Iterator[Prompt | NotAskable]:
         """The calls that the rubric takes for the transcript."""
@@ -146,8 +150,8 @@ class QuestionSet:
         spared: Callable[[Transcript], Collection[str]] | None = None,
     ) -> None:
         self._spared = spared or (lambda _: ())
-        self.questions = {question.rubric.name: question for question in questions}
-        self.tallies = {name: Tally() for name in self.questions}
+        self.questions: dict[str, Question] = {question.rubric.name: question for question in questions}
+        self.tallies: dict[str, Tally] = {name: Tally() for name in self.questions}
         self.passes = passes
 
     def group(self, conversation: Conversation, rubric: str, number: int) -> QuestionGroup:

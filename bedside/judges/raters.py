@@ -16,14 +16,24 @@ def rater_of(name: ModelName) -> str:
 
 
 def rubric_rater(name: ModelName, rubrics: Iterable[Rubric]) -> str:
-    """The rater that a model is by rubrics: by a tuned one, which is asked alone, another than by any other."""
-    tuned = [rubric.key for rubric in rubrics if rubric.tuned]
-    return "+".join([rater_of(name), *tuned])
+    """The rater that a model is by rubrics.
+
+    By a tuned one, which is asked alone, it is another rater than by any other, and so it is by rubrics in another
+    language, which are asked together: the ratings stand side by side and never in one column.
+    """
+    asked = tuple(rubrics)
+    tuned = [rubric.key for rubric in asked if rubric.tuned]
+    return "+".join([rater_of(name), *tuned, *translated_into(asked)])
 
 
-def coding_rater(name: ModelName) -> str:
+def translated_into(rubrics: Iterable[Rubric]) -> tuple[str, ...]:
+    """The languages that rubrics were translated into: one for those that are asked together, or none."""
+    return tuple(dict.fromkeys(rubric.language for rubric in rubrics if rubric.translated_from))
+
+
+def coding_rater(name: ModelName, rubrics: Iterable[Rubric] = ()) -> str:
     """The rater that a model is by the codebook: another one than the model by other rubrics."""
-    return f"{rater_of(name)}+codebook"
+    return "+".join([rater_of(name), "codebook", *translated_into(rubrics)])
 
 
 def deepeval_rater(name: ModelName, library: str) -> str:

@@ -20,7 +20,7 @@ class RatedRubric:
         rubric: as it is known now: of the user's own, as the run keeps it.
         raters: who rated by it, people together.
         versions: of the wordings that judges were asked by, as the run says; none where only people rated by it.
-        tuned: those of them that are tuned, as the run keeps them.
+        tuned: those of them that are tuned or in another language, as the run keeps them.
     """
 
     rubric: Rubric

@@ -17,6 +17,7 @@ from pydantic import (
 )
 from pydantic.dataclasses import dataclass
 
+from bedside.rubrics.wording import PromptWords, prompt_words
 from bedside.transcripts.transcript import ROLES
 
 PartType = Literal[
@@ -123,9 +124,9 @@ class RubricPart:
         check_distinct("items", [item.name for item in self.items])
         return self
 
-    def schema(self) -> dict[str, Any]:
-        """The JSON Schema of this part of a reply."""
-        part_schema = _part_schema(self)
+    def schema(self, words: PromptWords | None = None) -> dict[str, Any]:
+        """The JSON Schema of this part of a reply, described in ``words``; in English by default."""
+        part_schema = _part_schema(self, words or prompt_words())
         if self.optional:
             part_schema["type"] = [part_schema["type"], "null"]
             if "enum" in part_schema:
@@ -196,11 +197,14 @@ def closed_object(properties: dict[str, Any]) -> dict[str, Any]:
 _JSON_TYPES = {"text": "string", "quote": "string", "boolean": "boolean", "index": "integer"}
 
 
-def _part_schema(part: RubricPart) -> dict[str, Any]:
+def _part_schema(part: RubricPart, words: PromptWords) -> dict[str, Any]:
     labels = [label.label for label in part.labels]
     match part.type:
         case "number":
-            return {"type": "number", "description": f"{part.descriptor} A number from 0 to 1."}
+            return {
+                "type": "number",
+                "description": words.say("answer", "number", descriptor=part.descriptor),
+            }
         case "level":
             values = [level.value for level in part.scale]
             whole = all(isinstance(value, int) for value in values)
@@ -215,13 +219,13 @@ def _part_schema(part: RubricPart) -> dict[str, Any]:
             item = {"type": "string", "enum": labels}
             return {"type": "array", "description": part.descriptor, "items": item}
         case "probabilities":
-            about = f"{part.descriptor} Numbers from 0 to 1 with sum 1."
+            about = words.say("answer", "probabilities", descriptor=part.descriptor)
             numbers = {
                 label.label: {"type": "number", "description": label.descriptor} for label in part.labels
             }
             return {"description": about, **closed_object(numbers)}
         case "list":
-            items = closed_object({item.name: item.schema() for item in part.items})
+            items = closed_object({item.name: item.schema(words) for item in part.items})
             return {"type": "array", "description": part.descriptor, "items": items}
         case _:
             return {"type": _JSON_TYPES[part.type], "description": part.descriptor}

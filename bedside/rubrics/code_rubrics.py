@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import orjson
 from pydantic import ConfigDict, TypeAdapter, ValidationError
@@ -11,17 +12,11 @@ from pydantic.dataclasses import dataclass
 
 from bedside.rubrics.rubric import Rubric
 from bedside.rubrics.rubric_files import SUFFIX, examine_entries
+from bedside.rubrics.wording import PromptWords, prompt_words
 from bedside.support.errors import RegistryError
 from bedside.support.registry import DataRegistry, nearest
 from bedside.support.yaml_files import keys_and_values
 from bedside.transcripts.transcript import CODE_ROLES, CODES, Role
-
-_WINDOW = (
-    "Of a long conversation only a part is shown; turns not asked about are there to understand the others."
-)
-
-
-_EXAMPLES = "Examples, made up for this rubric and no part of the conversation:"
 
 
 @dataclass(frozen=True, kw_only=True, config=ConfigDict(extra="forbid"))
@@ -44,6 +39,9 @@ class CodeExample:
 _EXAMPLE_LIST = TypeAdapter(tuple[CodeExample, ...])
 
 
+#: What a rubric of a code doesn't state: it is the same for every code.
+FIXED_KEYS = ("unit", "kind", "role", "direction", "each")
+
 _OTHER: Mapping[Role, Role] = {"clinician": "patient", "patient": "clinician"}
 
 
@@ -59,15 +57,10 @@ def _parse(path: Path) -> Rubric:
     if code not in CODES:
         raise RegistryError(f"there is no code {code}", where=str(path), todo=nearest(code, CODES))
     role = CODE_ROLES[code]
-    same = {"unit": "turn", "kind": "label", "role": role, "direction": "none", "each": "turns"}
+    same = dict(zip(FIXED_KEYS, ("turn", "label", role, "none", "turns"), strict=True))
     doubled = sorted(same.keys() & data.keys())
-    try:
-        examples = _EXAMPLE_LIST.validate_python(data.pop("examples", ()))
-    except ValidationError as error:
-        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
-        place = ".".join(map(str, ("examples", *first["loc"])))
-        raise RegistryError(f"{place}: {first['msg']}", where=str(path)) from error
-    instructions = f"{data.pop('instructions', '')} {_WINDOW}\n{_shown(examples, role)}"
+    examples = _examples(data, path)
+    instructions = _instructions(data, examples, role, prompt_words())
     rubric, remarks = examine_entries({**data, **same, "instructions": instructions}, path)
     problems = [f"{key}: the same for every code, and not stated" for key in doubled]
     problems += [f"{remark.key}: {remark.text}" for remark in remarks if remark.severity == "error"]
@@ -83,12 +76,27 @@ def _parse(path: Path) -> Rubric:
     return rubric
 
 
-def _shown(examples: Sequence[CodeExample], role: Role) -> str:
-    lines = [_EXAMPLES]
+def _examples(data: dict[str, Any], path: Path) -> tuple[CodeExample, ...]:
+    """The examples, which are taken from the keys and values of a file."""
+    try:
+        return _EXAMPLE_LIST.validate_python(data.pop("examples", ()))
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+        place = ".".join(map(str, ("examples", *first["loc"])))
+        raise RegistryError(f"{place}: {first['msg']}", where=str(path)) from error
+
+
+def _instructions(
+    data: dict[str, Any], examples: Sequence[CodeExample], role: Role, words: PromptWords
+) -> str:
+    """What a judge is told besides the labels: the instructions, what a call shows, and the examples."""
+    lines = [words.join(data.pop("instructions", ""), words.say("codebook", "window"))]
+    lines.append(words.say("codebook", "examples"))
+    called = {"role": words.roles[role], "before_role": words.roles[_OTHER[role]]}
     for example in examples:
         label = orjson.dumps(example.label).decode()
-        lines.append(f"- {_OTHER[role]}: {example.before} / {role}: {example.turn}")
-        lines.append(f"  {label}: {example.reason}")
+        lines.append(words.say("codebook", "example", before=example.before, turn=example.turn, **called))
+        lines.append(words.say("codebook", "reason", label=label, reason=example.reason))
     return "\n".join(lines)
 
 

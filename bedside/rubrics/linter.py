@@ -32,7 +32,10 @@ _SCORING = re.compile(
 _POINTS = re.compile(rf"\b{_NUMBER}[-\s]point\b", re.IGNORECASE)
 _OUT_OF = re.compile(rf"\bout of {_NUMBER}\b|\b\d+/(\d+)\b", re.IGNORECASE)
 _TWO_SIDES = re.compile(r"\bbut\s+(?:is\s+|does\s+|are\s+)?(?:not|no|without|lacks?|never)\b", re.IGNORECASE)
-_WORD = re.compile(r"[\w'’]+")
+# A sign of a script that is written without blanks counts as a word.
+_WORD = re.compile(
+    r"[\u3040-\u30ff\u3400-\u9fff]|[^\W\u3040-\u30ff\u3400-\u9fff](?:[^\W\u3040-\u30ff\u3400-\u9fff]|['’])*"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,17 +7,7 @@ from bedside.rubrics.answer_form import Label
 from bedside.rubrics.rubric import Rubric
 from bedside.support.errors import InputError
 
-_UPPER = "the one that stands higher on its levels"
-_BETTER = {
-    "higher": _UPPER,
-    "lower": "the one that stands lower on its levels, which is their better end",
-    "none": _UPPER,
-}
-_LABELS = {
-    FIRST: "The first conversation is better.",
-    SECOND: "The second conversation is better.",
-    TIE: "There is no difference by this rubric.",
-}
+_LABELS = (FIRST, SECOND, TIE)
 
 
 def incomparable(rubric: Rubric) -> str | None:
@@ -48,7 +38,7 @@ def check_comparable(rubric: Rubric) -> None:
 
 def better_words(rubric: Rubric) -> str:
     """Which of two conversations is better by a rubric, in words: what its direction says."""
-    return _BETTER[rubric.direction]
+    return rubric.words.say("pair", "lower" if rubric.direction == "lower" else "higher")
 
 
 def level_lines(rubric: Rubric) -> tuple[str, ...]:
@@ -61,20 +51,23 @@ def preference_rubric(rubric: Rubric) -> Rubric:
 
     What a level stands for is told with the instructions.
     """
-    shown = rubric.shown()
-    levels = " ".join(("The levels of the rubric:", *level_lines(rubric)))
+    shown, words = rubric.shown(), rubric.words
+    levels = words.join(words.say("people_pair", "levels"), *level_lines(rubric))
+    better = words.say("people_pair", "better", better=better_words(rubric))
     return Rubric(
         name=rubric.name,
         title=shown.title,
         construct=shown.construct,
-        definition=f"{shown.definition} The better conversation is {better_words(rubric)}.",
+        definition=words.join(shown.definition, better),
         unit="transcript",
         kind="label",
         role=rubric.role,
         direction="none",
-        labels=tuple(Label(label=label, descriptor=words) for label, words in _LABELS.items()),
+        labels=tuple(Label(label=label, descriptor=words.say("people_pair", label)) for label in _LABELS),
         inputs=shown.inputs,
         not_applicable=shown.not_applicable,
-        instructions=" ".join(filter(None, (shown.instructions, levels))),
+        instructions=words.join(shown.instructions or "", levels),
         source=shown.source,
+        language=rubric.language,
+        translated_from=rubric.translated_from,
     )

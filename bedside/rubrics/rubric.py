@@ -43,6 +43,7 @@ from bedside.rubrics.answer_form import (
     key_fault,
 )
 from bedside.rubrics.tuned_parts import MappedLevel, RatedExample, TuningRecord, tuning_fault
+from bedside.rubrics.wording import ENGLISH, PromptWords, languages, prompt_words
 from bedside.transcripts.transcript import Role
 
 Unit = Literal["transcript", "turn"]
@@ -55,7 +56,9 @@ FROM_TRANSCRIPT: Mapping[str, str] = {
 
 _REFERENCE = re.compile(r"\{([a-z][a-z0-9_]*)\}")
 #: Keys that neither judge nor person sees.
-_UNSEEN = {"name", "direction", "fails_at", "source", "notes", "deviations", "history"}
+_UNSEEN = {
+    "name", "direction", "fails_at", "source", "notes", "deviations", "history", "translated_from",
+}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -66,10 +69,17 @@ class Input:
         name: the key in ``Transcript.reference``, or one of :data:`FROM_TRANSCRIPT`. Texts of the rubric name it in
             braces: ``the {background}``.
         description: what it is, told to whoever rates.
+        title: what it is called in texts; its name, with blanks for underscores, unless given.
     """
 
     name: FieldName
     description: FieldText
+    title: FieldText | None = None
+
+    @property
+    def called(self) -> str:
+        """What it is called in texts."""
+        return self.title or plain_name(self.name)
 
 
 @dataclass(frozen=True, kw_only=True, config=STRICT)
@@ -111,6 +121,9 @@ class Rubric:
         examples: of a tuned rubric: conversations that people rated, which judges are shown; people never are.
         level_map: of a tuned rubric: what is recorded where a judge gives a level.
         history: of a tuned rubric: how it came to be, the latest tuning last.
+        language: the language of its texts, one of :func:`bedside.rubrics.wording.languages`; prompts and pages are in
+            it.
+        translated_from: of a translation (:mod:`bedside.rubrics.translations`): the version of what it is made from.
     """
 
     name: FieldName
@@ -139,6 +152,8 @@ class Rubric:
     examples: tuple[RatedExample, ...] = ()
     level_map: tuple[MappedLevel, ...] = ()
     history: tuple[TuningRecord, ...] = ()
+    language: FieldText = ENGLISH
+    translated_from: FieldText | None = None
 
     @model_validator(mode="after")
     def _belongs(self) -> Self:
@@ -189,6 +204,8 @@ class Rubric:
             raise ValueError("transcript: a turn can't be rated without the conversation")
         if self.not_applicable and self.kind not in ("level", "label"):
             raise ValueError(f"not_applicable: a rubric of kind {self.kind} has no such key")
+        if self.language not in languages():
+            raise ValueError(f"language: one of {', '.join(languages())}")
         mistuned = tuning_fault(self.kind, self.scale, self.examples, self.level_map)
         if mistuned is not None:
             raise ValueError(mistuned)
@@ -210,7 +227,13 @@ class Rubric:
         A prompt or a labelling page takes its words from here, and shows none of name, direction, ``fails_at``,
         source, notes and deviations.
         """
-        return read(_worded(_RUBRIC.dump_python(self)))
+        names = {item.name: item.called for item in self.inputs}
+        return read(_worded(_RUBRIC.dump_python(self), names))
+
+    @property
+    def words(self) -> PromptWords:
+        """What prompts say around it."""
+        return prompt_words(self.language)
 
     @property
     def tuned(self) -> bool:
@@ -219,8 +242,8 @@ class Rubric:
 
     @property
     def key(self) -> str:
-        """What tells it from other rubrics of a run: its name, of a tuned one with its version."""
-        return f"{self.name}@{self.version}" if self.tuned else self.name
+        """What tells it from other rubrics of a run: its name, of a tuned or translated one with its version."""
+        return f"{self.name}@{self.version}" if self.tuned or self.translated_from else self.name
 
     @property
     def for_people(self) -> Rubric:
@@ -245,20 +268,21 @@ class Rubric:
     def parts(self) -> tuple[RubricPart, ...]:
         """The parts of an answer, whatever the kind; after the reason, in the order of a reply."""
         optional = self.not_applicable is not None
-        null = f" Null where no answer can be given: {self.not_applicable}" if optional else ""
+        words = self.words
+        null = words.say("answer", "null_where", when=self.not_applicable) if optional else ""
         match self.kind:
             case "level":
-                about = f"The level.{null}"
+                about = words.say("answer", "level", null=null)
                 part = RubricPart(
                     name="score", type="level", descriptor=about, scale=self.scale, optional=optional
                 )
             case "label":
-                about = f"The label.{null}"
+                about = words.say("answer", "label", null=null)
                 part = RubricPart(
                     name="label", type="label", descriptor=about, labels=self.labels, optional=optional
                 )
             case "set":
-                about = "Those that apply; empty where none does."
+                about = words.say("answer", "labels")
                 part = RubricPart(name="labels", type="labels", descriptor=about, labels=self.labels)
             case _:
                 return self.answer
@@ -279,24 +303,29 @@ class Rubric:
         limits it can't state (numbers from 0 to 1, their sum, items named twice, a number past the end of a list) are
         :meth:`problem`'s. With ``each``, the reply holds ``answers``, each with the number of its ``item``.
         """
-        length = "two or three sentences" if self.each is None else "one sentence"
-        shows = ", with the numbers of the turns that show it" if self.transcript else ""
-        reason = {"type": "string", "description": f"Why, in {length}{shows}; written before the answer."}
+        words = self.words
+        reason = {"type": "string", "description": self.reason_wanted}
         parts: dict[str, Any] = {"reason": reason}
-        parts |= {part.name: part.schema() for part in self.shown().parts}
+        parts |= {part.name: part.schema(words) for part in self.shown().parts}
         if self.each is None:
             return closed_object(parts)
-        about = "turn" if self.each == "turns" else "item"
-        item = {"type": "integer", "description": f"The number of the {about} that this answers, as shown."}
+        about = "_turn" if self.each == "turns" else ""
+        item = {"type": "integer", "description": words.say("answer", f"item{about}")}
         return closed_object(
             {
                 "answers": {
                     "type": "array",
-                    "description": f"One answer for each {about} asked about.",
+                    "description": words.say("answer", f"answers{about}"),
                     "items": closed_object({"item": item, **parts}),
                 }
             }
         )
+
+    @property
+    def reason_wanted(self) -> str:
+        """What a judge is to write before its answer."""
+        kinds = ("reason", "" if self.each is None else "_each", "_turns" if self.transcript else "")
+        return self.words.say("answer", "".join(kinds))
 
     def problem(
         self, reply: object, *, counts: Mapping[str, int] | None = None, asked: Sequence[int] | None = None
@@ -363,13 +392,18 @@ def named_inputs(text: str) -> set[str]:
     return set(_REFERENCE.findall(text))
 
 
-def _worded(data: Any) -> Any:
+def plain_name(name: str) -> str:
+    """A name as a text calls it."""
+    return name.replace("_", " ")
+
+
+def _worded(data: Any, names: Mapping[str, str]) -> Any:
     if isinstance(data, str):
-        return _REFERENCE.sub(lambda match: match[1].replace("_", " "), data)
+        return _REFERENCE.sub(lambda match: names.get(match[1]) or plain_name(match[1]), data)
     if isinstance(data, dict):
-        return {key: _worded(value) for key, value in data.items()}
+        return {key: _worded(value, names) for key, value in data.items()}
     if isinstance(data, list | tuple):
-        return [_worded(value) for value in data]
+        return [_worded(value, names) for value in data]
     return data
 
 

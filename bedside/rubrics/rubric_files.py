@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ from pydantic import ValidationError
 
 from bedside.rubrics.linter import Remark, check
 from bedside.rubrics.rubric import Rubric, read
+from bedside.rubrics.translations import translate, translated, translations_of
 from bedside.support.errors import RegistryError
 from bedside.support.registry import DataRegistry
 from bedside.support.yaml_files import keys_and_values
@@ -28,7 +30,25 @@ def check_file(path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
     except RegistryError as error:
         line = str(error.where).removeprefix(str(path)).removeprefix(":")
         return None, (Remark("error", f"line {line}" if line else "the file", " ".join(error.what.split())),)
-    return examine_entries(data, path)
+    rubric, remarks = examine_entries(data, path)
+    if rubric is not None:
+        remarks += tuple(_translation_remarks(rubric, path))
+    return rubric, tuple(sorted(remarks, key=lambda remark: remark.severity))
+
+
+def _translation_remarks(rubric: Rubric, path: Path) -> Iterator[Remark]:
+    """What is wrong with the translations that stand beside a rubric."""
+    for language, beside in translations_of(path):
+        place = f"{language}/{beside.name}"
+        try:
+            _, remarks = translate(
+                rubric, keys_and_values(beside, "translation", "the docs on languages"), language
+            )
+        except RegistryError as error:
+            yield Remark("error", place, " ".join(error.what.split()))
+            continue
+        for remark in remarks:
+            yield Remark(remark.severity, f"{place}: {remark.key}", remark.text)
 
 
 def examine_entries(data: dict[str, Any], path: Path) -> tuple[Rubric | None, tuple[Remark, ...]]:
@@ -92,6 +112,25 @@ class RubricRegistry(DataRegistry[Rubric]):
         self._own = folder
         self._all: dict[str, str | EntryPoint] | None = None
 
+    def find_in(self, name_or_path: str, language: str | None) -> Rubric:
+        """As :meth:`find`, in a language; in its own where that is None.
+
+        Raises:
+            InputError: there are no words of prompts in that language.
+            RegistryError: as :meth:`find`, or the rubric has no texts in the language.
+        """
+        rubric = self.find(name_or_path)
+        if language is None:
+            return rubric
+        return translated(rubric, self.path(name_or_path), language)
+
+    def path(self, name_or_path: str) -> Path:
+        """The file of a rubric."""
+        if name_or_path.endswith(self.suffix):
+            return Path(name_or_path)
+        place = self._index()[name_or_path]
+        return Path(place if isinstance(place, str) else place.load())
+
     def _index(self) -> dict[str, str | EntryPoint]:
         if self._all is None:
             places = {**super()._index()}
@@ -131,10 +170,17 @@ def rubrics_with(folder: Path | None) -> RubricRegistry:
     return RUBRICS if folder is None else RubricRegistry(folder)
 
 
-def find_rubric(name_or_path: str, folder: Path | None = None) -> Rubric:
+def find_rubric(name_or_path: str, folder: Path | None = None, language: str | None = None) -> Rubric:
     """A rubric by name (shipped, of another package, or of the user's ``folder``), or by the path of its file.
 
+    Args:
+        name_or_path: the name, or the path.
+        folder: the user's folder.
+        language: the language of its texts, such as ``de``; the rubric's own by default.
+
     Raises:
-        RegistryError: there is none of this name (the nearest are given), two have it, or the file is no rubric.
+        InputError: there are no words of prompts in that language.
+        RegistryError: there is none of this name (the nearest are given), two have it, the file is no rubric, or it has
+            no texts in the language.
     """
-    return rubrics_with(folder).find(name_or_path)
+    return rubrics_with(folder).find_in(name_or_path, language)

@@ -11,7 +11,8 @@ from bedside.rubrics.rubric import Rubric, read
 from bedside.rubrics.rubric_files import RUBRICS
 from bedside.support.errors import RunError
 
-#: Rubrics of a user's own, by name; tuned ones by name and version (:attr:`~bedside.rubrics.rubric.Rubric.key`).
+#: Rubrics of a user's own, by name; tuned and translated ones by name and version
+#: (:attr:`~bedside.rubrics.rubric.Rubric.key`).
 OwnRubrics = Mapping[str, Rubric]
 
 
@@ -31,6 +32,6 @@ def own_rubrics(run: Run) -> OwnRubrics:
             "the rubrics in the run's manifest can't be read", where=str(run.path), todo="judge again"
         ) from error
     for rubric in list(rubrics.values()):
-        if rubric.tuned and rubric.name not in RUBRICS:
+        if rubric.key != rubric.name and rubric.name not in RUBRICS:
             rubrics.setdefault(rubric.name, rubric.for_people)
     return rubrics

@@ -52,11 +52,19 @@ class JudgingWork:
     deepeval: tuple[DeepevalMetric, ...] = ()
 
     def __post_init__(self) -> None:
-        """Refuse a tuned rubric among others.
+        """Refuse a tuned rubric among others, and translations into several languages.
 
         Raises:
-            InputError: there is one: its ratings are of a rater of their own.
+            InputError: there are: their ratings are of raters of their own.
         """
+        tongues = {rubric.language for rubric in self.rubrics}
+        if len(tongues) > 1 and any(rubric.translated_from for rubric in self.rubrics):
+            raise InputError(
+                f"the rubrics are in several languages ({', '.join(sorted(tongues))}), so that a judge by them is "
+                "several raters",
+                where="`rubrics`",
+                todo="ask in one language, and in the other in another command",
+            )
         tuned = [rubric.title for rubric in self.rubrics if rubric.tuned]
         if tuned and len(self.rubrics) > 1:
             raise InputError(
@@ -73,14 +81,17 @@ class JudgingWork:
         return (*by_rubrics, JudgingWork(deepeval=self.deepeval))
 
 
-def chosen_rubrics(names: Iterable[str], folder: Path | None = None) -> tuple[Rubric, ...]:
-    """The rubrics of these names, from the user's ``folder`` too.
+def chosen_rubrics(
+    names: Iterable[str], folder: Path | None = None, language: str | None = None
+) -> tuple[Rubric, ...]:
+    """The rubrics of these names, from the user's ``folder`` too, in a language; each in its own by default.
 
     Raises:
-        RegistryError: there is none of a name, or none is named at all.
+        InputError: there are no words of prompts in that language.
+        RegistryError: there is none of a name, none is named at all, or one has no texts in the language.
     """
     registry = rubrics_with(folder)
-    rubrics = tuple(registry.find(name) for name in names)
+    rubrics = tuple(registry.find_in(name, language) for name in names)
     if not rubrics:
         raise RegistryError("the suite has no rubrics for a judge", todo="name some with `rubrics`")
     return rubrics

@@ -17,7 +17,7 @@ from bedside.judges.counts import JudgingSummary, RubricCount, Tally
 from bedside.judges.driver import JudgingStage, ask_judge
 from bedside.judges.pair_question import ConversationPair, PairGroup, PairQuestion, preference_of
 from bedside.judges.prompt import Conversation
-from bedside.judges.raters import rater_of
+from bedside.judges.raters import rubric_rater
 from bedside.judges.rating_rows import RatingRows
 from bedside.judges.settings import JudgeSettings
 from bedside.llm.contract import check_models
@@ -131,7 +131,7 @@ class _PairedJudging:
         run, settings = self.run, self.settings
         with tempfile.TemporaryDirectory(prefix=".judging.", dir=run.path) as folder:
             ratings = rating_writer(Path(folder))
-            rows = RatingRows(rater_of(self.name), ratings.add)
+            rows = RatingRows(rubric_rater(self.name, self.work.rubrics), ratings.add)
 
             def emit(group: PairGroup) -> None:
                 for reply in group.answers:
@@ -199,7 +199,7 @@ class _PairedJudging:
             **run_versions(),
         }
         manifest = {**run.manifest, "preferences": [*run.manifest.get("preferences", []), entry]}
-        own = {rubric.name: as_data(rubric) for rubric in self.work.rubrics if rubric.name not in RUBRICS}
+        own = {rubric.key: as_data(rubric) for rubric in self.work.rubrics if rubric.key not in RUBRICS}
         if own:
             manifest["rubrics"] = {**run.manifest.get("rubrics", {}), **own}
         run.add(ratings, manifest)

@@ -33,7 +33,10 @@ def build(view: RatingsView, seed: int = 0) -> Table | None:
                 "rubric": rated.rubric.name, "version": rated.rubric.version, "asked": list(rated.versions),
                 "raters": list(rated.raters), "source": rated.rubric.source,
                 "deviations": list(rated.rubric.deviations),
-                "tuned": [rubric.version for rubric in rated.tuned],
+                "tuned": [rubric.version for rubric in rated.tuned if rubric.tuned],
+                "translated": {
+                    rubric.version: rubric.language for rubric in rated.tuned if rubric.translated_from
+                },
             }
             for rated in rubrics
         ),
@@ -61,7 +64,13 @@ def _notes(rubrics: Sequence[RatedRubric]) -> Iterator[str]:
         )
     for rated in rubrics:
         for tuned in rated.tuned:
-            yield f"{rated.rubric.title} {tuned.version} is tuned {tuning_words(tuned)}."
+            if tuned.translated_from:
+                yield (
+                    f"{rated.rubric.title} {tuned.version} is {tuned.translated_from} in {tuned.words.language}: "
+                    "another wording, on the same levels."
+                )
+            else:
+                yield f"{rated.rubric.title} {tuned.version} is tuned {tuning_words(tuned)}."
     titles: dict[str, list[str]] = {}
     for rated in rubrics:
         for deviation in () if rated.reworded else rated.rubric.deviations:

@@ -1,0 +1,1 @@
+"""What prompts and rating pages say around a rubric, one file of words for each language."""
