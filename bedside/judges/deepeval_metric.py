@@ -48,8 +48,8 @@ def deepeval_metric(
     and the user the patient; what the rubric needs beside the conversation stands in the test case's ``metadata`` under
     the names that the rubric gives it.
 
-    The metric's ``score`` is from 0 to 1, the higher the better: (level - lowest) / (highest - lowest), turned round
-    for rubrics where lower is better. The level itself is its ``level``, and begins its ``reason``.
+    The metric's ``score`` is from 0 to 1, the higher the better: (level - lowest) / (highest - lowest), or 1
+    minus that for rubrics where lower is better. The level itself is its ``level``, and begins its ``reason``.
 
     Args:
         rubric: a rubric that rates whole conversations by levels, or its name.

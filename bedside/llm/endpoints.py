@@ -1,6 +1,6 @@
 """Models that several endpoints serve: which addresses are one model, and how many calls each of them takes.
 
-Addresses that serve the same model are one, because ratings and stores know the model only. They are named
+Addresses that serve the same model count as one, because ratings and stores record the model's name only. They are named
 one by one, or in a YAML file with a list of them, each as it would be named on its own or with settings::
 
     - http://gpu1:8000/v1#llama

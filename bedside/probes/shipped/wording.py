@@ -1,4 +1,4 @@
-"""The same rubric in another form: levels from the top, the scale turned round, the question first, other words."""
+"""The same rubric in another form: levels from the top, the scale reversed, the question first, other words."""
 
 from __future__ import annotations
 
@@ -58,14 +58,14 @@ def _paraphrased(material: ProbeMaterial) -> Altered | Unalterable:
 PROBE = Probe(
     name="wording",
     title="Wording of the rubric",
-    description="The conversation stays; the rubric's levels are shown from the top, its numbers are turned round (an "
-    "answer is turned back), its question stands before its title, or the judge itself has written its question and "
+    description="The conversation stays; the rubric's levels are shown from the top, its numbers are reversed (an "
+    "answer is put back), its question stands before its title, or the judge itself has written its question and "
     "levels in other words. It asks for the same, so a level should stay. Whether a paraphrase means the same is the "
     "judge's say: read it with bedside judgements show.",
     expects="stays",
     variants=(
         Variant("from-the-top", "levels shown from the top", _from_the_top),
-        Variant("turned-round", "numbers of the scale turned round", _turned_round),
+        Variant("turned-round", "numbers of the scale reversed", _turned_round),
         Variant("question-first", "the question before the title", _question_first),
         Variant("paraphrase", "paraphrased by the judge", _paraphrased, needs="paraphrase"),
     ),
